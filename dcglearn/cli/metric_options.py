@@ -39,10 +39,7 @@ class ScaleOptions:
     ] = False
 
     def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
-        """Return the metrics of files on the scale of the data; those with as many grades as the map stay.
-
-        Raises InputError if the map cannot be read, does not fit, or no metric has another scale than the map.
-        """
+        """Return the metrics of files on the scale of the data; raise InputError if the map fits none of them."""
         if self.map_grades is None:
             return dict(files)
         grades = _map_of(self.map_grades)
@@ -56,10 +53,7 @@ class ScaleOptions:
 
     @contextlib.contextmanager
     def watched(self, declare: str | None = "--grades") -> Iterator[None]:
-        """Print the first `ScaleWarning` with its remedies, or raise it as InputError (--strict).
-
-        `declare` is the command's option for the number of grades of the data; None where it has none.
-        """
+        """Print the first `ScaleWarning` with its remedies, as the option `declare`, or raise InputError (--strict)."""
         said: list[ScaleWarning] = []
         with warnings.catch_warnings():
             others = warnings.showwarning
@@ -111,10 +105,7 @@ def files_and_names(metrics: list[str], scale: ScaleOptions, accept: Sequence[ty
 
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
-    """Return the DCGs named, by name; names have the files' number of grades (5 without a file) and largest depth.
-
-    Raises InputError as `read_metric`, and if no metric says how deep a name without @K is.
-    """
+    """Return the DCGs named, by name; names have the files' number of grades (5 without a file) and largest depth."""
     parsed = {name: metric_or_name(name) for name in names}
     size = n_grades or max((dcg.n_grades for dcg in parsed.values() if isinstance(dcg, DCG)), default=5)
     depth = max((metric.depth for metric in parsed.values() if metric.depth), default=None)

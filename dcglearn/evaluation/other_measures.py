@@ -42,11 +42,7 @@ def usual_name(word: str) -> str:
 
 
 def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]) -> Floats:
-    """Return the values of measures with ir_measures' names (``AP``, ``P@10``, ``RR(rel=2)``), shape (R, M, Q).
-
-    Values are NaN where a run does not have the query. Raises InputError without ir_measures, for unknown names, and
-    for measures that it cannot compute.
-    """
+    """Return the values of ir_measures' measures, (R, M, Q), NaN for missing queries; raise InputError if it cannot."""
     try:
         import ir_measures
     except ImportError as error:

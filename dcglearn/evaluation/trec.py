@@ -159,10 +159,7 @@ def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.Da
 
 
 def _tidied(data: bytes, columns: Sequence[str]) -> bytes:
-    """Return the lines without comments and blank lines, with single blanks between columns.
-
-    Where all columns of a run are separated by tabs, its tag ends at the first blank, as in trec_eval.
-    """
+    """Return lines without comments and blank ones, single blanks between columns; after tabs a tag is one word."""
     data = re.sub(rb"(?m)^#[^\n]*\n?", b"", data)
     if columns[-1] == "run":
         cells = len(columns) - 1

@@ -42,10 +42,7 @@ def framed(part: bytes) -> bytes:
 
 
 def read_checkpoint(path: PathLike, identity: dict[str, Any]) -> tuple[list[bytes], int]:
-    """Return the whole parts of a checkpoint, and the size of the file up to the end of the last.
-
-    Raise InputError if there is no checkpoint at `path`, or it is of another format or another training.
-    """
+    """Return a checkpoint's whole parts and the size up to their end; raise InputError for another training."""
     kept, content, end = _opened(path)
     wanted = json.loads(json.dumps(identity))
     for name in {**wanted, **kept}:

@@ -145,11 +145,7 @@ def workers_of(client: Client) -> Mapping[str, Any]:
 
 
 def awaited(client: Client, future: Future) -> Any:
-    """Return a future's result, or raise ClusterLost if no process is left to compute it.
-
-    It is lost if the scheduler is gone, no worker exists for `PATIENCE` seconds, or a part kills every worker that
-    takes it.
-    """
+    """Return a future's result; raise ClusterLost if no process is left for it, or it kills every worker."""
     idle_since = None
     while True:
         with cluster_errors(client):
@@ -235,10 +231,7 @@ def cluster_errors(client: Client) -> Any:
 
 
 def over_cluster(function: Callable[[Any], Any], items: Iterable[Any], engine: Any) -> Iterator[Any]:
-    """Yield ``function(item)`` of every item, in order, computed on a cluster; `engine` and errors as in `DaskLog`.
-
-    The function is sent once, with the data it holds, such as a log; items are sent a few ahead of the results.
-    """
+    """Yield ``function(item)`` of every item, in order, computed on a cluster; `engine` and errors as in `DaskLog`."""
     with contextlib.ExitStack() as closing:
         client = connected(engine, closing)
         with cluster_errors(client):

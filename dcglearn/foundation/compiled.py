@@ -51,10 +51,7 @@ def _save(save: Callable[..., None], *overload: Any) -> None:
 
 
 def _load(cache: Any, signature: Any, target: Any) -> Any:
-    """Return compiled code from the cache, or None; without numba's declarations, which only compiling needs.
-
-    They take as long to load as numba itself. What is needed here is numba's runtime.
-    """
+    """Return compiled code from the cache, or None, without loading the declarations that only compiling needs."""
     rtsys.initialize(target)
     with cache._guard_against_spurious_io_errors():
         return cache._load_overload(signature, target)
@@ -91,10 +88,7 @@ def cache_folder() -> Path | None:
 
 
 def only_mine(folder: Path) -> bool:
-    """Return whether a folder and what is in it are this user's or root's, and nobody else can write or replace them.
-
-    What is in a folder that nobody else can enter may have any mode. True where modes say nothing.
-    """
+    """Return whether a folder and its content are this user's or root's, and nobody else can change them."""
     if not hasattr(os, "getuid"):
         return True
     folder = folder.resolve()

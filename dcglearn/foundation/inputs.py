@@ -33,11 +33,7 @@ def is_path(value: Any) -> bool:
 
 
 def expand_paths(paths: Paths, inside: str) -> list[str]:
-    """Return the files that a path, a folder, a pattern or several of these name, in order, each once.
-
-    `inside` is the pattern of the files to take from a folder. Raise InputError if there is no path, one does not
-    exist, or no file of a folder matches.
-    """
+    """Return the files that paths, folders (of files `inside`) and patterns name, in order, or raise InputError."""
     named = [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
     if not named:
         raise InputError(f"no file is named; name files, or a folder with files {inside}")

@@ -79,11 +79,7 @@ def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
 
 
 def sheet_text(name: str, data: bytes) -> bytes:
-    """Return the first sheet of an Excel workbook as text separated by tabs, a line a row.
-
-    Raise InputError for another zip file, a damaged workbook, one too large for the memory, or if neither fastexcel
-    nor openpyxl is installed.
-    """
+    """Return the first sheet of an Excel workbook as text separated by tabs, a line a row, or raise InputError."""
     import polars as pl
 
     engines = (engine for engine, package in WORKBOOK_ENGINES.items() if importlib.util.find_spec(package))

@@ -294,10 +294,7 @@ class Joining:
 def looked_up(
     query: NDArray[np.object_], docs: NDArray[np.object_], judged: Judgements
 ) -> tuple[Grades, NDArray[np.bool_]]:
-    """Return the grades of lists of documents, -1 for unjudged ones, and where there is a document; shape (n, N) each.
-
-    `query` names the query of each list, and `docs` its documents, joined by tabs, shape (n,) each.
-    """
+    """Return the grades of `docs`, joined by tabs, (n,), in `query`, -1 unjudged, and where there are any, (n, N)."""
     import polars as pl
 
     lists = pl.Series(docs.astype(str)).str.split("\t")
@@ -336,11 +333,7 @@ def joined_pairs(
     joining: Joining,
     place: Callable[[int], str],
 ) -> JoinedPairs:
-    """Return the grades of both lists of every pair, whose documents `docs`, shape (n, 2), names, joined by tabs.
-
-    `place` says where a pair stands. Raises InputError if a query has no judgement (unless these are skipped), or no
-    document has one.
-    """
+    """Return the grades of both lists of pairs, whose documents `docs`, (n, 2), names, or raise InputError."""
     has_judgements = np.isin(query.astype(str), judged.frame["query"].unique().to_numpy().astype(str))
     if (not has_judgements.all() and joining.missing == "error") or not has_judgements.any():
         first, lacking = int(np.flatnonzero(~has_judgements)[0]), len(np.unique(query[~has_judgements].astype(str)))

@@ -56,10 +56,7 @@ Item = dict[str, str]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two lists that could be judged; `key` is the same for the same lists and query in every run and log.
-
-    `text` is shown in place of the query where that is a name such as 301.
-    """
+    """Two lists that could be judged; `key` is the same for them in every run and log; `text` shows the query."""
 
     query: str
     a: tuple[int, ...]
@@ -83,10 +80,7 @@ def pair_key(query: str, a: Sequence[int], b: Sequence[int], items_a: Any, items
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Distinct pairs that could be judged, of one depth; `systems` names the runs that made `a` and `b`, if they did.
-
-    `dropped` counts what was left out, by reason.
-    """
+    """Distinct pairs that could be judged, of one depth, the names of the two systems, and what was left out."""
 
     pairs: tuple[Pair, ...]
     n_grades: int
@@ -119,10 +113,7 @@ class Candidates:
 
 
 def known_pairs(candidates: Candidates) -> list[Pair]:
-    """Return pairs that every sensible metric orders alike: a list with its best first, `a`, and with its worst first.
-
-    They are made of the lists `a` of the candidates; those whose grades differ most come first.
-    """
+    """Return pairs that every sensible metric orders alike: a list best first, and worst first; most telling ahead."""
     pairs = []
     for pair in candidates.pairs:
         ways = [sorted(range(len(pair.a)), key=lambda i: sign * pair.a[i]) for sign in (-1, 1)]
@@ -134,10 +125,7 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
 
 
 def distinct(pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[str, str] | None = None) -> Candidates:
-    """Return the pairs that tell something, each once; pairs of equal grades and repeated ones are counted.
-
-    Raises InputError if none is left.
-    """
+    """Return the pairs that tell something, each once, and count the others; raise InputError if none is left."""
     kept: dict[str, Pair] = {}
     equal = repeated = 0
     for pair in pairs:
@@ -224,10 +212,7 @@ def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> dict[str, int
 
 
 def checked_items(items: Any, role: str, n_items: int, depth: int | None = None) -> tuple[Item, ...] | None:
-    """Return a list's items by position, in the fields of `TEXT_LIMITS`; None where there are none.
-
-    Raises InputError if they are not as many as the grades, or not objects of short texts.
-    """
+    """Return a list's items by position, in the fields of `TEXT_LIMITS`, or None; raise InputError if wrong."""
     if items is None:
         return None
     if not isinstance(items, list):

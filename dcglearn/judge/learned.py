@@ -36,10 +36,7 @@ Work = TypeVar("Work")
 
 
 class Newest(Generic[Work]):
-    """Calls a function, in a thread, with the newest input; inputs that come while it works replace each other.
-
-    `trouble` holds the message of the last call if it failed, else the empty text.
-    """
+    """Calls a function with the newest input, in a thread; `trouble` is the message of the last call if it failed."""
 
     def __init__(self, name: str, function: Callable[[Work], None]) -> None:
         self._function = function
@@ -132,10 +129,7 @@ class LatestFit:
 
 
 class Learned(Newest["Preferences | None"]):
-    """Learns from the newest log in a thread: the DCG, by which pairs are chosen, and its bands.
-
-    `latest` holds the newest results; there are bands from `bands_from` verdicts on.
-    """
+    """Learns from the newest log in a thread: the DCG that chooses pairs and, from `bands_from` verdicts, bands."""
 
     def __init__(self, n_grades: int, depth: int) -> None:
         self._first = LatestFit(DCG.standard(n_grades, depth).normalised())

@@ -154,10 +154,7 @@ def agreement_between_raters(log: Preferences, fit: DirectFit) -> dict[str, Any]
 
 
 def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any]:
-    """Return how often each of two systems won, and a sign test by query: the query's majority, ties left out.
-
-    The interval of the second system's share of queries is Wilson's.
-    """
+    """Return how often each of two systems won, and a sign test by query (its majority) with Wilson's interval."""
     counts = Counter(verdict["winner"] for verdict in verdicts)
     by_query: dict[str, int] = defaultdict(int)
     for verdict in verdicts:

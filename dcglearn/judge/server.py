@@ -292,10 +292,7 @@ class Place:
 
 
 def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
-    """Answer until interrupted; `say` is called with lines for the person who started the server.
-
-    Raises InputError if no port is free, or the host is not this machine's.
-    """
+    """Answer until interrupted; `say` gets lines for who started it. Raise InputError if no port or host is ours."""
     import uvicorn
 
     from dcglearn.judge.connections import PatientProtocol

@@ -209,10 +209,7 @@ class Study:
             return {**counts, "changes": self.log.changes}
 
     def _goal(self) -> int:
-        """Return the number of verdicts that is about enough: never more than before, or than the candidates allow.
-
-        The bands tell how many are wanted; each estimate moves the goal half of the way, on a logarithmic scale.
-        """
+        """Return how many verdicts are about enough by the bands: half of the way to that, at most what there is."""
         n, latest = self._n, self.learned.latest
         goal = min(self._last_goal, n + self._to_come())
         more = latest.more(self.rules.width, n)

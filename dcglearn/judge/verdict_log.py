@@ -59,10 +59,7 @@ class VerdictLog:
         self._open()
 
     def append(self, verdicts: Sequence[Verdict]) -> None:
-        """Write verdicts, in the fields of `FIELDS`, and return when they are on the disk.
-
-        Raises NotSaved if nothing was written: the disk is full, or another program has left a bad line in the log.
-        """
+        """Write verdicts, in the fields of `FIELDS`, to the disk; raise NotSaved if nothing was written."""
         self.refresh()
         lines = b"".join(_line(verdict) for verdict in verdicts)
         before = os.fstat(self._file).st_size
@@ -79,10 +76,7 @@ class VerdictLog:
         _LOG.info("%s: verdicts written: %d, in all: %d", self.path, len(verdicts), len(self.verdicts))
 
     def refresh(self) -> bool:
-        """Read the log again if another program has changed it; return whether one has.
-
-        Raises NotSaved if it can no longer be read; what was read before stays.
-        """
+        """Read the log again if another program has changed it, and return whether; raise NotSaved if it is damaged."""
         try:
             now = _state(self.path.stat())
         except OSError:

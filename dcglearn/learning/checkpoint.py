@@ -60,10 +60,7 @@ class Checkpoint:
         self._file.close()
 
     def answer(self, question: tuple[Any, ...], kind: type, ask: Callable[[], Any]) -> Any:
-        """Return the kept answer to a question, or ask and keep the answer.
-
-        Raise InputError if the question kept here is another, or the answer cannot be written.
-        """
+        """Return the kept answer to a question, or ask and keep it; raise InputError if another one is kept here."""
         digest = _digest(question)
         self._next += 1
         if self._next <= len(self._answers):

@@ -139,10 +139,7 @@ def fit_from(
     max_iter: int,
     if_worse: bool,
 ) -> tuple[Fit, bool]:
-    """Return the fit from the parameters `near`, or from all starts where there are none; and whether it is that one.
-
-    With `if_worse`, all starts are tried too if one of them is lower than that fit, and the lower fit counts.
-    """
+    """Return the fit from `near` (if any, and not `if_worse` and beaten by all starts), and whether it is that one."""
     warm = None if near is None else warm_fit(model, judgements, share, near, max_iter=max_iter)
     if warm is not None and not if_worse:
         return warm, True

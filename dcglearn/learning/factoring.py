@@ -85,10 +85,7 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
 
 
 def _offset(weights: Floats, discounts: Floats, gains: Floats, visible: Visibility) -> float:
-    """Return the offset of the gains: least squares over the positions whose level the log tells, else g_0 = 0.
-
-    The log tells a position's level where one list of a pair has no grade there, which is worth 0.
-    """
+    """Return the offset of the gains: least squares over positions where the log shows "no grade", else g_0 = 0."""
     depth = len(discounts)
     told = np.setdiff1d(np.arange(depth), visible.free_rows)
     if len(told) == depth:

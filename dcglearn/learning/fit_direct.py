@@ -107,10 +107,7 @@ def fit_dcg(
     refit: str = "never",
     kept: Callable[[Any], Any] = lambda source: source,
 ) -> tuple[DirectFit, FittedDCG]:
-    """Return the fit of the DCG to an opened log, whatever the form, and what other forms are fitted from.
-
-    `kept` is as in `Keeping.kept`.
-    """
+    """Return the fit of the DCG to an opened log, and what other forms are fitted from; `kept`: see `Keeping.kept`."""
     if refit not in REFITS:
         raise InputError(f"refit={refit!r} is not one of {', '.join(REFITS)}")
     description.check(log.n_grades, log.depth, graded=log.graded)

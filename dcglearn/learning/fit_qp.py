@@ -64,10 +64,7 @@ def identity(description: QPDescription | DirectDescription, log: OpenLog, **mor
 
 
 def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
-    """Return the QP's pairs of a log, or of a part of one: the decided pairs with their margins, then the ties.
-
-    A tie asks for ``|<W, d>| <= epsilon``: the two pairs (d, -epsilon) and (-d, -epsilon).
-    """
+    """Return a log's decided pairs with margins, and each tie as two: ``|<W, d>| <= epsilon``, of (d, -epsilon)."""
     log = log if log.differing.all() else log[log.differing]
     decided, ties = log.decided, log.ties
     weight = np.ones(1) if decided.weight is None else decided.weight
@@ -85,10 +82,7 @@ def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: flo
 
 
 def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
-    """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all.
-
-    Raise InputError if `margin` is unknown, or the log does not have the columns that it needs.
-    """
+    """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all, or raise InputError."""
     if isinstance(margin, (DCG, Utility)):
         return np.abs(margin.score(log.preferred) - margin.score(log.other))
     if margin == "unit":

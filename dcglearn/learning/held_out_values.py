@@ -19,10 +19,7 @@ LEAST_ERROR = 0.01
 
 
 def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePairs) -> Floats:
-    """Return how far a metric respects each held-out pair, and its log probability of the preference, shape (2, n).
-
-    The probability of a utility difference d is ``e + (1 - 2 e) sigma(b d)``; e and b are fitted to the training pairs.
-    """
+    """Return whether a metric respects each held-out pair, and the log of ``e + (1 - 2 e) sigma(b d)``, (2, n)."""
     right = (test.verdicts(metric) + 1) / 2
     trained = metric.score(train.preferred) - metric.score(train.other)
     weight = np.ones(len(train)) if train.weight is None else train.weight

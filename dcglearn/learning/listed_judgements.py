@@ -23,11 +23,7 @@ are worth at each point is in memory at once."""
 
 @dataclass(frozen=True)
 class ListedJudgements(JudgedPairs):
-    """Judgements with the numbers of their lists.
-
-    `lists` are the m distinct lists, shape (m, K), `numbers` those of the first and the second list, int32, shape
-    (2, n).
-    """
+    """Judgements by the `numbers`, int32, shape (2, n), of their m distinct `lists`, shape (m, K)."""
 
     lists: Grades
     numbers: NDArray[np.int32]
@@ -61,10 +57,7 @@ class ListedJudgements(JudgedPairs):
         return ListedJudgements(*columns)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points with their derivatives; see `JudgedPairs.sums`.
-
-        Second derivatives are those of a DCG, of preferences without strengths, and of one judge.
-        """
+        """Return the losses at the points with their derivatives, of a DCG and one judge; see `JudgedPairs.sums`."""
         gains, discounts, thresholds, errors = points.gains, points.discounts, points.thresholds, points.errors
         (n, n_grades), (m, depth), n_raters = gains.shape, self.lists.shape, errors.shape[1]
         stops = np.zeros((n, n_grades)) if points.stops is None else points.stops

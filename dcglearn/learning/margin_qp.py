@@ -277,10 +277,7 @@ def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
 
 
 def _monotone(weights: Floats) -> Floats:
-    """Return the nearest W whose rows do not fall with the grade: row-wise isotonic regression.
-
-    An entry is the largest, over the first columns up to its own, of the least mean from there to a column on.
-    """
+    """Return the nearest W whose rows do not fall with the grade: isotonic regression by its max-min formula."""
     width = weights.shape[1]
     sums = np.cumsum(weights, axis=1)
     before, size = sums - weights, np.arange(width) - np.arange(width)[:, None] + 1

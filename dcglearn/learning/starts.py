@@ -182,11 +182,7 @@ def logs_of(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
 
 
 def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Floats]:
-    """Return the parameters of all starts, shape (S, p) for each softness of the judges.
-
-    The metrics are a family of curves, the textbook DCGs, the prior, and the factored QP of a sample, if it tells any
-    two lists apart.
-    """
+    """Return the parameters of all starts by softness, (S, p): curves, textbooks, the prior, the QP of a sample."""
     sample = verdicts.sample(20_000).decided
     C = 0.1 / max(1.0, sample.total_weight / HUGE_WEIGHT)
     dcgs = [] if prior is None else [prior]

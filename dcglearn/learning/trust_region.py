@@ -253,11 +253,7 @@ def dense_steps(gradients, hessians, low, high, radii, dampings, out, factor, fr
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _bounded(gradient, hessian, damp, low, high, step, factor, free):
-    """Set `step` to about the minimum of the damped quadratic within bounds, and return its largest entry.
-
-    Entries that a minimum takes beyond their bounds stay there, and the others are solved for again. Return infinity if
-    there is no minimum, or no fall.
-    """
+    """Set `step` to about the damped quadratic's minimum within bounds; return its largest entry, infinity if none."""
     n = 0
     for x in range(len(step)):
         step[x] = 0.0

@@ -102,10 +102,7 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
 
 
 def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
-    """Return the verdicts of a log in parts.
-
-    Raise InputError if there are too many distinct strengths: to bin them, all would have to be in one place.
-    """
+    """Return the verdicts of a log in parts; raise InputError if there are too many distinct strengths to bin there."""
     dropped, n_ties = dropped_of(log), log.facts.n_ties
     if kind != LIKELIHOOD and n_ties:
         dropped["ties"] = n_ties

@@ -39,10 +39,7 @@ class RatingCounts:
         return f"RatingCounts({self.weight.sum():g} ratings of {len(self.lists)} lists in {len(self.groups)} group(s))"
 
     def rows_of(self, log: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """Return the numbers of the rated lists of each pair, shape (n,) twice, and of each count, shape (m,).
-
-        A rated list is a list in a group. Lists in pairs without counts have numbers that no count has.
-        """
+        """Return the numbers of the rated lists of each pair, shape (n,) twice, and of each count, shape (m,)."""
         n = len(log.preferred)
         numbers = unique_rows(packed(np.concatenate([log.preferred, log.other, self.lists])))[2]
         group = np.concatenate([*[self._group_of(log)] * 2, self.group])

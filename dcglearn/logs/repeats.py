@@ -46,10 +46,7 @@ class Units:
 
 
 def units(log: Columns) -> Units:
-    """Return the units of a log: the same query and documents, or the same query and two lists of grades.
-
-    Pairs of two equal lists have an orientation by their documents only; without these their values are 0.
-    """
+    """Return a log's units: one query and documents (or lists of grades); pairs of equal lists alone have value 0."""
     if log.docs is None:
         first, second = list_numbers(log.preferred, log.other)
     else:
@@ -115,10 +112,7 @@ def reasons_of(ids: Iterable[Any], supersedes: Iterable[Any], is_open: Iterable[
 def marks_of(
     read: Callable[[list[str]], pl.DataFrame], columns: Mapping[str, str]
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the ids of a table's rows, the ids that they supersede, and whether they are open; blank where absent.
-
-    `read` returns the columns of that name, `columns` names them by role.
-    """
+    """Return ids, superseded ids and open of a table's rows, blank where absent, as `read` by names in `columns`."""
     import polars as pl
 
     frame = read([columns[role] for role in ("id", "supersedes", "winner") if role in columns])

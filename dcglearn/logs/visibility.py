@@ -90,10 +90,7 @@ class Visibility:
 
 
 def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = True) -> Visibility:
-    """Return what pairs of lists, shape (n, K) each, identify; -1 = no known grade.
-
-    The Gram matrix of a sample is enough if no pair of the log shows a direction that the sample does not.
-    """
+    """Return what pairs of lists, shape (n, K) each, identify; a sample's Gram matrix does if it shows all."""
     shape = (first.shape[1], n_grades)
     occurring = np.flatnonzero(grade_counts(first[:SAMPLE], second[:SAMPLE])[:n_grades]).tolist()
     if len(occurring) < n_grades:  # the first lists often hold all grades
@@ -157,10 +154,7 @@ def refuse_too_deep(depth: int, n_grades: int) -> None:
 
 
 def gram_matrix(first: Grades, second: Grades, shape: tuple[int, int]) -> Floats:
-    """Return ``sum d d^T`` over pairs of lists, shape (K*L, K*L): at W = 0 and margin 1 every pair falls short.
-
-    Raise InputError beyond `MOST_WEIGHTS`.
-    """
+    """Return ``sum d d^T`` over pairs of lists, shape (K*L, K*L); raise InputError beyond `MOST_WEIGHTS`."""
     refuse_too_deep(*shape)
     lists = np.ascontiguousarray(first), np.ascontiguousarray(second)
     return pair_sums(*lists, margin=ONE, weight=ONE, weights=np.zeros(shape)).curvature

@@ -59,10 +59,7 @@ def unsorted(order: Integers, values: Floats) -> Floats:
 
 
 class SoftRanks:
-    """Soft ranks of scores f, shape (n,), that fall within each segment, and their vector-Jacobian product.
-
-    `segments` are the ends, shape (m + 1,); `alpha` is the sharpness, per unit of score.
-    """
+    """Soft ranks of scores f, shape (n,), falling within each segment, at sharpness `alpha`, and their VJP."""
 
     def __init__(self, f: Floats, segments: Integers, alpha: float, n_chunks: int) -> None:
         self.f, self.segments, self.alpha, self.n_chunks = f, segments, alpha, n_chunks

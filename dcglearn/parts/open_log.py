@@ -24,10 +24,7 @@ Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
 
 
 def check_log(log: Preferences | PartedLog, *, as_is: bool = False) -> None:
-    """Raise InputError if lists are too long to learn, UpsideDownError if the log seems upside down.
-
-    A log in parts is sampled. The second error is not raised where the caller or the log insists.
-    """
+    """Raise InputError if lists are too long to learn, UpsideDownError if the log, or a sample, seems upside down."""
     refuse_too_deep(log.depth, log.n_grades)
     if len(log) and not (as_is or log.as_is):
         check_sense(log.sample(SAMPLE) if isinstance(log, PartedLog) else log)

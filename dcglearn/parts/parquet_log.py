@@ -60,10 +60,7 @@ class MemoryColumn:
 
 
 class FileColumn:
-    """A column in a file without a name, which the system deletes when this process ends, in any way.
-
-    The values are read into one buffer, not mapped: mapped pages would count as this process's memory.
-    """
+    """A column in a file that ends with this process, read into one buffer, since mapped pages count as memory."""
 
     def __init__(self, folder: str, shape: tuple[int, ...], dtype: Any) -> None:
         self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed by close
@@ -149,10 +146,7 @@ class CodeStore:
         self.n_grades = 1
 
     def append(self, log: Preferences, name: str) -> None:
-        """Add the pairs of a log whose lists differ.
-
-        Raises InputError if some pairs have a margin and some not, naming the part; or if there is no room.
-        """
+        """Add the pairs of a log whose lists differ; raise InputError if only some have a margin, or without room."""
         log = differing_pairs(log)
         if not len(log):
             return

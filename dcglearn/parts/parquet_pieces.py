@@ -70,10 +70,7 @@ def mapping_of_parts(n_grades: int | None, options: ReadingOptions) -> LogMappin
 
 
 def pieces(files: Sequence[str], mapping: LogMapping, size: int = PIECE) -> list[Piece]:
-    """Cut files into pieces of whole row groups, about `size` rows each; small files go together.
-
-    Raises InputError if a file is not Parquet, damaged, or lacks a column that a log needs, naming it.
-    """
+    """Cut files into pieces of whole row groups, about `size` rows each; raise InputError naming a bad file."""
     cut: list[Piece] = []
     slices: list[tuple[str, list[int], int]] = []
     held = 0
@@ -145,10 +142,7 @@ def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, Col
 
 
 def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preferences]]:
-    """Yield the log in a piece, up to `BATCH` rows at a time, each batch after the name of its file.
-
-    Raises InputError naming the file and, where a row is bad, the row.
-    """
+    """Yield the log in a piece, up to `BATCH` rows at a time, after the file's name, which an InputError names too."""
     import polars as pl
     import pyarrow as pa
 
@@ -191,11 +185,7 @@ def read_piece(piece: Piece, mapping: LogMapping) -> Preferences:
 def preferences_of(
     frame: pl.DataFrame, name: str, mapping: LogMapping, first_row: int = 1, reasons: Grades | None = None
 ) -> Preferences:
-    """Return the log in a table that is not empty, a row a judgement, with the columns that `read_preferences` reads.
-
-    Messages call it `name` and count rows from `first_row`; a bad row raises InputError. For `reasons` see
-    `log_of_table`.
-    """
+    """Return the log in a table; messages count rows of `name` from `first_row`. `reasons`: see `log_of_table`."""
     with errors_in(name):
         source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)
     return log_of_table(Preferences, *columns_of(name, source, mapping), mapping, reasons)

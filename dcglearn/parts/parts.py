@@ -260,11 +260,7 @@ def _hashes(keys: Integers) -> NDArray[np.uint64]:
 
 
 def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | None) -> tuple[Facts, int]:
-    """Return the facts of the whole log and its number of grades, by default the largest grade of any pair plus 1.
-
-    Raises InputError if no part holds a pair, two parts differ in depth, or a grade is above the scale, naming the
-    part.
-    """
+    """Return the facts of the whole log and its number of grades; raise InputError naming a part that does not fit."""
     held = [(part, name) for part, name in zip(facts, names, strict=True) if part.n]
     if not held:
         raise InputError(f"none of the {len(facts)} parts of the log ({names[0]}, ...) holds a pair")

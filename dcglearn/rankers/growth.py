@@ -198,10 +198,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def threads_of(parameters: dict[str, Any]) -> int:
-    """Return how many threads LightGBM uses: as its parameters say, else one for each processor that is free now.
-
-    A forked process uses one, since GNU's OpenMP waits without end for the threads of the parent.
-    """
+    """Return LightGBM's threads: its parameter or the free processors; 1 in a fork, where GNU's OpenMP would hang."""
     return 1 if _FORKED else int(parameters.get("num_threads", 0)) or free_threads()
 
 

@@ -84,11 +84,7 @@ class Observations:
 
 
 def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Floats]:
-    """Return the error rates and biases of highest likelihood with the ends of their intervals, shape (R, 3) each.
-
-    They are NaN for raters without a judgement. Intervals of errors come from the profile of the likelihood, those of
-    biases from its curvature at the best.
-    """
+    """Return error rates and biases of highest likelihood with their intervals, (R, 3) each; NaN without judgements."""
     from scipy.interpolate import PchipInterpolator
     from scipy.special import expit
 

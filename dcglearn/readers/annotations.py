@@ -28,10 +28,7 @@ def _question(name: str) -> str | None:
 
 
 class Annotations(Records):
-    """The annotations in the records of a source, each with the data of its record; one without any is open.
-
-    The winner is the answer to the question that is named like a winner, or to the only question.
-    """
+    """The annotations in the records of a source, each with its record's data; one without a winner is open."""
 
     def __init__(self, source: Source) -> None:
         questions: dict[str, None] = {}

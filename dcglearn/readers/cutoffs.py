@@ -23,10 +23,7 @@ CUT = "cutoffs= (--cutoffs .2,.5,.8) cuts fractions"
 
 
 def cut_points(cutoffs: Cutoffs, grades: Iterable[Any] | None = None) -> tuple[float, ...] | None:
-    """Return where grades are cut, in order; None where this depends on the grades, and these are not given.
-
-    Levels are fewer than asked for where many grades are the same. Raise InputError if the cut-offs are none.
-    """
+    """Return where grades are cut, in order; None where this depends on `grades`. Raise InputError for wrong ones."""
     numbers = tuple(map(_number, cutoffs.split(",") if isinstance(cutoffs, str) else np.atleast_1d(cutoffs).tolist()))  # type: ignore[arg-type]
     if len(numbers) == 1 and numbers[0] >= 2 and numbers[0].is_integer():
         if grades is None:

@@ -136,10 +136,7 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
 
 
 def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame | None:
-    """Return the columns under the names of their roles, those of a wide list as one; None if a wide one is not plain.
-
-    A plain cell is a grade: a number, or its text.
-    """
+    """Return the columns by role, those of a wide list as one; None unless its cells are plain grades."""
     named = []
     for role, names in columns.items():
         if isinstance(names, str):

@@ -30,10 +30,7 @@ def flattened(lists: pl.Series) -> pl.Series:
 
 
 def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
-    """Return tuples as dictionaries with the given names, in order; mappings stay as they are.
-
-    Two lists alone are a preferred list and another. Raises InputError if a tuple has another length than the names.
-    """
+    """Return tuples as dictionaries by the given names, or raise InputError; of two lists the first is preferred."""
     dictionaries: list[Any] = []
     for number, record in enumerate(records, 1):
         if hasattr(record, "_asdict"):
@@ -51,10 +48,7 @@ def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
 
 
 def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | pl.DataFrame:
-    """Return columns in memory as a table, or as records where they hold values of several types; None is left out.
-
-    Raises InputError if they differ in length.
-    """
+    """Return columns of one length, None left out, as a table, or as records where one has values of several types."""
     import polars as pl
 
     present = {name: values for name, values in columns.items() if values is not None}
@@ -75,10 +69,7 @@ def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | pl.DataFra
 
 
 def polars_frame(frame: Any) -> pl.DataFrame:
-    """Return a table of polars, pandas or Arrow's interchange as one of polars, with plain types.
-
-    Missing values become null. Raises InputError if it has no row, or a column's values have different types.
-    """
+    """Return a table of polars, pandas or Arrow as one of polars, with plain types and nulls, or raise InputError."""
     import polars as pl
 
     if isinstance(frame, pl.LazyFrame):

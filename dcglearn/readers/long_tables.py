@@ -32,10 +32,7 @@ class Rows:
 def open_shaped(
     open_with: Callable[[Mapping[str, Role]], Source], roles: Mapping[str, Role], mapping: LogMapping
 ) -> Source:
-    """Return the judgements in a file or table: from its lines, its rows of single documents, or columns of outcomes.
-
-    `open_with` opens it by roles. Raises InputError if the columns are those of none.
-    """
+    """Return the judgements in what `open_with` opens: its lines, rows of single documents, or columns of outcomes."""
     roles = mapping.roles(roles)
     source = _opened(open_with, roles, mapping)
     return with_order(source, lambda others: _opened(open_with, others, mapping))

@@ -24,10 +24,7 @@ def texts_of_counts(counts: RatingCounts, log: Columns) -> tuple[NDArray[Any], N
 
 
 def counts_of_texts(log: Columns, texts: NDArray[Any]) -> RatingCounts:
-    """Return the counts that a saved log holds as texts, shape (n, 2), beside the lists of its pairs.
-
-    Raises InputError if one list of one group has different counts on different lines.
-    """
+    """Return the counts in texts beside a log's lists, shape (n, 2); raise InputError if those of one list differ."""
     names, text = np.unique(texts.T.ravel().astype(str), return_inverse=True)
     _, first, number = unique_rows(packed(np.concatenate([log.preferred, log.other])))
     lists = np.concatenate([log.preferred, log.other])[first]

@@ -90,10 +90,7 @@ class Recognised:
 def read_columns(
     log: Any, roles: Mapping[str, Role], mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, dict[str, int], Recognised]:
-    """Return the columns of a path, data frame or records by role, the counts of what was left out, and the form.
-
-    See `read_carefully` for the columns. Raises InputError if the log is none of these, or cannot be read.
-    """
+    """Return the columns of a log by role (see `read_carefully`), the counts of what was left out, and the form."""
     both = skip_bad is not None and is_path(log) and Path(log).exists() and Path(skip_bad).exists()
     if skip_bad is not None and both and Path(log).samefile(skip_bad):
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
@@ -200,10 +197,7 @@ def read_rated(
 def log_of_table(
     kind: type[AnyLog], table: Table, dropped: dict[str, int], mapping: LogMapping, reasons: Grades | None = None
 ) -> AnyLog:
-    """Return the log in columns by role, the preferred lists first; what does not count is left out and counted.
-
-    `reasons` are the `reasons_of` the rows, where they are a part of a log and other parts decide it too.
-    """
+    """Return the log in columns by role, what does not count (by `reasons`, where other parts decide too) counted."""
     table = dict(table)
     winner, a, b = table.pop("winner").codes, table.pop("a"), table.pop("b")
     swap, tie, is_open = (winner == WINNERS[word] for word in ("b", "tie", "open"))

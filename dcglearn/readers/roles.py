@@ -193,10 +193,7 @@ def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
 
 
 def position_of(name: str, marks: Sequence[str]) -> tuple[tuple[str, ...], int] | None:
-    """Return the words of a column's name and its number; None if it does not name a position of the list.
-
-    A mark such as ``links {}`` is the whole name, with the number in place of the braces.
-    """
+    """Return the words and the number in the name of a position's column, else None; ``{}`` in a mark is the number."""
     if "{}" in "".join(marks):
         before, _, after = marks[0].partition("{}")
         match = re.fullmatch(rf"{re.escape(before)}([0-9]{{1,3}}){re.escape(after)}", name.lower())
@@ -212,10 +209,7 @@ def position_of(name: str, marks: Sequence[str]) -> tuple[tuple[str, ...], int] 
 
 
 def as_list(values: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Return the values of a list's columns up to the last that is not blank (None).
-
-    Raises InputError if one before it is blank: that may be an unknown grade, or a list that was not closed up.
-    """
+    """Return a list's values up to the last that is not blank (None); raise InputError if one before it is."""
     cells = list(values)
     while cells and cells[-1] is None:
         cells.pop()

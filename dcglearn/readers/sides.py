@@ -59,10 +59,7 @@ def refuse_order(name: str, values: Sequence[str] = ()) -> None:
 
 
 def with_order(source: Source, open_with: Callable[[Mapping[str, Role]], Source]) -> Source:
-    """Return the source with the column that says which list was shown first, if its name and its values tell so.
-
-    `open_with` opens it by roles. Raise InputError for a column that looks like one and cannot be read for sure.
-    """
+    """Return the source with the column that surely says which list was shown first; raise InputError if unsure."""
     roles, used = source.roles, known_order(source.names, source.roles)
     if used is not None and (used.lower() == "swapped" or len(roles["swapped"].names) == 1):
         return source

@@ -63,10 +63,7 @@ class OwnWords:
 
     @classmethod
     def of(cls, words: Mapping[Any, str] | str | None) -> OwnWords:
-        """Return the meanings in a mapping or text ``Left is better=a,Left is much better=a:2,Same=tie,slightly=:1``.
-
-        Raises InputError if the text has another form, a word has two meanings, or a meaning is none.
-        """
+        """Return the meanings in a mapping or text ``Left is better=a,much better=a:2,slightly=:1``; see `_pairs`."""
         own = cls({}, {})
         for word, meaning in _pairs(words) if isinstance(words, str) else (words or {}).items():
             key = word_of(word).lower()

@@ -177,10 +177,7 @@ def lack_of_fit(
 def _held_out(
     log: Preferences, unit: str, description: DirectDescription, seed: int
 ) -> tuple[NDArray[np.intp], Floats, dict[str, DirectFit]]:
-    """Return the held-out rows, what M utilities learned without their units say of them, and the whole log's fits.
-
-    The values are those of `held_out_values`, shape (2, M, n).
-    """
+    """Return the held-out rows, `held_out_values` of M utilities there, shape (2, M, n), and the whole log's fits."""
     rng = np.random.default_rng(seed)
     folds = [fold for i in range(N_PARTITIONS) for fold in folds_of(log, unit, N_PARTITIONS * seed + i)]
     whole = _fits(sampled(log, rng), description)

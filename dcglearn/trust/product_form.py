@@ -110,11 +110,7 @@ def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199,
 
 
 def free_utility(log: Preferences) -> Utility:
-    """Return the logistic fit of weights free at each grade and position, in units of the judges' noise.
-
-    Weights rise with the grade and fall with the position. Ties are left out; where lists recur, the log counts as no
-    more judgements than it has lists.
-    """
+    """Return the logistic fit of weights that rise with the grade and fall with the position, in units of noise."""
     log = log[log.differing].decided
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

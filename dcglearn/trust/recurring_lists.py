@@ -50,10 +50,7 @@ def _folds_of(weight: Floats, rng: np.random.Generator) -> Floats:
 
 
 class RecurringRatings:
-    """The lists of a log that were rated often enough, and the pairs between them.
-
-    `first`, `second`, shape (n,), number the lists of each covered pair.
-    """
+    """The lists that were rated often enough, and the covered pairs, of lists `first` and `second`, shape (n,)."""
 
     unit = "rating"
 
@@ -202,10 +199,7 @@ class RecurringJudgements:
 
 
 def _ranked(rating: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return the rank of each rating, and the score of each rank: the share of all ratings below it, ties half.
-
-    More than `MOST_RATINGS` distinct ratings are binned by their share.
-    """
+    """Return the rank of each rating, and the score of each rank: the share below it; binned beyond `MOST_RATINGS`."""
     values, rank = np.unique(rating, return_inverse=True)
     share = np.bincount(rank, weight) / weight.sum()
     if len(values) > MOST_RATINGS:

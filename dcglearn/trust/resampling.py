@@ -44,10 +44,7 @@ def unit_of(log: PreferencePairs, *, fewest: int = 2, without: str = "", per_lis
 
 
 def folds_of(log: PreferencePairs, unit: str, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the rows to train on and to hold out, for folds in which each pair is held out once; see `divided`.
-
-    Raise InputError if the log lacks the column of the unit, or too few pairs can be held out.
-    """
+    """Return rows to train on and to hold out, each pair once; see `divided`. Raise InputError for too few pairs."""
     n_folds = LIST_FOLDS if unit == "list" else FOLDS
     folds = divided(log.clusters(unit), n_folds, np.random.default_rng(seed))
     n_held_out = sum(len(test) for _, test in folds)
@@ -89,10 +86,7 @@ def resampled_weights(log: PreferencePairs, by: str, n_resamples: int, seed: See
 def mean_and_covariance(
     values: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]
 ) -> tuple[Floats, Floats]:
-    """Return the weighted means, shape (M,), of values, shape (M, n), and their covariance, shape (M, M).
-
-    Pairs that share a cluster are dependent; of two lists, they count twice.
-    """
+    """Return the weighted means of values, shape (M, n), and their covariance; pairs of one cluster are dependent."""
     share = weight / weight.sum()
     means = values @ share
     first, second = clusters

@@ -177,10 +177,7 @@ def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
 def _held_out(
     log: Preferences, number: NDArray[np.intp], large: list[int], unit: str, seed: int
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Return the held-out rows of large segments, and how own and common DCG predict them, shape (2, 2, n).
-
-    The second axis is that of `held_out_values`.
-    """
+    """Return the held-out rows of large segments, and `held_out_values` of own and common DCG there, (2, 2, n)."""
     rows, values, rng = [], [], np.random.default_rng(seed)
     folds = folds_of(log, unit, seed)
     whole = fit_direct(sampled(log, rng), DirectDescription())

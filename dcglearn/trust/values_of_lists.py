@@ -189,10 +189,7 @@ class RatedLists:
 
 @dataclass(frozen=True, eq=False)
 class JudgedLists:
-    """Lists that were judged in pairs; `better`, `worse` number the two lists of each pair, shape (n,).
-
-    The model is that of Bradley and Terry: P(first preferred) = sigma(theta_first - theta_second).
-    """
+    """Lists judged in pairs, which number `better` and `worse`, shape (n,): P = sigma(theta_better - theta_worse)."""
 
     better: NDArray[np.intp]
     worse: NDArray[np.intp]
