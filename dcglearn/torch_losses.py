@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+
+from dcglearn.losses import Objective
 
 try:
     import torch
@@ -12,9 +14,6 @@ except ImportError as error:
     raise ImportError("PyTorch is not installed: pip install 'dcglearn[torch]', or its CPU build") from error
 
 from dcglearn.foundation.validation import InputError
-
-if TYPE_CHECKING:
-    from dcglearn.losses import Objective
 
 
 class _Function(torch.autograd.Function):

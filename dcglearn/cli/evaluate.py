@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import typer
 
@@ -28,8 +28,7 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.plots import forest_figure
 
-if TYPE_CHECKING:
-    Result = TypeVar("Result")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -18,8 +18,7 @@ from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
 from dcglearn.metric.scales import ScaleWarning, example_map, grades_of
 from dcglearn.metric.textbook import MetricName, is_metric_file
 
-if TYPE_CHECKING:
-    Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
+Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.evaluation.evaluate import evaluate
+from dcglearn.evaluation.evaluate import Evaluation, Metrics, evaluate
 from dcglearn.evaluation.gate import Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
@@ -22,8 +22,6 @@ from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dcglearn.evaluation.evaluate import Evaluation, Metrics
 
 
 _LOG = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.other_measures import measured, usual_name
-from dcglearn.evaluation.ranked import Plain, check_list_settings, judged_counts, judged_ideal, ranked_grades
+from dcglearn.evaluation.ranked import Known, Plain, check_list_settings, judged_counts, judged_ideal, ranked_grades
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
@@ -29,10 +29,8 @@ from dcglearn.metric.textbook_lists import ListMetricName
 if TYPE_CHECKING:
     import polars as pl
 
-    from dcglearn.evaluation.ranked import Known
-
-    OneMetric = DCG | ListUtility | PathLike
-    Metrics = Mapping[str, OneMetric | Plain] | Sequence[PathLike] | OneMetric
+OneMetric = DCG | ListUtility | PathLike
+Metrics = Mapping[str, OneMetric | Plain] | Sequence[PathLike] | OneMetric
 
 Ideal = Literal["judgements", "list"]
 Missing = Literal["zero", "skip"]

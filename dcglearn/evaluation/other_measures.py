@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.metric.textbook import NAMES
-
-if TYPE_CHECKING:
-    from dcglearn.evaluation.trec import Judgements, Run
 
 ALIASES = {
     **{"ndcg": "nDCG", "ndcg_burges": "exponential-log2", "err": "ERR"},

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, one_of
 from dcglearn.metric.dcg import DCG
+from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.textbook_lists import ListMetric
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dcglearn.evaluation.trec import Judgements, Run
-    from dcglearn.metric.list_utility import ListUtility
-    from dcglearn.metric.textbook_lists import ListMetric
-
-    Known: TypeAlias = "DCG | ListUtility | Plain"
+Known: TypeAlias = "DCG | ListUtility | Plain"
 
 Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)

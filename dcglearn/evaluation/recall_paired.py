@@ -11,16 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
+from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.validation import Floats, InputError, Integers, one_of
-
-if TYPE_CHECKING:
-    from dcglearn.evaluation.trec import Judgements, Run
 
 WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
     "uniform": np.ones_like,

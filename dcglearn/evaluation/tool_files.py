@@ -20,7 +20,7 @@ from dcglearn.readers.line_formats import JsonLines, numbered_lines
 if TYPE_CHECKING:
     import polars as pl
 
-    Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
+Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 
 LARGEST = 1e15
 """Largest number that is read as a grade; which grades a metric has is checked later."""

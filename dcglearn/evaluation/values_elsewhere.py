@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dcglearn.evaluation.evaluate import Evaluation
 from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import number_of
@@ -17,9 +18,6 @@ from dcglearn.foundation.validation import Floats, InputError, errors_in, listed
 from dcglearn.readers.line_formats import NUMBER, Records, shown
 from dcglearn.readers.read_table import opener_of, opener_of_bytes
 from dcglearn.readers.roles import Role, first_names
-
-if TYPE_CHECKING:
-    from dcglearn.evaluation.evaluate import Evaluation
 
 QUERY = ("query", "query_id", "qid", "q_id", "topic", "topic_id", "id", "index", "unnamed: 0", "")
 ROLES = {

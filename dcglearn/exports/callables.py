@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +15,8 @@ from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.boosting import descent
 from dcglearn.metric.dcg import DCG, DCGLike
 
-if TYPE_CHECKING:
-    Callables = tuple[Callable[..., Any], Callable[..., Any]]
-    Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, sizes of queries
+Callables = tuple[Callable[..., Any], Callable[..., Any]]
+Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, sizes of queries
 
 
 def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:

@@ -8,10 +8,9 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    Item = TypeVar("Item")
+Item = TypeVar("Item")
 
 _STAGE: ContextVar[str | None] = ContextVar("stage", default="")
 

@@ -8,10 +8,9 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    Result = TypeVar("Result")
+Result = TypeVar("Result")
 
 CHUNK = 1 << 15
 """Pairs of a chunk, up to `MAX_CHUNKS` chunks."""

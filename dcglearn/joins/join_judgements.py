@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import as_judged, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.evaluation.trec import Duplicates, Run
+from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import (
     MAX_GRADES,
@@ -24,18 +24,14 @@ from dcglearn.foundation.validation import (
     scale_size,
     whole_number,
 )
+from dcglearn.readers.careful_pass import Table
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import Source
 from dcglearn.readers.long_tables import open_shaped
-from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.mapping import LogMapping, MappingLike
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table, opener_of
 from dcglearn.readers.roles import PREFERENCE, Role
-
-if TYPE_CHECKING:
-    from dcglearn.evaluation.trec import Judgements
-    from dcglearn.readers.careful_pass import Table
-    from dcglearn.readers.mapping import MappingLike
 
 OTHERS = {role: about for role, about in PREFERENCE.items() if role not in ("a", "b", "docs_a", "docs_b", "margin")}
 """The columns of a log besides its lists."""

@@ -19,14 +19,12 @@ from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.validation import Grades, InputError, PathLike, errors_in
 from dcglearn.readers.line_formats import shown
-from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.mapping import LogMapping, MappingLike
 from dcglearn.readers.read_table import read_columns, records_of
 from dcglearn.readers.roles import MAX_LABEL, PREFERENCE, Role
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dcglearn.readers.mapping import MappingLike
 
 MOST_BYTES = 256 << 20
 """Largest file of candidates, in bytes."""

@@ -8,20 +8,18 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from dcglearn.foundation.validation import Grades, InputError, Integers
 from dcglearn.learning.fits import DirectDescription, DirectFit
 from dcglearn.metric.dcg import DCG
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import FEWEST_DRAWN, Bands, bootstrap_bands
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.next_pairs import MOST_PAIRS, values_of
 from dcglearn.trust.resampling import unit_of
-
-if TYPE_CHECKING:
-    from dcglearn.readers.preferences import Preferences
 
 ROUNDING = 1e-5
 """Values that differ by less than this share are equal, since pairs are compared in single precision."""

@@ -8,25 +8,21 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import bdtr
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.judge.learned import Newest
+from dcglearn.judge.learned import LatestFit, Newest
+from dcglearn.judge.study import Study
+from dcglearn.judge.verdict_log import Verdict
 from dcglearn.learning.fits import DirectDescription, DirectFit
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import banded_figure
 from dcglearn.raters.rater_agreement import rater_agreement, wilson
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
-
-if TYPE_CHECKING:
-    from dcglearn.judge.learned import LatestFit
-    from dcglearn.judge.study import Study
-    from dcglearn.judge.verdict_log import Verdict
-    from dcglearn.readers.preferences import Preferences
-
 
 FEWEST_HELD_OUT = 5
 """With fewer held-out verdicts there is no learning curve."""

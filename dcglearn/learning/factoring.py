@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, Utility
-
-if TYPE_CHECKING:
-    from dcglearn.logs.visibility import Visibility
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.judgement_kernel import log_chances
-
-if TYPE_CHECKING:
-    from dcglearn.logs.preference_pairs import Metric, PreferencePairs
+from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 
 LEAST_ERROR = 0.01
 """Smallest error rate of the link, so that no preference is predicted with certainty."""

@@ -7,15 +7,11 @@ an entry for -1, the grade that is not known, in front.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.validation import Floats, Grades
-
-if TYPE_CHECKING:
-    from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.list_utility import ListUtility
 
 
 def value_slopes(utility: ListUtility, lists: Grades) -> Floats:

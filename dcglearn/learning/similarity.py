@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, InputError, finite_array
+from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, Utility
-
-if TYPE_CHECKING:
-    from dcglearn.logs.visibility import Visibility
 
 
 def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> float:

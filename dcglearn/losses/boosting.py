@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats, one_of
-
-if TYPE_CHECKING:
-    from dcglearn.losses.objective import Objective
+from dcglearn.losses.objective import Objective
 
 DIRECTIONS = ("lambdas", "gradient")
 """What trees can follow."""

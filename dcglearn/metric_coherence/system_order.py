@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import kendalltau
 
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
-from dcglearn.evaluation.evaluate import Evaluation, as_metrics, evaluate
+from dcglearn.evaluation.evaluate import Evaluation, Metrics, as_metrics, evaluate
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.metric_coherence.dominance import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.readers.preferences import Preferences, as_preferences
-
-if TYPE_CHECKING:
-    from dcglearn.evaluation.evaluate import Metrics
 
 
 @dataclass(frozen=True)

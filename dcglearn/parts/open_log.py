@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
@@ -14,11 +14,9 @@ from dcglearn.logs.visibility import refuse_too_deep
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.parts.parts import PartedLog
+from dcglearn.readers.mapping import MappingLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.sense import SAMPLE, check_sense
-
-if TYPE_CHECKING:
-    from dcglearn.readers.mapping import MappingLike
 
 Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
 

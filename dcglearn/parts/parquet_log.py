@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 import psutil
 
-from dcglearn.foundation.inputs import expand_paths
+from dcglearn.foundation.inputs import Paths, expand_paths
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike
 from dcglearn.logs.columns import COLUMNS
@@ -23,9 +23,6 @@ from dcglearn.parts.parts import Facts, PartedLog, checked_scale, differing_pair
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.sense import check_scale
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.inputs import Paths
 
 _LOG = logging.getLogger(__name__)
 

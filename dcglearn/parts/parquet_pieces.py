@@ -17,14 +17,12 @@ from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, log_of_table
-from dcglearn.readers.roles import PREFERENCE, by_role
+from dcglearn.readers.roles import PREFERENCE, ColumnsByRole, by_role
 from dcglearn.readers.sides import refuse_order, unused_orders
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow.parquet as pq
-
-    from dcglearn.readers.roles import ColumnsByRole
 
 PARQUET = "**/*.parquet"
 """The files of a folder that belong to a log."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError
 
-if TYPE_CHECKING:
-    Category = str | int | float | bool
+Category = str | int | float | bool
 
 
 _RESERVED = re.compile(r'[\s\[\]{}",:]')

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from dcglearn.foundation.threads import at_most, free_threads
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.losses import Regression
 from dcglearn.losses.boosting import descent
-
-if TYPE_CHECKING:
-    from dcglearn.rankers.queries import Queries
-    from dcglearn.rankers.ranker import Training
-
+from dcglearn.rankers.queries import Queries
+from dcglearn.rankers.ranker import Training
 
 _TREE = re.compile(r"Tree=(\d+)\n")
 _NODES = ["split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child"]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dcglearn.foundation.validation import PathLike
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.model_files import read_model
-
-if TYPE_CHECKING:
-    from dcglearn.rankers.ranker import Ranker
+from dcglearn.rankers.ranker import Ranker
 
 
 def load_ranker(path: PathLike, metric: DCG | None = None) -> Ranker:

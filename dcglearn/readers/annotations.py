@@ -6,12 +6,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from dcglearn.readers.line_formats import Objects, Records, Source, answer_of
-
-if TYPE_CHECKING:
-    from dcglearn.readers.roles import Role
+from dcglearn.readers.roles import Role
 
 Answers: TypeAlias = list[tuple[dict[str, Any], Any]]
 """The answers of each annotation by question, and its rater."""

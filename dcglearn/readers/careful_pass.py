@@ -11,7 +11,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,10 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import LARGEST, InputError, PathLike, errors_in
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, JsonLines, Source, TextLines, numbered_lines, shown
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import parsed_counts
-from dcglearn.readers.roles import MAX_LABEL, SWAPPED, Role
+from dcglearn.readers.roles import MAX_LABEL, SWAPPED, Role, Table
 from dcglearn.readers.winner_words import WinnerCodes, winners_of, word_of
-
-if TYPE_CHECKING:
-    from dcglearn.readers.mapping import LogMapping
-    from dcglearn.readers.roles import Table
 
 REASONS_KEPT = 3
 """Bad lines of which the reason is kept."""

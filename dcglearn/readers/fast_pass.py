@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,11 +14,8 @@ from dcglearn.foundation.validation import LARGEST, Floats, Grades, InputError
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines
 from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
-from dcglearn.readers.roles import MAX_LABEL, SWAPPED, by_role
+from dcglearn.readers.roles import MAX_LABEL, SWAPPED, ColumnsByRole, Role, Table, by_role
 from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of, word_of
-
-if TYPE_CHECKING:
-    from dcglearn.readers.roles import ColumnsByRole, Role, Table
 
 _GRADE = "(-1|[0-9]{1,3})"
 _PLAIN_GRADE = rf"^{_GRADE}$"

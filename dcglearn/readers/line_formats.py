@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, errors_in
-from dcglearn.readers.roles import as_list, by_role, position_of, refuse_columns
+from dcglearn.readers.roles import ColumnsByRole, Role, as_list, by_role, position_of, refuse_columns
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dcglearn.readers.roles import ColumnsByRole, Role
 
 BLANK = " \t\n\r\x0b\x0c"
 """Characters stripped from a field of text; listed, since Python and polars differ on other white space."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import INTEGER, Source, shown
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.outcomes import Outcomes, outcome_roles
 from dcglearn.readers.roles import LONG, Role, recognised
 from dcglearn.readers.sides import with_order
-
-if TYPE_CHECKING:
-    from dcglearn.readers.mapping import LogMapping
 
 SIDES = {"a": "a", "left": "a", "l": "a", "1": "a", "b": "b", "right": "b", "r": "b", "2": "b"}
 """Words for the side of a document, in lower case."""

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import content
@@ -17,8 +17,7 @@ from dcglearn.readers.line_formats import BLANK, NUMBER
 from dcglearn.readers.roles import LONG, OUTCOMES, PREFERENCE, RATING, Role
 from dcglearn.readers.winner_words import OwnWords
 
-if TYPE_CHECKING:
-    MappingLike: TypeAlias = "LogMapping | PathLike | None"
+MappingLike: TypeAlias = "LogMapping | PathLike | None"
 
 MAX_DEPTH = 9_999_999
 """Largest number of positions of a list."""

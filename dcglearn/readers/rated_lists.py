@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,7 @@ from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.readers.mapping import LogMapping
-
-if TYPE_CHECKING:
-    from dcglearn.readers.roles import Table
-
+from dcglearn.readers.roles import Table
 
 MAX_PAIRS = 100_000_000
 """Maximum number of distinct pairs of a log of ratings; each takes 2 K + 16 bytes, and as much again while reading."""

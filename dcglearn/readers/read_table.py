@@ -35,7 +35,7 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.outcomes import Outcomes
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import counts_of_texts
-from dcglearn.readers.roles import PREFERENCE, RATING, by_role
+from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role
 from dcglearn.readers.sense import (
     SAMPLE,
     Reversal,
@@ -51,8 +51,6 @@ from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dcglearn.readers.roles import ColumnsByRole, Role, Table
 
 _LOG = logging.getLogger(__name__)
 

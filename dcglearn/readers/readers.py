@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from dcglearn.foundation.validation import Grades, PathLike, errors_in
-from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.read_table import Recognised, check_table, read_columns, read_pairs, read_rated
 from dcglearn.readers.roles import PREFERENCE
@@ -15,8 +15,6 @@ from dcglearn.readers.winner_words import MEANINGS
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dcglearn.readers.mapping import ReadingOptions
 
 
 def read_preferences(

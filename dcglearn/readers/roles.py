@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from dcglearn.foundation.validation import InputError, listed
 from dcglearn.logs.columns import COLUMNS
 
-if TYPE_CHECKING:
-    ColumnsByRole: TypeAlias = dict[str, str | tuple[str, ...]]
-    Table: TypeAlias = dict[str, Any]
+ColumnsByRole: TypeAlias = dict[str, str | tuple[str, ...]]
+Table: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)

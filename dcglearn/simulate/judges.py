@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,10 +29,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.readers.preferences import Preferences
-from dcglearn.simulate.lists import PAPER_LIST, free_lists, optimal_pairs, permutations, permuted_documents
-
-if TYPE_CHECKING:
-    from dcglearn.simulate.lists import TwoLists
+from dcglearn.simulate.lists import PAPER_LIST, TwoLists, free_lists, optimal_pairs, permutations, permuted_documents
 
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
 """The ways in which `preference_pairs` makes the two lists of a pair."""

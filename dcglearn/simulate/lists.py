@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,7 @@ from dcglearn.foundation.validation import (
     within,
 )
 
-if TYPE_CHECKING:
-    TwoLists: TypeAlias = tuple[Grades, Grades]
+TwoLists: TypeAlias = tuple[Grades, Grades]
 
 PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
 """The paper's list [5,5,4,4,3,3,2,2,1,1] (section 6.1), in grades from 0 = worst."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +23,9 @@ from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import best_textbook
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.lack_of_fit import LackOfFit
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.resampling import resampled_weights, unit_of
-
-if TYPE_CHECKING:
-    from dcglearn.trust.lack_of_fit import LackOfFit
-
 
 CURRENT = "exponential-log2"
 """The metric that most people use now."""
