@@ -23,7 +23,9 @@ extensions = [
     "numpydoc",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
     "pages_from_code",
+    "front_picture",
     "mathml",
 ]
 templates_path = ["_templates"]
@@ -60,15 +62,24 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "abort_on_example_error": True,
     "show_memory": False,
+    "capture_repr": (),  # a last line that shows a figure in a notebook
+    "thumbnail_size": (800, 540),
     "min_reported_time": 1e9,
 }
 
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos, .gp, .go"
+
 html_theme = "pydata_sphinx_theme"
 html_title = "dcglearn"
+html_logo = html_favicon = "_static/logo.svg"
+html_sidebars = {"index": []}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
+    "logo": {"text": "dcglearn"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,

@@ -145,6 +145,31 @@ def test_the_first_pages_show_output_and_the_readme_is_short_and_begins_with_the
     assert len(text.split()) <= 900 and "make demo" in text[:600]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_fits_the_page(page):
+    code = [
+        line
+        for language in ("sh", "py", "json", "sql")
+        for block in blocks(page, language)
+        for line in block.splitlines()
+    ]
+    code += [line for block in blocks(page, "python") for line in block.splitlines() if line.startswith((">>>", "..."))]
+    assert [line for line in code if len(line) > 88] == []
+
+
+def test_the_logo_is_what_its_script_draws():
+    drawn = runpy.run_path(str(ROOT / "docs" / "draw_logo.py"))
+    assert drawn["LOGO"].read_text() == drawn["logo"]()
+
+
+def test_each_guide_has_a_sentence_where_it_is_listed():
+    for page in ("how_to/index.md", "explanation.md"):
+        text = (ROOT / "docs" / page).read_text()
+        listed = re.findall(r"^(?:\.\./)?([a-z_]+)$", text, flags=re.MULTILINE)
+        told = re.findall(r"^- \[[^\]]+\]\((?:\.\./)?([a-z_]+)\.md\): .+\.$", text, flags=re.MULTILINE)
+        assert listed == told != []
+
+
 def test_links_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
