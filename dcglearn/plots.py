@@ -1,4 +1,7 @@
-"""Plots: results drawn on axes, and whole figures for print."""
+"""Plots: results drawn on axes, and whole figures for print and notebooks.
+
+Metrics to draw are a DCG, a fitted learner, or a dictionary of them by the name in the legend.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,27 @@ if TYPE_CHECKING:
     from dcglearn.trust.lack_of_fit import LackOfFit
     from dcglearn.trust.segment_test import SegmentTest
 
+__all__ = [
+    "LINE_STYLES",
+    "PRINT_STYLE",
+    "banded_figure",
+    "dcg_figure",
+    "disagreement_figure",
+    "fit_figure",
+    "forest_figure",
+    "learned_figure",
+    "plot_discounts",
+    "plot_gains",
+    "plot_shares",
+    "plot_weights",
+    "raters_figure",
+    "regret_figure",
+    "save_figure",
+    "segments_figure",
+    "slope_figure",
+    "witness_figure",
+]
+
 LINE_STYLES = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
@@ -52,15 +76,22 @@ PRINT_STYLE: dict[Any, Any] = {
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
+    "axes.prop_cycle": f"cycler('color', {[style['color'] for style in LINE_STYLES]})",
 }
-"""Parameters of `matplotlib.rc_context` for a figure in print."""
+"""Parameters of matplotlib (`rc_context`, `style.use`) for a figure in print."""
 
 
-def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
+def __dir__() -> list[str]:
+    return __all__
+
+
+def plot_gains(dcgs: Any, axes: Axes) -> Axes:
     """Draw gains against grades, one line for each DCG, scaled so that the worst grade is 0 and the best 1.
 
-    `dcgs` maps legend entries to metrics; the axes are returned. Levels of fractions stand in the middle of each.
+    `dcgs` is a DCG, a fitted learner, or maps legend entries to them; the axes are returned. Levels of fractions stand
+    in the middle of each.
     """
+    dcgs = _by_name(dcgs)
     longest = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
     names = longest.grade_names or [str(grade) for grade in range(longest.n_grades)]
     ranges = [re.fullmatch(r"([0-9.]+)-([0-9.]+)", name) for name in names]
@@ -75,8 +106,9 @@ def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
     return axes
 
 
-def plot_discounts(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
+def plot_discounts(dcgs: Any, axes: Axes) -> Axes:
     """Draw discounts against positions, one line a DCG, scaled so that its largest is 1; see `plot_gains`."""
+    dcgs = _by_name(dcgs)
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
         largest = np.abs(dcg.discounts).max()
         axes.plot(np.arange(1, dcg.depth + 1), dcg.discounts / (largest or 1.0), label=name, **style)
@@ -102,14 +134,15 @@ def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, tit
     return image
 
 
-def dcg_figure(dcgs: Mapping[str, DCG]) -> Figure:
-    """Return a figure of the gains and discounts of one or several DCGs.
+def dcg_figure(dcgs: Any) -> Figure:
+    """Return a figure of the gains and discounts of a DCG, a fitted learner, or a dictionary of them by name.
 
     Raises
     ------
     InputError
-        If there is no DCG to draw.
+        If there is no DCG to draw, or something has none.
     """
+    dcgs = _by_name(dcgs)
     if not dcgs:
         raise InputError("no DCG to draw")
     with _printed(7.0, 3.0) as figure:
@@ -121,11 +154,11 @@ def dcg_figure(dcgs: Mapping[str, DCG]) -> Figure:
     return figure
 
 
-def learned_figure(factoring: Factoring, others: Mapping[str, DCG] | None = None) -> Figure:
+def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None) -> Figure:
     """Return a figure of a factored utility: gains and discounts beside other metrics, W and its rank-one part."""
     with _printed(7.0, 5.6) as figure:
         (gains, discounts), (whole, part) = figure.subplots(2, 2)
-        dcgs = {"learned": factoring.dcg, **(others or {})}
+        dcgs = _by_name({"learned": factoring, **(others or {})})
         plot_gains(dcgs, gains)
         plot_discounts(dcgs, discounts)
         gains.legend()
@@ -179,10 +212,11 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
         plot_shares(comparison, figure.add_subplot(grid[1]))
 
 
-def banded_figure(dcg: DCG, others: Mapping[str, DCG] | None = None, bands: Bands | None = None) -> Figure:
+def banded_figure(dcg: Any, others: Mapping[str, Any] | None = None, bands: Bands | None = None) -> Figure:
     """Return a figure of a learned DCG (gains from 0 to 1, first discount 1) with its bands, beside other metrics.
 
-    The inner bands are those of each parameter by itself, the outer ones those of all at once.
+    `dcg` may be the fitted learner. The inner bands are those of each parameter by itself, the outer ones those of all
+    at once.
     """
     figure = dcg_figure({"learned": dcg, **(others or {})})
     with _print_style():
@@ -418,6 +452,22 @@ def _plot_intervals(axes: Axes, at: Floats, middle: Floats, low: Floats, high: F
     axes.errorbar(middle, at, xerr=ends, elinewidth=1.2, capsize=2, **{**style, "linestyle": ""})
 
 
+def _by_name(metrics: Any) -> dict[str, DCG]:
+    """Return DCGs by name; a learner by itself is called `learned`."""
+    if not isinstance(metrics, Mapping):
+        metrics = {"learned" if hasattr(metrics, "fit") else "DCG": metrics}
+    return {name: _dcg_of(metric) for name, metric in metrics.items()}
+
+
+def _dcg_of(metric: Any) -> DCG:
+    """Return a DCG itself, that of a fitted learner, or the nearest one to a utility."""
+    source = metric.factor() if hasattr(metric, "factor") else metric
+    drawn = getattr(source, "dcg_", getattr(source, "dcg", source))
+    if not hasattr(drawn, "gains"):
+        raise InputError(f"a DCG or a fitted learner can be drawn, not {type(metric).__name__}; fit a learner first")
+    return drawn
+
+
 def _styles(n: int) -> Sequence[dict[str, Any]]:
     return [{"markersize": 4, "linewidth": 1.4, **LINE_STYLES[i % len(LINE_STYLES)]} for i in range(n)]
 
@@ -425,10 +475,10 @@ def _styles(n: int) -> Sequence[dict[str, Any]]:
 @contextlib.contextmanager
 def _printed(width: float, height: float) -> Iterator[Figure]:
     """Yield an empty figure of this size, in inches, to draw on in the style of print."""
-    from matplotlib.figure import Figure
+    from dcglearn.foundation.notebook_figure import NotebookFigure
 
     with _print_style():
-        yield Figure(figsize=(width, height), layout="constrained")
+        yield NotebookFigure(figsize=(width, height), layout="constrained")
 
 
 def _print_style() -> Any:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from dcglearn import plots
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.report import learn_report
+from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import dcg_figure, learned_figure, plot_discounts, plot_gains, plot_weights, save_figure
@@ -36,6 +38,25 @@ def test_metrics_of_different_sizes_share_axes():
     figure = dcg_figure({"deep": DCG.standard(3, 20), "flat": DCG([1, 1, 1, 1, 1], [1])})
     assert len(figure.axes) == 2
     refused("no DCG", dcg_figure, {})
+
+
+def test_a_metric_a_learner_and_a_dictionary_are_drawn_alike():
+    log = random_log(50)
+    direct, qp = DCGLearner(loss="robust").fit(log), UtilityLearner().fit(log)
+    drawn = [dcg_figure(direct), dcg_figure(direct.dcg_), dcg_figure({"mine": direct, "QP": qp})]
+    for figure in drawn:
+        np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), drawn[0].axes[0].lines[0].get_ydata())
+    nearest = dcg_figure(qp.factor().dcg).axes[1].lines[0].get_ydata()
+    np.testing.assert_array_equal(drawn[2].axes[1].lines[1].get_ydata(), nearest)
+    refused("fit a learner first", dcg_figure, DCGLearner())
+    refused("not str", dcg_figure, {"usual": "exponential-log2"})
+
+
+def test_a_figure_shows_itself_in_a_notebook_and_names_are_those_of_plots():
+    picture, size = dcg_figure(TRUTH)._repr_png_()
+    assert picture.startswith(b"\x89PNG") and size == {"width": 700, "height": 300}
+    assert {"dcg_figure", "save_figure"} <= {*dir(plots)} and "np" not in dir(plots)
+    assert all(hasattr(plots, name) for name in dir(plots))
 
 
 def test_weights_keep_the_sign_apart():

@@ -2,8 +2,9 @@
 Choose the pairs to judge
 =========================
 
-`suggest_pairs` asks about the pairs whose verdicts would tell most. In the beginning any pair teaches much; later
-the chosen ones keep teaching. Judges err in 10% of the pairs; the mean of three pools of candidates is shown.
+`suggest_pairs` asks about the pairs whose verdicts would tell most. In the beginning
+any pair teaches much; later the chosen ones keep teaching. Judges err in 10% of the
+pairs; the mean of three pools of candidates is shown.
 """
 
 import matplotlib.pyplot as plt
@@ -11,28 +12,36 @@ import numpy as np
 
 import dcglearn as dl
 
+plt.style.use(dl.plots.PRINT_STYLE)
 truth = dl.simulate.ground_truth("D1")
 unseen = dl.simulate.preference_pairs(truth, 5000, seed=100)
 batch, rounds, pools = 20, 5, 3
 
 
 def learned(pairs):
-    """Return the log of the verdicts on pairs, and the share of new pairs that its DCG orders correctly."""
-    log = dl.simulate.judge(truth, pairs[:, 0], pairs[:, 1], flip_rate=0.1, n_grades=5, seed=3)
+    """Return verdicts on pairs, and the share of new pairs that their DCG orders."""
+    log = dl.simulate.judge(
+        truth, pairs[:, 0], pairs[:, 1], flip_rate=0.1, n_grades=5, seed=3
+    )
     return log, dl.DCGLearner(n_grades=5).fit(log).score(unseen)
 
 
 chosen, drawn = np.empty((pools, rounds)), np.empty((pools, rounds))
 for pool in range(pools):
-    lists = [dl.simulate.permutations(dl.simulate.PAPER_LIST, 1000, seed=10 * pool + side) for side in (1, 2)]
+    lists = [
+        dl.simulate.permutations(dl.simulate.PAPER_LIST, 1000, seed=10 * pool + side)
+        for side in (1, 2)
+    ]
     candidates = np.stack(lists, axis=1)
     asked = candidates[:batch]
     for n in range(rounds):
         log, chosen[pool, n] = learned(asked)
         drawn[pool, n] = learned(candidates[: batch * (n + 1)])[1]
-        asked = np.concatenate([asked, dl.suggest_pairs(log, candidates, n=batch, n_grades=5).pairs])
+        asked = np.concatenate(
+            [asked, dl.suggest_pairs(log, candidates, n=batch, n_grades=5).pairs]
+        )
 
-figure, axes = plt.subplots()
+figure, axes = plt.subplots(figsize=(4.5, 3), layout="constrained")
 judgements = batch * np.arange(1, rounds + 1)
 axes.plot(judgements, chosen.mean(axis=0), "o-", label="chosen by suggest_pairs")
 axes.plot(judgements, drawn.mean(axis=0), "s--", label="drawn at random")

@@ -2,8 +2,8 @@
 Does my leaderboard change?
 ===========================
 
-Six systems rank the documents of fifty queries. Their order under two metrics is drawn side by side; a crossing
-line is a pair of systems that swap places.
+Six systems rank the documents of fifty queries. Their order under two metrics is drawn
+side by side; a crossing line is a pair of systems that swap places.
 """
 
 import numpy as np
@@ -11,12 +11,18 @@ import numpy as np
 import dcglearn as dl
 
 rng = np.random.default_rng(5)
-grades = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 5, 30))} for q in range(50)}
+grades = {
+    f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 5, 30))}
+    for q in range(50)
+}
 runs = {}
 for s in range(6):  # early noise for some systems, late noise for others
     noise = 1.0 + 0.25 * s
     runs[f"system {s + 1}"] = {
-        q: {d: (1.6 * (g == 4) if s % 2 else 0.5 * g) + rng.normal(0, noise) for d, g in judged.items()}
+        q: {
+            d: (1.6 * (g == 4) if s % 2 else 0.5 * g) + rng.normal(0, noise)
+            for d, g in judged.items()
+        }
         for q, judged in grades.items()
     }
 metrics = {
@@ -25,4 +31,5 @@ metrics = {
 }
 order = dl.system_order(runs, grades, metrics, n_resamples=200)
 figure = dl.plots.slope_figure(order)
-figure.savefig("leaderboard.png", dpi=150)
+dl.plots.save_figure(figure, "leaderboard.png")
+figure

@@ -1,0 +1,17 @@
+"""A figure that a notebook shows when it is the value of a cell, also where pyplot was never imported."""
+
+from __future__ import annotations
+
+import io
+
+from matplotlib.figure import Figure
+
+
+class NotebookFigure(Figure):
+    """A figure of matplotlib with IPython's `_repr_png_`."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=2 * self.dpi)  # sharp on dense screens too
+        width, height = (self.get_size_inches() * self.dpi).astype(int).tolist()
+        return buffer.getvalue(), {"width": width, "height": height}
