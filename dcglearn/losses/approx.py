@@ -103,7 +103,8 @@ class ApproxNDCG(SoftRankObjective):
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         order, soft = SoftRanks.of(batch.scores, batch.offsets, self.alpha)
-        value, slope = self._dcg_of_ranks(soft.ranks(), order, batch, np.array([self._edge]))
+        ranks = soft.ranks(self._edge + dcg_kernel.ZERO / self.beta)
+        value, slope = self._dcg_of_ranks(ranks, order, batch, np.array([self._edge]))
         return value, unsorted(order, soft.vjp(slope))
 
 

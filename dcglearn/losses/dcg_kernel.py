@@ -12,6 +12,9 @@ from dcglearn.metric.smooth_discount import discount_at
 NEGLIGIBLE = 40.0
 """exp(-40) is below the precision of float64, relative to 1."""
 
+ZERO = 746.0
+"""exp(-746) is zero in float64."""
+
 
 @njit(cache=True, nogil=True)
 def sigmoid(x):
@@ -111,7 +114,7 @@ def dcg_of_ranks(ranks, order, grades, offsets, gains, kind, numbers, edges, bet
         for i in range(offsets[q], offsets[q + 1]):
             slope[i] = 0.0
             gain = factor[q] * gains[grades[order[i]]]
-            if gain != 0.0:
+            if gain != 0.0 and not beta * (ranks[i] - edge) > ZERO:
                 value, change = truncated_discount(kind, numbers, edge, beta, ranks[i])
                 part += gain * value
                 slope[i] = gain * change

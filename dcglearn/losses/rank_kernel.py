@@ -11,6 +11,7 @@ error is ``3.4^-32``, below the precision of float64.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,6 +31,8 @@ GROUP = 256
 """Documents that are interpolated together, so that the loop over them is vectorised."""
 PART = 1 << 24
 """Pairs of documents in a chunk, which take some milliseconds; starting a pool of threads takes one."""
+LONG = 1 << 14
+"""Documents of a mean query from which NumPy sorts faster than a compiled loop over queries."""
 
 _ANGLES = np.pi * (np.arange(NODES) + 0.5) / NODES
 _COSINES = np.cos(np.outer(np.arange(NODES), _ANGLES)) * 2 / NODES
@@ -47,6 +50,10 @@ def n_chunks_of(n_pairs: float) -> int:
 def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[Integers, Floats]:
     """Return the documents of each query by falling score, ties in input order, and their scores; shapes (n,)."""
     order, f, n = np.empty(len(scores), np.int64), np.empty(len(scores)), len(offsets) - 1
+    if n * LONG <= len(scores):  # one by one
+        for start, stop in pairwise(offsets):
+            order[start:stop] = np.argsort(-scores[start:stop], kind="stable") + start
+        return order, scores[order]
     in_chunks(lambda _, first, last: sort_queries(scores, offsets, first, last, order, f), n, min(n_chunks, n))
     return order, f
 
@@ -74,9 +81,9 @@ class SoftRanks:
         order, f = sorted_queries(scores, offsets, n_chunks)
         return order, cls(f, offsets, alpha, n_chunks)
 
-    def ranks(self) -> Floats:
-        """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,)."""
-        arrays, out = (self.f, self.segments, *self.blocks, self.alpha), np.empty(len(self.f))
+    def ranks(self, most: float = np.inf) -> Floats:
+        """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,); of a rank above `most`, a lower bound."""
+        arrays, out = (self.f, self.segments, *self.blocks, self.alpha, most), np.empty(len(self.f))
         in_chunks(lambda _, first, last: soft_ranks(*arrays, first, last, out), len(out), self.n_chunks)
         return out
 
@@ -245,8 +252,8 @@ def _window(f, i, segments, s, last, alpha, low, edge, high):
 
 
 @njit(cache=True, nogil=True)
-def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):
-    """Fill the soft ranks of sorted documents first..last-1 within their segments."""
+def soft_ranks(f, segments, ratio, head, tail, alpha, most, first, last, ranks):
+    """Fill the soft ranks of sorted documents first..last-1 in their segments, above `most` lower bounds of them."""
     values, coefficients = np.empty(NODES), np.empty(NODES)
     i = first
     s = np.searchsorted(segments, i, side="right") - 1
@@ -255,7 +262,10 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):
         s, low, edge, end, high = _window(f, i, segments, s, last, alpha, low, edge, high)
         above = low - segments[s] + 0.5
         half = 0.5 * (f[i] - f[end - 1])
-        if half == 0.0:
+        least = 0.5 * (i - segments[s])  # documents above add at least a half each
+        if least > most:
+            ranks[i:end] = least
+        elif half == 0.0:
             ranks[i:end] = above + count_above(f[i], 0.0, f, ratio, head, tail, low, high, alpha)
         else:
             for m in range(NODES):
@@ -271,27 +281,36 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):
 def soft_ranks_vjp(f, segments, ratio, head, tail, alpha, w, first, last, out):
     """Fill ``sum_i w_i dr_i/df_p = alpha sum_j sigma'(alpha (f_j - f_p)) (w_j - w_p)`` of sorted documents p."""
     moments, totals = np.empty(NODES), np.empty(NODES)
-    moment_at, total_at, sums = np.empty(NODES), np.empty(NODES), np.empty(GROUP)
+    moment_at, total_at, sums = np.empty(NODES), np.empty(NODES), np.zeros(GROUP)
     i = first
     s = np.searchsorted(segments, i, side="right") - 1
     low, edge, high = segments[s], i, i
+    counted, used = -1, i  # the segment whose weights from `used` on are known to be zero
     while i < last:
         s, low, edge, end, high = _window(f, i, segments, s, last, alpha, low, edge, high)
         half = 0.5 * (f[i] - f[end - 1])
-        if half == 0.0:
-            moment, total = slopes(f[i], 0.0, w[i], f, ratio, head, tail, low, high, alpha, w)
+        if counted != s:
+            counted, used = s, segments[s + 1]
+            while used > low and w[used - 1] == 0.0:
+                used -= 1
+        upto = min(high, used) if i >= used else high
+        if low >= upto:
+            out[i:end] = 0.0
+        elif half == 0.0:
+            moment, total = slopes(f[i], 0.0, w[i], f, ratio, head, tail, low, upto, alpha, w)
             for k in range(i, end):
                 out[k] = alpha * (moment - (w[k] - w[i]) * total)
         else:
             for m in range(NODES):
                 below = half * (1.0 - _POINTS[m])
-                moments[m], totals[m] = slopes(f[i], below, w[i], f, ratio, head, tail, low, high, alpha, w)
+                moments[m], totals[m] = slopes(f[i], below, w[i], f, ratio, head, tail, low, upto, alpha, w)
             _coefficients(moments, moment_at)
             _coefficients(totals, total_at)
             _interpolate(moment_at, f, f[i], half, i, end, out)
             for k in range(i, end, GROUP):
-                upto = min(k + GROUP, end)
-                _interpolate(total_at, f[k:upto], f[i], half, 0, upto - k, sums)
-                for m in range(k, upto):
+                stop = min(k + GROUP, end)
+                if i < used:
+                    _interpolate(total_at, f[k:stop], f[i], half, 0, stop - k, sums)
+                for m in range(k, stop):
                     out[m] = alpha * (out[m] - (w[m] - w[i]) * sums[m - k])
         i = end

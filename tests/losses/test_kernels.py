@@ -39,11 +39,30 @@ def test_interpolation_is_as_exact_as_the_sums():
     soft = SoftRanks(f, np.array([0, 3000]), 8.0, 1)
     ranks, pulled, direct = soft.ranks(), soft.vjp(w), np.empty(3000)
     for i in range(3000):  # a chunk of one document is not interpolated
-        rank_kernel.soft_ranks(f, soft.segments, *soft.blocks, 8.0, i, i + 1, direct)
+        rank_kernel.soft_ranks(f, soft.segments, *soft.blocks, 8.0, np.inf, i, i + 1, direct)
     assert 0 < np.abs(ranks - direct).max() < 2e-14 * 3000
     for i in range(3000):
         rank_kernel.soft_ranks_vjp(f, soft.segments, *soft.blocks, 8.0, w, i, i + 1, direct)
     assert 0 < np.abs(pulled - direct).max() < 1e-12 * np.abs(pulled).max()
+
+
+@pytest.mark.parametrize("beta", [4.0, 200.0])
+def test_documents_whose_truncation_is_zero_are_left_out_exactly(beta):
+    rng = np.random.default_rng(5)
+    f, y = rng.normal(size=2500), rng.integers(0, 4, 2500)
+    loss = dl.ApproxNDCG(DCG.standard(4, 10), alpha=5.0, beta=beta)
+    value, gradient = loss(f, y)
+    wanted, slopes = twins.approx_ndcg(loss, f, y)
+    assert value == pytest.approx(wanted, rel=1e-12)
+    np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-12 * np.abs(slopes).max())
+
+
+def test_numpy_and_the_compiled_loop_sort_alike(monkeypatch):
+    f, offsets = np.random.default_rng(6).integers(0, 9, 300) / 3, np.array([0, 7, 7, 200, 300])
+    compiled = rank_kernel.sorted_queries(f, offsets, 1)
+    monkeypatch.setattr(rank_kernel, "LONG", 1)
+    for one, other in zip(compiled, rank_kernel.sorted_queries(f, offsets, 1), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 30.0])
