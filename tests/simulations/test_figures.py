@@ -65,8 +65,12 @@ def copied(figure_09, tmp_path):
     return figure_09[0], shutil.copytree(figure_09[1], tmp_path / "copied")
 
 
+LONG = ("study_n_forms", "theory_", "train_")
+"""What the names of programs begin with whose quick runs `make test` leaves out."""
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name == "study_n_forms" else []) for name in PROGRAMS]
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name.startswith(LONG) else []) for name in PROGRAMS]
 )
 @pytest.mark.filterwarnings("ignore:the log counts for", "ignore:No artists with labels")
 def test_quick_results_agree_with_what_holds(tmp_path, name):
