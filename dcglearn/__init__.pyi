@@ -87,4 +87,5 @@ from .trust.lack_of_fit import lack_of_fit as lack_of_fit
 from .trust.next_pairs import suggest_pairs as suggest_pairs
 from .trust.noise_ceiling import noise_ceiling as noise_ceiling
 from .trust.product_form import position_dependence as position_dependence
+from .trust.proxy import proxy_report as proxy_report
 from .trust.segment_test import segment_test as segment_test

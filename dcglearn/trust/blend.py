@@ -328,6 +328,16 @@ def _judged(objective: DirectObjective, thetas: Floats) -> Floats:
     return descend(objective, thetas, (low, high), max_iter=50, tol=1e-6).theta
 
 
+def mean_dcg(members: Sequence[Member]) -> DCG:
+    """Return the weighted mean of the members' curves."""
+    weights = [member.weight for member in members]
+    gains, discounts = (
+        np.average([getattr(member.dcg, name) for member in members], axis=0, weights=weights)
+        for name in ("gains", "discounts")
+    )
+    return DCG(gains, discounts)
+
+
 def _blended(
     fits: Mapping[str, DirectFit],
     dcg: FittedDCG,
@@ -336,10 +346,8 @@ def _blended(
     cautions: tuple[str, ...],
 ) -> DirectFit:
     """Return the weighted mean of the members' curves, with the judges that fit best with it."""
-    first = next(iter(fits.values()))
-    weights = [member.weight for member in members]
-    gains = np.average([member.dcg.gains for member in members], axis=0, weights=weights)
-    discounts = np.average([member.dcg.discounts for member in members], axis=0, weights=weights)
+    first, mean = next(iter(fits.values())), mean_dcg(members)
+    gains, discounts = mean.gains, mean.discounts
     blend = DCG(gains, discounts, first.dcg.grade_names, first.dcg.notes)
     theta = _judged(DirectObjective(dcg.model, *_few(dcg, SAMPLE)), _with_curves(dcg, [blend]))
     judges = dcg.model.curves(theta[0])
