@@ -21,7 +21,7 @@ from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parts import PartedLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form, scores_table
-from dcglearn.trust.proxy import proxy_dcg
+from dcglearn.trust.proxy import ProxyReport, proxy_dcg, proxy_report
 
 WITHIN_AN_ERROR = 0.16
 """Probability to be the better one of two that differ by one standard error."""
@@ -47,7 +47,7 @@ class Report:
     `factoring` belongs to the QP and `chosen` to C="auto"; `comparison` holds shares of held-out pairs, under a model
     that did not see them; `contradicted` is the weight of pairs that other pairs contradict (None for a log in parts);
     `seconds` is the time to learn, without reading the log; `raters` is the agreement of raters who judged the same;
-    `no_bands` says why there are none, where they were asked for.
+    `no_bands` says why there are none, where they were asked for; `machine` is how far a proxy can be trusted.
     """
 
     learner: DirectFit | QPFit
@@ -62,6 +62,7 @@ class Report:
     seconds: float = field(compare=False)
     raters: RaterAgreement | None = None
     no_bands: str = ""
+    machine: ProxyReport | None = None
 
     @property
     def dcg(self) -> DCG:
@@ -89,8 +90,11 @@ class Report:
         from dcglearn.trust.held_out import CURRENT
 
         others = {f"{CURRENT}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
+        bands = self.bands
+        if self.machine is not None:
+            others["machine"], bands = self.machine.machine, bands or self.machine.bands
         learned = None if self.factoring is None else learned_figure(self.factoring, others)
-        figure = learned or banded_figure(self.bands.dcg if self.bands else self.dcg, others, self.bands)
+        figure = learned or banded_figure(self.bands.dcg if self.bands else self.dcg, others, bands)
         if self.comparison is not None:
             add_shares(figure, self.comparison)
         return figure
@@ -123,8 +127,8 @@ class Report:
             common["bands"] = {"none": self.no_bands} if self.bands is None else self.bands.to_dict()
         if self.ranges is not None:
             common["ranges"] = {"gains": self.ranges.gains.tolist(), "discounts": self.ranges.discounts.tolist()}
-        if self.raters is not None:
-            common["raters"] = self.raters.to_dict()
+        common |= {} if self.raters is None else {"raters": self.raters.to_dict()}
+        common |= {} if self.machine is None else {"machine": self.machine.to_dict()}
         return {**common, **self._method_dict(), "seconds": round(self.seconds, 3)}
 
     def _method_dict(self) -> dict[str, Any]:
@@ -159,8 +163,8 @@ class Report:
             share = self.contradicted / self.log.decided.total_weight
             lines.append(f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
         lines += ["", *self._method_lines()]
-        if self.raters is not None:
-            lines += ["", str(self.raters)]
+        for part in (self.machine, self.raters):
+            lines += [] if part is None else ["", str(part)]
         if self.bands is not None or self.no_bands:
             lines += ["", self.no_bands or str(self.bands)]
         if self.ranges is not None:
@@ -198,7 +202,9 @@ def learn_report(
     check_log(log)
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
-    proxy = None if options.proxy is None else _proxy(options.proxy, log)
+    verdicts = None if options.proxy is None else read_proxy(options.proxy, log.n_grades)
+    with stage("machine"):
+        proxy = proxy_dcg(verdicts, log)
     comparison = None
     if pairs is not None and trust.holdout is not None:
         comparison = _held_out(pairs, description, options, trust, proxy)
@@ -211,6 +217,10 @@ def learn_report(
         no_bands = why_no_bands(pairs)
         with stage("bands"):
             bands = None if no_bands else dl.bootstrap_bands(pairs, learner, n_resamples=trust.bands, seed=trust.seed)
+    machine = None
+    if pairs is not None and verdicts is not None and proxy is not None and isinstance(learner, DirectFit):
+        n_machine = len(verdicts[verdicts.differing].decided)
+        machine = proxy_report(pairs, learner, n_machine=n_machine, seed=trust.seed)
     size = learner.description.n_grades
     return Report(
         learner=learner,
@@ -225,13 +235,8 @@ def learn_report(
         seconds=time.perf_counter() - began,
         raters=None if pairs is None or of_ratings(pairs) else _agreement(pairs, learner),
         no_bands=no_bands,
+        machine=machine,
     )
-
-
-def _proxy(path: str, log: Preferences | PartedLog) -> DCG | None:
-    """Return the DCG of a machine's verdicts in a file."""
-    with stage("machine"):
-        return proxy_dcg(read_proxy(path, log.n_grades), log)
 
 
 def _held_out(

@@ -87,19 +87,20 @@ class ProxyReport:
     worth: float | None
 
     def table(self) -> list[dict[str, Any]]:
-        """Return one row a parameter: people's value and band of all at once, machine, both; whether it is outside."""
-        if self.bands is None:
-            ends = np.full((2, self.people.n_grades + self.people.depth), np.nan)
-        else:
+        """Return one row a parameter: people's value, its band with all at once, the machine's, and that with both.
+
+        "outside" is 1 where the machine's value lies above the band, -1 where below, else 0.
+        """
+        ends = np.full((2, self.people.n_grades + self.people.depth), np.nan)
+        if self.bands is not None:
             ends = np.hstack([self.bands.simultaneous.gain_band, self.bands.simultaneous.discount_band])
         values = [np.concatenate([dcg.gains, dcg.discounts]) for dcg in (self.people, self.machine, self.both)]
+        beyond = np.subtract(values[1] > ends[1] + 1e-9, values[1] < ends[0] - 1e-9, dtype=np.int64)
         names = [f"gain of grade {grade}" for grade in range(self.people.n_grades)]
         names += [f"discount at {k}" for k in range(1, self.people.depth + 1)]
-        keys, rows = ("people", "low", "high", "machine", "both"), np.array([values[0], *ends, *values[1:]]).T
-        return [
-            {"parameter": name, **dict(zip(keys, row.tolist(), strict=True)), "outside": _side(row[3], *row[1:3])}
-            for name, row in zip(names, rows, strict=True)
-        ]
+        columns = (names, values[0].tolist(), *ends.tolist(), *(x.tolist() for x in values[1:]), beyond.tolist())
+        keys = ("parameter", "people", "low", "high", "machine", "both", "outside")
+        return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -179,6 +180,10 @@ def proxy_report(
     InputError
         If the learner was not fitted with a proxy, or to lists of another shape.
 
+    See Also
+    --------
+    DCGLearner : Its `fit` takes the proxy.
+
     Notes
     -----
     `worth` compares the expected shares of pairs of lists that are ordered wrongly: by the fit to people's verdicts
@@ -190,8 +195,8 @@ def proxy_report(
     --------
     >>> truth = dl.simulate.ground_truth("D1")
     >>> people, machine = (dl.simulate.preference_pairs(truth, n, lists="free", seed=n) for n in (30, 500))
-    >>> report = proxy_report(people, DCGLearner().fit(people, proxy=machine))
-    >>> report.machine.depth, report.worth > 10
+    >>> report = proxy_report(people, dl.DCGLearner().fit(people, proxy=machine))
+    >>> report.machine.depth, report.worth > 5
     (10, True)
     """
     fit = fit_of(learner)
@@ -224,11 +229,6 @@ def proxy_report(
         bands=drawn[0],
         worth=worth,
     )
-
-
-def _side(value: float, low: float, high: float) -> int:
-    """Return whether a value lies above a band, 1, below it, -1, or within; ends that round to it are within."""
-    return int(value > high + 1e-9) - int(value < low - 1e-9)
 
 
 def _wrong(dcg: DCG, truth: Bands | DCG, lists: Grades) -> float:

@@ -1,5 +1,6 @@
 """A machine's verdicts beside people's: the members, what they weigh, machines that mislead, and bad input."""
 
+import json
 import warnings
 
 import numpy as np
@@ -8,9 +9,10 @@ import sklearn
 from sklearn.model_selection import cross_val_score
 
 from dcglearn import DCG, DCGLearner, InputError, Preferences, bootstrap_bands
+from dcglearn.estimators import dcg_learner
 from dcglearn.simulate import free_lists, ground_truth, judge, preference_pairs
 from dcglearn.trust.blend import NEAR_MACHINE
-from dcglearn.trust.proxy import proxy_dcg
+from dcglearn.trust.proxy import proxy_dcg, proxy_report
 
 TRUTH = DCG([0, 0.1, 0.2, 0.9, 1], 0.95 ** np.arange(10))
 """What people go by: no textbook has such gains."""
@@ -59,7 +61,7 @@ def test_the_machine_and_fits_near_it_are_members(with_machine, alone):
 def test_a_machine_that_agrees_teaches_and_one_that_does_not_hardly_harms(with_machine, people, alone, new_pairs):
     share_alone = alone.score(new_pairs)
     assert with_machine.score(new_pairs) > share_alone + 0.02
-    far = DCGLearner().fit(people, proxy=verdicts(FAR, 800, 3))
+    far = DCGLearner().fit(people, proxy=verdicts(FAR, 300, 3))
     assert new_pairs.agreement(far.fit_.machine.dcg).share < share_alone - 0.1
     assert far.score(new_pairs) > share_alone - 0.02 and far.fit_.machine.weight < 0.05
 
@@ -97,29 +99,26 @@ def test_a_saved_fit_carries_the_machine(with_machine, alone, people, tmp_path):
 
 def test_a_fit_with_a_proxy_goes_on_from_its_checkpoint_to_the_same_bytes(with_machine, people, tmp_path):
     proxy, path = with_machine.fit_.machine.dcg, tmp_path / "fit.checkpoint"
-    whole = DCGLearner().fit(people, proxy=proxy, checkpoint=path)
+    DCGLearner().fit(people, proxy=proxy, checkpoint=path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     resumed = DCGLearner().fit(people, proxy=proxy, checkpoint=path, resume=True)
-    assert resumed.dcg_ == whole.dcg_ == with_machine.dcg_
+    assert resumed.dcg_ == with_machine.dcg_
 
 
-def test_scikit_learn_passes_the_proxy_to_every_fold(people, with_machine):
-    proxy = with_machine.fit_.machine.dcg
-    plain = cross_val_score(DCGLearner(), people, cv=2, params={"proxy": proxy})
+def test_scikit_learn_passes_the_proxy_to_every_fold(people, monkeypatch):
+    machine, passed = people[:20], []  # as many as no fold holds: an array of the log's length would be split
+    monkeypatch.setattr(dcg_learner, "proxy_dcg", lambda proxy, log, **_: passed.append((proxy, len(log))))
+    cross_val_score(DCGLearner(), people, cv=2, params={"proxy": machine})
     with sklearn.config_context(enable_metadata_routing=True):
-        learner = DCGLearner().set_fit_request(proxy=True)
-        routed = cross_val_score(learner, people, cv=2, params={"proxy": proxy})
-    assert plain.tolist() == routed.tolist()
-    train = people[len(people) // 2 :]  # the first fold is tested
-    assert plain[0] == DCGLearner().fit(train, proxy=proxy).score(people[: len(people) // 2])
+        cross_val_score(DCGLearner().set_fit_request(proxy=True), people, cv=2, params={"proxy": machine})
+    assert [(proxy is machine, n) for proxy, n in passed] == [(True, len(people) // 2)] * 4
 
 
-def test_bands_say_what_people_tell_by_themselves(with_machine, alone, people):
-    alone, both = (bootstrap_bands(people, fit, n_resamples=4) for fit in (alone, with_machine))
-    np.testing.assert_array_equal(alone.gain_band, both.gain_band)
-    assert both.dcg == with_machine.dcg_ != alone.dcg
-    resampled = bootstrap_bands(people, with_machine, method="bootstrap", n_resamples=2)
-    assert resampled.failed == 0
+def test_bands_say_what_people_tell_by_themselves(with_machine, people, reports):
+    bands = bootstrap_bands(people, with_machine, n_resamples=20)
+    np.testing.assert_allclose(bands.gain_band, reports[0].bands.gain_band, atol=1e-9)  # those of the robust fit
+    assert bands.dcg == with_machine.dcg_
+    assert bootstrap_bands(people, with_machine, method="bootstrap", n_resamples=2).failed == 0
 
 
 @pytest.mark.parametrize(
@@ -146,3 +145,65 @@ def test_people_must_have_judged_something(people):
 def test_a_proxy_is_a_member_of_the_blend_alone(people, settings):
     with pytest.raises(InputError, match='a proxy goes with loss="auto" and form="dcg"'):
         DCGLearner(**settings).fit(people, proxy=TRUTH)
+
+
+@pytest.fixture(scope="module")
+def reports(with_machine, people):
+    far = DCGLearner().fit(people, proxy=FAR)
+    return [proxy_report(people, fit, n_machine=n) for fit, n in ((with_machine, 800), (far, None))]
+
+
+def test_a_report_compares_people_machine_and_both(reports, with_machine, people):
+    report, members = reports[0], with_machine.members_
+    own = [member for member in members if "machine" not in member.name]
+    weights = [member.weight for member in own]
+    np.testing.assert_allclose(report.people.gains, np.average([x.dcg.gains for x in own], axis=0, weights=weights))
+    assert report.weight == pytest.approx(1 - sum(weights)) and report.both == with_machine.dcg_
+    assert report.machine == with_machine.fit_.machine.dcg and report.n_people == len(people[people.differing].decided)
+    low, high = report.bands.simultaneous.discount_band
+    for k, row in enumerate(report.table()[5:]):
+        value = report.machine.discounts[k]
+        assert row["parameter"] == f"discount at {k + 1}" and row["machine"] == value
+        assert row["outside"] == int(value > high[k] + 1e-9) - int(value < low[k] - 1e-9)
+    assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["n_machine"] == 800
+
+
+def test_a_report_says_what_the_machine_is_worth_and_where_it_differs(reports):
+    near, far = reports
+    assert 5 < near.worth <= 800 and far.worth < near.worth / 2
+    assert "The machine's 800 verdicts are worth about" in str(near) and "over" not in near.sentences[0]
+    assert far.sentences[0].startswith("beyond what people's verdicts leave open, the machine overrates")
+    assert "the top result" in far.sentences[0] and far.sentences[1].startswith("its verdicts are worth")
+
+
+def test_a_report_of_few_verdicts_has_no_bands(with_machine, people):
+    report = proxy_report(people[:12], with_machine)
+    assert report.bands is report.worth is None and "12 verdicts of people are too few" in str(report)
+    assert json.dumps(report.to_dict(), allow_nan=False)
+
+
+def test_a_report_needs_a_fit_with_a_proxy_to_lists_of_this_shape(alone, with_machine, people):
+    with pytest.raises(InputError, match="the learner was not fitted with a proxy"):
+        proxy_report(people, alone)
+    with pytest.raises(InputError, match="the proxy has 5 grades and 10 positions, the log 5 and 6"):
+        proxy_report(verdicts(ground_truth("D1", 5, 6), 30, 0), with_machine)
+
+
+def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglearn, misuse):
+    people.to_polars().write_ndjson("human.jsonl")
+    verdicts(FAR, 300, 3).to_polars().write_ndjson("machine.jsonl")
+    words = ("learn", "human.jsonl", "--proxy", "machine.jsonl")
+    status, out, err = dcglearn(*words, "--json", "-o", "dcg.json", "--plot", "dcg.png")
+    report = json.loads(out)["machine"]
+    assert status == 0 and report["n_machine"] == 300 and "near machine 16 fit" in err
+    assert "the machine overrates" in err and "The machine's 300 verdicts" in err
+    assert report["sentences"][1][1:] in err and (here / "dcg.png").stat().st_size > 10_000
+    misuse("--proxy goes with --method dcg", *words, "--method", "qp")
+    misuse("machine.jsonl is an input of this command", *words, "-o", "machine.jsonl", "--force")
+    misuse("--proxy is read on people's scale, 0 to 5", "learn", "human.jsonl", "--grades", "6", "--proxy", wide(here))
+
+
+def wide(folder):
+    """Return a log with a grade beyond people's scale."""
+    (folder / "wide.jsonl").write_text(json.dumps({"a": [6, 0], "b": [0, 1], "winner": "a"}) + "\n")
+    return "wide.jsonl"
