@@ -82,11 +82,18 @@ class DCGLearner(PairLearner):
         What a list is worth: the sum of gains times discounts, or a `ListUtility` with stop probabilities, or with a
         share of the best result. "auto" leaves the DCG only for a form that fits the log better than nearly all logs
         simulated from the DCG, and predicts held-out judgements no worse.
+    zero : int or "none"
+        The grade that is worth nothing, as an empty place (-2) is; worse grades have negative gains. With "none", the
+        log tells how much worse an empty place is than the best grade, if one list of a pair has a result where the
+        other has none. A grade that is not known (-1) counts as the worst, with any zero.
+    discounts : {"falling", "free"}
+        "free" lets discounts rise too, for readers that need not start at the top, such as language models.
 
     Attributes
     ----------
     dcg_ : DCG
-        Gains from 0 to 1, decreasing discounts from 1; whatever the form, the DCG that fits the log best.
+        Gains up to 1, from 0 unless `zero` says otherwise, and discounts from 1, decreasing unless they are free;
+        whatever the form, the DCG that fits the log best.
     form_ : str
         The form chosen.
     utility_, metric_ : ListUtility, DCG or ListUtility
@@ -162,6 +169,8 @@ class DCGLearner(PairLearner):
         n_grades: int | None = None,
         max_iter: int = 2000,
         form: str = "dcg",
+        zero: int | str = 0,
+        discounts: str = "falling",
     ) -> None:
         self.loss = loss
         self.ridge = ridge
@@ -170,6 +179,8 @@ class DCGLearner(PairLearner):
         self.n_grades = n_grades
         self.max_iter = max_iter
         self.form = form
+        self.zero = zero
+        self.discounts = discounts
 
     def fit(
         self,

@@ -16,7 +16,7 @@ Floats: TypeAlias = NDArray[np.float64]
 """Any array of float64."""
 
 Grades: TypeAlias = NDArray[np.int8]
-"""Grades by position: 0 = worst, -1 = no known grade."""
+"""Grades by position: 0 = worst, -1 = a result whose grade is not known, -2 = no result."""
 
 Integers: TypeAlias = NDArray[np.int64]
 """Any array of int64."""
@@ -28,8 +28,10 @@ Seed: TypeAlias = int | np.random.Generator | None
 """What `numpy.random.default_rng` takes: an int repeats itself, None does not."""
 
 MAX_GRADES = 127
-"""Largest number of grades: grades are stored as int8, with -1 for "no known grade"."""
+"""Largest number of grades: grades are stored as int8, with -1 and -2 for unknown grades and empty places."""
 
+UNKNOWN, EMPTY = -1, -2
+"""Codes of a result whose grade is not known, and of a place without a result."""
 
 LARGEST = 1e15
 """Largest weight, strength or margin of a pair: sums of larger ones lose the smaller in double precision."""
@@ -128,13 +130,21 @@ def errors_in(place: object) -> Iterator[None]:
         raise type(error)(f"{place}: {error}") from error
 
 
-def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None) -> Grades:
-    """Return grades by position, -1..n_grades-1, shape (n, K) or (K,), checked, as int8: 0 = worst, -1 = unknown."""
+def filled(lists: Grades, grade: int = UNKNOWN) -> Grades:
+    """Return lists with a grade, by default an unknown one, in their empty places."""
+    return np.where(lists == EMPTY, np.int8(grade), lists) if lists.min(initial=0) == EMPTY else lists
+
+
+def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None, *, empty: bool = False) -> Grades:
+    """Return grades by position, shape (n, K) or (K,), checked, as int8: 0 = worst, -1 = unknown, -2 = no result.
+
+    Unless `empty`, the two count the same, and both are -1.
+    """
     try:
         array = np.asarray(lists)
     except ValueError as error:
         raise InputError(
-            f"{name}: the lists have different lengths; pad the shorter ones with -1 (no grade)", see="lengths"
+            f"{name}: the lists have different lengths; pad the shorter ones with -2 (no result)", see="lengths"
         ) from error
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
         raise InputError(f"{name} has shape {array.shape}; expected (n, K) or (K,) grades with K >= 1")
@@ -147,13 +157,14 @@ def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = N
         if fraction.any():
             raise InputError(f"{_first(name, array, fraction)} is not an integer grade; use -1 for no grade")
     top = MAX_GRADES if n_grades is None else n_grades
-    if array.min() < -1 or array.max() >= top:
-        outside = (array < -1) | (array >= top)
+    if array.min() < EMPTY or array.max() >= top:
+        outside = (array < EMPTY) | (array >= top)
         raise InputError(
-            f"{_first(name, array, outside, 'grade ')} lies outside -1..{top - 1}; "
+            f"{_first(name, array, outside, 'grade ')} lies outside {EMPTY}..{top - 1}; "
             + ("at most 127 grades are supported" if n_grades is None else f"the scale has n_grades={n_grades}")
         )
-    return array.astype(np.int8, copy=False)
+    grades = array.astype(np.int8, copy=False)
+    return grades if empty else filled(grades)
 
 
 def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:

@@ -1,8 +1,8 @@
 """The compiled steps between parameters and curves: points, what the prior charges, and derivatives.
 
 `direct_fit` says what the parameters are. Here a layout counts them: alpha, delta with the log sharpness, logits of
-error (0 or 1), threshold steps; then it names the first threshold that is a parameter, and counts the deviations of
-judges' logits, which follow.
+error (0 or 1), gains of empty places (0 or 1), threshold steps; then it names the first threshold that is a parameter,
+and counts the deviations of judges' logits, which follow.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from dcglearn.foundation.compiled import njit
 def fill_points(layout, thetas, gains, discounts, thresholds, errors):
     """Set gains, shape (B, L), discounts times sharpness, (B, K), thresholds and judges' error rates of B points.
 
-    What is not a parameter stays as it is: the gain of the worst grade, other thresholds, errors without logits.
+    What is not a parameter stays as it is: the gain of the worst grade, other thresholds, errors without logits. The
+    gain of an empty place, if it is one, follows those of the grades.
     """
-    n_alpha, n_falls, n_error, n_rises, first, n_judges = layout
+    n_alpha, n_falls, n_error, n_empty, n_rises, first, n_judges = layout
     sharp = n_alpha + n_falls - 1
-    judges = sharp + 1 + n_error + n_rises
+    judges = sharp + 1 + n_error + n_empty + n_rises
     for b in range(len(thetas)):
         total = 0.0
         for j in range(n_alpha):
@@ -28,6 +29,8 @@ def fill_points(layout, thetas, gains, discounts, thresholds, errors):
             gains[b, j + 1] = total
         for g in range(n_alpha + 1):
             gains[b, g] /= total
+        for j in range(n_empty):
+            gains[b, n_alpha + 1 + j] = thetas[b, sharp + 1 + n_error + j]
         fallen, total = 0.0, 0.0
         for k in range(n_falls):
             discounts[b, k] = math.exp(-fallen)
@@ -114,11 +117,13 @@ def add_in_parameters(layout, share, thetas, gains, discounts, slopes, joint, ja
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
     """Set the Jacobian of point b, and the share of the discounts beyond each position."""
-    n_alpha, n_falls, n_error, n_rises, first, _ = layout
-    n_grades, sharp, n_all, d = n_alpha + 1, n_alpha + n_falls - 1, jacobian.shape[1], jacobian.shape[2]
+    n_alpha, n_falls, n_error, n_empty, n_rises, first, _ = layout
+    n_grades, sharp, n_all, d = n_alpha + 1 + n_empty, n_alpha + n_falls - 1, jacobian.shape[1], jacobian.shape[2]
     for j in range(n_alpha):
-        for g in range(n_grades):
+        for g in range(n_alpha + 1):
             jacobian[b, g, j] = (gains[b, j + 1] - gains[b, j]) * (int(g > j) - gains[b, g])
+    for j in range(n_empty):
+        jacobian[b, n_alpha + 1 + j, sharp + 1 + n_error + j] = 1.0
     size = math.exp(thetas[b, sharp])  # the sum of the discounts
     for k in range(n_falls - 1, -1, -1):
         for r in range(n_falls):
@@ -136,7 +141,7 @@ def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _add_curvature_of_curves(layout, b, gains, beyond, slope, dense):
     """Add the loss's slopes in the parameters of point b times the curvature of what they make."""
-    n_alpha, n_falls, n_error, _, _, _ = layout
+    n_alpha, n_falls, n_error, n_empty, _, _, _ = layout
     sharp = n_alpha + n_falls - 1
     for x in range(len(slope)):
         for y in range(len(slope)):
@@ -147,5 +152,5 @@ def _add_curvature_of_curves(layout, b, gains, beyond, slope, dense):
                 dense[b, x, y] += beyond[x - n_alpha] * slope[y] + beyond[y - n_alpha] * slope[x] - slope[max(x, y)]
             elif max(x, y) == sharp and min(x, y) >= n_alpha:
                 dense[b, x, y] += slope[min(x, y)]
-        if x < n_alpha or x > sharp + n_error:
+        if x < n_alpha or x > sharp + n_error + n_empty:
             dense[b, x, x] += slope[x]

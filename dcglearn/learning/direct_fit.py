@@ -5,6 +5,8 @@ The parameters are logarithms. Gains rise by ``a_m = exp(alpha_m)`` from grade m
 scales the usual curves are straight lines: ``alpha`` is linear in the grade for gains ``p^g - 1`` (constant for linear
 gains), ``log c`` is linear in the log of the rank for discounts ``r^-q``, nearly so for ``1/log2(r + 1)``. The prior
 charges curvatures by a smooth Huber loss, so a few sharp ones stay cheap and a step in the data is learned as a step.
+Free discounts have a ``delta_k`` of either sign; a free zero is one more gain, that of an empty place, with the worst
+grade at 0 and the best at 1.
 """
 
 from __future__ import annotations
@@ -21,8 +23,15 @@ from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, S
 from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
 from dcglearn.learning.trust_region import Local
 
-GAIN_SLOPE, DISCOUNT_SLOPE = (1.0, 3.0), (0.5, 1.0)
-"""Prior mean and standard deviation of the slope of ``alpha`` per grade, and of the discounts' exponent q."""
+GAIN_SLOPE, DISCOUNT_SLOPE, FREE_SLOPE = (1.0, 3.0), (0.5, 1.0), (0.0, 1.0)
+"""Prior mean and standard deviation of the slope of ``alpha`` per grade, and of the discounts' exponent q: falling ones
+and free ones."""
+
+EMPTY_SPREAD = 0.5
+"""Prior standard deviation of the gain of an empty place, with the worst grade at 0 and the best at 1."""
+
+EMPTY_GAIN, RISE = (-4.0, 0.9), 3.0
+"""Bounds of that gain, and the largest rise of the log of free discounts from one position to the next."""
 
 NEAR_TARGET = 4.0
 """With a target metric, the slope prior is this many times tighter."""
@@ -54,7 +63,7 @@ GROUP = 32
 
 @dataclass(frozen=True)
 class Curves:
-    """Gains from 0 to 1, discounts that sum to 1, and the parameters of the judges.
+    """Gains that rise by 1 from the worst grade to the best, discounts that sum to 1, and the parameters of the judges.
 
     Attributes
     ----------
@@ -88,7 +97,9 @@ class Model:
     holds ties. `form` is that of `ListUtility`; its further parameters are the last, from 0 to 1, and at 0 the model is
     that of the DCG. `ridge` is the strength of the prior on the two curves (on their curvatures, times `straighter`),
     `centre` the prior mean of the log sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to
-    shrink to (straight lines by default). `margins` are fixed thresholds of the hinge, shape (M + 2,).
+    shrink to (straight lines by default). `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero` is the
+    grade that is worth nothing, L for none: then the gain of an empty place is a parameter, expected at `empty`.
+    Discounts may rise unless they are `falling`.
     """
 
     depth: int
@@ -104,17 +115,20 @@ class Model:
     centre: float = 5.0
     target: tuple[Floats, Floats] | None = None
     margins: Floats | None = None
+    zero: int = 0
+    empty: float = 0.0
+    falling: bool = True
 
     @cached_property
     def parts(self) -> list[slice]:
-        """Slices of alpha, delta, log sharpness, logit of error, log threshold steps, deviations of judges' logits.
+        """Slices of alpha, delta, log sharpness, logit of error, empty places, log threshold steps, judges' deviations.
 
         The further parameters follow, see `further`.
         """
         error = int(self.with_errors)
         thresholds = 0 if self.margins is not None or self.kind == SIGMOID else self.n_levels - 1 + self.ties
         raters = self.n_raters if self.with_errors and self.n_raters > 1 else 0
-        ends = np.cumsum([self.n_grades - 1, self.depth - 1, 1, error, thresholds, raters])
+        ends = np.cumsum([self.n_grades - 1, self.depth - 1, 1, error, self.zero == self.n_grades, thresholds, raters])
         return [slice(end - size, end) for end, size in zip(ends.tolist(), np.diff(ends, prepend=0), strict=True)]
 
     @cached_property
@@ -126,27 +140,30 @@ class Model:
     @cached_property
     def layout(self) -> tuple[int, ...]:
         """Sizes of the parts as `add_in_parameters` counts them."""
-        alpha, delta, sharp, error, thresholds, raters = (part.stop - part.start for part in self.parts)
-        return alpha, delta + sharp, error, thresholds, 1 if self.ties else 2, raters
+        alpha, delta, sharp, error, empty, thresholds, raters = (part.stop - part.start for part in self.parts)
+        return alpha, delta + sharp, error, empty, thresholds, 1 if self.ties else 2, raters
 
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the parameters, shape (p,) each."""
-        falls, sharpness = (0.0 if self.form == "dcg" else LEAST_FALL, 20.0), (self.centre - 8, self.centre + 4)
-        ends = (-30.0, 30.0), falls, sharpness, (-9.0, TOP_ERROR), (-9.0, 9.0), (-9.0, 9.0), (0.0, MOST)
+        least = LEAST_FALL if self.form != "dcg" else 0.0 if self.falling else -min(RISE, 600 / self.depth)
+        falls, sharpness = (least, 20.0), (self.centre - 8, self.centre + 4)
+        ends = (-30.0, 30.0), falls, sharpness, (-9.0, TOP_ERROR), EMPTY_GAIN, (-9.0, 9.0), (-9.0, 9.0), (0.0, MOST)
         sizes = [part.stop - part.start for part in (*self.parts, self.further)]
         low, high = np.repeat(np.array(ends), sizes, axis=0).T
         return np.ascontiguousarray(low), np.ascontiguousarray(high)
 
-    def starts(self, log_metrics: Floats, softer: float = 0.0) -> Floats:
+    def starts(self, log_metrics: Floats, softer: float = 0.0, empty: Floats | float = 0.0) -> Floats:
         """Return the parameters of metrics given by alpha and delta, shape (S, L + K - 2), within bounds; shape (S, p).
 
-        `softer` explains noise by judges who are less sharp (by this many log units) and err less.
+        `softer` explains noise by judges who are less sharp (by this many log units) and err less; `empty` is the gain
+        of an empty place, shape (S,), where it is a parameter.
         """
-        _, delta, sharp, error, *_ = self.parts
+        _, delta, sharp, error, of_empty, *_ = self.parts
         thetas = np.zeros((len(log_metrics), self.further.stop))
         thetas[:, : delta.stop] = log_metrics
         thetas[:, sharp], thetas[:, error] = self.centre - softer, -1.5 - softer
+        thetas[:, of_empty] = np.reshape(empty, (-1, 1))
         return np.clip(thetas, *self.bounds)
 
     def curves(self, theta: Floats) -> Curves:
@@ -154,17 +171,24 @@ class Model:
         points = self.points(theta[None])
         sharpness = float(np.exp(theta[self.parts[2].start]))
         return Curves(
-            gains=points.gains[0],
+            gains=self.zeroed(points.gains)[0],
             discounts=points.discounts[0] / sharpness,
             sharpness=sharpness,
             errors=points.errors[0],
             thresholds=points.thresholds[0],
         )
 
+    def zeroed(self, gains: Floats) -> Floats:
+        """Return the gains of the grades, shape (B, L), less those of what is worth nothing, from `Points`."""
+        return gains[:, : self.n_grades] - gains[:, [self.zero]]
+
     def points(self, thetas: Floats) -> Points:
-        """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
-        n = len(thetas)
-        gains, discounts, errors = (np.zeros((n, size)) for size in (self.n_grades, self.depth, self.n_raters))
+        """Return gains, discounts times sharpness, and judges at parameters, shape (B, p).
+
+        With a free zero, the last gain is that of an empty place.
+        """
+        n, n_gains = len(thetas), max(self.n_grades, self.zero + 1)
+        gains, discounts, errors = (np.zeros((n, size)) for size in (n_gains, self.depth, self.n_raters))
         thresholds = np.zeros((n, self.n_levels + 2))
         thresholds[:, -1] = np.inf
         if self.margins is not None:
@@ -177,16 +201,18 @@ class Model:
     @cached_property
     def prior(self) -> CurvePrior:
         """Minus the log prior (up to a constant)."""
-        alpha, delta, sharp, error, thresholds, raters = self.parts
+        alpha, delta, sharp, error, empty, thresholds, raters = self.parts
+        slopes = GAIN_SLOPE, DISCOUNT_SLOPE if self.falling else FREE_SLOPE
         spacing = np.diff(np.log(np.arange(1.0, self.depth + 1)))
         curves = []
-        for i, (at, scale, (mean, spread)) in enumerate(((alpha, 1.0, GAIN_SLOPE), (delta, spacing, DISCOUNT_SLOPE))):
+        for i, (at, scale, (mean, spread)) in enumerate(zip((alpha, delta), (1.0, spacing), slopes, strict=True)):
             near = (mean, spread) if self.target is None else (0.0, spread / NEAR_TARGET)
             target = 0.0 if self.target is None else self.target[i]
             curves.append(CurveShape(at, target, scale, near, of_levels=i == 0))
         normals = [
             (sharp, self.centre, SHARPNESS_SPREAD),
             (error, ERROR, ERROR_SPREAD),
+            (empty, self.empty, EMPTY_SPREAD),
             (thresholds, 0.0, THRESHOLD_SPREAD),
             (raters, 0.0, RATER_SPREAD),
             (self.further, 0.0, FURTHER_SPREAD),
@@ -196,19 +222,34 @@ class Model:
         return replace(prior, ridge=self.ridge * self.straighter)
 
 
-def log_curves(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
-    """Return alpha and delta of a metric; steps that are not positive are replaced by very small ones."""
+def log_curves(gains: Floats, discounts: Floats, *, falling: bool = True) -> tuple[Floats, Floats]:
+    """Return alpha and delta of a metric; steps that are not positive are replaced by very small ones.
+
+    With `falling`, discounts that rise are cut to those above them.
+    """
     steps = np.maximum(np.diff(gains), 1e-4 * max(float(np.ptp(gains)), 1e-300))
-    falling = np.minimum.accumulate(np.maximum(discounts, 1e-3 * max(float(np.abs(discounts).max()), 1e-300)))
+    positive = np.maximum(discounts, 1e-3 * max(float(np.abs(discounts).max()), 1e-300))
     alpha = np.log(steps / steps.sum())
-    return alpha - alpha.mean(), -np.diff(np.log(falling))
+    return alpha - alpha.mean(), -np.diff(np.log(np.minimum.accumulate(positive) if falling else positive))
 
 
-def family(n_grades: int, depth: int) -> list[tuple[Floats, Floats]]:
-    """Return gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q: straight lines under the prior."""
+def empty_gain(gains: Floats) -> float:
+    """Return the gain of an empty place, which is worth 0, on the scale on which gains rise from 0 to 1."""
+    span = float(gains[-1] - gains[0])
+    return -float(gains[0]) / span if span > 0 else 0.0
+
+
+def family(n_grades: int, depth: int, *, falling: bool = True) -> list[tuple[Floats, Floats]]:
+    """Return gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q: straight lines under the prior.
+
+    Unless `falling`, these are followed by the same discounts from the bottom, and from both ends.
+    """
     grades, ranks = np.arange(float(n_grades)), np.arange(1.0, depth + 1)
-    bases = (0.5, 1.01, 1.5, 2.0, 3.0, 5.0, 8.0, 20.0)
-    return [((p**grades - 1) / (p - 1), ranks**-q) for p in bases for q in (0.05, 0.25, 0.5, 1.0)]
+    gains = [(p**grades - 1) / (p - 1) for p in (0.5, 1.01, 1.5, 2.0, 3.0, 5.0, 8.0, 20.0)]
+    discounts = [ranks**-q for q in (0.05, 0.25, 0.5, 1.0)]
+    if not falling:
+        discounts += [d for curve in discounts for d in (curve[::-1], np.maximum(curve, curve[::-1]))]
+    return [(g, d) for g in gains for d in discounts]
 
 
 @dataclass(frozen=True)

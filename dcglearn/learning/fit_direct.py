@@ -12,11 +12,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, pointer
+from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, InputError, pointer
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
-from dcglearn.learning.direct_fit import Model, log_curves
+from dcglearn.learning.direct_fit import Model, empty_gain, log_curves
 from dcglearn.learning.direct_search import Fit, fit, fit_from
 from dcglearn.learning.fit_qp import identity
 from dcglearn.learning.fits import FORMS, LOSSES, DirectDescription, DirectFit
@@ -117,9 +118,10 @@ def fit_dcg(
     kind = LOSSES[loss]
     verdicts = verdicts_in_parts(log, kind) if isinstance(log, PartedLog) else verdicts_in_memory(log, kind)
     n_raters = len(verdicts.raters) if loss == "robust" else 1
-    judgements = verdicts.judgements(one_rater=n_raters == 1)
+    zero, notes = zero_of(log, description.zero)
+    judgements = verdicts.judgements(one_rater=n_raters == 1, empty=zero or UNKNOWN)
     prior = description.prior_of(log.n_grades, log.depth)
-    model = _model(log, verdicts, prior, with_errors=loss == "robust", n_raters=n_raters, ridge=description.ridge)
+    model = _model(log, description, verdicts, prior, n_raters, zero)
     total = judgements.total_weight
     if total < LEAST_WEIGHT:
         raise InputError(
@@ -132,41 +134,73 @@ def fit_dcg(
     search: dict[str, Any] = {"n_starts": description.n_starts, "max_iter": description.max_iter}
     cold, share = partial(cold_starts, model, verdicts, prior), n_effective / total
     result, is_warm = fit_from(near, cold, model, kept(judgements), share, if_worse=refit == "if_worse", **search)
-    fitted = _fitted(log, description, result, raters, n_effective, dropped=verdicts.dropped, warm=is_warm)
+    fitted = _fitted(log, description, result, raters, n_effective, notes, dropped=verdicts.dropped, warm=is_warm)
     level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
     message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
     _LOG.log(level, message, loss, result.objective, result.n_iter, n_effective)
     return fitted, FittedDCG(model, judgements, share, result.theta, result.objective, known_starts(model), **search)
 
 
+def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:
+    """Return the grade that is worth nothing, or L if the log tells what an empty place is worth; and a note on it."""
+    if zero == 0:
+        return 0, ()
+    with_empty, telling = log.parts.total(_empty_places) if isinstance(log, PartedLog) else _empty_places(log)
+    names = log.grade_names or [f"grade {grade}" for grade in range(log.n_grades)]
+    if isinstance(zero, int):
+        why = "by convention: the lists are full, so any grade could be" if not with_empty else "as an empty place is"
+        return zero, (f"{names[zero]} is worth nothing, {why}",)
+    if telling:
+        return log.n_grades, ()
+    why = "no pair has a result in one list only" if with_empty else "the lists are full"
+    return 0, (f"{why}, so the log cannot tell what no result is worth: by convention as much as {names[0]}",)
+
+
+def _empty_places(log: PreferencePairs) -> NDArray[np.intp]:
+    """Return the numbers of pairs with an empty place, and of those where only one of two lists is empty there."""
+    empty = log.preferred == EMPTY, log.other == EMPTY
+    both = empty[0] | empty[1], empty[0] ^ empty[1]
+    return np.array([places.any(axis=1).sum() for places in both])
+
+
 def _model(
-    log: OpenLog, verdicts: Verdicts, prior: DCG | None, *, with_errors: bool, n_raters: int, ridge: float
+    log: OpenLog, description: DirectDescription, verdicts: Verdicts, prior: DCG | None, n_raters: int, zero: int
 ) -> Model:
+    falling = description.discounts == "falling"
     return Model(
         depth=log.depth,
         n_grades=log.n_grades,
         kind=verdicts.kind,
-        with_errors=with_errors,
+        with_errors=description.loss_used == "robust",
         n_raters=n_raters,
         n_levels=verdicts.n_levels,
         ties=verdicts.has_ties,
-        ridge=float(ridge),
+        ridge=float(description.ridge),
         centre=log_sharpness(verdicts.sample(4096), prior),
-        target=None if prior is None else log_curves(prior.gains, prior.discounts),
+        target=None if prior is None else log_curves(prior.gains, prior.discounts, falling=falling),
         margins=verdicts.margins,
+        zero=zero,
+        empty=0.0 if prior is None else empty_gain(prior.gains),
+        falling=falling,
     )
 
 
 def _fitted(
-    log: OpenLog, description: DirectDescription, result: Fit, raters: tuple[str, ...], n_effective: float, **more: Any
+    log: OpenLog,
+    description: DirectDescription,
+    result: Fit,
+    raters: tuple[str, ...],
+    n_effective: float,
+    notes: tuple[str, ...],
+    **more: Any,
 ) -> DirectFit:
-    """Return the fit of the DCG with its cautions; `more` are fields of its own."""
+    """Return the fit of the DCG with its cautions; `notes` are further ones, `more` fields of its own."""
     visible, curves = log.visible(), result.curves
     gains, discounts = curves.gains / curves.gains[-1], curves.discounts / curves.discounts[0]
     fitted = DirectFit(
         description=description,
         loss=description.loss_used,
-        dcg=DCG(gains, discounts, log.grade_names, _notes(visible)),
+        dcg=DCG(gains, discounts, log.grade_names, (*_notes(visible), *notes)),
         curves=curves,
         raters=raters,
         ties=result.model.ties,

@@ -69,6 +69,7 @@ def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: flo
     decided, ties = log.decided, log.ties
     weight = np.ones(1) if decided.weight is None else decided.weight
     margin_of_pairs = margins(decided, margin)
+    decided, ties = decided.filled(), ties.filled()
     if tie_epsilon is None or not len(ties):
         return Pairs(decided.preferred, decided.other, margin_of_pairs, weight)
     n, n_ties = len(decided), len(ties)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, one_of, whole_number
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.metric.dcg import DCG, DCGLike, Utility
@@ -29,6 +29,9 @@ MACHINE = "machine"
 
 FORMS = ("dcg", "saturation", "best")
 """Forms of what a list is worth, the simplest first."""
+
+DISCOUNTS = ("falling", "free")
+"""Whether discounts may only fall from one position to the next."""
 
 
 class Description:
@@ -91,6 +94,8 @@ class DirectDescription(Description):
     n_grades: int | None = None
     max_iter: int = 2000
     form: str = "dcg"
+    zero: int | str = 0
+    discounts: str = "falling"
 
     @classmethod
     def in_form_of(cls, learner: Any) -> DirectDescription:
@@ -114,10 +119,17 @@ class DirectDescription(Description):
         if not (np.isfinite(self.ridge) and self.ridge >= 0):
             raise InputError(f"ridge={self.ridge!r} must be a number of at least 0; 2 is the default")
         whole_number(self.n_starts, "n_starts", 1)
+        one_of(self.discounts, "discounts", DISCOUNTS)
+        if self.form != "dcg" and (self.zero, self.discounts) != (0, "falling"):
+            problem = f'form="{self.form}" needs gains from 0 and falling discounts'
+            raise InputError(f"{problem}: leave out zero= and discounts= (--zero, --discounts)")
         if not graded:
             raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
         if n_grades < 2:
             raise InputError("the log has one grade only, so there is no gain to learn; give n_grades= or more grades")
+        if self.zero != "none":
+            best = f"zero= must lie below the best grade, {n_grades - 1}, which else would gain nothing; or give none"
+            whole_number(self.zero, "zero", 0, n_grades - 2, best)
         prior = self.prior_of(n_grades, depth)
         if prior is not None and (prior.n_grades, prior.depth) != (n_grades, depth):
             shape = f"{prior.n_grades} grades and {prior.depth} positions"
@@ -163,7 +175,7 @@ class Member:
         Share of the preferences that it respects where it was learned or chosen without them, ties half, and the
         standard error of that share; nan where no preference could be held out.
     dcg : DCG
-        Its gains from 0 to 1 and discounts from 1.
+        Its gains from 0 to 1, or 0 for what is worth nothing, and discounts from 1.
     fit : DirectFit or None
         The fit, where it is one.
     """
@@ -261,14 +273,18 @@ class DirectFit:
         return self.dcg if self.list_utility is None else self.list_utility
 
     @property
-    def utility(self) -> ListUtility:
-        """The metric as a `ListUtility`."""
-        return ListUtility.of_dcg(self.dcg) if self.list_utility is None else self.list_utility
+    def utility(self) -> DCG | ListUtility:
+        """The metric as a `ListUtility`, or the DCG itself if its gains or discounts are not those of one."""
+        if self.list_utility is not None:
+            return self.list_utility
+        beyond = self.dcg.gains.min() < 0 or (np.diff(self.dcg.discounts) > 0).any()
+        return self.dcg if beyond else ListUtility.of_dcg(self.dcg)
 
     @property
     def scale(self) -> float:
         """Size of a difference of 1 in `dcg`, in units of the judges' noise."""
-        return self.curves.sharpness * float(self.curves.discounts[0])
+        unit = np.ptp(self.curves.gains) / np.ptp(self.dcg.gains)
+        return self.curves.sharpness * float(self.curves.discounts[0] * unit)
 
     @property
     def error_rate(self) -> float:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
-from dcglearn.learning.direct_fit import ERROR, ERROR_SPREAD, RATER_SPREAD, SHARPNESS, Curves, Model, family, log_curves
+from dcglearn.learning.direct_fit import (
+    ERROR,
+    ERROR_SPREAD,
+    RATER_SPREAD,
+    SHARPNESS,
+    Curves,
+    Model,
+    empty_gain,
+    family,
+    log_curves,
+)
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectFit, Member, QPDescription
 from dcglearn.learning.list_utility_fit import parameters_of
@@ -132,11 +142,10 @@ class WarmStart:
         `Curves` hold as many error rates as neither one judge nor the log's.
         """
         if self.curves is None:
-            metric = np.concatenate(log_curves(self.gains, self.discounts))[None]
-            return [model.starts(metric, softer)[0] for softer in SOFTER]
-        alpha, delta, sharp, error, thresholds, each_rater = model.parts
-        theta = np.zeros(each_rater.stop)
-        theta[alpha], theta[delta] = logs_of(self.gains, self.discounts)
+            metric = np.concatenate(log_curves(self.gains, self.discounts, falling=model.falling))[None]
+            return [model.starts(metric, softer, empty_gain(self.gains))[0] for softer in SOFTER]
+        _, _, sharp, error, _, thresholds, each_rater = model.parts
+        theta = with_curves(model, np.zeros(each_rater.stop), self.gains, self.discounts)
         theta[sharp] = np.log(self.curves.sharpness)
         if model.with_errors:
             logits = self._logits(self.curves.errors, raters if model.n_raters > 1 else ())
@@ -169,16 +178,22 @@ class WarmStart:
         return np.concatenate([[common], np.nan_to_num(each - common)])
 
 
-def logs_of(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
-    """Return alpha and delta of a metric exactly, unless a step or discount is not positive: then see `log_curves`."""
-    alpha, delta = log_curves(gains, discounts)
+def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -> Floats:
+    """Return parameters, shape (p,), with the curves of a metric, in which an empty place is worth 0.
+
+    They are exact unless a step or discount is not positive, see `log_curves`.
+    """
+    alpha, delta, _, _, empty, *_ = model.parts
+    theta = theta.copy()
+    theta[alpha], theta[delta] = log_curves(gains, discounts, falling=model.falling)
     steps = np.diff(gains)
     if (steps > 0).all():
         logs = np.log(steps)
-        alpha = logs - logs.mean()
+        theta[alpha] = logs - logs.mean()
     if (discounts > 0).all():
-        delta = -np.diff(np.log(discounts))
-    return alpha, delta
+        theta[delta] = -np.diff(np.log(discounts))
+    theta[empty] = empty_gain(gains)
+    return theta
 
 
 def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Floats]:
@@ -193,14 +208,15 @@ def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Flo
         if 2 * sample.n_contradicted() >= sample.total_weight:
             problem = "every preference is contradicted as often as it is given: there is nothing to learn from"
             raise InputError(problem) from error
-    of_log = [np.concatenate(log_curves(dcg.gains, dcg.discounts)) for dcg in dcgs]
-    metrics = np.vstack([_known_curves(model.n_grades, model.depth), *of_log])
-    return [model.starts(metrics, softer) for softer in SOFTER]
+    of_log = [np.concatenate(log_curves(dcg.gains, dcg.discounts, falling=model.falling)) for dcg in dcgs]
+    known = _known_curves(model.n_grades, model.depth, model.falling)
+    empty = np.concatenate([np.zeros(len(known)), [empty_gain(dcg.gains) for dcg in dcgs]])
+    return [model.starts(np.vstack([known, *of_log]), softer, empty) for softer in SOFTER]
 
 
 def known_starts(model: Model) -> list[Floats]:
     """Return the parameters of the starts that do not depend on the log, as `cold_starts` does."""
-    curves = _known_curves(model.n_grades, model.depth)
+    curves = _known_curves(model.n_grades, model.depth, model.falling)
     return [model.starts(curves, softer) for softer in SOFTER]
 
 
@@ -213,8 +229,8 @@ def log_sharpness(sample: PreferencePairs, prior: DCG | None) -> float:
 
 
 @cache
-def _known_curves(n_grades: int, depth: int) -> Floats:
+def _known_curves(n_grades: int, depth: int, falling: bool) -> Floats:
     """Return alpha and delta of a family of curves and of the textbook DCGs, shape (S, L + K - 2)."""
     dcgs = textbook_dcgs(n_grades, depth).values()
-    metrics = family(n_grades, depth) + [(dcg.gains, dcg.discounts) for dcg in dcgs]
-    return frozen(np.array([np.concatenate(log_curves(*metric)) for metric in metrics]))
+    metrics = family(n_grades, depth, falling=falling) + [(dcg.gains, dcg.discounts) for dcg in dcgs]
+    return frozen(np.array([np.concatenate(log_curves(*metric, falling=falling)) for metric in metrics]))

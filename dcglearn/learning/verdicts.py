@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Grades, InputError
+from dcglearn.foundation.validation import UNKNOWN, Floats, Grades, InputError, filled
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
@@ -49,11 +49,11 @@ class Verdicts:
     margins: Floats | None
     raters: NDArray[Any]
 
-    def judgements(self, *, one_rater: bool) -> JudgementSource:
-        """Return the judgements, all by one judge or by the named judges."""
+    def judgements(self, *, one_rater: bool, empty: int = UNKNOWN) -> JudgementSource:
+        """Return the judgements, all by one judge or by the named judges; empty places count as the grade `empty`."""
         if isinstance(self.log, PartedLog):
             numbers = None if one_rater else (self.raters, _places(self.raters, getattr(self.log, "raters", None)))
-            of_part = partial(judgements_of, kind=self.kind, values=self.values, numbers=numbers)
+            of_part = partial(judgements_of, kind=self.kind, values=self.values, numbers=numbers, empty=empty)
             judgements = JudgementParts.of(self.log.parts.mapped(of_part))
             # A descent makes hundreds of passes: over so few judgements they are faster here than over a network.
             return judgements.every(1) if len(judgements) < SMALL else judgements
@@ -62,7 +62,8 @@ class Verdicts:
         rater = np.zeros(1, np.int32)
         if not one_rater and log.rater is not None:
             rater = np.searchsorted(self.raters, log.rater).astype(np.int32)
-        pairs = JudgedPairs(log.preferred, log.other, self.level, rater, _weights(log))
+        lists = filled(log.preferred, empty), filled(log.other, empty)
+        pairs = JudgedPairs(*lists, self.level, rater, _weights(log))
         plain = self.kind == LIKELIHOOD and not self.has_ties and self.n_levels == 1 and len(rater) == 1
         if plain and len(log) >= max(SHARED * log.n_lists, FEW) and log.n_lists <= MOST_LISTS:
             return ListedJudgements.of(pairs)
@@ -150,11 +151,13 @@ def judgements_of(
     kind: int,
     values: Floats | None,
     numbers: tuple[NDArray[Any], NDArray[np.int32] | None] | None,
+    empty: int = UNKNOWN,
 ) -> JudgedPairs:
     """Return the judgements of a part, whose raters are names or numbers.
 
     `values` holds all distinct strengths, shape (M,); None where all are the same. `numbers` holds the sorted names of
-    the judges, and the judge of each number or, where the raters are names, None; None for one judge.
+    the judges, and the judge of each number or, where the raters are names, None; None for one judge. Empty places
+    count as the grade `empty`.
     """
     log = _counted(log, kind)
     level = np.ones(1, np.int8)
@@ -166,7 +169,8 @@ def judgements_of(
         names, places = numbers
         labels = np.full(len(log), "") if log.rater is None else log.rater
         rater = (np.searchsorted(names, labels) if places is None else places[labels]).astype(np.int32)
-    return JudgedPairs(log.preferred, log.other, _with_ties(log, level), rater, _weights(log))
+    lists = filled(log.preferred, empty), filled(log.other, empty)
+    return JudgedPairs(*lists, _with_ties(log, level), rater, _weights(log))
 
 
 def _places(raters: NDArray[Any], stored: list[str] | None) -> NDArray[np.int32] | None:

@@ -146,14 +146,14 @@ def checked_lists(
             pairs = np.asarray(preferred)
         except ValueError as error:
             raise InputError(
-                "the lists have different lengths; pad the shorter ones with -1 (no grade), or read the pairs with "
-                "Preferences.from_records(..., pad=True)",
+                "the lists have different lengths; pad the shorter ones with -2 (no result), or read the pairs with "
+                "Preferences.from_records",
                 see="lengths",
             ) from error
         if pairs.ndim != 3 or pairs.shape[1] != 2:
             raise InputError(f"pairs have shape {pairs.shape}; expected (n, 2, K): preferred list, other list")
         preferred, other = pairs[:, 0], pairs[:, 1]
-    first, second = graded_lists(preferred, "preferred"), graded_lists(other, "other")
+    first, second = (graded_lists(x, name, empty=True) for x, name in ((preferred, "preferred"), (other, "other")))
     if first.ndim != 2 or first.shape != second.shape:
         raise InputError(f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)")
     if grade_names is not None and n_grades not in (None, len(grade_names)):

@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
+    UNKNOWN,
     Floats,
     Grades,
     InputError,
     Seed,
+    filled,
     frozen,
     graded_lists,
     listed,
@@ -241,6 +243,10 @@ class PreferencePairs(Columns):
         for name in ("preferred", "other"):
             graded_lists(getattr(self, name), name, n_grades)
         return self.changed(n_grades=scale_size(n_grades, 0))
+
+    def filled(self, grade: int = UNKNOWN) -> Self:
+        """Return the log with a grade, by default an unknown one, in the empty places of its lists."""
+        return self.changed(preferred=filled(self.preferred, grade), other=filled(self.other, grade))
 
     def merged(self) -> Self:
         """Return the distinct pairs, in order of first appearance, the weights of identical ones added.

@@ -44,7 +44,7 @@ def pair_numbers(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[n
 
 def count_lists(first: Grades, second: Grades, n_grades: int) -> int:
     """Return the number of distinct lists in two arrays, shape (n, K) each."""
-    depth, base = first.shape[1], n_grades + 1
+    depth, base = first.shape[1], n_grades + 2  # with the codes -1 and -2
     if base**depth >= 1 << 63:
         return len(unique_rows(np.concatenate([packed(first), packed(second)]))[0])
     n = len(first)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Grades, InputError, Integers
+from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, filled
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 
 SAMPLE = 1 << 14
@@ -156,7 +156,7 @@ def refuse_too_deep(depth: int, n_grades: int) -> None:
 def gram_matrix(first: Grades, second: Grades, shape: tuple[int, int]) -> Floats:
     """Return ``sum d d^T`` over pairs of lists, shape (K*L, K*L); raise InputError beyond `MOST_WEIGHTS`."""
     refuse_too_deep(*shape)
-    lists = np.ascontiguousarray(first), np.ascontiguousarray(second)
+    lists = np.ascontiguousarray(filled(first)), np.ascontiguousarray(filled(second))
     return pair_sums(*lists, margin=ONE, weight=ONE, weights=np.zeros(shape)).curvature
 
 
@@ -168,7 +168,7 @@ def blind_mixture(hidden: Floats) -> Floats:
 
 def mixture_sums(first: Grades, second: Grades, mixture: Floats) -> PairSums:
     """Return the sums over pairs of lists at a `blind_mixture`, with margins and weights 1, for `is_blind`."""
-    return pair_sums(first, second, margin=ONE, weight=ONE, weights=mixture, curvature=False)
+    return pair_sums(filled(first), filled(second), margin=ONE, weight=ONE, weights=mixture, curvature=False)
 
 
 def is_blind(sums: PairSums, n: int) -> bool:

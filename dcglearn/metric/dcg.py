@@ -95,15 +95,20 @@ class Utility(SavedMetric):
         Parameters
         ----------
         lists : array_like of int, shape (n, M) or (M,)
-            Grades by position, -1 = no known grade, which counts 0, as do positions that are missing or below K.
+            Grades by position, -1 = a result of unknown grade, -2 = no result. Both count 0, as do positions that are
+            missing or below K.
 
         Raises
         ------
         InputError
-            If a grade is not an integer within -1..L-1.
+            If a grade is not an integer within -2..L-1.
         """
-        grades = graded_lists(lists, n_grades=self.n_grades)
-        table = np.hstack([self.weights, np.zeros((self.depth, 1))])  # grade -1 takes the column of zeros
+        return self._score(lists, np.zeros(self.depth))
+
+    def _score(self, lists: ArrayLike, unknown: Floats) -> Floats:
+        """Return the values of lists in which an unknown grade counts so much at each position, shape (K,)."""
+        grades = graded_lists(lists, n_grades=self.n_grades, empty=True)
+        table = np.column_stack([self.weights, np.zeros(self.depth), unknown])  # the last columns are those of -2, -1
         total = np.zeros(grades.shape[:-1])
         for k in range(min(self.depth, grades.shape[-1])):
             total += table[k][grades[..., k]]
@@ -291,29 +296,30 @@ class DCG(NormalisedMetric):
         return Utility(np.outer(self.discounts, self.gains), self.grade_names, self.notes)
 
     def score(self, lists: ArrayLike) -> Floats:
-        """Score graded lists, shape (n, M) or (M,); see `Utility.score`."""
-        return self.utility.score(lists)
+        """Score graded lists, shape (n, M) or (M,); see `Utility.score`.
+
+        Where the gain of the worst grade is negative, unknown grades (-1) count as the worst.
+        """
+        return self.utility._score(lists, min(self.gains[0], 0.0) * self.discounts)
 
     def ideal(self, documents: ArrayLike) -> Floats:
         """Return the largest DCG that a ranking of documents can have, shape (n,), or a float for one set of documents.
 
         Gains and discounts are both sorted (rearrangement inequality), so neither needs to be monotone or positive.
-        With fewer documents than positions, positions may stay empty.
+        Positions may stay empty: documents that do harm are left out.
 
         Parameters
         ----------
         documents : array_like of int, shape (n, M) or (M,)
-            Grades of the documents that can be ranked, in any order; -1 = no document.
+            Grades of the documents that can be ranked, in any order; those below 0 are no documents.
         """
         grades = graded_lists(documents, "documents", self.n_grades)
         gains = np.append(self.gains, 0.0)[grades]
-        missing = max(self.depth - gains.shape[-1], 0)
-        gains = np.pad(gains, [(0, 0)] * (gains.ndim - 1) + [(0, missing)])
-        gains = -np.sort(-gains, axis=-1)
-        discounts = -np.sort(-self.discounts)
-        top = int((discounts >= 0).sum())
-        used = np.concatenate([gains[..., :top], gains[..., gains.shape[-1] - (self.depth - top) :]], axis=-1)
-        return used @ discounts
+        total = np.zeros(gains.shape[:-1])
+        for sign in (1.0, -1.0):
+            best = np.sort(np.minimum(-sign * gains, 0.0), axis=-1)[..., : self.depth]
+            total = total + best @ np.sort(np.minimum(-sign * self.discounts, 0.0))[: best.shape[-1]]
+        return total
 
     def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
         """Return the largest DCG of documents whose grades are counted, shape (n,); see `ideal`.
@@ -326,12 +332,13 @@ class DCG(NormalisedMetric):
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         empty = np.maximum(self.depth - table.sum(axis=1, keepdims=True), 0)
         gains = np.append(self.gains, filler)
-        order = np.argsort(-gains, kind="stable")
-        discounts = -np.sort(-self.discounts)
         total = np.zeros(len(table))
-        for falls, best in ((discounts[discounts >= 0], order), (discounts[discounts < 0][::-1], order[::-1])):
-            ends = np.minimum(np.cumsum(np.hstack([table, empty])[:, best], axis=1), len(falls))
-            total += np.diff(np.append(0.0, np.cumsum(falls))[ends], axis=1, prepend=0.0) @ gains[best]
+        for sign in (1.0, -1.0):
+            best = np.argsort(-sign * gains, kind="stable")
+            falls = -np.sort(np.minimum(-sign * self.discounts, 0.0))
+            ends = np.minimum(np.cumsum(np.hstack([table, empty])[:, best], axis=1), self.depth)
+            worth = np.maximum(sign * gains[best], 0.0)
+            total += np.diff(np.append(0.0, np.cumsum(falls))[ends], axis=1, prepend=0.0) @ worth
         return total
 
     def normalised(self) -> DCG:

@@ -46,7 +46,7 @@ DRAWS = 10
 class Bands:
     """Bands of gains and discounts; prints as a table of parameters.
 
-    `dcg` is learned from the whole log (gains from 0 to 1, first discount 1), `gains`, shape (B, L), and `discounts`,
+    `dcg` is learned from the whole log (best gain 1, first discount 1), `gains`, shape (B, L), and `discounts`,
     shape (B, K), are draws. In a form beyond the DCG, `further` holds draws of the stop probabilities, shape (B, L), or
     of the share of the best result, shape (B, 1), and `further_learned` what was learned; a stop probability common to
     all grades cannot be told from a discount, so all are on the scale on which grade 0 never stops. `level` is
@@ -297,9 +297,9 @@ def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int)
             fitted, theta = replace(fitted, model=result.model), result.theta
         thetas = posterior_draws(fitted, theta, DRAWS * n, seed, apart)
     points = fitted.model.points(thetas)
-    gains, discounts = points.gains / points.gains[:, -1:], points.discounts / points.discounts[:, :1]
+    gains, discounts = fitted.model.zeroed(points.gains), points.discounts / points.discounts[:, :1]
     _LOG.info("%d draws of the posterior by %s, which count %.2f times less than alone", len(thetas), unit, apart)
-    return gains, discounts, thetas[:, fitted.model.further] if whole.form != "dcg" else None
+    return gains / gains[:, -1:], discounts, thetas[:, fitted.model.further] if whole.form != "dcg" else None
 
 
 def _bootstrap(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int, jobs: int, engine: Any) -> Draws:

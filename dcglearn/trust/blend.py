@@ -21,12 +21,12 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, frozen
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
-from dcglearn.learning.direct_fit import Curves, DirectObjective
+from dcglearn.learning.direct_fit import Curves, DirectObjective, empty_gain
 from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.fit_qp import identity
 from dcglearn.learning.fits import MACHINE, DirectDescription, DirectFit, Member
 from dcglearn.learning.pair_loss import JudgementSource
-from dcglearn.learning.starts import WarmStart, logs_of
+from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend
 from dcglearn.logs.preference_pairs import PreferencePairs, divided
 from dcglearn.metric.dcg import DCG
@@ -123,10 +123,12 @@ def fit_blend(
     question = partial(identity, description, log)
     with one_blas_thread(), keeping.kept(lambda: question(start=str([*starts.values()]), refit=refit)) as kept:
         sample = log.sample() if isinstance(log, PartedLog) else log[:: max(len(log) // SAMPLE, 1)]
+        if isinstance(description.zero, int) and description.zero:
+            sample = sample.filled(description.zero)
         fits, dcg, cautions = _fits(log, sample, description, starts, refit, kept)
         pairs = sample[sample.differing].decided
         near = {} if proxy is None else _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
-        members = _members({**fits, **near}, pairs, description, proxy)
+        members = _members({**fits, **near}, pairs, description, proxy, dcg.model.zero)
         total = dcg.judgements.total_weight
         if warm is not None and refit == "never" and _still_weigh(warm, members, total):
             old, total = warm.members, warm.weighed_on
@@ -193,18 +195,25 @@ def _near_machine(
 
 
 def _members(
-    fits: Mapping[str, DirectFit], pairs: PreferencePairs, description: DirectDescription, proxy: DCG | None
+    fits: Mapping[str, DirectFit], pairs: PreferencePairs, description: DirectDescription, proxy: DCG | None, zero: int
 ) -> list[Member]:
     """Return the members without weights: the fits, proxy, prior, and textbook DCG that respects most preferences."""
-    fixed = {} if proxy is None else {MACHINE: proxy.normalised()}
+    fixed = {} if proxy is None else {MACHINE: _zeroed(proxy, zero)}
     if len(pairs):
         prior = description.prior_of(pairs.n_grades, pairs.depth)
         if prior is not None:
-            fixed[PRIOR] = prior.normalised()
+            fixed[PRIOR] = _zeroed(prior, zero)
         name, textbook = best_textbook(pairs)
-        fixed[name] = textbook.normalised()
+        fixed[name] = _zeroed(textbook, zero)
     members = [Member(name, 1.0, math.nan, math.nan, fit.dcg, fit) for name, fit in fits.items()]
     return [*members, *(Member(name, 1.0, math.nan, math.nan, metric) for name, metric in fixed.items())]
+
+
+def _zeroed(dcg: DCG, zero: int) -> DCG:
+    """Return a DCG with gains that rise by 1, 0 for the grade `zero` or, beyond the last, for an empty place."""
+    metric = dcg.normalised()
+    nothing = metric.gains[zero] if zero < dcg.n_grades else empty_gain(dcg.gains)
+    return replace(metric, gains=metric.gains - nothing)
 
 
 def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:
@@ -313,29 +322,23 @@ def _few(dcg: FittedDCG, most: int) -> tuple[JudgementSource, float]:
 
 def _with_curves(dcg: FittedDCG, metrics: Sequence[DCG]) -> Floats:
     """Return the parameters of a fit with the curves of each metric instead of its own, shape (M, p)."""
-    thetas = np.tile(dcg.theta, (len(metrics), 1))
-    for theta, metric in zip(thetas, metrics, strict=True):
-        theta[: dcg.model.parts[1].stop] = np.concatenate(logs_of(metric.gains, metric.discounts))
-    return thetas
+    return np.array([with_curves(dcg.model, dcg.theta, metric.gains, metric.discounts) for metric in metrics])
 
 
 def _judged(objective: DirectObjective, thetas: Floats) -> Floats:
     """Return the parameters with the judges that fit best with their curves, shape (M, p)."""
     model = objective.model
     low, high = (np.tile(end, (len(thetas), 1)) for end in model.bounds)
-    of_curves = np.s_[:, : model.parts[1].stop]
+    of_curves = np.s_[:, np.r_[: model.parts[1].stop, model.parts[4]]]
     low[of_curves] = high[of_curves] = thetas[of_curves]
     return descend(objective, thetas, (low, high), max_iter=50, tol=1e-6).theta
 
 
 def mean_dcg(members: Sequence[Member]) -> DCG:
-    """Return the weighted mean of the members' curves."""
-    weights = [member.weight for member in members]
-    gains, discounts = (
-        np.average([getattr(member.dcg, name) for member in members], axis=0, weights=weights)
-        for name in ("gains", "discounts")
-    )
-    return DCG(gains, discounts)
+    """Return the weighted mean of the members' curves, of gains that rise by 1, with a best gain of 1."""
+    dcgs, weights = [member.dcg for member in members], [member.weight for member in members]
+    gains = np.average([dcg.gains / np.ptp(dcg.gains) for dcg in dcgs], axis=0, weights=weights)
+    return DCG(gains / gains[-1], np.average([dcg.discounts for dcg in dcgs], axis=0, weights=weights))
 
 
 def _blended(
@@ -347,8 +350,8 @@ def _blended(
 ) -> DirectFit:
     """Return the weighted mean of the members' curves, with the judges that fit best with it."""
     first, mean = next(iter(fits.values())), mean_dcg(members)
-    gains, discounts = mean.gains, mean.discounts
-    blend = DCG(gains, discounts, first.dcg.grade_names, first.dcg.notes)
+    gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
+    blend = replace(mean, grade_names=first.dcg.grade_names, notes=first.dcg.notes)
     theta = _judged(DirectObjective(dcg.model, *_few(dcg, SAMPLE)), _with_curves(dcg, [blend]))
     judges = dcg.model.curves(theta[0])
     return replace(

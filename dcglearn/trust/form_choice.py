@@ -221,7 +221,7 @@ class LogsOfDCG:
         lists, row = np.unique(number[of_row[used]], return_inverse=True)
         place = np.zeros(number.max() + 1, dtype=np.intp)
         place[number] = np.arange(2 * n)
-        distinct = np.concatenate([log.preferred, log.other])[place[lists]]
+        distinct = np.concatenate([judgements.first, judgements.second])[place[lists]]
         ratings = np.clip(np.rint(size[used]), 1, MOST_RATINGS).astype(np.intp)
         first, second = ends.reshape(2, -1)
         return cls(model, theta, distinct, row, ratings, first, second, rater[at].copy(), weight, shared)

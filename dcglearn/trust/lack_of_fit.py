@@ -167,8 +167,8 @@ def lack_of_fit(
         form = max(shown, key=lambda form: _part(parts, form).ahead, default=None)
         utility = None
         if form is not None:
-            utility = fit_direct(pairs, replace(description, form=form), whole[form]).utility
-            if utility.form == "dcg":  # the whole log's fit uses nothing of the form
+            utility = fit_direct(pairs, replace(description, form=form), whole[form]).list_utility
+            if utility is not None and utility.form == "dcg":  # the whole log's fit uses nothing of the form
                 form = utility = None
     sentences = [*_sentences(parts, form, utility, ceiling), *([no_ceiling] if no_ceiling else [])]
     return LackOfFit(tuple(parts), tuple(sentences), form, utility, ceiling, len(rows), unit)

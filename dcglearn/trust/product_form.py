@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, whole_number
+from dcglearn.foundation.validation import EMPTY, UNKNOWN, filled, Floats, InputError, whole_number
 from dcglearn.learning.pair_loss import JudgedPairs, pair_loss
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.parts.parts import without_equal_lists
@@ -122,7 +122,7 @@ def free_utility(log: Preferences) -> Utility:
 def _degrees_of_freedom(log: Preferences) -> int:
     if not log.graded:
         raise InputError("a log of documents has no grades, so no gains to test")
-    n_seen = len(np.setdiff1d(np.unique(np.concatenate([log.preferred, log.other])), [-1]))
+    n_seen = len(np.setdiff1d(np.unique(np.concatenate([log.preferred, log.other])), [UNKNOWN, EMPTY]))
     df = (log.depth - (2 if log.visible().free_columns else 1)) * (n_seen - 2)
     if df < 1:
         shape = f"{n_seen} grades at {log.depth} positions"
@@ -144,7 +144,7 @@ def _effective_share(log: Preferences) -> float:
 
 
 def _judgements(log: Preferences, share: float, swapped: NDArray[np.bool_] | None = None) -> JudgedPairs:
-    first, second = log.preferred, log.other
+    first, second = filled(log.preferred), filled(log.other)
     if swapped is not None:
         first, second = np.where(swapped[:, None], second, first), np.where(swapped[:, None], first, second)
     weight = np.full(1, share) if log.weight is None else share * log.weight

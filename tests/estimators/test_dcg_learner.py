@@ -37,13 +37,16 @@ def models(draw):
     judges = {"with_errors": kind == LIKELIHOOD and draw(st.booleans()), "n_raters": n_raters, "n_levels": n_levels}
     margins = np.concatenate([[0], np.arange(1.0, n_levels + 1), [np.inf]]) if kind == HINGE else None
     prior = {"ridge": draw(st.sampled_from([0.0, 1.0, 10.0])), "target": target}
+    zero = draw(st.sampled_from([0, n_grades]))
+    prior |= {"zero": zero, "empty": 0.2, "falling": draw(st.booleans())}
     model = Model(depth, n_grades, kind, **judges, ties=ties, **prior, margins=margins)
     n = 12
-    lists = rng.integers(-1, n_grades, (2, n, depth)).astype(np.int8)
+    lists = rng.integers(-1, n_grades + (zero > 0), (2, n, depth)).astype(np.int8)
     level = rng.integers(0 if ties else 1, n_levels + 1, n).astype(np.int8)
     judged = JudgedPairs(*lists, level, rng.integers(0, n_raters, n).astype(np.int32), rng.exponential(1, n))
     theta = rng.normal(0, 0.7, model.parts[-1].stop)
-    theta[model.parts[1]] = np.abs(theta[model.parts[1]]) + 0.01
+    if model.falling:
+        theta[model.parts[1]] = np.abs(theta[model.parts[1]]) + 0.01
     theta[model.parts[2]] = rng.normal(1, 1)
     return model, judged, theta
 
@@ -73,10 +76,10 @@ def test_gradient_and_hessian_are_those_of_the_objective(problem):
 @given(models())
 def test_points_and_prior_are_those_of_their_formulas(problem):
     model, _, theta = problem
-    alpha, delta, sharp, error, thresholds, raters = (theta[part] for part in model.parts)
+    alpha, delta, sharp, error, empty, thresholds, raters = (theta[part] for part in model.parts)
     points, prior = model.points(theta[None]), model.prior
     steps, falls = np.exp(alpha), np.exp(-np.append(0, np.cumsum(delta)))
-    np.testing.assert_allclose(points.gains[0], np.append(0, np.cumsum(steps)) / steps.sum())
+    np.testing.assert_allclose(points.gains[0], np.concatenate([[0], np.cumsum(steps) / steps.sum(), empty]))
     np.testing.assert_allclose(points.discounts[0], np.exp(sharp) * falls / falls.sum())
     rates = expit(error + (raters if len(raters) else 0)) if model.with_errors else 0
     np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, model.n_raters))

@@ -86,7 +86,7 @@ def test_documents_become_columns():
         ({"tie": [0, 2]}, "booleans"),
         ({"tie": [True]}, "booleans"),
         ({"rater": ["ann"]}, "one label per pair"),
-        ({"n_grades": 2}, r"preferred\[0, 0\]: grade 2 lies outside -1..1"),
+        ({"n_grades": 2}, r"preferred\[0, 0\]: grade 2 lies outside -2..1"),
         ({"n_grades": 0}, "n_grades=0: give 1 to 127"),
         ({"n_grades": 2.5}, "not an integer"),
         ({"grade_names": ["Bad", "Good"]}, "grade 2 lies outside"),

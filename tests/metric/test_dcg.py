@@ -27,21 +27,24 @@ def test_classic_value_by_hand():
 @given(vectors, vectors, st.integers(0, 2**32), st.integers(1, 7))
 def test_score_is_the_inner_product_with_the_encoding(gains, discounts, seed, length):
     dcg = DCG(gains, discounts)
-    lists = np.random.default_rng(seed).integers(-1, len(gains), (4, length))
-    padded = np.full((4, dcg.depth), -1)
+    lists = np.random.default_rng(seed).integers(-2, len(gains), (4, length))
+    padded = np.full((4, dcg.depth), -2)
     padded[:, : min(length, dcg.depth)] = lists[:, : dcg.depth]
     expected = (encode(padded, dcg.n_grades) * dcg.utility.weights).sum(axis=(1, 2))
-    np.testing.assert_allclose(dcg.score(lists), expected, atol=1e-9)
     np.testing.assert_allclose(dcg.utility.score(lists), expected, atol=1e-9)
+    expected += (padded == -1) @ dcg.discounts * min(dcg.gains[0], 0)
+    np.testing.assert_allclose(dcg.score(lists), expected, atol=1e-9)
 
 
 @given(vectors, st.lists(floats, min_size=1, max_size=4), st.integers(0, 2**32), st.integers(1, 6))
 def test_ideal_is_the_best_of_all_rankings(gains, discounts, seed, n_documents):
     dcg = DCG(gains, discounts)
     documents = np.random.default_rng(seed).integers(0, len(gains), n_documents)
-    padded = list(documents) + [-1] * max(dcg.depth - n_documents, 0)
+    padded = list(documents) + [-2] * dcg.depth  # any position may stay empty
     best = max(dcg.score(list(order)) for order in itertools.permutations(padded, dcg.depth))
     assert dcg.ideal(documents) == pytest.approx(best, abs=1e-9)
+    counts = np.bincount(documents, minlength=len(gains))
+    assert dcg.ideal_of_counts(counts) == pytest.approx(best, abs=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::dcglearn.metric.scales.ScaleWarning")  # the top grade does not occur
@@ -170,8 +173,8 @@ def test_damaged_files_are_refused_by_name(name, tmp_path):
 @pytest.mark.parametrize(
     ("lists", "words"),
     [
-        ([[0, 5]], r"grade 5 lies outside -1..4"),
-        ([[0, -2]], "grade -2 lies outside"),
+        ([[0, 5]], r"grade 5 lies outside -2..4"),
+        ([[0, -3]], "grade -3 lies outside"),
         ([[0.5, 1]], "0.5 is not an integer"),
         ([[float("nan"), 1]], "nan is not an integer"),
         ([["a", "b"]], "grades are integers"),

@@ -291,7 +291,7 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     judgements = verdicts.judgements(one_rater=True)
     model = Model(depth=4, n_grades=4, ties=verdicts.has_ties, n_levels=verdicts.n_levels, centre=sharp)
     theta = np.zeros(model.parts[-1].stop)
-    alpha, delta, sharpness, logit, thresholds, _ = model.parts
+    alpha, delta, sharpness, logit, _, thresholds, _ = model.parts
     theta[alpha], theta[delta] = log_curves(DCG.gains, DCG.discounts)
     theta[sharpness], theta[logit], theta[thresholds] = sharp, error, rise
     return judgements, model, theta
