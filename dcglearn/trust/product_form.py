@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import EMPTY, UNKNOWN, filled, Floats, InputError, whole_number
+from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, InputError, filled, whole_number
 from dcglearn.learning.pair_loss import JudgedPairs, pair_loss
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.parts.parts import without_equal_lists
