@@ -4,7 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
-EXTRAS := dev,ir,trees,dask,judge
+EXTRAS := ir,trees,dask,judge,cvxpy
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 FILES  ?= 20000
 KILLS  ?= 500
 DISKS  ?= 200
@@ -12,7 +13,7 @@ TORCH  ?= torch==2.13.0
 RESOLVE-oldest := --resolution lowest-direct
 RESOLVE-newest := --prerelease allow
 
-.PHONY: demo judge test long processors fuzz browser check peers oldest newest dist docs bench figures studies theory clean help
+.PHONY: demo judge test long processors fuzz browser check peers oldest newest dist image docs bench figures studies theory clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
@@ -20,11 +21,12 @@ help:            ## list the targets
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	$(PIP) 'pip>=25.1'  # the first that knows dependency groups
+	$(PIP) --group dev --editable '.[$(EXTRAS)]'
 	@touch $@
 
 $(BENCH): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),bench]'
+	$(PIP) --group bench
 	@touch $@
 
 demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it
@@ -45,8 +47,8 @@ processors: $(READY) ## run the tests that compute under other processors, threa
 	$(BIN)/python -m tests.processors $(ARGS)
 
 browser: $(READY) ## test the judging page in Chromium (CHROMIUM=path), and write its pictures to build/judge
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps axe-playwright-python
+	$(PIP) playwright
+	$(PIP) --no-deps axe-playwright-python
 	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py -s --durations=5
 
 fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), kills and full disks (KILLS=500 DISKS=200), raters; seed: the date
@@ -55,20 +57,20 @@ fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), ki
 	$(BIN)/python -m tests.hostile.raters
 
 peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, ppi-python, PyTorch (CPU); none may be missing
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ranx cwl-eval ppi-python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xgboost  # NCCL is for GPUs
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch --index-url https://download.pytorch.org/whl/cpu \
-	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(PIP) ranx cwl-eval ppi-python
+	$(PIP) --no-deps xgboost  # NCCL is for GPUs
+	$(PIP) torch --index-url https://download.pytorch.org/whl/cpu \
+	  || $(PIP) $(TORCH)
 	DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/exports tests/metric/test_list_utility.py tests/evaluation/test_prediction_powered.py tests/test_docs.py -k "exports or textbook or cwl or ppi or torch or docstrings or pages"
 
 oldest newest:   ## run the tests with the lowest versions of all dependencies that pyproject.toml allows, or with the newest
 	$(PYTHON) -m venv --clear $(VENV)-$@
 	$(VENV)-$@/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(VENV)-$@/bin/uv pip install --quiet --python $(VENV)-$@/bin/python $(RESOLVE-$@) --editable '.[$(EXTRAS)]'
+	$(VENV)-$@/bin/uv pip install --quiet --python $(VENV)-$@/bin/python $(RESOLVE-$@) --group dev --editable '.[$(EXTRAS)]'
 	$(VENV)-$@/bin/python -m pytest -n 2 --dist worksteal
 
 docs: $(READY)   ## build the site in build/site, with its gallery; warnings are errors
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),docs]'
+	$(PIP) --group docs
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/site
 
 dist:            ## build the wheel and the source archive in dist/, check them, and try the wheel in an empty environment
@@ -82,6 +84,9 @@ dist:            ## build the wheel and the source archive in dist/, check them,
 	$(PYTHON) -m venv --clear build/empty
 	build/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	cd build/empty && bin/python $(CURDIR)/tests/installed.py $(CURDIR)/examples/side_by_side.jsonl
+
+image:           ## build the image of Dockerfile and learn a DCG in it; without Docker, carry out its lines in an empty environment
+	$(PYTHON) -m tests.image
 
 check: $(READY)  ## lint, format and types
 	$(BIN)/ruff check .

@@ -26,6 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "pages_from_code",
     "front_picture",
+    "llms",
     "mathml",
 ]
 templates_path = ["_templates"]

@@ -383,3 +383,15 @@ def test_pages_written_from_the_code_name_every_command(monkeypatch):
     assert "dcglearn learn" in page and "--holdout" in page
     assert changes_page().startswith("# Changelog")
     sys.modules.pop("pages_from_code")
+
+
+def test_the_list_for_language_models_tells_each_page_in_a_sentence(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
+    llms = importlib.import_module("llms")
+    pages = ["logs", "scale", "coherence"]
+    included = {index: [] for index in llms.SECTIONS.values()} | {"how_to/index": pages}
+    listed, whole = llms.texts(included, {page: page.title() for page in pages}, ROOT / "docs")
+    assert listed.startswith("# dcglearn\n\n> Learn the gains")
+    assert [line.count("](") for line in listed.splitlines() if line.startswith("- ")] == [1, 1, 1]
+    assert "- [Coherence](coherence.html): Two DCGs disagree if there are two rankings" in listed
+    assert all((ROOT / "docs" / f"{page}.md").read_text().strip() in whole for page in pages)

@@ -1,5 +1,6 @@
 """The files around the package agree with it: version, citation, workflows, release; runs under other settings."""
 
+import json
 import re
 import sys
 import tomllib
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dcglearn
-from tests import processors
+from tests import image, processors
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -25,6 +26,36 @@ def test_the_citation_names_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == dcglearn.__version__
     assert len(citation["references"]) == 5
+    archive = json.loads((ROOT / ".zenodo.json").read_text())
+    assert (archive["version"], archive["title"]) == (citation["version"], citation["title"])
+    assert [creator["name"] for creator in archive["creators"]] == [author["name"] for author in citation["authors"]]
+
+
+def test_the_recipe_needs_what_the_package_needs():
+    recipe = pytest.importorskip("yaml").safe_load((ROOT / "recipe" / "recipe.yaml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = {re.sub(r"^matplotlib\b", "matplotlib-base", line.partition(";")[0]) for line in project["dependencies"]}
+    listed = {line.replace(" ", "") for line in recipe["requirements"]["run"]}
+    assert listed == needed | {f"python{project['requires-python']}"}
+    assert recipe["context"]["version"] == dcglearn.__version__
+    assert recipe["about"]["summary"] == project["description"]
+    assert {recipe["about"]["repository"]} < {*project["urls"].values()}
+
+
+def test_the_image_compiles_kernels_ahead_and_copies_what_is_there():
+    written = image.lines()
+    assert ("RUN", "dcglearn doctor --compile") in written and written[-1][0] == "ENTRYPOINT"
+    copied = [name for instruction, names in written if instruction == "COPY" for name in names.split()[:-1]]
+    kept = (ROOT / ".dockerignore").read_text()
+    assert {"pyproject.toml", "dcglearn"} <= {*copied}
+    assert all((ROOT / name).exists() and f"!{name}\n" in kept for name in copied)
+
+
+def test_nothing_installs_from_an_index_where_the_project_is_not_yet():
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.yml")]
+    for page in (path for path in pages if not {"generated", "gallery"} & {*path.parts}):
+        said = re.findall(r".*(?:pip|pipx|tool|conda|mamba) install (?:-\S+ )*['\"]?dcglearn.*", page.read_text())
+        assert all("release" in line for line in said), page
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

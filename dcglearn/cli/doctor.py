@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -18,7 +19,7 @@ from dcglearn.foundation.threads import free_threads, threads
 from dcglearn.foundation.version import __version__
 
 LIBRARIES = (
-    *("numpy", "scipy", "numba", "cvxpy", "scikit-learn", "polars"),
+    *("numpy", "scipy", "numba", "scikit-learn", "polars"),
     *("matplotlib", "threadpoolctl", "psutil", "tqdm", "typer", "rich"),
 )
 EXTRAS = {
@@ -28,6 +29,7 @@ EXTRAS = {
     "ir": ("ir-measures",),
     "torch": ("torch",),
     "judge": ("starlette", "uvicorn"),
+    "cvxpy": ("cvxpy-base", "clarabel"),
 }
 """The extras of the package, and the libraries that each needs."""
 
@@ -112,10 +114,10 @@ def facts() -> dict[str, Any]:
 def _version(library: str) -> str | None:
     from importlib import metadata
 
-    try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
-        return None
+    for name in (library, library.removesuffix("-base")):  # cvxpy holds all of cvxpy-base
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            return metadata.version(name)
+    return None
 
 
 def _writable(folder: Path) -> bool:

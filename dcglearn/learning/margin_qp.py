@@ -232,8 +232,11 @@ def solve_cvxpy(
     `constraints` maps the cvxpy variable W, shape (K, L), to further constraints; with them, the gap is between the
     solver's own primal and dual values. Raise RuntimeError, with the solver's status, if it reaches no optimum.
     """
-    import cvxpy as cp
-
+    try:
+        import clarabel  # noqa: F401 - cvxpy calls it
+        import cvxpy as cp
+    except ImportError as error:
+        raise InputError("solver=\"cvxpy\" needs cvxpy and Clarabel: pip install 'dcglearn[cvxpy]'") from error
     depth = pairs.first.shape[1]
     W = cp.Variable((depth, n_grades))
     difference = difference_matrix(pairs.first, pairs.second, n_grades)

@@ -1,0 +1,50 @@
+"""The site for language models: `llms.txt` lists its pages, `llms-full.txt` holds their text (https://llmstxt.org)."""
+
+import re
+from pathlib import Path
+
+SECTIONS = {
+    "Tutorials": "tutorials/index",
+    "How-to guides": "how_to/index",
+    "Explanation": "explanation",
+    "Reference": "reference/index",
+}
+SUMMARY = "Learn the gains and discounts of DCG from what people preferred, and know how far to trust them."
+
+
+def first_sentence(text):
+    """Return the first sentence of a page of Markdown, or nothing if it begins otherwise."""
+    for paragraph in re.split(r"\n\s*\n", text):
+        if re.match(r"[A-Z`*]", paragraph):
+            words = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", " ".join(paragraph.split()))
+            return re.split(r"(?<=[.?:])\s", words)[0].rstrip(":")
+    return ""
+
+
+def texts(included, titles, source):
+    """Return the list of pages and their text: `included` maps an index to its pages, which are files in `source`."""
+    listed, whole = [f"# dcglearn\n\n> {SUMMARY}\n"], []
+    for section, index in SECTIONS.items():
+        listed.append(f"## {section}\n")
+        for name in included[index]:
+            path = Path(source) / f"{name}.md"
+            if path.exists():
+                text = path.read_text()
+                listed.append(f"- [{titles[name]}]({name}.html): {first_sentence(text)}")
+                whole.append(text.strip())
+        listed.append("")
+    return "\n".join(listed), "\n\n---\n\n".join(whole) + "\n"
+
+
+def _write(app, error):
+    if error is None and app.builder.format == "html":
+        titles = {name: title.astext() for name, title in app.env.titles.items()}
+        listed, whole = texts(app.env.toctree_includes, titles, app.srcdir)
+        (Path(app.outdir) / "llms.txt").write_text(listed)
+        (Path(app.outdir) / "llms-full.txt").write_text(whole)
+
+
+def setup(app):
+    """Write both files when the pages are built."""
+    app.connect("build-finished", _write)
+    return {"parallel_read_safe": True}
