@@ -24,6 +24,7 @@ from .foundation.version import __version__ as __version__
 from .joins.interleaving import preferences_from_interleaving as preferences_from_interleaving
 from .joins.join_judgements import join_judgements as join_judgements
 from .joins.join_judgements import preferences_from_runs as preferences_from_runs
+from .joins.read_answers import read_answers as read_answers
 from .learning.similarity import identifiable_similarity as identifiable_similarity
 from .learning.similarity import similarity as similarity
 from .letor.folds import letor_folds as letor_folds
@@ -75,10 +76,12 @@ from .rankers.sparse import SparseRanker as SparseRanker
 from .rankers.svmlight import read_queries as read_queries
 from .rankers.trees import BoostedRanker as BoostedRanker
 from .raters.rater_agreement import rater_agreement as rater_agreement
+from .readers.answers import Answers as Answers
 from .readers.preferences import Preferences as Preferences
 from .readers.readers import read_preferences as read_preferences
 from .readers.readers import read_questions as read_questions
 from .readers.readers import read_ratings as read_ratings
+from .trust.answers import learn_from_answers as learn_from_answers
 from .trust.bands import bootstrap_bands as bootstrap_bands
 from .trust.cross_validation import choose_C as choose_C
 from .trust.cross_validation import ridge_path as ridge_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,9 +18,15 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import metric_or_name
 
 if TYPE_CHECKING:
-    from dcglearn.cli.report import Report
+    from collections.abc import Callable
+
+    from dcglearn.metric.dcg import Utility
     from dcglearn.parts.parts import PartedLog
     from dcglearn.readers.preferences import Preferences
+
+OF_VERDICTS: dict[str, Any] = {"bands": 0, "ranges": False, "holdout": None, "holdout_by": None, "method": "dcg"}
+OF_VERDICTS |= {"form": "dcg", "ratings": False, "memory": None}
+"""Options that go with verdicts alone, and their defaults."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +52,20 @@ class OutputOptions:
         """Whether the report goes to standard error, since a result goes to standard output."""
         return self.as_json or self.output is None
 
-    def write(self, report: Report, *, said: bool) -> None:
-        """Write the files, print the report, and draw: nothing is lost if there is no picture.
-
-        `said` tells whether the lines on what was read stand on the terminal already.
-        """
+    def write(self, metric: Any, utility: Utility, report: dict[str, Any], text: str, draw: Callable[[], Any]) -> None:
+        """Write the files, print the report or the text, and draw: nothing is lost if there is no picture."""
         if self.utility is not None:
-            report.utility.save(self.utility, force=self.force)
+            utility.save(self.utility, force=self.force)
         if self.output is not None:
-            report.metric.save(self.output, force=self.force)
+            metric.save(self.output, force=self.force)
         if self.as_json:
-            typer.echo(json.dumps(report.to_dict(), allow_nan=False))
+            typer.echo(json.dumps(report, allow_nan=False))
         elif self.output is None:
-            typer.echo(json.dumps(report.metric.to_dict(), allow_nan=False))
+            typer.echo(json.dumps(metric.to_dict(), allow_nan=False))
         written = [f"wrote: {path}" for path in self.files if path != self.plot]
         err = self.reports_to_stderr
-        typer.echo("\n".join([report.findings() if said else str(report), "", *written]).rstrip(), err=err)
-        write_figure(report.figure, self.plot, force=self.force, err=err)
+        typer.echo("\n".join([text, "", *written]).rstrip(), err=err)
+        write_figure(draw, self.plot, force=self.force, err=err)
 
 
 @examples(
@@ -70,6 +73,7 @@ class OutputOptions:
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
     "dcglearn learn human.jsonl --proxy machine.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
+    "dcglearn learn --answers answers.jsonl -o dcg.json",
     "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
     "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint",
     "dcglearn learn logs/ --workers 4",
@@ -103,6 +107,9 @@ def learn(
     )
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
+    if source.answers:
+        _learn_outcomes(source, outputs, learner, trust)
+        return
     if source.in_parts(cluster):
         source.refuse_in_parts(
             holdout=trust.holdout, bands=trust.bands, ranges=trust.ranges, C_auto=learner.C == "auto"
@@ -118,7 +125,24 @@ def learn(
         from dcglearn.learning.checkpoint import Keeping
 
         report = learn_report(log, learner, trust, Keeping(checkpoint=checkpoint, resume=resume))
-    outputs.write(report, said=said)
+    text = report.findings() if said else str(report)
+    outputs.write(report.metric, report.utility, report.to_dict(), text, report.figure)
+
+
+def _learn_outcomes(source: LogOptions, outputs: OutputOptions, learner: LearnerOptions, trust: TrustOptions) -> None:
+    """Learn from a file of answers; raise InputError for options that go with verdicts."""
+    asked = {**vars(learner), **vars(trust), **vars(source)}
+    wrong = next((name for name, default in OF_VERDICTS.items() if asked[name] != default), None)
+    if wrong is not None:
+        raise InputError(f"--{wrong.replace('_', '-')} does not go with --answers, which holds questions out by itself")
+    from dcglearn.joins.read_answers import read_answers
+    from dcglearn.plots import banded_figure
+    from dcglearn.trust.answers import learn_from_answers
+
+    answers = read_answers(source.log[0], judgements=source.qrels, mapping=source.mapping)
+    with told_on_a_terminal():
+        fit = learn_from_answers(answers, learner.description(answers), current=trust.current, seed=trust.seed)
+    outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None))
 
 
 def _dry_run(log: Preferences | PartedLog, outputs: list[Path]) -> None:

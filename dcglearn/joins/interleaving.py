@@ -14,7 +14,7 @@ from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import Grades, InputError, graded_lists, one_of
-from dcglearn.joins.join_judgements import Joining, joined_pairs
+from dcglearn.joins.join_judgements import Joining, joined_lists
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.sense import check_sense
 
@@ -217,8 +217,8 @@ def preferences_from_interleaving(
     else:
         docs = np.array([["\t".join(map(str, key[side])) for side in (1, 2)] for key in pairs], dtype=object)
         judged = read_judgements(judgements, duplicates)
-        joined = joined_pairs(query, docs, judged, joining, lambda i: f"impressions of {query[i] or 'a query'}")
-        a, b, kept, n_grades, counted = joined.a, joined.b, joined.kept, joined.n_grades, joined.counted
+        joined = joined_lists(query, docs, judged, joining, lambda i: f"impressions of {query[i] or 'a query'}")
+        (a, b), kept, n_grades, counted = joined.lists, joined.kept, joined.n_grades, joined.counted
         dropped |= joined.dropped
     difference, swap = difference[kept], (difference[kept] < 0)[:, None]
     log = Preferences(

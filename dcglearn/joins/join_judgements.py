@@ -118,7 +118,7 @@ def join_judgements(
     def place(i: int) -> str:
         return f"{name}, {_place(source, i) if not dropped else f'pair {i + 1}'}"
 
-    return _joined_log(table, dropped, docs, joined_pairs(table["query"], docs, judged, joining, place), own)
+    return _joined_log(table, dropped, docs, joined_lists(table["query"], docs, judged, joining, place), own)
 
 
 def _roles_of_documents(open_with: Callable[[Mapping[str, Role]], Source], mapping: LogMapping) -> dict[str, Role]:
@@ -136,13 +136,14 @@ def _place(source: Source, i: int) -> str:
 
 
 def _joined_log(
-    table: Table, dropped: dict[str, int], docs: Any, joined: JoinedPairs, mapping: LogMapping
+    table: Table, dropped: dict[str, int], docs: Any, joined: JoinedLists, mapping: LogMapping
 ) -> Preferences:
     """Return the log of the pairs that are kept, with their grades in place of documents; InputError as `check_log`."""
     kept = joined.kept
     winner = table.pop("winner")
     rest = {role: values[kept] for role, values in table.items()}
-    lists = {"a": joined.a, "b": joined.b, "docs_a": docs[kept, 0], "docs_b": docs[kept, 1]}
+    a, b = joined.lists
+    lists = {"a": a, "b": b, "docs_a": docs[kept, 0], "docs_b": docs[kept, 1]}
     table = {**rest, **lists, "winner": replace(winner, codes=winner.codes[kept])}
     mapping = replace(mapping, n_grades=joined.n_grades, scale=None)
     log = log_of_table(Preferences, table, dropped, mapping)
@@ -226,7 +227,7 @@ def preferences_from_runs(
             )
     most = None if unjudged == "drop" else depth  # dropped documents let others move up
     docs = np.column_stack([_lists(run, query, most, ties) for run in runs])
-    joined = joined_pairs(query, docs, judged, joining, lambda i: f"{name}, {_place(source, i)}")
+    joined = joined_lists(query, docs, judged, joining, lambda i: f"{name}, {_place(source, i)}")
     return _joined_log(table, dropped, docs, joined, mapping)
 
 
@@ -307,42 +308,40 @@ def looked_up(
 
 
 @dataclass(frozen=True, eq=False)
-class JoinedPairs:
-    """Pairs of lists of documents with their grades.
+class JoinedLists:
+    """Lists of documents, S for each entry of a log, with their grades.
 
-    `a` and `b` hold grades by position, shape (m, K), `kept`, shape (n,), tells which of the pairs these are. `dropped`
-    counts the pairs left out, by reason, and `counted` the documents looked up, and those without a judgement.
+    `lists` holds grades by position, shape (S, m, K), `kept`, shape (n,), tells which of the entries these are.
+    `dropped` counts those left out, by reason, and `counted` the documents looked up, and those without a judgement.
     """
 
-    a: Grades
-    b: Grades
+    lists: Grades
     kept: NDArray[np.bool_]
     n_grades: int
     dropped: dict[str, int]
     counted: dict[str, int]
 
 
-def joined_pairs(
+def joined_lists(
     query: NDArray[np.object_],
     docs: NDArray[np.object_],
     judged: Judgements,
     joining: Joining,
     place: Callable[[int], str],
-) -> JoinedPairs:
-    """Return the grades of both lists of pairs, whose documents `docs`, (n, 2), names, or raise InputError."""
+    entries: str = "pairs",
+) -> JoinedLists:
+    """Return the grades of the lists of entries, whose documents `docs`, (n, S), names, or raise InputError."""
     has_judgements = np.isin(query.astype(str), judged.frame["query"].unique().to_numpy().astype(str))
     if (not has_judgements.all() and joining.missing == "error") or not has_judgements.any():
         first, lacking = int(np.flatnonzero(~has_judgements)[0]), len(np.unique(query[~has_judgements].astype(str)))
         raise InputError(
             f"{place(first)}: the query {query[first]!r} has no judgement in {judged.name} ({lacking:,} of "
             f"{len(np.unique(query.astype(str))):,} queries have none); do the names agree? Add judgements"
-            + (', or leave such pairs out with missing="skip" (--missing skip)' if has_judgements.any() else ""),
+            + (f', or leave such {entries} out with missing="skip" (--missing skip)' if has_judgements.any() else ""),
             see="names",
         )
-    n = int(has_judgements.sum())
-    grades, shown = looked_up(
-        np.tile(query[has_judgements], 2), np.concatenate([docs[has_judgements, 0], docs[has_judgements, 1]]), judged
-    )
+    n, n_sides = int(has_judgements.sum()), docs.shape[1]
+    grades, shown = looked_up(np.tile(query[has_judgements], n_sides), docs[has_judgements].T.ravel(), judged)
     unjudged = shown & (grades < 0)
     if (grades < 0).all():
         document = docs[has_judgements][0, 0].split("\t")[0]
@@ -351,18 +350,17 @@ def joined_pairs(
             f"{document!r} for the query {query[has_judgements][0]!r}; do the names of the documents agree?",
             see="names",
         )
-    blank = (grades.reshape(2, n, -1) < 0).all(axis=(0, 2))
+    blank = (grades.reshape(n_sides, n, -1) < 0).all(axis=(0, 2))
     n_grades = joining.scale(judged)
-    a, b = joining.filled(grades, shown, n_grades).reshape(2, n, -1)
+    lists = joining.filled(grades, shown, n_grades).reshape(n_sides, n, -1)
     kept = has_judgements.copy()
     kept[has_judgements] = ~blank
     reasons = {
-        "pairs of queries without judgements": int((~has_judgements).sum()),
-        "pairs without a judged document": int(blank.sum()),
+        f"{entries} of queries without judgements": int((~has_judgements).sum()),
+        f"{entries} without a judged document": int(blank.sum()),
     }
-    return JoinedPairs(
-        a[~blank],
-        b[~blank],
+    return JoinedLists(
+        lists[:, ~blank],
         kept,
         n_grades,
         {reason: count for reason, count in reasons.items() if count},

@@ -107,8 +107,12 @@ def fit_dcg(
     *,
     refit: str = "never",
     kept: Callable[[Any], Any] = lambda source: source,
+    independent: bool = False,
 ) -> tuple[DirectFit, FittedDCG]:
-    """Return the fit of the DCG to an opened log, and what other forms are fitted from; `kept`: see `Keeping.kept`."""
+    """Return the fit of the DCG to an opened log, and what other forms are fitted from; `kept`: see `Keeping.kept`.
+
+    Judgements that are `independent` all count, however few their lists.
+    """
     if refit not in REFITS:
         raise InputError(f"refit={refit!r} is not one of {', '.join(REFITS)}")
     description.check(log.n_grades, log.depth, graded=log.graded)
@@ -128,7 +132,7 @@ def fit_dcg(
             f"the weights of the log sum to {total:g}, far less than one judgement: multiply all of them by a "
             "common factor, so that they count judgements"
         )
-    n_effective = min(total, float(verdicts.n_lists()))
+    n_effective = total if independent else min(total, float(verdicts.n_lists()))
     raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
     near = None if warm is None else warm.parameters(model, raters)
     search: dict[str, Any] = {"n_starts": description.n_starts, "max_iter": description.max_iter}

@@ -43,6 +43,9 @@ BLOCKS = 64
 MOST_READ = 8
 """Blocks that are read carefully without finding a bad line, before the whole log is."""
 
+RIGHT = {"true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0, "false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
+"""What words say of an answer, in lower case."""
+
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
 """Texts that stand for an unknown grade, -1."""
 
@@ -307,6 +310,14 @@ def _number(value: Any, role: str, kind: str) -> float:
     return number
 
 
+def _share(value: Any, role: str, kind: str) -> float:
+    """Return a number from 0 to 1, or that of a word for right or wrong."""
+    number = RIGHT.get(word_of(value).lower(), value) if isinstance(value, str | bool) else value
+    if isinstance(number, str | bool) or not 0 <= _number(number, role, kind) <= 1:
+        raise InputError(f"{role} is {shown(value)}; use true or false, right or wrong, or a score from 0 to 1")
+    return float(number)
+
+
 def checked_score(value: Any, role: str, _: str = "score") -> float:
     """Return a finite number, an infinity, or the number that a text holds."""
     is_text = isinstance(value, str) and SCORE.fullmatch(value.strip(BLANK))
@@ -328,6 +339,7 @@ CHECKS = {
     "side": _swapped,
     "counts": _counts,
     "score": checked_score,
+    "share": _share,
     "text": _label,
     "number": _number,
     "positive": _number,

@@ -272,5 +272,6 @@ CONVERT = {
     "side": _swapped,
     "documents": _documents,
     "counts": _counts,
+    "share": lambda *_: None,
 }
 """The functions that convert columns, by the kind of their role; columns of other kinds are numbers."""

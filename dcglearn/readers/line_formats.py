@@ -332,7 +332,7 @@ def from_text(kind: str, text: str) -> Any:
             return answer_of(json.loads(text))
     if kind == "grade":
         return _token(text)
-    if kind in ("number", "positive") and NUMBER.fullmatch(text):
+    if kind in ("number", "positive", "share") and NUMBER.fullmatch(text):
         return float(text)
     return text
 

@@ -18,6 +18,10 @@ SIDES = {"a": "a", "left": "a", "l": "a", "1": "a", "b": "b", "right": "b", "r":
 """Words for the side of a document, in lower case."""
 
 
+KEYS = ("pair", "query", "rater", "list", "group", "question", "configuration")
+"""The roles that tell the rows of a judgement from those of others."""
+
+
 @dataclass
 class Rows:
     """The rows of one judgement: their items, their numbers and values; or the `error` of a row that cannot be read."""
@@ -60,7 +64,8 @@ def _opened(
 def rows_of(roles: Mapping[str, Role]) -> dict[str, Role]:
     """Return the roles of the columns of a long table whose judgements have the given roles."""
     others = {role: about for role, about in roles.items() if about.kind not in ("grades", "identity")}
-    keys = ("side", "pair", "position", "grade") if "a" in roles else ("list", "position", "grade")
+    of_answers = ("position", "grade") if "question" in roles else ("list", "position", "grade")
+    keys = ("side", "pair", "position", "grade") if "a" in roles else of_answers
     return {**{key: LONG[key] for key in keys}, **others}
 
 
@@ -76,7 +81,7 @@ class LongTable(Source):
         self.table_roles = rows.roles  # those of the table's columns
         self.unit, self.header = rows.unit, rows.header
         self.form = f"{rows.form}, a row for each document"
-        self._keys = [role for role in rows.roles if role in ("pair", "query", "rater", "list", "group")]
+        self._keys = [role for role in rows.roles if role in KEYS]
         self._start = 1
 
     def __iter__(self) -> Iterator[tuple[int, Rows]]:

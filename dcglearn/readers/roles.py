@@ -18,10 +18,10 @@ Table: TypeAlias = dict[str, Any]
 class Role:
     """The meaning of a column: kind of its values, accepted names, and whether lines may lack it.
 
-    `kind` is one of grades, grade, winner, label, name (a label of any
-    length), identity, number, positive, score (a number, or infinite), side, documents, counts; a `uniform`
-    column has a value on every line or on none. `marks` are the words that name the columns of a list with a column for
-    each position. Logs in parts read only columns that are `learned` or required.
+    `kind` is one of grades, grade, winner, label, name (a label of any length), identity, number, positive, share (0 to
+    1), score (a number, or infinite), side, documents, counts; a `uniform` column has a value on every line or on none.
+    `marks` are the words that name the columns of a list with a column for each position. Logs in parts read only
+    columns that are `learned` or required.
     """
 
     kind: str
@@ -68,6 +68,14 @@ RATING = {
     "weight": Role("positive", ("weight", "count")),
 }
 """The columns of a log of ratings."""
+
+ANSWER = {
+    "question": Role("label", ("question", "question_id", "query", "query_id", "qid"), required=True),
+    "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),
+    "right": Role("share", ("right", "correct", "score", "outcome"), required=True),
+    "configuration": Role("label", ("configuration", "config", "system", "retriever")),
+}
+"""The columns of a log of answers; of documents' names, `list` is a column of documents."""
 
 
 LONG = {

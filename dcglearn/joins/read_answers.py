@@ -1,0 +1,88 @@
+"""Logs of answers: what was retrieved for a question, as grades or as names of documents, and how right it is."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from dcglearn.evaluation.tables import JudgementsLike, read_judgements
+from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.validation import InputError
+from dcglearn.joins.join_judgements import Joining, joined_lists
+from dcglearn.readers.answers import Answers
+from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.read_table import read_columns
+from dcglearn.readers.roles import ANSWER, Role
+from dcglearn.readers.sense import check_grades
+
+if TYPE_CHECKING:
+    from dcglearn.readers.mapping import ReadingOptions
+
+
+def read_answers(
+    path: Any,
+    n_grades: int | None = None,
+    *,
+    judgements: JudgementsLike | None = None,
+    skip_bad: str | os.PathLike[str] | None = None,
+    **options: Unpack[ReadingOptions],
+) -> Answers:
+    """Read answers that a machine gave to questions: the list of each, and whether it is right.
+
+    A line is ``{"question": "q1", "list": [2, 0, 1], "right": true, "configuration": "top 3"}``, in any format that
+    `read_preferences` reads; lists may differ in length, and the configuration may be missing. Columns may also be
+    called question: query, qid; list: grades, results; right: correct, score, outcome, holding true or false, right or
+    wrong, or a score from 0 to 1; configuration: config, system, retriever. A document may have a row: ``question,
+    configuration, position, grade, right``.
+
+    Parameters
+    ----------
+    path, n_grades, skip_bad, **options
+        As in `read_preferences` (`depth`, `scale`, `cutoffs`, `best_grade`, `mapping`).
+    judgements : Judgements, path, data frame or dict, optional
+        The grades of the documents that lists name, by question, as in `read_judgements`; others have the worst grade.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line is bad (the message names file, line, value and remedy), or all answers
+        are equally right.
+
+    See Also
+    --------
+    learn_from_answers : Learn a DCG.
+
+    Examples
+    --------
+    >>> lines = [{"question": "q", "list": [2, 0], "right": True}, {"question": "q", "list": [0], "right": False}]
+    >>> answers = dl.read_answers(lines)
+    >>> answers, answers.lists.tolist()
+    (Answers(2 answers, depth 2, 3 grades), [[2, 0], [0, -1]])
+    """
+    mapping = LogMapping.of(n_grades, **options).updated(pad=True)
+    documents = {} if judgements is None else {"list": Role("documents", ANSWER["list"].names, required=True)}
+    table, dropped, recognised = read_columns(path, {**ANSWER, **documents}, mapping, skip_bad)
+    mapping = recognised.mapping
+    systems = np.unique(table.get("configuration", np.array([""])).astype(str))
+    counted = {"configurations": int((systems != "").sum())} if systems.any() else {}
+    if judgements is None:
+        if mapping.n_known is None:
+            check_grades(table["list"], table["list"])
+        lists, n_grades = table["list"], mapping.n_known or max(int(table["list"].max()) + 1, 2)
+    else:
+        judged, joining = read_judgements(judgements), Joining(mapping.depth, n_grades=mapping.n_grades)
+        docs = table["list"][:, None]
+        joined = joined_lists(table["question"], docs, judged, joining, lambda i: f"answer {i + 1}", "answers")
+        table = {role: values[joined.kept] for role, values in table.items()}
+        lists, n_grades = joined.lists[0], joined.n_grades
+        dropped, counted = {**joined.dropped, **dropped}, {**counted, **joined.counted}
+    right = table["right"]
+    if np.ptp(right) == 0:
+        name = f"{path}: " if is_path(path) else ""
+        raise InputError(
+            f"{name}all {len(right):,} answers are equally right ({right[0]:g}): nothing tells lists apart"
+        )
+    names = None if judgements is not None else mapping.scale
+    return Answers(lists, right, table["question"].astype(str), n_grades, names, dropped, counted)

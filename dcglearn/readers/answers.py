@@ -1,0 +1,100 @@
+"""Answers to questions, each with the grades of the list that it was given from, and the comparisons in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.readers.preferences import Preferences
+
+PARTNERS = 4
+"""Neighbours on each side, in a random order of the questions, with whose answers that of a question is compared."""
+
+
+AnswerPairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
+"""Comparisons of answers: the rows of the right and of the wrong ones, and their weights; shape (m,) each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers of a machine to questions, as `read_answers` reads them.
+
+    `lists`, shape (n, K), holds the grades of the list that each was given from, `right`, shape (n,), how right it is,
+    from 0 to 1, and `question`, shape (n,), what it answers; the others are as in `Preferences`.
+    """
+
+    lists: Grades
+    right: Floats
+    question: NDArray[np.str_]
+    n_grades: int
+    grade_names: tuple[str, ...] | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
+    counted: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+    def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Answers:
+        return replace(self, lists=self.lists[rows], right=self.right[rows], question=self.question[rows])
+
+    @property
+    def depth(self) -> int:
+        """K, the number of positions."""
+        return int(self.lists.shape[1])
+
+    @cached_property
+    def number(self) -> NDArray[np.intp]:
+        """The number of each answer's question, from 0, shape (n,)."""
+        return np.unique(self.question, return_inverse=True)[1]
+
+    @cached_property
+    def varied(self) -> NDArray[np.bool_]:
+        """Whether the question of an answer was asked with lists that differ, shape (n,)."""
+        first = np.unique(self.number, return_index=True)[1][self.number]
+        return np.bincount(self.number, (self.lists != self.lists[first]).any(axis=1))[self.number] > 0
+
+    @cached_property
+    def within_questions(self) -> AnswerPairs:
+        """The comparisons of two answers to one question that were given from different lists.
+
+        Answers that are right by r and s compare as right and wrong with the weight ``r (1 - s)``, the other way round
+        with ``s (1 - r)``, times 2 / m: a question with m answers counts as m - 1 comparisons. How hard a question is
+        cancels in them (conditional logistic regression; Chamberlain 1980).
+        """
+        import polars as pl
+
+        rows = pl.DataFrame({"question": self.number, "right": np.arange(len(self))}).filter(pl.Series(self.varied))
+        both = rows.join(rows.rename({"right": "wrong"}), on="question", maintain_order="left_right")
+        size = np.bincount(self.number)[both["question"].to_numpy()]
+        return self._pairs(both["right"].to_numpy(), both["wrong"].to_numpy(), 2 / size)
+
+    @cached_property
+    def across_questions(self) -> AnswerPairs:
+        """Comparisons of answers to random pairs of questions that were asked with one list; weights sum to these."""
+        order = np.random.default_rng(0).permutation(np.flatnonzero(~self.varied))
+        order = order[np.sort(np.unique(self.number[order], return_index=True)[1])]  # an answer of each question
+        partners = [np.roll(order, step) for step in range(-PARTNERS, PARTNERS + 1) if step]
+        right, wrong, weight = self._pairs(np.tile(order, 2 * PARTNERS), np.concatenate(partners), 1.0)
+        return right, wrong, weight * (len(order) / max(weight.sum(), 1e-300))
+
+    def _pairs(self, right: NDArray[np.intp], wrong: NDArray[np.intp], weight: Floats | float) -> AnswerPairs:
+        """Return the comparisons that have a weight, without those of equal lists."""
+        weights = weight * self.right[right] * (1 - self.right[wrong])
+        kept = (weights > 0) & (self.lists[right] != self.lists[wrong]).any(axis=1)
+        return right[kept], wrong[kept], weights[kept]
+
+    def preferences(self, *pairs: AnswerPairs) -> Preferences:
+        """Return comparisons, by default those within questions, as preferences whose queries are the questions."""
+        right, wrong, weight = map(np.concatenate, zip(*(pairs or [self.within_questions]), strict=True))
+        lists, columns = (self.lists[right], self.lists[wrong]), {"weight": weight, "query": self.question[right]}
+        log = Preferences(*lists, self.n_grades, grade_names=self.grade_names, **columns)
+        return log.changed(dropped=dict(self.dropped), counted=dict(self.counted))
+
+    def __repr__(self) -> str:
+        return f"Answers({number_of(len(self), 'answers')}, depth {self.depth}, {number_of(self.n_grades, 'grades')})"

@@ -1,0 +1,204 @@
+"""DCGs learned from answers: what retrieval explains of them at most, and whether the DCG follows unseen answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.learning.answer_likelihood import JudgedAnswers
+from dcglearn.learning.fit_direct import fit_dcg
+from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, warn_of
+from dcglearn.learning.pair_loss import JudgedPairs
+from dcglearn.learning.starts import WarmStart
+from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided
+from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metric.reading import read_metric
+from dcglearn.readers.answers import Answers
+from dcglearn.trust.held_out import CURRENT, LEARNED, Row
+from dcglearn.trust.resampling import FOLDS, mean_and_error
+
+KINDS = ("within_questions", "across_questions")
+"""The two kinds of comparisons."""
+
+FEWEST_QUESTIONS, DRAWS = 30, 500
+"""With fewer questions of a kind nothing is said; bootstrap samples of questions."""
+
+
+@dataclass(frozen=True)
+class OutcomesFit:
+    """A DCG learned from outcomes; prints as a report.
+
+    `facts` hold what was used, left out and found, by name. `held_out` holds, for each kind of held-out outcomes, the
+    shares that the learned DCG and nDCG have of them; the row of nDCG says by how much the learned DCG is ahead.
+    """
+
+    dcg: DCG
+    facts: dict[str, Any]
+    held_out: dict[str, tuple[Row, ...]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values."""
+        tables = {name: [vars(row) for row in rows] for name, rows in self.held_out.items()}
+        return {"dcg": self.dcg.to_dict(), **self.facts, "held_out": tables, "level": LEVEL}
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {f'{fact:,.4g}' if isinstance(fact, float) else fact}" for name, fact in self.facts.items()]
+        for name, rows in self.held_out.items():
+            lines += ["", f"{name} (right: how far the learned DCG is ahead, {LEVEL:.0%} interval)", *map(str, rows)]
+        return "\n".join([*lines, *(f"  - {note}" for note in self.dcg.notes), "", self.dcg.table()])
+
+
+def compared_rows(means: Floats, errors: Floats) -> tuple[Row, ...]:
+    """Return the rows of the learned DCG and of nDCG, given both means, that of the difference, and their errors."""
+    (learned, other, ahead), reach = means.tolist(), normal_quantile(LEVEL) * float(errors[2])
+    return Row(LEARNED, learned, learned, 0, 0, 0), Row("nDCG", other, other, ahead, ahead - reach, ahead + reach)
+
+
+def learn_from_answers(
+    answers: Answers, learner: DirectLearner | None = None, *, current: DCGLike = CURRENT, seed: int = 0
+) -> OutcomesFit:
+    """Learn a DCG from answers, and measure on held-out questions whether it follows them better than nDCG.
+
+    Answers to a question that was asked with several lists are compared (`Answers.within_questions`): how hard it is
+    cancels. For a question that was asked with one list, ``P(right) = sigma(a DCG + b)``, with a normal b by question.
+    Between such questions, what makes a question hard may make its list bad too: the DCG then takes credit for it.
+
+    Parameters
+    ----------
+    answers : Answers
+        What `read_answers` reads.
+    learner : DCGLearner, optional
+        Learner whose settings are used; "auto" stands for the logistic loss.
+    current : DCG, file or name
+        Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the question's lists.
+    seed : int
+        Seed of folds and bootstrap.
+
+    Returns
+    -------
+    OutcomesFit
+        The DCG; in `facts` what it was learned from, and what share of the answers' variance retrieval explains at
+        most; in `held_out` the shares of comparisons of answers to held-out questions that are ordered as these are.
+
+    Raises
+    ------
+    InputError
+        If no two answers can be compared, or the learner's loss is no likelihood.
+
+    See Also
+    --------
+    read_answers : Read a file.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> lists = rng.integers(0, 2, (400, 2))
+    >>> right = rng.random(400) < 0.2 + 0.6 * lists[:, 0]
+    >>> lines = [{"question": i // 2, "list": lists[i].tolist(), "right": bool(right[i])} for i in range(400)]
+    >>> bool(dl.learn_from_answers(dl.read_answers(lines)).dcg.discounts[1] < 0.5)
+    True
+    """
+    description = DirectDescription.of(learner)
+    if description.loss not in ("auto", "logistic", "robust"):
+        raise InputError(f'loss="{description.loss}" is no likelihood; answers are learned with "logistic" or "robust"')
+    description = replace(description, loss=description.loss.replace("auto", "logistic"))
+    fit = _fitted(answers, description)
+    warn_of(fit)
+    within, varied = answers.within_questions, answers.number[answers.varied]
+    n_alike = len(np.unique(varied)) - len(np.unique(answers.number[within[0]]))
+    facts = {
+        "answers": len(answers),
+        "questions": len(np.unique(answers.number)),
+        "right": f"{answers.right.mean():.1%}",
+        **answers.counted,
+        **{f"left out, {reason}": n for reason, n in answers.dropped.items()},
+        "comparisons within questions": float(within[2].sum()),
+        "questions asked with one list": len(np.unique(answers.number[~answers.varied])),
+        "left out, questions whose answers are equally right with every list": n_alike,
+        "share of the answers' variance that retrieval explains at most": explained_at_most(answers, seed),
+    }
+    return OutcomesFit(fit.dcg, facts, _held_out(answers, description, current, seed))
+
+
+def _fitted(answers: Answers, description: DirectDescription) -> DirectFit:
+    """Return the fit to both kinds of answers: from comparisons alone, and from there with the likelihood."""
+    (right, wrong, weight), alone = answers.within_questions, np.flatnonzero(~answers.varied)
+    log = answers.preferences(answers.within_questions, answers.across_questions)
+    if not len(log):
+        raise InputError("no two answers from different lists differ, so no list is better than another")
+    with one_blas_thread():
+        fit, _ = fit_dcg(log, description, independent=True)
+        if not len(alone):
+            return fit
+        one = np.ones(1, np.int8), np.zeros(1, np.int32)
+        pairs = JudgedPairs(answers.lists[right], answers.lists[wrong], *one, weight)
+        _, first, number = np.unique(answers.number[alone], return_index=True, return_inverse=True)
+        sums = np.bincount(number, answers.right[alone]), np.bincount(number).astype(np.float64)
+        judged = JudgedAnswers(pairs, answers.lists[alone][first], *sums)
+        return fit_dcg(log, description, WarmStart.of(fit), kept=lambda _: judged, independent=True)[0]
+
+
+def explained_at_most(answers: Answers, seed: int = 0) -> str:
+    """Return the share of the answers' variance that is within questions, between lists, with its interval, in words.
+
+    No retrieval changes more, unless its lists are of another kind; a machine's own noise is in it.
+    """
+    several = answers[answers.varied]
+    number, n = several.number, len(np.unique(several.question))
+    if n < FEWEST_QUESTIONS:
+        return "unknown: too few questions were asked with several lists"
+    size = np.bincount(number)
+    mean = np.bincount(number, several.right) / size
+    within = np.bincount(number, (several.right - mean[number]) ** 2) / (size - 1)
+    draws = np.vstack([np.ones(n), np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), DRAWS)]) / n
+    between = draws @ mean**2 - (draws @ mean) ** 2 - draws @ (within / size)
+    shares = draws @ within / np.maximum(draws @ within + np.maximum(between, 0), 1e-300)
+    low, high = np.percentile(shares[1:], (50 * (1 - LEVEL), 50 * (1 + LEVEL)))
+    return f"{shares[0]:.1%} ({LEVEL:.0%} interval {low:.1%} to {high:.1%})"
+
+
+def _held_out(
+    answers: Answers, description: DirectDescription, current: DCGLike, seed: int
+) -> dict[str, tuple[Row, ...]]:
+    """Return how well DCGs learned without some of the questions, and nDCG, follow the answers to these."""
+    folds = divided((answers.number, answers.number), FOLDS, np.random.default_rng(seed))
+    metric = read_metric(current, answers.n_grades, answers.depth)
+    parts: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    for train, test in counted(folds, len(folds), "held-out questions"):
+        held_out = answers[test]
+        values = _fitted(answers[train], description).dcg.score(held_out.lists), ndcg(held_out, metric)
+        for kind in KINDS:
+            right, wrong, weight = getattr(held_out, kind)
+            respected = np.array([_respected(value[right], value[wrong]) for value in values])
+            parts[kind].append((respected, weight, held_out.question[right], held_out.question[wrong]))
+    tables = {}
+    for kind in KINDS:
+        respected, weight, *ends = (np.concatenate(columns, axis=-1) for columns in zip(*parts[kind], strict=True))
+        questions, numbers = np.unique(ends, return_inverse=True)
+        if len(questions) >= FEWEST_QUESTIONS:
+            first, second = numbers.reshape(2, -1)
+            values = np.vstack([respected, respected[0] - respected[1]])
+            means, errors = mean_and_error(values, weight, (first, second))
+            name = f"held-out comparisons {kind.replace('_', ' ')}, the share ordered as the answers are"
+            tables[name] = compared_rows(means, errors)
+    return tables
+
+
+def ndcg(answers: Answers, metric: DCG) -> Floats:
+    """Return the nDCG of each answer's list; the ideal is the best order of one of its question's lists."""
+    counts = (answers.lists[:, :, None] == np.arange(answers.n_grades)).sum(axis=1)
+    ideal = np.zeros(answers.number.max() + 1)
+    np.maximum.at(ideal, answers.number, metric.ideal_of_counts(counts))
+    return metric.score(answers.lists) / np.maximum(ideal, 1e-300)[answers.number]
+
+
+def _respected(right: Floats, wrong: Floats) -> Floats:
+    """Return 1 for comparisons whose right answer has the larger value, 1/2 for ties, else 0."""
+    ties = np.abs(right - wrong) <= TIE_TOLERANCE * np.maximum(np.abs(right), np.abs(wrong))
+    return np.where(ties, 0.5, right > wrong)
