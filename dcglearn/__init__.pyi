@@ -76,7 +76,6 @@ from .rankers.sparse import SparseRanker as SparseRanker
 from .rankers.svmlight import read_queries as read_queries
 from .rankers.trees import BoostedRanker as BoostedRanker
 from .raters.rater_agreement import rater_agreement as rater_agreement
-from .readers.answers import Answers as Answers
 from .readers.preferences import Preferences as Preferences
 from .readers.readers import read_preferences as read_preferences
 from .readers.readers import read_questions as read_questions

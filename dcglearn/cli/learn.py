@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from dcglearn.parts.parts import PartedLog
     from dcglearn.readers.preferences import Preferences
 
-OF_VERDICTS: dict[str, Any] = {"bands": 0, "ranges": False, "holdout": None, "holdout_by": None, "method": "dcg"}
-OF_VERDICTS |= {"form": "dcg", "ratings": False, "memory": None}
-"""Options that go with verdicts alone, and their defaults."""
+OF_VERDICTS = {"method": "dcg", "form": "dcg"} | dict.fromkeys(
+    ("bands", "ranges", "holdout", "holdout_by", "ratings", "memory", "proxy")
+)
+"""Options that go with verdicts alone, and their values where they are not given, or what counts as false."""
 
 
 @dataclass(frozen=True)
@@ -132,14 +133,14 @@ def learn(
 def _learn_outcomes(source: LogOptions, outputs: OutputOptions, learner: LearnerOptions, trust: TrustOptions) -> None:
     """Learn from a file of answers; raise InputError for options that go with verdicts."""
     asked = {**vars(learner), **vars(trust), **vars(source)}
-    wrong = next((name for name, default in OF_VERDICTS.items() if asked[name] != default), None)
+    wrong = next((name for name, default in OF_VERDICTS.items() if (asked[name] or None) != default), None)
     if wrong is not None:
         raise InputError(f"--{wrong.replace('_', '-')} does not go with --answers, which holds questions out by itself")
     from dcglearn.joins.read_answers import read_answers
     from dcglearn.plots import banded_figure
     from dcglearn.trust.answers import learn_from_answers
 
-    answers = read_answers(source.log[0], judgements=source.qrels, mapping=source.mapping)
+    answers = read_answers(source.log[0], mapping=source.mapping)
     with told_on_a_terminal():
         fit = learn_from_answers(answers, learner.description(answers), current=trust.current, seed=trust.seed)
     outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None))

@@ -165,12 +165,7 @@ class LogOptions(Reading):
         ),
     ]
     ratings: Ratings = False
-    answers: Annotated[
-        bool, first_option("--answers", help="The log holds a machine's answers: question, list, right.")
-    ] = False
-    qrels: Annotated[
-        str | None, input_option(metavar="FILE", help="With --answers: the grades of the documents that lists name.")
-    ] = None
+    answers: Annotated[bool, first_option("--answers", help="The log holds answers: question, list, right.")] = False
     memory: Annotated[
         str | None,
         scale_option("--memory", metavar="SIZE", help="Use at most this much memory (2GB, 512MB), and disk beyond it."),

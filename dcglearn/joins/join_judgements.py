@@ -350,7 +350,7 @@ def joined_lists(
             f"{document!r} for the query {query[has_judgements][0]!r}; do the names of the documents agree?",
             see="names",
         )
-    blank = (grades.reshape(n_sides, n, -1) < 0).all(axis=(0, 2))
+    blank = (grades.reshape(n_sides, n, -1) < 0).all(axis=(0, 2)) & (n_sides > 1)  # such pairs are of equal lists
     n_grades = joining.scale(judged)
     lists = joining.filled(grades, shown, n_grades).reshape(n_sides, n, -1)
     kept = has_judgements.copy()

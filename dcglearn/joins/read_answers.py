@@ -47,8 +47,7 @@ def read_answers(
     Raises
     ------
     InputError
-        If the file cannot be read, or a line is bad (the message names file, line, value and remedy), or all answers
-        are equally right.
+        If a line is bad (the message names file, line, value and remedy), or all answers are equally right.
 
     See Also
     --------

@@ -1,8 +1,7 @@
 """The likelihood of answers to questions that were each asked with one list: logistic, with a difficulty by question.
 
-An answer from a list of utility u is right with probability ``sigma(u + b)``, where the question's b is normal with the
-mean mu and the standard deviation tau. Gauss-Hermite quadrature integrates b out, and mu and tau are profiled out: they
-have their best values at every utility.
+An answer from a list of utility u is right with probability ``sigma(u + b)``, where the question's b is normal, with
+mean mu and standard deviation tau. Gauss-Hermite quadrature integrates b out; mu and tau have their best values at every u.
 """
 
 from __future__ import annotations
@@ -23,17 +22,10 @@ NODES = 48
 SPREADS = np.array([5.0, 1.0])
 """Standard deviations of the priors of mu and log tau around 0: single answers say little of tau."""
 
-STEPS, LONGEST = 100, 1.0
-"""Most Newton steps for mu and log tau, and the longest of them."""
-
 
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """Comparisons of answers within questions, and the answers to other questions, a row each.
-
-    `lists`, shape (n, K), are those of the questions, `right` the sums of how right their answers are, and `count` the
-    numbers of answers, shape (n,) each.
-    """
+    """Comparisons within questions; and of other questions the lists, how right answers are in sum, and their numbers."""
 
     pairs: JudgedPairs
     lists: Grades
@@ -64,18 +56,17 @@ class JudgedAnswers:
 
 
 def profiled(utility: Floats, right: Floats, count: Floats) -> tuple[float, Floats, Floats, Floats, Floats]:
-    """Return the log likelihood of answers, with the best mu and tau, and its derivatives; all arrays of shape (n,).
+    """Return the log likelihood with the best mu and tau: its value, slopes in the utilities, and second derivatives.
 
-    These are the slopes in the utilities; the second derivatives in them, in them and (mu, log tau), shape (n, 2), and
-    in (mu, log tau), shape (2, 2), which includes the prior.
+    These are in the utilities, (n,), in them and (mu, log tau), (n, 2), and in (mu, log tau), (2, 2), with the prior.
     """
     share = (right.sum() + 0.5) / (count.sum() + 1)
     at = np.array([np.log(share / (1 - share)) - utility.mean(), 0.0])
     value, gradient, *derivatives = integrated(utility, right, count, at)
-    for _ in range(STEPS):
+    for _ in range(100):
         curvatures, axes = np.linalg.eigh(derivatives[-1])
         step = axes @ (axes.T @ gradient / np.maximum(np.abs(curvatures), 1e-9))
-        step *= min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300))
+        step *= min(1.0, 1 / max(float(np.abs(step).max()), 1e-300))
         while (there := integrated(utility, right, count, at + step))[0] < value and np.abs(step).max() > 1e-9:
             step /= 2
         at, (value, gradient, *derivatives) = at + step, there

@@ -63,9 +63,8 @@ class Answers:
     def within_questions(self) -> AnswerPairs:
         """The comparisons of two answers to one question that were given from different lists.
 
-        Answers that are right by r and s compare as right and wrong with the weight ``r (1 - s)``, the other way round
-        with ``s (1 - r)``, times 2 / m: a question with m answers counts as m - 1 comparisons. How hard a question is
-        cancels in them (conditional logistic regression; Chamberlain 1980).
+        Answers right by r and s compare as right and wrong with the weight ``r (1 - s)``, times 2 / m: a question with
+        m answers counts as m - 1. How hard it is cancels (conditional logistic regression; Chamberlain 1980).
         """
         import polars as pl
 

@@ -23,19 +23,15 @@ from dcglearn.readers.answers import Answers
 from dcglearn.trust.held_out import CURRENT, LEARNED, Row
 from dcglearn.trust.resampling import FOLDS, mean_and_error
 
-KINDS = ("within_questions", "across_questions")
-"""The two kinds of comparisons."""
-
 FEWEST_QUESTIONS, DRAWS = 30, 500
 """With fewer questions of a kind nothing is said; bootstrap samples of questions."""
 
 
 @dataclass(frozen=True)
 class OutcomesFit:
-    """A DCG learned from outcomes; prints as a report.
+    """A DCG learned from outcomes, what was used, left out and found, by name, and shares of held-out outcomes, by kind.
 
-    `facts` hold what was used, left out and found, by name. `held_out` holds, for each kind of held-out outcomes, the
-    shares that the learned DCG and nDCG have of them; the row of nDCG says by how much the learned DCG is ahead.
+    It prints as a report.
     """
 
     dcg: DCG
@@ -69,6 +65,9 @@ def learn_from_answers(
     cancels. For a question that was asked with one list, ``P(right) = sigma(a DCG + b)``, with a normal b by question.
     Between such questions, what makes a question hard may make its list bad too: the DCG then takes credit for it.
 
+    The `facts` of the result say what share of the answers' variance retrieval explains at most, and `held_out` what
+    share of comparisons of answers to held-out questions is ordered as these are.
+
     Parameters
     ----------
     answers : Answers
@@ -79,12 +78,6 @@ def learn_from_answers(
         Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the question's lists.
     seed : int
         Seed of folds and bootstrap.
-
-    Returns
-    -------
-    OutcomesFit
-        The DCG; in `facts` what it was learned from, and what share of the answers' variance retrieval explains at
-        most; in `held_out` the shares of comparisons of answers to held-out questions that are ordered as these are.
 
     Raises
     ------
@@ -108,7 +101,7 @@ def learn_from_answers(
     if description.loss not in ("auto", "logistic", "robust"):
         raise InputError(f'loss="{description.loss}" is no likelihood; answers are learned with "logistic" or "robust"')
     description = replace(description, loss=description.loss.replace("auto", "logistic"))
-    fit = _fitted(answers, description)
+    fit = fit_answers(answers, description)
     warn_of(fit)
     within, varied = answers.within_questions, answers.number[answers.varied]
     n_alike = len(np.unique(varied)) - len(np.unique(answers.number[within[0]]))
@@ -126,7 +119,7 @@ def learn_from_answers(
     return OutcomesFit(fit.dcg, facts, _held_out(answers, description, current, seed))
 
 
-def _fitted(answers: Answers, description: DirectDescription) -> DirectFit:
+def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
     """Return the fit to both kinds of answers: from comparisons alone, and from there with the likelihood."""
     (right, wrong, weight), alone = answers.within_questions, np.flatnonzero(~answers.varied)
     log = answers.preferences(answers.within_questions, answers.across_questions)
@@ -145,10 +138,7 @@ def _fitted(answers: Answers, description: DirectDescription) -> DirectFit:
 
 
 def explained_at_most(answers: Answers, seed: int = 0) -> str:
-    """Return the share of the answers' variance that is within questions, between lists, with its interval, in words.
-
-    No retrieval changes more, unless its lists are of another kind; a machine's own noise is in it.
-    """
+    """Return the share of the answers' variance that is within questions, with its interval, in words."""
     several = answers[answers.varied]
     number, n = several.number, len(np.unique(several.question))
     if n < FEWEST_QUESTIONS:
@@ -167,19 +157,20 @@ def _held_out(
     answers: Answers, description: DirectDescription, current: DCGLike, seed: int
 ) -> dict[str, tuple[Row, ...]]:
     """Return how well DCGs learned without some of the questions, and nDCG, follow the answers to these."""
-    folds = divided((answers.number, answers.number), FOLDS, np.random.default_rng(seed))
+    few = answers.number.max() < FEWEST_QUESTIONS
+    folds = [] if few else divided((answers.number, answers.number), FOLDS, np.random.default_rng(seed))
     metric = read_metric(current, answers.n_grades, answers.depth)
-    parts: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    parts: dict[str, list[Any]] = {"within_questions": [], "across_questions": []}
     for train, test in counted(folds, len(folds), "held-out questions"):
         held_out = answers[test]
-        values = _fitted(answers[train], description).dcg.score(held_out.lists), ndcg(held_out, metric)
-        for kind in KINDS:
+        values = fit_answers(answers[train], description).dcg.score(held_out.lists), ndcg(held_out, metric)
+        for kind, columns in parts.items():
             right, wrong, weight = getattr(held_out, kind)
             respected = np.array([_respected(value[right], value[wrong]) for value in values])
-            parts[kind].append((respected, weight, held_out.question[right], held_out.question[wrong]))
+            columns.append((respected, weight, held_out.question[right], held_out.question[wrong]))
     tables = {}
-    for kind in KINDS:
-        respected, weight, *ends = (np.concatenate(columns, axis=-1) for columns in zip(*parts[kind], strict=True))
+    for kind, columns in parts.items() if folds else ():
+        respected, weight, *ends = (np.concatenate(column, axis=-1) for column in zip(*columns, strict=True))
         questions, numbers = np.unique(ends, return_inverse=True)
         if len(questions) >= FEWEST_QUESTIONS:
             first, second = numbers.reshape(2, -1)

@@ -1,0 +1,82 @@
+"""DCGs learned from answers of simulated readers, what is said of them, and the command that learns them."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import dcglearn as dl
+from dcglearn.learning.fits import DirectDescription
+from dcglearn.trust.answers import explained_at_most, fit_answers
+from tests.makers import call, write_lines
+
+LOGISTIC = DirectDescription(loss="logistic")
+GAINS, DISCOUNTS = np.array([0.0, 0.3, 1.0]), np.array([1.0, 0.3, 0.1])
+
+
+def lines_of(n, seed=0, lists_each=2, sharpness=4.0, spread=1.0, harder=0.0):
+    """Return answers to n questions; with `harder`, hard questions have worse lists."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for question in range(n):
+        difficulty = rng.normal(0, spread)
+        for configuration in range(lists_each):
+            chance = np.array([0.4, 0.3, 0.3]) * np.exp(harder * difficulty * np.array([-1, 0, 1]))
+            grades = rng.choice(3, 3, p=chance / chance.sum())
+            value = sharpness * (DISCOUNTS @ GAINS[grades]) - 2 + difficulty
+            right = rng.random() < 1 / (1 + np.exp(-value))
+            lines.append({"question": question, "list": grades.tolist(), "right": bool(right), "config": configuration})
+    return lines
+
+
+@pytest.mark.parametrize("lists_each", [1, 2])
+def test_the_readers_dcg_is_found(lists_each):
+    dcg = fit_answers(dl.read_answers(lines_of(1500, lists_each=lists_each)), LOGISTIC).dcg
+    assert dcg.gains == pytest.approx(GAINS, abs=0.12) and dcg.discounts == pytest.approx(DISCOUNTS, abs=0.15)
+
+
+def test_a_mixture_uses_both_kinds_and_counts_them():
+    lines = lines_of(200) + [{**line, "question": f"single {i}"} for i, line in enumerate(lines_of(150, 1, 1))]
+    answers = dl.read_answers(lines)
+    fit = dl.learn_from_answers(answers)
+    assert fit.facts["comparisons within questions"] == pytest.approx(answers.within_questions[2].sum())
+    several = 200 - len(set(answers.question[~answers.varied])) + 150
+    alike = fit.facts["left out, questions whose answers are equally right with every list"]
+    assert alike + len(set(answers.question[answers.within_questions[0]])) == several
+    assert json.dumps(fit.to_dict()) and all(row.high > 0 for _, row in fit.held_out.values())
+    assert "grade" in str(fit) and "held-out comparisons across questions" in str(fit)
+
+
+def test_comparisons_within_questions_are_not_confounded_by_hard_questions():
+    lines = lines_of(1500, spread=2.0, harder=1.0)
+    within = fit_answers(dl.read_answers(lines), LOGISTIC).dcg
+    first = [line for line in lines if line["config"] == 0]
+    across = fit_answers(dl.read_answers(first), LOGISTIC).dcg
+    assert np.abs(within.discounts - DISCOUNTS).max() < np.abs(across.discounts - DISCOUNTS).max()
+
+
+@pytest.mark.parametrize(("spread", "low", "high"), [(0.0, 0.9, 1.0), (30.0, 0.0, 0.1)])
+def test_what_retrieval_explains_at_most(spread, low, high):
+    share = explained_at_most(dl.read_answers(lines_of(400, spread=spread)))
+    assert low <= float(share.split("%")[0]) / 100 <= high
+
+
+def test_what_cannot_be_learned_from_is_refused():
+    answers = dl.read_answers(lines_of(20))
+    with pytest.raises(dl.InputError, match='loss="sigmoid" is no likelihood'):
+        dl.learn_from_answers(answers, DirectDescription(loss="sigmoid"))
+    same = [{"question": q, "list": [1, 0], "right": q % 2} for q in range(6)]
+    with pytest.raises(dl.InputError, match="no two answers from different lists differ"):
+        dl.learn_from_answers(dl.read_answers([*same, {"question": 9, "list": [0, 1], "right": 0.5}][:6]))
+
+
+def test_the_command_learns_and_refuses_options_of_verdicts(tmp_path, monkeypatch, capsys):
+    path = write_lines(tmp_path / "answers.jsonl", lines_of(60))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        status, out, err = call(monkeypatch, capsys, "learn", "--answers", path, "-o", tmp_path / "dcg.json")
+    assert status == 0 and "comparisons within questions:" in out and not err.count("Traceback")
+    assert dl.DCG.load(tmp_path / "dcg.json").depth == 3
+    status, _, err = call(monkeypatch, capsys, "learn", "--answers", path, "--bands", 20)
+    assert status == 2 and "--bands does not go with --answers" in err
