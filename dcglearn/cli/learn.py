@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dcglearn.readers.preferences import Preferences
 
 OF_VERDICTS = {"method": "dcg", "form": "dcg"} | dict.fromkeys(
-    ("bands", "ranges", "holdout", "holdout_by", "ratings", "memory", "proxy")
+    ("bands", "ranges", "holdout", "holdout_by", "ratings", "memory", "proxy", "dry_run", "checkpoint", "workers")
 )
 """Options that go with verdicts alone, and their values where they are not given, or what counts as false."""
 
@@ -109,7 +109,8 @@ def learn(
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
     if source.answers:
-        _learn_outcomes(source, outputs, learner, trust)
+        others = {"dry_run": dry_run, "checkpoint": checkpoint, "workers": cluster.workers}
+        _learn_outcomes(source, outputs, learner, trust, others)
         return
     if source.in_parts(cluster):
         source.refuse_in_parts(
@@ -130,9 +131,11 @@ def learn(
     outputs.write(report.metric, report.utility, report.to_dict(), text, report.figure)
 
 
-def _learn_outcomes(source: LogOptions, outputs: OutputOptions, learner: LearnerOptions, trust: TrustOptions) -> None:
+def _learn_outcomes(
+    source: LogOptions, outputs: OutputOptions, learner: LearnerOptions, trust: TrustOptions, others: dict[str, Any]
+) -> None:
     """Learn from a file of answers; raise InputError for options that go with verdicts."""
-    asked = {**vars(learner), **vars(trust), **vars(source)}
+    asked = {**vars(learner), **vars(trust), **vars(source), **others}
     wrong = next((name for name, default in OF_VERDICTS.items() if (asked[name] or None) != default), None)
     if wrong is not None:
         raise InputError(f"--{wrong.replace('_', '-')} does not go with --answers, which holds questions out by itself")

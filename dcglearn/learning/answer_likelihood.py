@@ -1,7 +1,7 @@
 """The likelihood of answers to questions that were each asked with one list: logistic, with a difficulty by question.
 
 An answer from a list of utility u is right with probability ``sigma(u + b)``, where the question's b is normal, with
-mean mu and standard deviation tau. Gauss-Hermite quadrature integrates b out; mu and tau have their best values at every u.
+mean mu and standard deviation tau. Gauss-Hermite quadrature integrates b out; mu and tau are the best at every u.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SPREADS = np.array([5.0, 1.0])
 
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """Comparisons within questions; and of other questions the lists, how right answers are in sum, and their numbers."""
+    """Comparisons within questions; of the others the lists, sums of how right answers are, and numbers of answers."""
 
     pairs: JudgedPairs
     lists: Grades

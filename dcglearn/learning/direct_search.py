@@ -52,21 +52,7 @@ SCHEDULE = Schedule()
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model.
-
-    Attributes
-    ----------
-    model : Model
-        What was fitted.
-    theta : ndarray, shape (p,)
-        The parameters.
-    objective : float
-        DirectObjective at theta.
-    n_iter : int
-        Iterations of the last descent.
-    converged : bool
-        Whether the last descent ended at a stationary point.
-    """
+    """A model, the parameters found, shape (p,), their objective, and the last descent's steps and convergence."""
 
     model: Model
     theta: Floats

@@ -75,15 +75,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of lists with margins and weights, checked elsewhere.
-
-    Attributes
-    ----------
-    first, second : ndarray of int8, shape (n, K), C-contiguous
-        Preferred and other list.
-    margin, weight : ndarray of float64, shape (n,) or (1,)
-        Per pair, or one for all.
-    """
+    """Preferred and other lists, int8 of shape (n, K), with margins and weights of pairs, (n,), or one for all, (1,)."""
 
     first: Grades
     second: Grades

@@ -33,18 +33,10 @@ BLOCK = 1 << 15
 class Points:
     """B models of judges and their metric, at which losses are summed in one pass.
 
-    Attributes
-    ----------
-    gains : ndarray, shape (B, L)
-        Gains.
-    discounts : ndarray, shape (B, K)
-        Discounts, in units that make ``discounts * gains`` the utility in units of the judges' noise.
-    thresholds : ndarray, shape (B, M + 2)
-        ``t[1..M]`` for the strengths; ``t[0]`` is not used, ``t[M + 1]`` is infinite.
-    errors : ndarray, shape (B, R)
-        Error rate of each judge.
-    stops, best : ndarray, shapes (B, L) and (B,), optional
-        Further parameters of a `ListUtility`; only judgements by list see them.
+    With gains, shape (B, L), and discounts, (B, K), ``discounts * gains`` is the utility in units of the judges' noise.
+    Of the thresholds, (B, M + 2), ``t[1..M]`` are those of the strengths; ``t[0]`` is not used, ``t[M + 1]`` infinite.
+    `errors`, (B, R), are the judges' error rates; `stops`, (B, L), and `best`, (B,), further parameters of a
+    `ListUtility`, which only judgements by list see.
     """
 
     gains: Floats
@@ -84,16 +76,8 @@ class JudgementSource(Protocol):
 class JudgedPairs:
     """Pairs of lists with their verdicts, checked elsewhere.
 
-    Attributes
-    ----------
-    first, second : ndarray of int8, shape (n, K), C-contiguous
-        Preferred and other list, -1 = no known grade.
-    level : ndarray of int8, shape (n,) or (1,)
-        Strength of the preference, 1..M; 0 = tie.
-    rater : ndarray of int32, shape (n,) or (1,)
-        Index of the judge.
-    weight : ndarray of float64, shape (n,) or (1,)
-        Weight of each pair.
+    The preferred and the other lists, int8 of shape (n, K), are C-contiguous, -1 = no known grade. The strength of each
+    preference is 1..M, 0 for a tie; this, the index of the judge and the weight have the shape (n,), or (1,).
     """
 
     first: Grades
@@ -134,23 +118,11 @@ class JudgedPairs:
 class LossSums:
     """Losses at B points, with their slopes and curvature; parts add with ``+``.
 
-    Attributes
-    ----------
-    loss : ndarray, shape (B,)
-        Weighted sum over the pairs.
-    moment : ndarray, shape (B, K, L)
-        Its slope in W, ``sum v loss'(z) d``.
-    thresholds : ndarray, shape (B, M + 2)
-        Its slope in the thresholds (zero for the sigmoid).
-    errors : ndarray, shape (B, R)
-        Its slope in each judge's error rate (zero unless a likelihood).
-    joint : ndarray, shape (B, m, m)
-        ``sum v loss'' u u^T`` for the slopes u of z in the L gains and K discounts, and the second derivatives that
-        involve the M + 2 thresholds, in this order.
-    crossed, errors_twice : ndarray, shapes (B, R, m) and (B, R)
-        Second derivatives in each error rate and these parameters; in each error rate.
-    further : ndarray, shape (B, L), (B, 1) or (B, 0)
-        Slope in the stop probabilities, or in the share of the best result.
+    `loss`, shape (B,), is the weighted sum over the pairs, `moment`, (B, K, L), its slope in W, ``sum v loss'(z) d``,
+    and `thresholds`, (B, M + 2), `errors`, (B, R), and `further`, (B, L), (B, 1) or (B, 0), those in the thresholds,
+    the error rates, and the stop probabilities or the share of the best result. `joint`, (B, m, m), is ``sum v loss''
+    u u^T`` for the slopes u of z in the L gains and K discounts, and the second derivatives that involve the M + 2
+    thresholds, in this order; `crossed`, (B, R, m), and `errors_twice`, (B, R), are those that involve error rates.
     """
 
     loss: Floats

@@ -29,10 +29,7 @@ FEWEST_QUESTIONS, DRAWS = 30, 500
 
 @dataclass(frozen=True)
 class OutcomesFit:
-    """A DCG learned from outcomes, what was used, left out and found, by name, and shares of held-out outcomes, by kind.
-
-    It prints as a report.
-    """
+    """A DCG learned from outcomes, facts by name, and shares of held-out outcomes by kind; prints as a report."""
 
     dcg: DCG
     facts: dict[str, Any]
