@@ -145,7 +145,8 @@ def _learn_outcomes(
 
     answers = read_answers(source.log[0], mapping=source.mapping)
     with told_on_a_terminal():
-        fit = learn_from_answers(answers, learner.description(answers), current=trust.current, seed=trust.seed)
+        description: Any = learner.description(answers)
+        fit = learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
     outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None))
 
 

@@ -13,6 +13,7 @@ from dcglearn.metric.reading import read_metric
 if TYPE_CHECKING:
     from dcglearn.learning.fits import DirectDescription, QPDescription
     from dcglearn.parts.parts import PartedLog
+    from dcglearn.readers.answers import Answers
     from dcglearn.readers.preferences import Preferences
 
 
@@ -68,7 +69,7 @@ class LearnerOptions:
                 option = "--no-monotone" if name == "monotone" else f"--{name.replace('_', '-')}"
                 raise InputError(f"{option} goes with --method {'qp' if self.method == 'dcg' else 'dcg'}")
 
-    def description(self, log: Preferences | PartedLog) -> DirectDescription | QPDescription:
+    def description(self, log: Preferences | PartedLog | Answers) -> DirectDescription | QPDescription:
         """Return what to fit to a log; C is 1 where it is to be chosen."""
         from dcglearn.learning.fits import DirectDescription, QPDescription
 

@@ -77,11 +77,7 @@ def read_answers(
         table = {role: values[joined.kept] for role, values in table.items()}
         lists, n_grades = joined.lists[0], joined.n_grades
         dropped, counted = {**joined.dropped, **dropped}, {**counted, **joined.counted}
-    right = table["right"]
+    right, name = table["right"], path if is_path(path) else "answers"
     if np.ptp(right) == 0:
-        name = f"{path}: " if is_path(path) else ""
-        raise InputError(
-            f"{name}all {len(right):,} answers are equally right ({right[0]:g}): nothing tells lists apart"
-        )
-    names = None if judgements is not None else mapping.scale
-    return Answers(lists, right, table["question"].astype(str), n_grades, names, dropped, counted)
+        raise InputError(f"{name}: all {len(right):,} are equally right ({right[0]:g}), so nothing tells lists apart")
+    return Answers(lists, right, table["question"].astype(str), n_grades, mapping.scale, dropped, counted)

@@ -72,8 +72,7 @@ def profiled(utility: Floats, right: Floats, count: Floats) -> tuple[float, Floa
         at, (value, gradient, *derivatives) = at + step, there
         if np.abs(step).max() <= 1e-8:
             break
-    slope, curvature, across, inner = derivatives
-    return value, slope, curvature, across, inner
+    return value, *derivatives
 
 
 def integrated(utility: Floats, right: Floats, count: Floats, at: Floats) -> tuple[float, *tuple[Floats, ...]]:

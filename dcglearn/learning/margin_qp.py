@@ -75,7 +75,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Preferred and other lists, int8 of shape (n, K), with margins and weights of pairs, (n,), or one for all, (1,)."""
+    """Preferred and other lists, int8 of shape (n, K); margins and weights of pairs, shape (n,), or (1,) for all."""
 
     first: Grades
     second: Grades

@@ -45,7 +45,7 @@ class Answers:
 
     @property
     def depth(self) -> int:
-        """K, the number of positions."""
+        """K."""
         return int(self.lists.shape[1])
 
     @cached_property

@@ -75,7 +75,7 @@ ANSWER = {
     "right": Role("share", ("right", "correct", "score", "outcome"), required=True),
     "configuration": Role("label", ("configuration", "config", "system", "retriever")),
 }
-"""The columns of a log of answers; of documents' names, `list` is a column of documents."""
+"""The columns of a log of answers."""
 
 
 LONG = {

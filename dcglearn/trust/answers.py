@@ -118,7 +118,7 @@ def learn_from_answers(
 
 def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
     """Return the fit to both kinds of answers: from comparisons alone, and from there with the likelihood."""
-    (right, wrong, weight), alone = answers.within_questions, np.flatnonzero(~answers.varied)
+    (rows, wrong, weight), alone = answers.within_questions, np.flatnonzero(~answers.varied)
     log = answers.preferences(answers.within_questions, answers.across_questions)
     if not len(log):
         raise InputError("no two answers from different lists differ, so no list is better than another")
@@ -127,10 +127,10 @@ def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
         if not len(alone):
             return fit
         one = np.ones(1, np.int8), np.zeros(1, np.int32)
-        pairs = JudgedPairs(answers.lists[right], answers.lists[wrong], *one, weight)
+        pairs = JudgedPairs(answers.lists[rows], answers.lists[wrong], *one, weight)
         _, first, number = np.unique(answers.number[alone], return_index=True, return_inverse=True)
-        sums = np.bincount(number, answers.right[alone]), np.bincount(number).astype(np.float64)
-        judged = JudgedAnswers(pairs, answers.lists[alone][first], *sums)
+        right, count = np.bincount(number, answers.right[alone]), np.bincount(number).astype(np.float64)
+        judged = JudgedAnswers(pairs, answers.lists[alone][first], right, count)
         return fit_dcg(log, description, WarmStart.of(fit), kept=lambda _: judged, independent=True)[0]
 
 
@@ -171,8 +171,8 @@ def _held_out(
         questions, numbers = np.unique(ends, return_inverse=True)
         if len(questions) >= FEWEST_QUESTIONS:
             first, second = numbers.reshape(2, -1)
-            values = np.vstack([respected, respected[0] - respected[1]])
-            means, errors = mean_and_error(values, weight, (first, second))
+            respected = np.vstack([respected, respected[0] - respected[1]])
+            means, errors = mean_and_error(respected, weight, (first, second))
             name = f"held-out comparisons {kind.replace('_', ' ')}, the share ordered as the answers are"
             tables[name] = compared_rows(means, errors)
     return tables

@@ -60,7 +60,7 @@ def test_a_bad_line_is_named_or_set_aside(tmp_path, line, words):
 
 
 def test_answers_that_are_all_right_are_refused():
-    with pytest.raises(dl.InputError, match="all 2 answers are equally right"):
+    with pytest.raises(dl.InputError, match="all 2 are equally right"):
         dl.read_answers([{**line, "right": 1} for line in LINES[:2]])
 
 
