@@ -4,6 +4,7 @@ from . import exports as exports
 from . import losses as losses
 from . import plots as plots
 from . import simulate as simulate
+from .audits.audit import audit as audit
 from .estimators.dcg_learner import DCGLearner as DCGLearner
 from .estimators.utility_learner import UtilityLearner as UtilityLearner
 from .evaluation.arrays import evaluate_arrays as evaluate_arrays

@@ -20,9 +20,10 @@ DESIGN = ROOT / "docs" / "design.md"
 # From the top floor down: a wing may import the wings named beside it, and no others. docs/design.md shows this table.
 WINGS = {
     "cli": (
-        "judge simulate letor plots rankers metric_coherence exports joins estimators raters trust learning evaluation "
-        "parts readers losses logs metric foundation"
+        "audits judge simulate letor plots rankers metric_coherence exports joins estimators raters trust learning "
+        "evaluation parts readers losses logs metric foundation"
     ),
+    "audits": "metric_coherence exports raters trust learning evaluation parts readers logs metric foundation",
     "judge": "plots estimators raters trust learning evaluation readers logs metric foundation",
     "letor": "rankers evaluation losses metric foundation",
     "simulate": "rankers readers logs metric foundation",

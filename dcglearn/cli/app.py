@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from dcglearn.cli.audit import audit
 from dcglearn.cli.coherence import coherence, systems
 from dcglearn.cli.command import Group, add_command, output_option
 from dcglearn.cli.doctor import doctor
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 COMMANDS = {
     "Learn a DCG": (learn, convert, ask, judge, prompts, show, simulate),
-    "Evaluate with it": (evaluate, compare, systems, coherence, export),
+    "Evaluate with it": (audit, evaluate, compare, systems, coherence, export),
     "Train rankers against it": (train, rank, verify, folds, letor),
     "When something is wrong": (doctor,),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -365,6 +365,25 @@ class DCG(NormalisedMetric):
 
     def __repr__(self) -> str:
         return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)})"
+
+
+def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[dict[str, Any]]:
+    """Return gains and discounts for pictures of curves, with the bands of the first DCG; see `Shown`."""
+    first = next(iter(dcgs.values()))
+    grades = first.grade_names or [str(grade) for grade in range(first.n_grades)]
+    sides = [("gain", grades, "of each grade, worst to best")]
+    sides += [("discount", [str(k + 1) for k in range(first.depth)], "by position")]
+    return [
+        {
+            "title": f"{side} {words}",
+            "ticks": ticks,
+            "lines": {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()},
+            "bands": [
+                getattr(part, f"{side}_band").tolist() for part in ([bands.simultaneous, bands] if bands else [])
+            ],
+        }
+        for side, ticks, words in sides
+    ]
 
 
 DCGLike: TypeAlias = "DCG | PathLike"

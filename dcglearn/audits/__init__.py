@@ -1,0 +1,1 @@
+"""A metric audited against a log of preferences: findings in sentences, pictures and tables, on one page."""

@@ -1,0 +1,117 @@
+"""`audit`: whether a metric follows the users of a log, what it gets wrong, how sure that is, and what to do next."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+from dcglearn.audits.known import Known
+from dcglearn.audits.of_log import log_finding
+from dcglearn.audits.of_metric import curves_finding, disagreement_finding, held_out_finding
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.markup import rendered
+from dcglearn.foundation.version import __version__
+from dcglearn.logs.columns import COLUMNS
+from dcglearn.metric.dcg import DCGLike
+from dcglearn.readers.preferences import Preferences, as_preferences
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Findings about a metric; prints as sentences.
+
+    `findings` are by part, in the order of the page: the `finding` in a sentence, `notes`, and the numbers.
+    """
+
+    title: str
+    findings: Mapping[str, dict[str, Any]]
+
+    def __getitem__(self, part: str) -> dict[str, Any]:
+        """Return one part."""
+        return self.findings[part]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentences and the numbers of all parts, as plain Python values."""
+        return {"title": self.title, **self.findings}
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *(f"  {part}: {values['finding']}" for part, values in self.findings.items())])
+
+    @cached_property
+    def page(self) -> str:
+        """The page: one HTML document that needs no other file, no network and no script."""
+        return rendered("audits/page.html", title=self.title, parts=self.findings)
+
+    def _repr_html_(self) -> str:
+        return rendered("audits/cell.html", parts=self.findings)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write the page, whole or not at all; ``force=False`` refuses an existing file."""
+        with written_beside(path, force=force) as temporary:
+            temporary.write_text(self.page, encoding="utf-8")
+
+
+def audit(
+    log: Any, metric: DCGLike = "exponential-log2", *, seed: int = 0, made: Mapping[str, str] | None = None
+) -> Audit:
+    """Audit a metric: whether it follows the users of a log, what it gets wrong, and how sure that is.
+
+    Parameters
+    ----------
+    log : Preferences, or array_like of int, shape (n, 2, K)
+        The judgements.
+    metric : DCG, file or name
+        The metric in use; a name without ``@K`` is as deep as the lists of the log.
+    seed : int
+        Seed of everything random.
+    made : mapping of str to str, optional
+        What else to say of how the page was made, such as the command and the digests of files, by name.
+
+    Returns
+    -------
+    Audit
+        Its `save` writes one HTML file, its `to_dict` returns the same numbers.
+
+    Raises
+    ------
+    InputError
+        If nothing can be learned from the log, or the metric lacks grades of it.
+
+    See Also
+    --------
+    compare_learners : The comparison on held-out judgements alone.
+    bootstrap_bands : The bands alone.
+    coherence : Where two metrics disagree.
+
+    Examples
+    --------
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", seed=0)
+    >>> audit(log, "linear-log2")["disagreement"]["judgements"] < 10
+    True
+    """
+    known = Known.of(as_preferences(log), metric, seed)
+    findings = {
+        "log": log_finding(known),
+        "curves": curves_finding(known),
+        "held_out": held_out_finding(known),
+        "disagreement": disagreement_finding(known),
+        "made": _made(known.log, seed, made or {}),
+    }
+    return Audit(f"{known.name}, audited", findings)
+
+
+def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> dict[str, Any]:
+    """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
+    facts = {**more, "dcglearn": __version__, "Python": platform.python_version()}
+    facts |= {name: version(name) for name in ("numpy", "scipy", "numba")}
+    columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
+    values = {name: None if column is None else column.tolist() for name, column in columns.items()}
+    facts |= {"seed": str(seed), "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest()}
+    return {"finding": "the same command with the same versions and files writes the same bytes", "notes": [], **facts}

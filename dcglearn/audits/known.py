@@ -1,0 +1,66 @@
+"""What all sections of an audit go by: the log, the metric in use, and what is learned from the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.progress import stage
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning.fits import DirectDescription, DirectFit, warn_of
+from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metric.reading import metric_or_name, read_metric
+from dcglearn.metric.textbook import MetricName
+from dcglearn.parts.open_log import check_log
+from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.bands import bootstrap_bands, why_no_bands
+from dcglearn.trust.form_choice import fit_in_form
+
+if TYPE_CHECKING:
+    from dcglearn.trust.bands import Bands
+
+DRAWS = 100
+"""Bands are of this many samples, of the posterior ten times as many."""
+
+LEARNED = "the learned DCG"
+
+Finding = dict[str, Any]
+"""A section: its `finding` in a sentence, `notes` with further ones, and what pictures and tables show."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A log, the metric in use as it was given, its name, and the fit with its bands, or why there are none.
+
+    `current` is the metric in use on the grades and positions of the log, with gains from 0 to 1.
+    """
+
+    log: Preferences
+    given: Any  # a DCG, or a checked name
+    name: str
+    current: DCG
+    fit: DirectFit
+    bands: Bands | None
+    no_bands: str
+    seed: int
+
+    @classmethod
+    def of(cls, log: Preferences, metric: DCGLike, seed: int) -> Known:
+        """Learn from a log; for errors see `audit`."""
+        given = metric_or_name(metric)
+        name = given.at(log.depth) if isinstance(given, MetricName) else "the metric used now"
+        current: DCG = read_metric(given, log.n_grades, log.depth)
+        if current.n_grades < log.n_grades:
+            raise InputError(f"{name} has {current.n_grades} grades, the log {log.n_grades}: map them (DCG.map_grades)")
+        discounts = np.append(current.discounts[: log.depth], np.zeros(max(log.depth - current.depth, 0)))
+        current = DCG(current.gains[: log.n_grades], discounts).normalised()
+        check_log(log)
+        with stage("learning"):
+            fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
+        warn_of(fit)
+        no_bands = why_no_bands(log)
+        with stage("bands"):
+            bands = None if no_bands else bootstrap_bands(log, fit, n_resamples=DRAWS, seed=seed)
+        return cls(log, given, name, current, fit, bands, no_bands, seed)

@@ -1,0 +1,42 @@
+"""How much one rater decides: by how far gains and discounts move when the rater is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.trust.blend import LOSSES_OF_MEMBERS
+
+if TYPE_CHECKING:
+    from dcglearn.learning.fits import DirectFit
+    from dcglearn.readers.preferences import Preferences
+
+MOST_LEFT_OUT = 10
+"""At most this many raters, those with the most judgements, are left out in turn."""
+
+
+def influence_of_raters(log: Preferences, fit: DirectFit) -> dict[str, Floats]:
+    """Return by how much gains and discounts move without each rater, shape (L + K,), the largest move first.
+
+    Each fit without a rater starts from that of all, of a blend from its robust fit. A rater without whom nothing can
+    be learned is left out of the result.
+    """
+    names, number, judged = np.unique([] if log.rater is None else log.rater, return_inverse=True, return_counts=True)
+    if len(names) < 2:
+        return {}
+    description = replace(fit.description, loss=LOSSES_OF_MEMBERS[0] if fit.members else fit.loss, form="dcg")
+    whole, moves = fit_direct(log, description, fit), {}
+    most = np.argsort(-judged, kind="stable")[:MOST_LEFT_OUT].tolist()
+    for r in counted(most, len(most), "without each rater"):
+        try:
+            rest = fit_direct(log[number != r], description, whole)
+        except InputError:  # the others' judgements are all ties, say
+            continue
+        sides = (getattr(whole.dcg, side) - getattr(rest.dcg, side) for side in ("gains", "discounts"))
+        moves[str(names[r])] = np.concatenate([*sides])
+    return dict(sorted(moves.items(), key=lambda item: -np.abs(item[1]).max()))

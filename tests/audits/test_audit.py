@@ -1,0 +1,112 @@
+"""The page of an audit: one file, escaped, the same bytes again; the command, its JSON and its refusals."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from dcglearn.audits.audit import audit
+from dcglearn.audits.known import Known
+from dcglearn.metric.dcg import DCG
+from tests.audits.makers import FLAT, judged
+from tests.makers import refused
+
+NASTY = "<script>alert(1)</script>\"'&\x1b[31m"
+
+
+class Page(HTMLParser):
+    """Tags that are open, every attribute's address, and all tags seen."""
+
+    VOID = frozenset(("meta", "link", "br"))
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.addresses, self.tags, self.handlers = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attrs if name in ("href", "src")]
+        self.handlers += [name for name, _ in attrs if name.startswith("on")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            raise AssertionError(f"</{tag}> closes nothing")
+
+
+@pytest.fixture(scope="module")
+def log():
+    return judged(60, rater=np.repeat(["ann", NASTY], 30), query=np.repeat(["q1", NASTY], 30))
+
+
+@pytest.fixture(scope="module")
+def made(log):
+    return audit(log, made={"command": NASTY})
+
+
+def test_the_page_is_one_sound_file_that_loads_nothing(made, tmp_path):
+    made.save(tmp_path / "audit.html")
+    text = (tmp_path / "audit.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.open == [] and page.handlers == []
+    assert all(re.match(r"#\w+$|data:", address) for address in page.addresses)
+    assert "script" not in page.tags and "\x1b" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert len(text) < 100_000
+
+
+def test_the_same_audit_writes_the_same_bytes(log, made):
+    assert audit(log, made={"command": NASTY}).page == made.page
+
+
+def test_an_audit_is_plain_values_and_shows_itself(made):
+    values = json.loads(json.dumps(made.to_dict(), allow_nan=False))
+    assert list(values) == ["title", "log", "curves", "held_out", "disagreement", "made"]
+    assert values["log"]["judgements"] == 60
+    assert values["made"]["seed"] == "0"
+    assert str(made).startswith("exponential-log2@4, audited\n  log: 60 judgements, 2 raters, 2 queries: ")
+    assert Page(made._repr_html_()).open == []
+
+
+def test_the_metric_in_use_may_have_other_depths_but_needs_the_grades(log):
+    known = Known.of(log[:15], DCG.standard(6, 9), 0)
+    assert (known.name, known.current.depth) == ("the metric used now", 4)
+    assert known.current.gains.tolist() == DCG.standard(4, 4).normalised().gains.tolist()
+    assert Known.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).current.discounts.tolist() == [1, 0.5, 0, 0]
+    refused("the metric used now has 3 grades, the log 4", audit, log, DCG([0, 1, 2], [1, 0.5]))
+    refused("only a DCG whose best grade", audit, log, DCG([1, 1, 1, 1], [1, 0.5]))
+
+
+def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
+    judged(18).save(here / "log.jsonl")
+    FLAT.save(here / "flat.json")
+    command = ("audit", "log.jsonl", "--metric", "flat.json", "-o", "audit.html")
+    status, out, err = dcglearn(*command)
+    assert (status, err) == (0, "wrote: audit.html\n")
+    assert out.startswith("the metric used now, audited\n  log: 18 judgements: ")
+    text = (here / "audit.html").read_text()
+    assert "dcglearn audit log.jsonl --metric flat.json -o audit.html" in text
+    assert "log.jsonl (SHA-256)" in text and "flat.json (SHA-256)" in text
+    assert dcglearn(*command)[0] == 2
+    assert json.loads(dcglearn("audit", "log.jsonl", "--json")[1])["title"] == "exponential-log2@4, audited"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.jsonl"], "none.jsonl does not exist"),
+        (["log.jsonl", "--metric", "best"], "best"),
+        (["log.jsonl", "-o", "log.jsonl", "--force"], "log.jsonl is an input of this command"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused_in_a_line(here, dcglearn, words, message):
+    judged(40).save(here / "log.jsonl")
+    status, _, err = dcglearn("audit", *words)
+    assert status == 2 and message in err and err.count("\n") == 1

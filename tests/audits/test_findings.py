@@ -1,0 +1,173 @@
+"""Every sentence of an audit is true of some logs and comes out the other way on others."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dcglearn.audits.known import Known
+from dcglearn.audits.of_log import log_finding, on_raters
+from dcglearn.audits.of_metric import curves_finding, disagreement_finding, disputed, held_out_finding
+from dcglearn.logs.circles import circular_triples
+from dcglearn.metric.dcg import DCG
+from dcglearn.raters.rater_agreement import rater_agreement
+from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.bands import bootstrap_bands
+from tests.audits.makers import FLAT, STEEP, judged, known_of
+
+RATERS = np.array(["ann", "bob", "cy", "di", "ed"])
+
+
+@pytest.fixture(scope="module")
+def steep():
+    """What is known of a clean log whose metric is far from the one in use; five raters."""
+    log = judged(300, rater=np.tile(RATERS, 60))
+    known = known_of(log)
+    return replace(known, bands=bootstrap_bands(log, known.fit, n_resamples=20), no_bands="")
+
+
+def said(finding):
+    return " ".join([finding["finding"], *finding["notes"]])
+
+
+def turned(log, flip, **columns):
+    """Return a log with some verdicts turned round."""
+    sides = (log.preferred, log.other)
+    return Preferences(*(np.where(flip[:, None], b, a) for a, b in (sides, sides[::-1])), n_grades=4, **columns)
+
+
+def test_a_clean_log_has_nothing_that_stands_out(steep):
+    finding = log_finding(steep)
+    assert finding["finding"] == "300 judgements, 5 raters: nothing in them stands out"
+    assert "no rater is shown to decide too much: without" in said(finding)
+    assert "pairs judged twice: 0" in said(finding)
+    assert "add the column swapped" in said(finding)
+    assert "add the column rater" not in said(finding)
+    assert "errs far more often" not in said(finding)
+    bare = log_finding(replace(steep, log=steep.log.changed(rater=None)))
+    assert "add the column rater" in said(bare)
+
+
+def test_a_rater_who_errs_is_named():
+    rater = np.repeat(RATERS, 60)
+    flip = (rater == "cy") & (np.random.default_rng(0).random(300) < 0.45)
+    finding = log_finding(known_of(turned(judged(300), flip, rater=rater)))
+    assert "one rater errs far more often: cy" in finding["finding"]
+    assert finding["agreement"]["raters"][2]["error"]["value"] > 0.25
+
+
+def test_a_rater_who_decides_too_much_is_named():
+    log, odd = judged(100, seed=1), judged(100, FLAT, seed=2)
+    lists = [np.concatenate(side) for side in ((log.preferred, odd.preferred), (log.other, odd.other))]
+    rater = np.concatenate([np.tile(RATERS[:4], 25), np.full(100, "ed")])
+    known = known_of(Preferences(*lists, n_grades=4, rater=rater))
+    known = replace(known, bands=bootstrap_bands(known.log, known.fit, n_resamples=20, by="pair"))
+    finding = log_finding(known)
+    assert "one rater is shown to decide too much: without ed" in said(finding)
+    assert next(iter(finding["influence"])) == "ed"
+
+
+@pytest.mark.parametrize(("bias", "words"), [(2.5, "shown first"), (-2.5, "shown second"), (0.0, None)])
+def test_judges_who_favour_a_side(bias, words):
+    log, rng = judged(250, seed=3), np.random.default_rng(3)
+    difference = (STEEP.score(log.preferred) - STEEP.score(log.other)) / 0.15
+    swapped = rng.random(250) < 0.5
+    flip = rng.random(250) > 1 / (1 + np.exp(-difference - bias * np.where(swapped, -1, 1)))
+    finding = said(log_finding(known_of(turned(log, flip, swapped=swapped ^ flip))))
+    assert (f"one side is favoured, that {words}" in finding) if words else ("favoured" not in finding)
+
+
+def test_raters_who_agree_and_raters_who_do_not():
+    log = judged(120)
+    twice = Preferences(*(np.concatenate([side, side]) for side in (log.preferred, log.other)), n_grades=4)
+    tossed = np.concatenate([np.zeros(120, bool), np.random.default_rng(0).random(120) < 0.5])
+    rater = np.repeat(["ann", "bob"], 120)
+    for flip, words in (
+        (np.zeros(240, bool), "raters agree beyond chance (alpha 1.00"),
+        (tossed, "are not shown to agree"),
+    ):
+        agreement = rater_agreement(turned(twice, flip, rater=rater), errors=False)
+        assert words in next(on_raters(agreement, 0.0))[1]
+
+
+def test_circles_of_preferences():
+    log = judged(40)
+    a, b, c = [3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 3, 0]
+    circle = Preferences([*log.preferred.tolist(), a, b, c], [*log.other.tolist(), b, c, a], n_grades=4)
+    assert circular_triples(circle) == (1, 1)
+    assert circular_triples(Preferences([[1, 0], [1, 0], [0, 1]], [[0, 1], [0, 0], [0, 0]])) == (0, 1)
+    assert "100.0% of 1 triples of lists go in a circle" in log_finding(known_of(circle))["finding"]
+    assert "circle" not in said(log_finding(known_of(log)))
+
+
+def test_circles_are_counted_as_by_hand():
+    rng = np.random.default_rng(0)
+    lists = np.array([[i // 4, i % 4] for i in range(9)])
+    first, second = rng.integers(0, 9, (2, 60))
+    tie = rng.random(60) < 0.1
+    ahead = np.zeros((9, 9))
+    np.add.at(ahead, (first[~tie], second[~tie]), 1)
+    wins = ahead > ahead.T
+    triples = circles = 0
+    for i in range(9):
+        for j in range(i):
+            for k in range(j):
+                sides = ((i, j), (j, k), (k, i))
+                triples += all(wins[x, y] or wins[y, x] for x, y in sides)
+                circles += all(wins[x, y] for x, y in sides) + all(wins[y, x] for x, y in sides)
+    assert circular_triples(Preferences(lists[first], lists[second], tie=tie)) == (circles, triples)
+    assert triples > circles > 0
+
+
+def test_a_metric_outside_the_bands_and_one_within(steep):
+    finding = curves_finding(steep)
+    assert finding["finding"].startswith("flat is not what these judges follow")
+    low, high = steep.bands.simultaneous.gain_band[:, 1]
+    assert f"the gain of grade 1 is {low:.2f} to {high:.2f}, and not 0.80" in finding["finding"]
+    middle = DCG(np.median(steep.bands.gains, axis=0), np.median(steep.bands.discounts, axis=0))
+    assert curves_finding(replace(steep, current=middle))["finding"].startswith("flat lies within all bands")
+
+
+def test_a_log_too_short_for_bands_says_so():
+    known = Known.of(judged(12), "exponential-log2", 0)
+    assert known.bands is None
+    assert "fewer than 20" in curves_finding(known)["finding"]
+
+
+def test_held_out_judgements_speak_for_the_learned_or_for_neither(steep):
+    better = held_out_finding(replace(steep, log=steep.log[:120]))
+    assert "the learned DCG orders held-out pairs better than the metric used now" in better["finding"]
+    assert better["held_out"]["rows"][0]["share"] > 0.9
+    short = replace(steep, given=STEEP, log=judged(40, noise=0.3))
+    assert "cannot tell whether" in held_out_finding(short)["finding"]
+    one = held_out_finding(replace(steep, log=judged(1)))
+    assert one["finding"].startswith("nothing can be held out: a split of 1 pair")
+
+
+def test_two_metrics_that_disagree_and_two_that_cannot(steep):
+    finding = disagreement_finding(steep)
+    assert "people follow the learned DCG" in finding["finding"]
+    assert finding["coherent"] is False and len(finding["pairs"]) == 3
+    same = disagreement_finding(replace(steep, current=steep.fit.dcg))
+    assert same["finding"] == "the learned DCG and flat can never disagree: they order all lists alike"
+    assert same["pairs"] == []
+
+
+def test_people_may_follow_the_metric_in_use_or_neither(steep):
+    assert "people follow flat" in disagreement_finding(replace(steep, log=judged(300, FLAT, seed=8)))["finding"]
+    tossed = disagreement_finding(replace(steep, log=judged(300, seed=9, noise=0.5)))
+    assert "not shown to follow either" in tossed["finding"]
+    alike = Preferences([[3, 3, 3, 3]] * 30, [[0, 0, 0, 0]] * 30, n_grades=4)
+    finding = disagreement_finding(replace(steep, log=alike))
+    assert "no judgement of the log is on such a pair" in finding["finding"]
+    assert finding["pairs"][0]["verdicts"] is None
+
+
+def test_disputed_pairs_are_the_shortest_with_what_judges_said():
+    a, b, c = [2, 0, 0], [1, 1, 0], [0, 2, 2]
+    log = Preferences([a, a, b, c, a], [b, b, a, a, b], tie=[False, False, False, False, True], n_grades=3)
+    mine, theirs = log.verdicts(DCG([0, 0.1, 1], [1, 0.5, 0.3])), log.verdicts(DCG([0, 0.9, 1], [1, 1, 1]))
+    apart, pairs = disputed(log, mine, theirs)
+    assert len(apart) == 4
+    assert [pair["lists"].tolist() for pair in pairs] == [[a, b], [a, c]]
+    assert [pair["verdicts"] for pair in pairs] == [[2.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
