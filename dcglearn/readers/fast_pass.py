@@ -137,14 +137,17 @@ def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame 
     named = []
     for role, names in columns.items():
         if isinstance(names, str):
-            named.append(pl.col(names).alias(role))
+            named.append(frame[names].alias(role))
             continue
-        for cell in (frame[name] for name in names):
-            plain = cell.str.contains(_PLAIN_GRADE).all() if cell.dtype == pl.String else cell.dtype.is_integer()
+        cells = [frame[name] for name in names]
+        for cell in cells:
+            text = cell.dtype == pl.String
+            plain = cell.unique().str.contains(_PLAIN_GRADE).all() if text else cell.dtype.is_integer()
             if not plain or cell.null_count():
                 return None
-        named.append(pl.concat_list(pl.col(name).cast(pl.Int64) for name in names).alias(role))
-    return frame.select(named)
+        grades = np.column_stack([cell.cast(pl.Int16).to_numpy() for cell in cells])
+        named.append(pl.Series(role, grades).arr.to_list())
+    return pl.DataFrame(named)
 
 
 def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], mapping: LogMapping) -> Table | None:
