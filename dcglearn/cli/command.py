@@ -41,11 +41,7 @@ def examples(*lines: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
 
 def add_command(app: typer.Typer, command: Any, panel: str) -> None:
-    """Add a function with `examples` as a command; dataclass parameters are replaced by their fields.
-
-    Typer makes the options of a command from its signature. A parameter that is annotated with a dataclass stands for
-    the fields of the dataclass, so that options which belong together travel together.
-    """
+    """Add a function with `examples` as a command; parameters that are dataclasses are replaced by their fields."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     options: list[inspect.Parameter] = []

@@ -63,11 +63,7 @@ class Cluster:
 def check_outputs(
     *paths: Path | None, force: bool, picture: Path | None = None, inputs: Iterable[str | Path | None] = ()
 ) -> None:
-    """Refuse what cannot be written before any work is done: outputs, and a picture, of a format for pictures.
-
-    An output must differ from the other outputs and from the `inputs` of the command, of which some may be absent or
-    not names of files.
-    """
+    """Refuse outputs and a picture that cannot be written, or name one another or an input, before any work."""
     outputs = [path for path in (*paths, picture) if path is not None]
     refuse_overwriting(outputs, [name for name in inputs if name is not None])
     for i, path in enumerate(outputs):

@@ -300,10 +300,7 @@ def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = (
 
 
 def named(word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, Known | str]:
-    """Return the name and the metric of a file or of a name, see `read_metric`; names of other metrics unchanged.
-
-    A name without K gets one, the length of the longest list of a run, or of the judged documents of a query.
-    """
+    """Return the name, with its depth (the longest list by default), and the metric; others' names unchanged."""
     name = os.fspath(word)
     if companion_of(name):
         raise InputError(f"{name} compares two runs and has no value for one: give it to compare_systems or compare")

@@ -276,11 +276,7 @@ def nested_json(name: str, data: bytes, number: str) -> pl.DataFrame | None:
 
 
 def nested_table(values: Any, number: str) -> pl.DataFrame:
-    """Return the table of ``{query: {document: number}}``; runs may be ``{run: {query: {document: score}}}``.
-
-    A dictionary, or the pairs of a JSON object, whose keys may occur several times. Raises InputError that names the
-    query and the document of a value that is not a number.
-    """
+    """Return the table of ``{query: {document: number}}`` or ``{run: ...}``, a dict or pairs, or raise InputError."""
     import polars as pl
 
     shape = f"{{query: {{document: {number}}}}}"

@@ -306,11 +306,7 @@ def _reason(fault: Any) -> str:
 
 
 def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = None) -> Judgements:
-    """Return the ratings among the hits of responses: enough for DCG, not for NDCG.
-
-    A query without a rated hit has a document without a name and of grade 0, so that it counts. Raises InputError if
-    two responses rate a document differently, or no hit of any response is rated.
-    """
+    """Return the ratings among hits: enough for DCG, not NDCG; raise InputError if they differ, or there is none."""
     import polars as pl
 
     names = ", ".join(response.run.name for response in responses)

@@ -197,10 +197,7 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
 
 
 def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:
-    """Return the table with one row per key; raise an InputError if a key recurs and `duplicates` is "error".
-
-    The mean and the median of grades are rounded, halves up; of several most frequent grades the worst counts.
-    """
+    """Return the table with one row per key, halves of mean and median grades up; raise InputError if one recurs."""
     import polars as pl
 
     one_of(duplicates, "duplicates", get_args(Duplicates))

@@ -125,11 +125,7 @@ def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
 
 
 def scheduler_of(client: Client) -> Mapping[str, Any]:
-    """Return the scheduler's information about itself and its workers; empty if the scheduler is lost.
-
-    The client itself asks every few seconds, without workers, and `Client.scheduler_info` may return that answer: ask
-    until the answer lists as many workers as it counts.
-    """
+    """Return what the scheduler knows of itself and all its workers (ask until it lists all); empty if it is lost."""
     while True:
         info: Mapping[str, Any] = client.scheduler_info(n_workers=-1)
         if len(info.get("workers", ())) == info.get("n_workers", 0):

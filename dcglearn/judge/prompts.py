@@ -48,11 +48,7 @@ def pairs_beside(prompts: str | Path) -> Path:
 def write_prompts(
     candidates: Candidates, path: Path, *, template: Path = TEMPLATE, shape: str, model: str | None, force: bool
 ) -> None:
-    """Write two requests a pair, a in front and b in front, and the pairs beside them as a log of open questions.
-
-    The `custom_id` of a request is the template's name, the pair's key, and ab or ba. Raises InputError if a pair has
-    no items to show, the template has no place for a list, or a file cannot be written.
-    """
+    """Write two requests a pair, in both orders, by key, and the pairs beside them; raise InputError without texts."""
     with errors_in(str(template)):
         text, name = decoded(read_bytes(template)), re.sub(r"[^A-Za-z0-9_-]", "-", template.stem)[:40]
     if not {"first", "second"} <= {*PLACES.findall(text)}:

@@ -289,10 +289,7 @@ def _bounded(gradient, hessian, damp, low, high, step, factor, free):
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _solved(gradient, hessian, damp, step, factor, free):
-    """Set the last used row of `factor` to the minimum in the `free` entries of the step; return False if it has none.
-
-    By a Cholesky factorisation, whose last row is the right-hand side.
-    """
+    """Set the last used row of `factor` to the minimum in the `free` entries; return False if it has none."""
     n = len(free)
     for i in range(n + 1):
         for j in range(min(i + 1, n)):

@@ -280,11 +280,7 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
 
 
 def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the mean of each candidate, and whether it is within one standard error of the best, (candidates,) each.
-
-    `values` has shape (candidates, queries), NaN for queries that do not count. The error is that of the mean
-    difference to the best over queries, so queries that are hard for all candidates do not enlarge it.
-    """
+    """Return each candidate's mean over queries, and whether its mean difference to the best is within one error."""
     counted = values[:, ~np.isnan(values[0])]
     n = counted.shape[1]
     if n < 2:

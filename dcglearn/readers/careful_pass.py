@@ -348,11 +348,7 @@ CHECKS = {
 
 
 def raise_first_fault(name: str, source: Source, mapping: LogMapping, passes: Callable[[Source], bool]) -> None:
-    """Raise InputError for the first bad line if it is found without reading the whole log carefully, else return.
-
-    A block that `passes` the fast pass together with the first line of the log has no bad line. The lines of other
-    blocks are checked as those of the whole log are.
-    """
+    """Raise InputError for the first bad line where blocks that do not pass the fast pass show it quickly."""
     if not isinstance(source, JsonLines | TextLines) or len(source.data) < LEAST_BYTES:
         return
     if isinstance(source, TextLines) and b'"' in source.data:  # a record may go on in the next block

@@ -239,11 +239,7 @@ class Preferences(PreferencePairs):
 
 
 def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
-    """Return the log itself, on a scale of `n_grades` if that is not None, or a log of an array, table or records.
-
-    An array has shape (n, 2, K). Raises InputError if the array has another shape or holds no grades, a grade lies
-    above the scale, or the log is a path or in parts.
-    """
+    """Return the log on a scale of `n_grades`, from an array (n, 2, K), table or records; else raise InputError."""
     if not isinstance(log, Preferences):
         if is_frame(log) or is_records(log):
             return read_pairs(Preferences, log, LogMapping(n_grades))

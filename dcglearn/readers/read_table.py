@@ -114,11 +114,7 @@ def read_pairs(kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: Path
 
 
 def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> None:
-    """Raise InputError if the log in a table seems to be upside down, or its grades seem to be codes.
-
-    `turn_grades` says how grades that are not those of the table are turned round. Nothing is raised where the mapping
-    insists.
-    """
+    """Raise InputError if the log in a table seems upside down (and the mapping does not insist), or grades codes."""
     if mapping.n_known is None:
         check_grades(table["a"], table["b"])
     if mapping.as_is:

@@ -112,11 +112,7 @@ def refuse_columns(n: int) -> None:
 
 
 def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
-    """Return the name of each role's column, recognised in any case; roles without a column are left out.
-
-    A list that has a column for each position gets the tuple of their names, in order. Raises InputError if two
-    columns have one role, a required one is missing, or a position is.
-    """
+    """Return the name of each role's column, or those of a list by position; raise InputError if unsure or missing."""
     refuse_columns(len(names))
     columns: ColumnsByRole = {}
     for role, about in roles.items():

@@ -192,11 +192,7 @@ def _guess(word: str) -> str:
 
 
 def by_sign(values: Floats, positive: str, middle: float | None) -> tuple[Winners, Floats]:
-    """Return the winners that numbers mean, and their strengths, shape (n,): sign and size of the distance to `middle`.
-
-    `positive` is the side that larger numbers prefer; the middle is a tie, of strength 1. Raise InputError if the
-    middle is None, for 0, and no number is negative.
-    """
+    """Return the winners that numbers mean, and their strengths: sign and size of the distance to `middle`."""
     if middle is None and values.min() >= 0:
         remedy, option = _remedy([f"{value:g}" for value in np.unique(values)])
         problem = (

@@ -68,10 +68,7 @@ def fit_in_form(
     keeping: Keeping = NOWHERE,
     proxy: DCG | None = None,
 ) -> DirectFit:
-    """Return the fit of a learner: a blend where the loss is "auto" and the form a DCG, else that of `fit_direct`.
-
-    The form is chosen where the description says ``form="auto"``. `proxy` is as in `fit_blend`.
-    """
+    """Return the fit of a learner in its form, or a chosen one: a blend where the loss is "auto" and the form a DCG."""
     if proxy is not None and (description.loss, description.form) != ("auto", "dcg"):
         raise InputError('a proxy goes with loss="auto" and form="dcg": it is a member of the blend')
     blend = partial(fit_blend, log, description, start, refit=refit, proxy=proxy)

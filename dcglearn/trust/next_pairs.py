@@ -209,10 +209,7 @@ def _present_metric(
 def _directions(
     pairs: Grades, asked: Grades | None, metric: DCG | ListUtility
 ) -> tuple[NDArray[np.float32], Floats, Floats]:
-    """Return the rows d of all pairs, shape (m, p), the information H of those asked, (p, p), and parameters, (p,).
-
-    Rows are float32, which changes a value by about 1e-6 of its size.
-    """
+    """Return the rows d of all pairs, float32, (m, p), information H of those asked, (p, p), and parameters, (p,)."""
     asked = np.zeros((0, *pairs.shape[1:]), np.int8) if asked is None else asked
     if isinstance(metric, DCG):
         information = PRIOR * np.eye(metric.depth * metric.n_grades)

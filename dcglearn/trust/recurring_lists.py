@@ -209,10 +209,7 @@ def _ranked(rating: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
 
 
 def _without_copies(counts: RatingCounts) -> int:
-    """Return the smallest of `BANDS` from which on rare lists agree with themselves no better than frequent ones.
-
-    In a log drawn with replacement, a rare list's ratings are copies of one rating, which predict each other.
-    """
+    """Return the smallest of `BANDS` from which on rare lists are no copies, which agree better than frequent ones."""
     rank, score = _ranked(counts.rating, counts.weight)
     table = np.bincount(counts.list * len(score) + rank, counts.weight, len(counts.lists) * len(score))
     table = table.reshape(-1, len(score))
