@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from string import Template
+from typing import Any
 
 import numpy as np
 
@@ -12,129 +14,15 @@ from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.foundation.version import __version__
 from dcglearn.metric.dcg import DCG, DCGLike
 
-PROGRAM = Template('''\
-# $title. It needs Python alone.
-import struct
+TEMPLATES = Path(__file__).parent / "templates"
+"""The programs, with places for the metric.
 
-GAINS = [$gains]  # of grades 0, 1, ..., worst first
-DISCOUNTS = [$discounts]  # of ranks 1, 2, ...
-
-
-def dcg(grades):
-    """Return the DCG of grades by rank; None is a document without a grade, which counts as the worst one."""
-    return sum(d * GAINS[max(g or 0, 0)] for d, g in zip(DISCOUNTS, grades))
-
-
-def ndcg(run, judged):
-    """Return the NDCG of a query: run maps documents to scores, judged maps documents to grades."""
-    order = sorted(run, key=lambda doc: (struct.unpack("f", struct.pack("f", run[doc])), doc), reverse=True)
-    pool = [GAINS[max(g, 0)] for g in judged.values()] + [max(GAINS[0], 0.0)] * (len(DISCOUNTS) - len(judged))
-    ideal = sum(d * g for d, g in zip(sorted(DISCOUNTS, reverse=True), sorted(pool, reverse=True)))
-    return dcg(judged.get(doc) for doc in order) / ideal if ideal > 0 else 0.0
-''')
-
-SCORER = Template("""\
-// $title.
-// Scale of the scorer in Quepid: $scale (0 = worst).
-// A result without a rating counts as the worst grade. The ideal ranking is made from all ratings of the query, also
-// of documents that are not among the results$filled.
-var k = $depth; // @Rank
-(function () {
-  var gains = [$gains];
-  var discounts = [$discounts];
-  function gainOf(rating) {
-    if (rating === undefined || rating === null || rating === "") { return gains[0]; }
-    var gain = gains[Math.max(Number(rating), 0)];
-    if (gain === undefined) { throw new Error("rating " + rating + " has no gain: the scale is $scale"); }
-    return gain;
-  }
-  function descending(a, b) { return b - a; }
-  function total(values, weights) {
-    return weights.reduce(function (sum, weight, i) { return sum + weight * values[i]; }, 0);
-  }
-  var found = discounts.map(function (_, i) {
-    return i < numReturned() ? gainOf(hasDocRating(i) ? docRating(i) : null) : 0;
-  });
-  var rated = topRatings(1000000).map(gainOf); // all of them
-  var unrated = discounts.slice(rated.length).map(function () { return Math.max(gains[0], 0); });
-  var ideal = total(rated.concat(unrated).sort(descending), discounts.slice().sort(descending));
-  setScore(ideal > 0 ? total(found, discounts) / ideal : 0);
-})();
-""")
-"""Quepid may refuse loops, and may run a scorer again in the same context, which ``var`` outlives and ``const`` not."""
-
-QUERY = Template("""\
--- $title.
--- Change the first two parts to your tables:
---   runs:  one row for each ranked document: run, query_id, doc_id, score (the higher, the better)
---   qrels: one row for each judged document: query_id, doc_id, grade (0 to $highest; below 0 counts as 0)
--- Each document once for a query. Documents of equal scores are ranked in descending order of doc_id. A document
--- without a judgement counts as the worst grade. The ideal ranking is made from the judgements$filled.
--- A judged query that a run lacks has the value 0; a grade above $highest makes the values of its query NULL.
-WITH ranking AS (
-  SELECT run, query_id, doc_id, CAST(score AS REAL) AS score FROM runs
-),
-judgement AS (
-  SELECT query_id, doc_id, CASE WHEN grade < 0 THEN 0 ELSE grade END AS grade FROM qrels
-),
-position_weight AS (  -- the discount of each rank, and the same in descending order, for the ideal ranking
-$discounts
-),
-graded AS (
-  SELECT query_id, doc_id,
-    CASE grade $gains END AS gain
-  FROM judgement
-),
-topic AS (
-  SELECT query_id, COUNT(*) AS n_judged, COUNT(gain) AS n_known FROM graded GROUP BY query_id
-),
-pool AS (
-  SELECT query_id, gain FROM graded$unjudged
-),
-best AS (
-  SELECT query_id, gain, ROW_NUMBER() OVER (PARTITION BY query_id ORDER BY gain DESC) AS pos FROM pool
-),
-ideal AS (
-  SELECT best.query_id, SUM(position_weight.ideal * best.gain) AS ideal
-  FROM best JOIN position_weight ON position_weight.pos = best.pos GROUP BY best.query_id
-),
-ranked AS (
-  SELECT run, query_id, doc_id,
-    ROW_NUMBER() OVER (PARTITION BY run, query_id ORDER BY score DESC, doc_id DESC) AS pos FROM ranking
-),
-found AS (
-  SELECT ranked.run, ranked.query_id, SUM(position_weight.discount * COALESCE(graded.gain, $worst)) AS dcg
-  FROM ranked
-  JOIN position_weight ON position_weight.pos = ranked.pos
-  LEFT JOIN graded ON graded.query_id = ranked.query_id AND graded.doc_id = ranked.doc_id
-  GROUP BY ranked.run, ranked.query_id
-)
-SELECT
-  one.run,
-  topic.query_id,
-  CASE WHEN topic.n_known = topic.n_judged THEN COALESCE(found.dcg, $zero) END AS dcg,
-  CASE WHEN topic.n_known < topic.n_judged THEN NULL
-    WHEN ideal.ideal > 0 THEN COALESCE(found.dcg, $zero) / ideal.ideal ELSE $zero END AS ndcg
-FROM (SELECT DISTINCT run FROM ranking) AS one
-CROSS JOIN topic
-JOIN ideal ON ideal.query_id = topic.query_id
-LEFT JOIN found ON found.run = one.run AND found.query_id = topic.query_id
-ORDER BY one.run, topic.query_id
-$notes""")
+Quepid may refuse loops, and may run a scorer again in the same context, which ``var`` outlives and ``const`` not.
+"""
 
 UNJUDGED = Template("""
   UNION ALL  -- unjudged documents, where a query has fewer judged ones than positions
   SELECT topic.query_id, $filler FROM topic JOIN position_weight ON position_weight.pos > topic.n_judged""")
-
-NOTES = """\
--- The mean of each run: SELECT run, AVG(ndcg) FROM (the query above) AS one GROUP BY run.
--- REAL has 32 bits here, as in trec_eval: scores that agree in them are equal. doc_id must be text.
--- Tested on DuckDB and SQLite alone. What other systems need, from their manuals:
---   BigQuery has no REAL: write score instead of CAST(score AS REAL).
---   BigQuery, Snowflake and SQLite compare 64 bits: scores that differ past the seventh digit are not equal there.
---   PostgreSQL compares names by language: write doc_id COLLATE "C" DESC.
---   Spark runs it as it is.
-"""
 
 
 def to_python(dcg: DCGLike, name: str = "the metric") -> str:
@@ -165,7 +53,7 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
     0.697
     """
     metric = _carried(dcg, "python")
-    return PROGRAM.substitute(title=_title(metric, name), gains=_row(metric.gains), discounts=_row(metric.discounts))
+    return _filled("python.txt", title=_title(metric, name), gains=_row(metric.gains), discounts=_row(metric.discounts))
 
 
 def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
@@ -183,7 +71,8 @@ def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
     var gains = [0.0, 0.5, 3.0];
     """
     metric = _carried(dcg, "quepid")
-    return SCORER.substitute(
+    return _filled(
+        "quepid.js",
         title=_title(metric, name),
         scale=",".join(map(str, range(metric.n_grades))),
         filled=", followed by unrated ones" if metric.gains[0] > 0 else "",
@@ -211,7 +100,8 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     metric = _carried(dcg, "sql")
     filler = max(float(metric.gains[0]), 0.0)
     fills = filler > 0 or metric.gains.min() < 0
-    return QUERY.substitute(
+    return _filled(
+        "query.sql",
         title=_title(metric, name),
         highest=metric.n_grades - 1,
         filled=", followed by unjudged\n-- documents" if fills else "",
@@ -220,7 +110,6 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
         unjudged=UNJUDGED.substitute(filler=_double(filler)) if fills else "",
         worst=_double(metric.gains[0]),
         zero=_double(0.0),
-        notes=NOTES,
     )
 
 
@@ -234,6 +123,10 @@ def _carried(metric: DCGLike, tool: str) -> DCG:
             "of 0 or more alone; evaluate with dcglearn, which takes any"
         )
     return dcg
+
+
+def _filled(template: str, **places: Any) -> str:
+    return Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(places)
 
 
 def _title(dcg: DCG, name: str) -> str:
