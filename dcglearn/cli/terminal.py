@@ -32,7 +32,8 @@ class Escaped:
     """
 
     def __init__(self, stream: Any, *, progress: bool = False) -> None:
-        self._stream, self._progress = stream, progress
+        self._stream = self.unescaped = stream
+        self._progress = progress
 
     def write(self, text: str) -> int:
         """Write a text."""
@@ -55,11 +56,6 @@ class Escaped:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-    @property
-    def unescaped(self) -> Any:
-        """The stream itself."""
-        return self._stream
 
 
 def drawn(output: Path | None) -> bool:

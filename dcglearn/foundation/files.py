@@ -116,15 +116,11 @@ def refuse_unwritable(path: PathLike, *, force: bool) -> None:
     """Raise InputError if `ROOM` bytes, written and removed as a trial, cannot be written to `path`."""
     refuse_existing(path, force=force)
     if not written_through(path):
-        _try_to_write(Path(path).resolve(), path)
+        try_to_write(Path(path).resolve(), path)
 
 
-def refuse_unwritable_folder(folder: Path) -> None:
-    """Raise InputError if a file cannot be written into a folder that exists, or has no room there."""
-    _try_to_write(folder / "file", folder)
-
-
-def _try_to_write(target: Path, path: PathLike) -> None:
+def try_to_write(target: Path, path: PathLike) -> None:
+    """Write and remove `ROOM` bytes beside `target`; raise InputError, about `path`, if they cannot be written."""
     try:
         with disk.unfinished(target) as temporary:
             temporary.write_bytes(bytes(ROOM))

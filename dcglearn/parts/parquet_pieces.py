@@ -146,7 +146,8 @@ def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preference
 
     for path, groups, before in piece.slices:
         with opened(path, mapping) as (file, roles):
-            used = [names for role, names in roles.items() if _is_read(role)]
+            read = {role for role, about in PREFERENCE.items() if about.learned or about.required or role == "swapped"}
+            used = [names for role, names in roles.items() if role in read]
             columns = [name for names in used for name in ([names] if isinstance(names, str) else names)]
             reasons = piece.reasons.get(path)
             row = before
@@ -161,11 +162,6 @@ def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preference
                 raise InputError(
                     f"{path}: damaged in the rows from {row + 1:,} on ({error}); restore the file or leave it out"
                 ) from error
-
-
-def _is_read(role: str) -> bool:
-    """Return whether a fit uses the column of a role, or the reading of the winner does."""
-    return PREFERENCE[role].learned or PREFERENCE[role].required or role == "swapped"
 
 
 def read_piece(piece: Piece, mapping: LogMapping) -> Preferences:

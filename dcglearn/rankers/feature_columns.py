@@ -93,8 +93,10 @@ class FeatureColumns:
         return new
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> FeatureColumns:
-        """Build from the fields in a saved model."""
+    def from_dict(cls, fields: dict[str, Any], n_features: int) -> FeatureColumns:
+        """Build from the fields in a saved model; raise InputError unless they name each of its features."""
+        if len(fields["names"]) != n_features:
+            raise InputError("the columns in model.json are not one of each feature")
         return cls(tuple(fields["names"]), dict(fields["categories"]), tuple(fields["ordered"]))
 
 

@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.files import refuse_unwritable_folder, write_json, written_beside
+from dcglearn.foundation.files import try_to_write, write_json, written_beside
 from dcglearn.foundation.inputs import read_bytes, read_json_object
 from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.metric.dcg import DCG
@@ -92,7 +92,8 @@ def refuse_folder(target: Path, *, force: bool) -> None:
             raise InputError(f"{target} holds other files ({min(others)}); name a new folder for the model")
         if "model.json" in names and not force:
             raise InputError(f"{target} holds a model; choose another name, or --force to replace it")
-    refuse_unwritable_folder(target if is_folder else target.parent)
+    folder = target if is_folder else target.parent
+    try_to_write(folder / "file", folder)
 
 
 def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None = None) -> R:
@@ -116,7 +117,7 @@ def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None 
         ranker.metric_ = DCG.from_dict(fields["metric"])
         ranker.n_features_in_ = int(fields["n_features"])
         if "columns" in fields:
-            ranker._set_columns(_checked_columns(fields["columns"], ranker.n_features_in_))
+            ranker._set_columns(FeatureColumns.from_dict(fields["columns"], ranker.n_features_in_))
         ranker._set_numbers(_checked_content(Path(path), fields["files"]), fields)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
@@ -141,13 +142,6 @@ def _checked_content(folder: Path, files: dict[str, str]) -> bytes:
             f"{name} is damaged or was changed: it has another SHA-256; use a copy, or train again", see="damaged"
         )
     return content
-
-
-def _checked_columns(fields: dict[str, Any], n_features: int) -> FeatureColumns:
-    columns = FeatureColumns.from_dict(fields)
-    if len(columns.names) != n_features:
-        raise InputError("the columns in model.json are not one of each feature")
-    return columns
 
 
 def same_numbers(first: DCG, second: DCG) -> bool:

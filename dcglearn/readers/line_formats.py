@@ -229,6 +229,18 @@ class FrameRows(Source):
         return _values(item, self.columns, self.roles)
 
 
+class Reshaped(Source):
+    """Judgements in the rows of a table of another shape, whose columns have the roles `table_roles`."""
+
+    def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
+        self._rows, self.roles, self.table_roles = rows, roles, rows.roles
+        self.names, self.unit, self.header, self.form = rows.names, rows.unit, rows.header, rows.form
+
+    def has(self, role: str) -> bool:
+        """Return whether the table has a column for a role."""
+        return self._rows.has(role)
+
+
 class Records(Objects):
     """Mappings, or the objects of a JSON array."""
 

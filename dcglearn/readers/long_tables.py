@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.line_formats import INTEGER, Source, shown
+from dcglearn.readers.line_formats import INTEGER, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.outcomes import Outcomes, outcome_roles
 from dcglearn.readers.roles import LONG, Role, recognised
@@ -69,7 +69,7 @@ def rows_of(roles: Mapping[str, Role]) -> dict[str, Role]:
     return {**{key: LONG[key] for key in keys}, **others}
 
 
-class LongTable(Source):
+class LongTable(Reshaped):
     """Judgements whose documents have a row each, joined by pair, query and rater (by list and group for ratings).
 
     Positions count from 0 if any row of the table has position 0, otherwise from 1. The values of a judgement, such as
@@ -77,9 +77,7 @@ class LongTable(Source):
     """
 
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
-        self._rows, self.roles, self.names = rows, roles, rows.names
-        self.table_roles = rows.roles  # those of the table's columns
-        self.unit, self.header = rows.unit, rows.header
+        super().__init__(rows, roles)
         self.form = f"{rows.form}, a row for each document"
         self._keys = [role for role in rows.roles if role in KEYS]
         self._start = 1
@@ -100,10 +98,6 @@ class LongTable(Source):
             rows.items.append(item)
             rows.records.append((number, {**record, "position": place}))
         yield from judgements.values()
-
-    def has(self, role: str) -> bool:
-        """Return whether the table has a column for a role."""
-        return self._rows.has(role)
 
     def raw(self, item: Rows) -> bytes:
         """Return the rows of a judgement."""

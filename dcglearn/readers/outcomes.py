@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.line_formats import Source, shown
+from dcglearn.readers.line_formats import Reshaped, shown
 from dcglearn.readers.roles import OUTCOMES, Role
 from dcglearn.readers.winner_words import word_of
 
@@ -28,24 +28,11 @@ def _named(roles: Mapping[str, Role], names: Mapping[str, str]) -> dict[str, Rol
     return {role: replace(roles[role], names=(name,), marks=(name,)) for role, name in names.items()}
 
 
-class Outcomes(Source):
+class Outcomes(Reshaped):
     """Judgements whose winner is the outcome that has a 1; without such columns the list `a`, which was chosen."""
-
-    def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
-        self._rows, self.roles, self.names = rows, roles, rows.names
-        self.table_roles, self.form = rows.roles, rows.form
-        self.unit, self.header = rows.unit, rows.header
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         return iter(self._rows)
-
-    def has(self, role: str) -> bool:
-        """Return whether the table has a column for a role."""
-        return self._rows.has(role)
-
-    def raw(self, item: Any) -> bytes:
-        """Return the line of an item."""
-        return self._rows.raw(item)
 
     def record(self, item: Any) -> dict[str, Any]:
         """Return the values of a judgement by role."""

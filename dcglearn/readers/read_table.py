@@ -29,10 +29,9 @@ from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
 from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
-from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, Source, TextLines
-from dcglearn.readers.long_tables import LongTable, open_shaped
+from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, Reshaped, Source, TextLines
+from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.outcomes import Outcomes
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import counts_of_texts
 from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role
@@ -352,7 +351,7 @@ def frame_of(name: str, source: Source) -> pl.DataFrame:
 
 
 def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised:
-    roles = source.table_roles if isinstance(source, LongTable | Outcomes) else source.roles
+    roles = source.table_roles if isinstance(source, Reshaped) else source.roles
     columns = by_role(source.names, roles) if source.names else {}
     used = {name for names in columns.values() for name in ([names] if isinstance(names, str) else names)}
     winners = table.get("winner")

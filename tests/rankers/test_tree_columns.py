@@ -166,7 +166,7 @@ def test_linear_rankers_refuse_what_trees_take():
 def test_columns_of_one_name_for_lightgbm():
     columns = FeatureColumns(("a b", "a,b", "c", ""))
     assert columns.for_lightgbm() == ["Column_0", "Column_1", "c", "Column_3"]
-    assert FeatureColumns.from_dict(json.loads(json.dumps(dataclasses.asdict(columns)))) == columns
+    assert FeatureColumns.from_dict(json.loads(json.dumps(dataclasses.asdict(columns))), len(columns.names)) == columns
     features, found = from_frame(pd.DataFrame({"x": pd.array([1, None], dtype="Int64"), "y": [True, False]}))
     np.testing.assert_array_equal(features, [[1, 1], [np.nan, 0]])
     assert found == FeatureColumns(("x", "y"))
