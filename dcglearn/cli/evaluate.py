@@ -15,13 +15,14 @@ from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import Force, Grades, Output, Plot, Seed, Ties, check_outputs, write_figure, write_text
 from dcglearn.cli.reading import Cutoffs
 from dcglearn.cli.terminal import draw_table, drawn
-from dcglearn.evaluation.compare_systems import MAX_RESAMPLES, SystemComparison
+from dcglearn.evaluation.compare_systems import MAX_RESAMPLES, SystemComparison, compared, evaluated_and_paired
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
 from dcglearn.evaluation.evaluate import evaluate as evaluated
 from dcglearn.evaluation.explain_values import explain_values
 from dcglearn.evaluation.gate import Gate
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
@@ -106,8 +107,6 @@ class EvaluationOptions:
 
     def _of_responses(self, metrics: Mapping[str, DCG | ListUtility | str]) -> tuple[list[Run], Judgements]:
         """Return the hits of responses as runs, and all judgements or those of the hits; print notes."""
-        from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
-
         if self.judgements is not None:
             raise InputError(f"--rank-eval takes no runs; leave out {self.judgements} or give it by --qrels")
         responses = [read_rank_eval(path) for path in self.rank_eval or []]
@@ -248,8 +247,6 @@ def compare(
     worse or undecided. Both rules are one-sided, at half of one minus the level.
     """
     check_outputs(output, gate.junit, force=force, picture=plot, inputs=[*source.inputs, proxy_qrels])
-    from dcglearn.evaluation.compare_systems import compared, evaluated_and_paired
-
     if proxy_qrels and source.rank_eval:
         raise InputError("--proxy-qrels goes with QRELS RUN..., not with --rank-eval")
     people = replace(source, cutoffs=None) if proxy_qrels else source

@@ -52,7 +52,7 @@ class ScaleOptions:
 
     @contextlib.contextmanager
     def watched(self, declare: str | None = "--grades") -> Iterator[None]:
-        """Print the first `ScaleWarning` with its remedies, as the option `declare`, or raise InputError (--strict)."""
+        """Print the first `ScaleWarning`, which names the option `declare`, or raise it as InputError (--strict)."""
         said: list[ScaleWarning] = []
         with warnings.catch_warnings():
             others = warnings.showwarning

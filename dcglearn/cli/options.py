@@ -63,7 +63,7 @@ class Cluster:
 def check_outputs(
     *paths: Path | None, force: bool, picture: Path | None = None, inputs: Iterable[str | Path | None] = ()
 ) -> None:
-    """Refuse outputs and a picture that cannot be written, or name one another or an input, before any work."""
+    """Refuse outputs, and a picture, that cannot be written, or that name an input or another output."""
     outputs = [path for path in (*paths, picture) if path is not None]
     refuse_overwriting(outputs, [name for name in inputs if name is not None])
     for i, path in enumerate(outputs):

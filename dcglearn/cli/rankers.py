@@ -306,7 +306,7 @@ def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
 def _metric_on_queries(
     name: str, scale: ScaleOptions, data: dict[Any, Queries], n_grades: int = 1, accept: Sequence[type] = (DCG,)
 ) -> tuple[str, Any]:
-    """Return the name and the metric of a file, mapped, or of a name, on at least `n_grades` and the longest list."""
+    """Return the name and the metric of a file, mapped, or of a name, as deep as the longest list if it has no K."""
     metric = metric_or_name(name, accept=accept)
     if not isinstance(metric, MetricName):
         return name, _on_scale(metric, name, scale, data)

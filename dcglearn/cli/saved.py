@@ -12,6 +12,7 @@ from dcglearn.cli.command import examples, first_option, input_option
 from dcglearn.cli.metric_options import load_metrics
 from dcglearn.cli.options import AsJson, Force, Grades, Output, Plot, check_outputs, write_figure, write_text
 from dcglearn.foundation.checkpoints import inspect_checkpoint
+from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.validation import InputError
 from dcglearn.plots import dcg_figure
 
@@ -100,7 +101,6 @@ def verify(
 
 def _model(folder: Path) -> dict[str, Any]:
     """Return the facts of a model; raise InputError if it is damaged."""
-    from dcglearn.foundation.inputs import read_json_object
     from dcglearn.rankers.load_ranker import load_ranker
 
     ranker: Any = load_ranker(folder)

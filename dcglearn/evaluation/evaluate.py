@@ -300,7 +300,7 @@ def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = (
 
 
 def named(word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, Known | str]:
-    """Return the name, with its depth (the longest list by default), and the metric; others' names unchanged."""
+    """Return the name, with a depth (the longest list's by default), and the metric; foreign names as they are."""
     name = os.fspath(word)
     if companion_of(name):
         raise InputError(f"{name} compares two runs and has no value for one: give it to compare_systems or compare")

@@ -159,7 +159,7 @@ def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.Da
 
 
 def _tidied(data: bytes, columns: Sequence[str]) -> bytes:
-    """Return lines without comments and blank ones, single blanks between columns; after tabs a tag is one word."""
+    """Return the lines without comments and blank ones, single blanks between columns, and tags cut at a blank."""
     data = re.sub(rb"(?m)^#[^\n]*\n?", b"", data)
     if columns[-1] == "run":
         cells = len(columns) - 1
@@ -197,7 +197,7 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
 
 
 def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:
-    """Return the table with one row per key, halves of mean and median grades up; raise InputError if one recurs."""
+    """Return the table with one row per key, means and medians rounded; raise InputError if a key recurs on "error"."""
     import polars as pl
 
     one_of(duplicates, "duplicates", get_args(Duplicates))

@@ -291,7 +291,7 @@ class Joining:
 def looked_up(
     query: NDArray[np.object_], docs: NDArray[np.object_], judged: Judgements
 ) -> tuple[Grades, NDArray[np.bool_]]:
-    """Return the grades of `docs`, joined by tabs, (n,), in `query`, -1 unjudged, and where there are any, (n, N)."""
+    """Return the grades of `docs`, joined by tabs, -1 for unjudged ones, and where there is a document; (n, N) each."""
     import polars as pl
 
     lists = pl.Series(docs.astype(str)).str.split("\t")

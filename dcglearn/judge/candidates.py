@@ -54,7 +54,7 @@ Item = dict[str, str]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two lists that could be judged; `key` is the same for them in every run and log; `text` shows the query."""
+    """Two lists that could be judged; `key` is the same for these lists and this query in every run and log."""
 
     query: str
     a: tuple[int, ...]

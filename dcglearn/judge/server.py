@@ -292,7 +292,7 @@ class Place:
 
 
 def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
-    """Answer until interrupted; `say` gets lines for who started it. Raise InputError if no port or host is ours."""
+    """Answer until interrupted; `say` prints for the person who started it. Raise InputError if no port is free."""
     import uvicorn
 
     from dcglearn.judge.connections import PatientProtocol

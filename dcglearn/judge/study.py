@@ -209,7 +209,7 @@ class Study:
             return {**counts, "changes": self.log.changes}
 
     def _goal(self) -> int:
-        """Return how many verdicts are about enough by the bands: half of the way to that, at most what there is."""
+        """Return how many verdicts are about enough: half of the way to what the bands want, never more than before."""
         n, latest = self._n, self.learned.latest
         goal = min(self._last_goal, n + self._to_come())
         more = latest.more(self.rules.width, n)

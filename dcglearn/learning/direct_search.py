@@ -125,7 +125,7 @@ def fit_from(
     max_iter: int,
     if_worse: bool,
 ) -> tuple[Fit, bool]:
-    """Return the fit from `near` (if any, and not `if_worse` and beaten by all starts), and whether it is that one."""
+    """Return the fit from `near`, or from all starts if there is none or (`if_worse`) these end lower; and which."""
     warm = None if near is None else warm_fit(model, judgements, share, near, max_iter=max_iter)
     if warm is not None and not if_worse:
         return warm, True

@@ -64,7 +64,7 @@ def identity(description: QPDescription | DirectDescription, log: OpenLog, **mor
 
 
 def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
-    """Return a log's decided pairs with margins, and each tie as two: ``|<W, d>| <= epsilon``, of (d, -epsilon)."""
+    """Return the QP's pairs: the decided ones with margins, and of each tie (d, -epsilon) and (-d, -epsilon)."""
     log = log if log.differing.all() else log[log.differing]
     decided, ties = log.decided, log.ties
     weight = np.ones(1) if decided.weight is None else decided.weight

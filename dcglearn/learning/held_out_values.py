@@ -15,7 +15,7 @@ LEAST_ERROR = 0.01
 
 
 def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePairs) -> Floats:
-    """Return whether a metric respects each held-out pair, and the log of ``e + (1 - 2 e) sigma(b d)``, (2, n)."""
+    """Return how far a metric respects each held-out pair, and the log probability of that preference, shape (2, n)."""
     right = (test.verdicts(metric) + 1) / 2
     trained = metric.score(train.preferred) - metric.score(train.other)
     weight = np.ones(len(train)) if train.weight is None else train.weight

@@ -280,7 +280,7 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
 
 
 def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return each candidate's mean over queries, and whether its mean difference to the best is within one error."""
+    """Return each candidate's mean over queries, and whether it is within a standard error of the best, by query."""
     counted = values[:, ~np.isnan(values[0])]
     n = counted.shape[1]
     if n < 2:

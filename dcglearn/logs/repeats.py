@@ -46,7 +46,7 @@ class Units:
 
 
 def units(log: Columns) -> Units:
-    """Return a log's units: one query and documents (or lists of grades); pairs of equal lists alone have value 0."""
+    """Return the units of a log: the same query and documents or, where these have no names, lists of grades."""
     if log.docs is None:
         first, second = list_numbers(log.preferred, log.other)
     else:
@@ -112,7 +112,7 @@ def reasons_of(ids: Iterable[Any], supersedes: Iterable[Any], is_open: Iterable[
 def marks_of(
     read: Callable[[list[str]], pl.DataFrame], columns: Mapping[str, str]
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return ids, superseded ids and open of a table's rows, blank where absent, as `read` by names in `columns`."""
+    """Return each row's id, superseded id and whether it is open, None where absent; `read` returns named columns."""
     import polars as pl
 
     frame = read([columns[role] for role in ("id", "supersedes", "winner") if role in columns])

@@ -90,7 +90,7 @@ class Visibility:
 
 
 def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = True) -> Visibility:
-    """Return what pairs of lists, shape (n, K) each, identify; a sample's Gram matrix does if it shows all."""
+    """Return what pairs of lists, shape (n, K) each, identify: what a sample does, if no pair shows more."""
     shape = (first.shape[1], n_grades)
     occurring = np.flatnonzero(grade_counts(first[:SAMPLE], second[:SAMPLE])[:n_grades]).tolist()
     if len(occurring) < n_grades:  # the first lists often hold all grades

@@ -348,7 +348,7 @@ CHECKS = {
 
 
 def raise_first_fault(name: str, source: Source, mapping: LogMapping, passes: Callable[[Source], bool]) -> None:
-    """Raise InputError for the first bad line where blocks that do not pass the fast pass show it quickly."""
+    """Raise InputError for the first bad line if one of the first blocks that fail the fast pass holds it."""
     if not isinstance(source, JsonLines | TextLines) or len(source.data) < LEAST_BYTES:
         return
     if isinstance(source, TextLines) and b'"' in source.data:  # a record may go on in the next block

@@ -190,7 +190,7 @@ def read_rated(
 def log_of_table(
     kind: type[AnyLog], table: Table, dropped: dict[str, int], mapping: LogMapping, reasons: Grades | None = None
 ) -> AnyLog:
-    """Return the log in columns by role, what does not count (by `reasons`, where other parts decide too) counted."""
+    """Return the log in columns by role, preferred lists first; what is left out is counted, by `reasons` if given."""
     table = dict(table)
     winner, a, b = table.pop("winner").codes, table.pop("a"), table.pop("b")
     swap, tie, is_open = (winner == WINNERS[word] for word in ("b", "tie", "open"))

@@ -211,7 +211,7 @@ def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[Rea
 def native_frame(
     log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[pl.DataFrame, dict[str, int], Recognised]:
-    """Return a log as a table, `a` and `b`, open and superseded lines as they are, what was left out and recognised."""
+    """Return a log as a table, with open and superseded lines, the counts of what was left out, and the form."""
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
     with errors_in(str(log)):
         check_table(table, recognised.mapping)

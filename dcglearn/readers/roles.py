@@ -112,7 +112,7 @@ def refuse_columns(n: int) -> None:
 
 
 def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
-    """Return the name of each role's column, or those of a list by position; raise InputError if unsure or missing."""
+    """Return the column of each role, a tuple for a list by position; raise InputError if one is missing or twice."""
     refuse_columns(len(names))
     columns: ColumnsByRole = {}
     for role, about in roles.items():

@@ -223,7 +223,7 @@ def reversals_of_arrays(log: PreferencePairs) -> list[Reversal]:
 
 
 def check_first(log: PreferencePairs, *, translated: bool) -> None:
-    """Raise UpsideDownError, or warn unless sides were translated, if most raters always name one side; all decided."""
+    """Raise UpsideDownError, or warn if no sides were translated, if most raters of a decided log name one side."""
     swapped, rater = np.asarray(log.swapped), log.rater
     names = np.zeros(len(swapped), np.intp) if rater is None else np.unique(rater, return_inverse=True)[1]
     n = np.append(np.bincount(names), len(names))

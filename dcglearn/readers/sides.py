@@ -59,7 +59,7 @@ def refuse_order(name: str, values: Sequence[str] = ()) -> None:
 
 
 def with_order(source: Source, open_with: Callable[[Mapping[str, Role]], Source]) -> Source:
-    """Return the source with the column that surely says which list was shown first; raise InputError if unsure."""
+    """Return the source with the column that says which list was shown first; raise InputError where that is unsure."""
     roles, used = source.roles, known_order(source.names, source.roles)
     if used is not None and (used.lower() == "swapped" or len(roles["swapped"].names) == 1):
         return source

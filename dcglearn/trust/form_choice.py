@@ -271,7 +271,7 @@ def share_of_lists(counts: RatingCounts) -> float:
 
 
 def p_value(gain: float, forms: Sequence[str], dcg: FittedDCG, log: PreferencePairs) -> float:
-    """Return about how often forms gain `gain` or more on logs of the fitted DCG, simulated until too many do."""
+    """Return about how often the largest gain of the forms is at least `gain` on logs drawn from the fitted DCG."""
     logs = LogsOfDCG.like(log, dcg.judgements, dcg.model, dcg.theta)
     rng, as_large = np.random.default_rng(0), 0
     for n in counted(range(1, N_SIMULATED + 1), N_SIMULATED, "logs of a DCG"):

@@ -50,7 +50,7 @@ def _folds_of(weight: Floats, rng: np.random.Generator) -> Floats:
 
 
 class RecurringRatings:
-    """The lists that were rated often enough, and the covered pairs, of lists `first` and `second`, shape (n,)."""
+    """The lists that were rated often enough, and the pairs between them, of lists `first` and `second`, shape (n,)."""
 
     unit = "rating"
 
@@ -209,7 +209,7 @@ def _ranked(rating: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
 
 
 def _without_copies(counts: RatingCounts) -> int:
-    """Return the smallest of `BANDS` from which on rare lists are no copies, which agree better than frequent ones."""
+    """Return the smallest of `BANDS` from which on rare lists agree with themselves no better than frequent ones."""
     rank, score = _ranked(counts.rating, counts.weight)
     table = np.bincount(counts.list * len(score) + rank, counts.weight, len(counts.lists) * len(score))
     table = table.reshape(-1, len(score))

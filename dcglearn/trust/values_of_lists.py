@@ -189,7 +189,7 @@ class RatedLists:
 
 @dataclass(frozen=True, eq=False)
 class JudgedLists:
-    """Lists judged in pairs, which number `better` and `worse`, shape (n,): P = sigma(theta_better - theta_worse)."""
+    """Lists that were judged in pairs, by their numbers, shape (n,), under the model of Bradley and Terry."""
 
     better: NDArray[np.intp]
     worse: NDArray[np.intp]
