@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -164,8 +165,41 @@ def ask(
     write_log(questions.to_polars(), output, f"{number}; fill in winner and append to the log", force=force)
 
 
-@examples("dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json")
+@dataclass(frozen=True)
+class MachineOptions:
+    """Who judges: people, or a machine with its taste, errors and side."""
+
+    judge: Annotated[
+        Literal["people", "machine"],
+        first_option(help="People, or a language model that sees each pair in both orders."),
+    ] = "people"
+    taste: Annotated[str | None, model_option(metavar="METRIC", help="machine: what it goes by; else the truth.")] = (
+        None
+    )
+    error: Annotated[float, model_option(help="machine: share of pairs that it gets wrong, by its taste.")] = 0.1
+    side: Annotated[
+        float, model_option(help="machine: share of verdicts for the list shown first, whatever it is.")
+    ] = 0.1
+    consistency: Annotated[float, model_option(help="machine: share of pairs on which it does not think anew.")] = 0.9
+
+    def refuse(self, **of_people: Any) -> None:
+        """Raise InputError for an option of the other kind of judge."""
+        other, given = "people", [name for name, value in of_people.items() if value]
+        if self.judge == "people":
+            other, given = (
+                "machine",
+                [name for name, value in vars(self).items() if value != getattr(MachineOptions, name)],
+            )
+        for name in given:
+            raise InputError(f"--{name.replace('_', '-')} goes with --judge {other}")
+
+
+@examples(
+    "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json",
+    "dcglearn simulate --judge machine --taste exponential-log2 --side 0.3 --pairs 1000 -o machine.jsonl",
+)
 def simulate(
+    machine: MachineOptions,
     output: OutputLog = None,
     truth: Annotated[
         str, first_option(help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.")
@@ -186,20 +220,18 @@ def simulate(
     """Write a log of preferences whose true DCG is known."""
     check_outputs(output, truth_file, force=force)
     from dcglearn.metric.reading import read_metric
-    from dcglearn.simulate import ground_truth, preference_pairs
+    from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 
     dcg = ground_truth(truth) if truth in ("D1", "D2") else read_metric(truth, n_grades=5)
-    log = preference_pairs(
-        dcg,
-        pairs,
-        lists=lists,
-        n_flips=flips,
-        temperature=temperature,
-        tie_below=tie_below,
-        n_raters=raters,
-        n_queries=queries,
-        seed=seed,
-    )
+    noise = {"flips": flips, "temperature": temperature, "tie_below": tie_below, "raters": raters, "queries": queries}
+    machine.refuse(**noise)
+    if machine.judge == "machine":
+        taste = dcg if machine.taste is None else read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")
+        shares = {name: getattr(machine, name) for name in ("error", "side", "consistency")}
+        log = machine_verdicts(taste, pairs, lists=lists, **shares, seed=seed)
+    else:
+        names = {"flips": "n_flips", "raters": "n_raters", "queries": "n_queries"}
+        log = preference_pairs(dcg, pairs, lists=lists, seed=seed, **{names.get(k, k): v for k, v in noise.items()})
     if truth_file is not None:
         dcg.save(truth_file, force=force)
     write_log(log.to_polars(), output, str(log), force=force)

@@ -10,6 +10,7 @@ from dcglearn.simulate.clicks import click_log as click_log
 from dcglearn.simulate.judges import LIST_PAIRS as LIST_PAIRS
 from dcglearn.simulate.judges import ground_truth as ground_truth
 from dcglearn.simulate.judges import judge as judge
+from dcglearn.simulate.judges import machine_verdicts as machine_verdicts
 from dcglearn.simulate.judges import preference_pairs as preference_pairs
 from dcglearn.simulate.judges import ungraded_pairs as ungraded_pairs
 from dcglearn.simulate.judges import write_log as write_log

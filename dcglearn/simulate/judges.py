@@ -204,6 +204,63 @@ def preference_pairs(
     return judge(truth, first, second, seed=rng, **_labelled(judge_options, n, rng, n_raters, n_queries))
 
 
+def machine_verdicts(
+    taste: DCG | Utility,
+    n: int,
+    *,
+    error: float = 0.1,
+    side: float = 0.1,
+    consistency: float = 0.9,
+    lists: str = "free",
+    grades: ArrayLike = PAPER_LIST,
+    seed: Seed = None,
+) -> Preferences:
+    """Draw pairs of lists and have a machine, such as a language model, judge each in both orders; 2 n verdicts.
+
+    Parameters
+    ----------
+    taste : DCG or Utility
+        What the machine goes by, which need not be what people go by.
+    n, lists, grades, seed
+        As in `preference_pairs`.
+    error : float
+        Probability that the machine prefers the wrong list of a pair, by its own taste.
+    side : float
+        Probability that it names the list shown first, whatever the lists.
+    consistency : float
+        Probability that it makes the same mistake, or none, when it is asked again; else it may err afresh.
+
+    Raises
+    ------
+    InputError
+        If a setting is impossible, or the taste ties all such lists.
+
+    See Also
+    --------
+    DCGLearner : Learns from few verdicts of people and many of a machine.
+
+    Examples
+    --------
+    >>> log = machine_verdicts(ground_truth("D1"), 100, side=1.0, seed=0)
+    >>> len(log), int(log.swapped.sum())
+    (200, 0)
+    """
+    for name, value in (("error", error), ("side", side), ("consistency", consistency)):
+        within(value, name, 1, "it is a probability")
+    rng = np.random.default_rng(seed)
+    shown = _decided_pairs(partial(_draw, taste, lists, grades, rng), partial(_difference, taste), n)
+    wrong, sides = rng.random(n) < error, []
+    for first, second in (shown, shown[::-1]):
+        mistaken = np.where(rng.random(n) < consistency, wrong, rng.random(n) < error)
+        names_first = ((_difference(taste, first, second) > 0) ^ mistaken) | (rng.random(n) < side)
+        sides.append(
+            (*(np.where(names_first[:, None], *pair) for pair in ((first, second), (second, first))), ~names_first)
+        )
+    winner, loser, swapped = (np.concatenate(column) for column in zip(*sides, strict=True))
+    rater = np.full(2 * n, "machine")
+    return Preferences(winner, loser, n_grades=taste.n_grades, rater=rater, swapped=swapped)
+
+
 def write_log(
     path: PathLike,
     truth: DCG | Utility,

@@ -372,3 +372,25 @@ def test_impossible_settings_are_refused(call, message):
 def test_an_unknown_option_is_refused():
     with pytest.raises(TypeError, match="flips"):
         sim.preference_pairs(D1, 5, flips=2)
+
+
+@pytest.mark.parametrize(("error", "side", "consistency"), [(0, 0, 1), (0.2, 0, 1), (0.2, 0, 0), (0.1, 0.3, 0.5)])
+def test_a_machine_errs_favours_a_side_and_contradicts_itself_as_often_as_it_is_told(error, side, consistency):
+    taste, n = D2, 6000
+    log = sim.machine_verdicts(taste, n, error=error, side=side, consistency=consistency, seed=3)
+    right = (taste.score(log.preferred) > taste.score(log.other)).reshape(2, n)
+    first = ~log.swapped.reshape(2, n)  # the list shown first is the preferred one
+    shown_first = np.where(first[:, :, None], log.preferred.reshape(2, n, -1), log.other.reshape(2, n, -1))
+    shown_second = np.where(first[:, :, None], log.other.reshape(2, n, -1), log.preferred.reshape(2, n, -1))
+    assert (shown_first[0] == shown_second[1]).all() and (shown_second[0] == shown_first[1]).all()
+    again = 1 - 2 * error * (1 - error) * (1 - consistency**2)  # the same opinion twice, where the side does not decide
+    same = (1 - side) ** 2 * again + side * (1 - side)  # where it decides once, the other verdict is the same in half
+    assert (right[0] == right[1]).mean() == pytest.approx(same, abs=0.02)
+    assert right.mean() == pytest.approx((1 - side) * (1 - error) + side / 2, abs=0.02)
+    assert first.mean() == pytest.approx((1 + side) / 2, abs=0.02)
+    assert set(log.rater) == {"machine"} and log.tie is None
+
+
+def test_a_machine_with_impossible_shares_is_refused():
+    for name in ("error", "side", "consistency"):
+        refused(f"{name}=1.5 must be from 0 to 1", sim.machine_verdicts, D1, 5, **{name: 1.5})
