@@ -111,10 +111,11 @@ def _curves(latest: LatestFit) -> dict[str, Any] | None:
         "discounts": latest.dcg.discounts.tolist(),
     }
     if latest.bands is not None:
+        at_once = latest.bands.simultaneous
         curves["bands"] = {
             "by": latest.bands.by,
-            "gains": latest.bands.gain_band.tolist(),
-            "discounts": latest.bands.discount_band.tolist(),
+            "gains": [latest.bands.gain_band.tolist(), at_once.gain_band.tolist()],
+            "discounts": [latest.bands.discount_band.tolist(), at_once.discount_band.tolist()],
         }
     return curves
 

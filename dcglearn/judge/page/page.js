@@ -311,7 +311,7 @@ function svg(name, attributes, text) {
   return node;
 }
 
-function chart(title, unit, xs, ys, band, labels) {
+function chart(title, unit, xs, ys, bands, labels) {
   const [width, height, left, bottom] = [340, 200, 36, 34];
   const top = 8, right = 8, low = xs[0], high = xs[xs.length - 1];
   const x = (value) => left + (value - low) / ((high - low) || 1) * (width - left - right);
@@ -324,10 +324,10 @@ function chart(title, unit, xs, ys, band, labels) {
   }
   labels.forEach((label, i) => picture.append(svg("text", { x: x(xs[i]), y: height - 18, "text-anchor": "middle" }, label)));
   picture.append(svg("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, unit));
-  if (band) {
-    const upper = xs.map((value, i) => `${x(value)},${y(band[1][i])}`);
-    const lower = xs.map((value, i) => `${x(value)},${y(band[0][i])}`).reverse();
-    picture.append(svg("polygon", { class: "band", points: [...upper, ...lower].join(" ") }));
+  for (const [lower, upper] of bands || []) {
+    const ends = [...xs.map((value, i) => `${x(value)},${y(upper[i])}`),
+      ...xs.map((value, i) => `${x(value)},${y(lower[i])}`).reverse()];
+    picture.append(svg("polygon", { class: "band", points: ends.join(" ") }));
   }
   picture.append(svg("polyline", { class: "curve", points: xs.map((value, i) => `${x(value)},${y(ys[i])}`).join(" ") }));
   xs.forEach((value, i) => picture.append(svg("circle", { class: "dot", cx: x(value), cy: y(ys[i]), r: 3 })));
@@ -380,15 +380,16 @@ function draw(found) {
   const charts = [], tables = [];
   if (found.curves) {
     const { gains, discounts, bands } = found.curves, after = `after ${counted(found.curves.n, "verdicts")}`;
-    const shaded = bands ? `, with their 90% band, drawn by ${bands.by}` : "";
+    const shaded = bands ? `, with their 90% bands by ${bands.by}: each alone (dark), all at once (light)` : "";
     charts.push(
       chart(`Gains ${after}${shaded}`, "grade", numbers(gains.length, 0), gains, bands && bands.gains, numbers(gains.length, 0)),
       chart(`Discounts ${after}${shaded}`, "position", numbers(discounts.length, 1), discounts, bands && bands.discounts,
         numbers(discounts.length, 1)));
     const band = (ends, i) => (ends ? `${ends[0][i].toFixed(3)} to ${ends[1][i].toFixed(3)}` : "-");
-    tables.push(table("Gains and discounts", ["", "learned", "90% band"], [
-      ...gains.map((value, i) => [`gain of grade ${i}`, value.toFixed(3), band(bands && bands.gains, i)]),
-      ...discounts.map((value, i) => [`discount at ${i + 1}`, value.toFixed(3), band(bands && bands.discounts, i)])]));
+    const row = (name, value, both, i) => [name, value.toFixed(3), ...[0, 1].map((k) => band(both && both[k], i))];
+    tables.push(table("Gains and discounts", ["", "learned", "90% band, each", "all at once"], [
+      ...gains.map((value, i) => row(`gain of grade ${i}`, value, bands && bands.gains, i)),
+      ...discounts.map((value, i) => row(`discount at ${i + 1}`, value, bands && bands.discounts, i))]));
   }
   const known = (estimate) => (estimate && estimate.value !== null
     ? `${estimate.value.toFixed(2)} (${estimate.low.toFixed(2)} to ${estimate.high.toFixed(2)})` : "-");
@@ -417,7 +418,7 @@ function draw(found) {
   if (found.curve.length > 1) {
     const { curve } = found, sizes = curve.map((point) => point.n);
     charts.push(chart("Share of held-out verdicts respected, with 95% intervals", "verdicts learned from", numbers(sizes.length, 0),
-      curve.map((point) => point.share), [curve.map((point) => point.low), curve.map((point) => point.high)], sizes));
+      curve.map((point) => point.share), [[curve.map((point) => point.low), curve.map((point) => point.high)]], sizes));
   }
   $("summary").textContent = [...words, found.trouble].filter(Boolean).join(" ");
   $("charts").replaceChildren(...charts);
