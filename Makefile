@@ -20,6 +20,7 @@ help:            ## list the targets
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
+	@echo "Setting up $(VENV): 1.4 GB with the tests' libraries, of which pip downloads 0.5 GB at first"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) 'pip>=25.1'  # the first that knows dependency groups
 	$(PIP) --group dev --editable '.[$(EXTRAS)]'
@@ -29,8 +30,10 @@ $(BENCH): $(READY)
 	$(PIP) --group bench
 	@touch $@
 
-demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it
+demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it; the first time sets up .venv
 	@mkdir -p build
+	@echo "Learning a DCG from examples/side_by_side.jsonl (500 judgements), with 200 fits for its bands:"
+	@echo "20 seconds, and as long again the first time, when the kernels are compiled."
 	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.3 --bands 200 --force
 
 judge: $(READY)  ## judge the example's pairs of lists in the browser, and see what your verdicts teach
@@ -97,7 +100,7 @@ check: $(READY)  ## lint, format and types
 bench: $(BENCH)  ## measure speed against other solvers and libraries, as ratios; write docs/benchmarks.md (ARGS=trees: that alone)
 	$(BIN)/python benchmarks $(ARGS)
 
-figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there is kept (ARGS=--force: not)
+figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there is kept, and said so (ARGS=--force: made anew)
 	$(BIN)/python -m simulations figures $(ARGS)
 
 studies: $(READY) ## run the longer studies beyond the paper

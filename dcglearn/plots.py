@@ -1,7 +1,4 @@
-"""Plots: results drawn on axes, and whole figures for print and notebooks.
-
-Metrics to draw are a DCG, a fitted learner, or a dictionary of them by the name in the legend.
-"""
+"""Plots: results drawn on axes, and whole figures for print and notebooks."""
 
 from __future__ import annotations
 
@@ -35,27 +32,6 @@ if TYPE_CHECKING:
     from dcglearn.trust.lack_of_fit import LackOfFit
     from dcglearn.trust.segment_test import SegmentTest
 
-__all__ = [
-    "LINE_STYLES",
-    "PRINT_STYLE",
-    "banded_figure",
-    "dcg_figure",
-    "disagreement_figure",
-    "fit_figure",
-    "forest_figure",
-    "learned_figure",
-    "plot_discounts",
-    "plot_gains",
-    "plot_shares",
-    "plot_weights",
-    "raters_figure",
-    "regret_figure",
-    "save_figure",
-    "segments_figure",
-    "slope_figure",
-    "witness_figure",
-]
-
 LINE_STYLES = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
@@ -82,7 +58,7 @@ PRINT_STYLE: dict[Any, Any] = {
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [name for name in globals() if name.endswith(("_figure", "_STYLE", "_STYLES")) or name.startswith("plot_")]
 
 
 def plot_gains(dcgs: Any, axes: Axes) -> Axes:
@@ -158,7 +134,7 @@ def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None
     """Return a figure of a factored utility: gains and discounts beside other metrics, W and its rank-one part."""
     with _printed(7.0, 5.6) as figure:
         (gains, discounts), (whole, part) = figure.subplots(2, 2)
-        dcgs = _by_name({"learned": factoring, **(others or {})})
+        dcgs = {"learned": factoring, **(others or {})}
         plot_gains(dcgs, gains)
         plot_discounts(dcgs, discounts)
         gains.legend()

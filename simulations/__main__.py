@@ -6,6 +6,7 @@ python -m simulations studies          studies beyond that paper
 python -m simulations training         rankers trained on learned metrics
 python -m simulations theory           figures of the papers on ranking objectives
 python -m simulations figure_09 --quick --folder /tmp
+python -m simulations --new NAME       begin a study of your own, in simulations/study_NAME.py
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
+import re
 import sys
 from pathlib import Path
 from typing import cast
@@ -26,6 +28,7 @@ from simulations.claims import Claim
 from simulations.claims_page import page, summary_table
 from simulations.run import Program, complete, parser, produce, rounded, tested
 
+HERE = Path(__file__).parent
 KINDS = {
     "all": ("figure_", "study_", "theory_", "train_"),
     "figures": ("figure_",),
@@ -62,6 +65,25 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"wrote: {target}", file=sys.stderr)
 
 
+def begin(name: str) -> None:
+    """Write `study_NAME.py`, a small study that runs, from `template.py`.
+
+    Raises
+    ------
+    InputError
+        If the name is no part of a module's name, or the study exists.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise dl.InputError(f"--new {name!r}: give a name of small letters, digits and _")
+    path = HERE / f"study_{name}.py"
+    if path.exists():
+        raise dl.InputError(f"{path} exists; choose another name")
+    text = (HERE / "template.py").read_text(encoding="utf-8").replace('"template"', f'"{path.stem}"')
+    text = re.sub(r"``python -m simulations --new NAME``.*\n\n", "", text)
+    path.write_text(text.replace("Study template", f"Study {name}"), encoding="utf-8")
+    print(f"wrote: {path}\ntry:   python -m simulations.{path.stem} --quick --folder /tmp")
+
+
 def all_claims(folder: Path) -> dict[str, list[Claim]]:
     """Return the claims of every program whose table and pictures are in a folder, by its stem."""
     return {module.STEM: tested(module, folder) for module in programs() if complete(folder, module.STEM)}
@@ -87,8 +109,10 @@ def main() -> None:
     options.add_argument(
         "programs", nargs="?", default="all", help="all, figures, studies, training, theory, or the name of a program"
     )
+    options.add_argument("--new", metavar="NAME", help="write study_NAME.py, a study of your own, and run nothing")
+    arguments = options.parse_args()
     try:
-        run(options.parse_args())
+        begin(arguments.new) if arguments.new else run(arguments)
     except dl.InputError as error:
         print(f"simulations: {error}", file=sys.stderr)
         sys.exit(2)

@@ -358,12 +358,29 @@ def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
         records = module.simulate(**size, jobs=options.dask or options.jobs)
         table = rounded(pl.DataFrame(list(records), infer_schema_length=None))
         _save(module, f"{head}\n{table.write_csv()}", options.folder)
+    else:
+        print(f"kept: {options.folder / module.STEM}.csv, which exists; --force makes it anew", file=sys.stderr)
     return tested(module, options.folder)
 
 
 def tested(module: Program, folder: Path) -> list[Claim]:
-    """Return a program's claims whose rows are in its table; quick runs leave some out."""
-    return [claim for claim in module.claims(read(folder, module.STEM)) if claim.testable]
+    """Return a program's claims whose rows are in its table; quick runs may leave some out.
+
+    Raises
+    ------
+    InputError
+        If the rows of a claim are missing in the table of a whole run, or those of all claims in a quick one.
+    """
+    claims = list(module.claims(read(folder, module.STEM)))
+    testable = [claim for claim in claims if claim.testable]
+    whole = "quick=True" not in first_line(folder / f"{module.STEM}.csv")
+    missing = [claim for claim in claims if not claim.testable]
+    if missing and (whole or not testable):
+        raise dl.InputError(
+            f"{module.STEM}: the table has no two repeats of rows {dict(missing[0].rows)}, which the claim "
+            f"{missing[0].text!r} needs; correct the claim's rows, or what the program yields"
+        )
+    return testable
 
 
 def check_folder(folder: Path) -> None:
@@ -378,7 +395,12 @@ def complete(folder: Path, stem: str) -> str | None:
     """Return the first line of the table, which holds its options, or None unless table and pictures all exist."""
     if not all((folder / f"{stem}{suffix}").is_file() for suffix in SUFFIXES):
         return None
-    with (folder / f"{stem}.csv").open() as file:
+    return first_line(folder / f"{stem}.csv")
+
+
+def first_line(path: Path) -> str:
+    """Return the first line of a file."""
+    with path.open() as file:
         return file.readline().rstrip("\n")
 
 

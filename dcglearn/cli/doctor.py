@@ -19,8 +19,8 @@ from dcglearn.foundation.threads import free_threads, threads
 from dcglearn.foundation.version import __version__
 
 LIBRARIES = (
-    *("numpy", "scipy", "numba", "scikit-learn", "polars"),
-    *("matplotlib", "threadpoolctl", "psutil", "tqdm", "typer", "rich"),
+    *("numpy", "scipy", "numba", "scikit-learn", "polars", "matplotlib", "threadpoolctl", "psutil", "tqdm"),
+    *("typer", "rich"),
 )
 EXTRAS = {
     "trees": ("lightgbm",),

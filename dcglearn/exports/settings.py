@@ -100,7 +100,7 @@ def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
         raise InputError(f"{tool} counts from the worst grade's gain, but grade {grade} gains less; {remedy}")
 
 
-def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
+def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_eval") -> list[int]:
     """Return gains as whole numbers from 0, which trec_eval, pytrec_eval and ranx need.
 
     Parameters
@@ -110,6 +110,8 @@ def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
     scale : int, optional
         The best grade's whole gain; by default whole gains stay as they are, and of others the largest is 1000. The
         error of NDCG is at most about 1 / scale.
+    tool : str
+        The tool that errors name.
 
     Raises
     ------
@@ -125,11 +127,11 @@ def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
     >>> dl.exports.integer_gains(dl.DCG([0, 0.5, 1], [1, 0.5]))
     [0, 500, 1000]
     """
-    dcg = carried(dcg, "trec_eval")
-    _refuse_gains_below_the_worst(dcg, "trec_eval", "evaluate with dcglearn or ir_measures, which take any gains")
+    dcg = carried(dcg, tool)
+    _refuse_gains_below_the_worst(dcg, tool, "evaluate with dcglearn or ir_measures, which take any gains")
     gains = dcg.gains - dcg.gains[0]
     if (np.diff(gains) < 0).any() or gains[-1] <= 0:
-        raise InputError("gains that fall from a grade to the next cannot be written as judgements of these tools")
+        raise InputError(f"gains that fall from a grade to the next cannot be written as judgements for {tool}")
     if scale is None and (gains == np.round(gains)).all() and gains[-1] <= 100 * SCALE:
         return [int(gain) for gain in gains]
     top = SCALE if scale is None else whole_number(scale, "scale", 1)
@@ -139,12 +141,14 @@ def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
     return [int(gain) for gain in whole]
 
 
-def to_trec_eval(dcg: DCGLike, scale: int | None = None, *, lossy: bool = False) -> dict[str, Any]:
+def to_trec_eval(
+    dcg: DCGLike, scale: int | None = None, *, lossy: bool = False, tool: str = "trec_eval"
+) -> dict[str, Any]:
     """Return the grades to write into judgements for trec_eval, pytrec_eval and ranx, and the name of the measure.
 
     Parameters
     ----------
-    dcg, scale, lossy
+    dcg, scale, tool, lossy
         See `integer_gains`; `lossy` exports the gains without the discounts.
 
     Raises
@@ -161,9 +165,9 @@ def to_trec_eval(dcg: DCGLike, scale: int | None = None, *, lossy: bool = False)
     >>> print(dl.exports.to_trec_eval(dl.DCG.standard(3, 5)))
     {'relevance_of_grade': {0: 0, 1: 1, 2: 3}, 'measure': 'ndcg_cut.5', 'ranx': 'ndcg@5'}
     """
-    dcg = carried(dcg, "trec_eval")
-    _refuse_lost_discount(dcg, "trec_eval", "evaluate with dcglearn or ir_measures, which carry them", lossy=lossy)
-    gains = dict(enumerate(integer_gains(dcg, scale)))
+    dcg = carried(dcg, tool)
+    _refuse_lost_discount(dcg, tool, "evaluate with dcglearn or ir_measures, which carry them", lossy=lossy)
+    gains = dict(enumerate(integer_gains(dcg, scale, tool=tool)))
     return {"relevance_of_grade": gains, "measure": f"ndcg_cut.{dcg.depth}", "ranx": f"ndcg@{dcg.depth}"}
 
 

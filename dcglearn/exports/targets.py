@@ -101,7 +101,8 @@ def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: in
     if target == "lightgbm" and (lossy or not lost):
         return Export(settings={"tool": target, "params": to_lightgbm(dcg, lossy=lossy), "lost": lost})
     if target in ("trec-eval", "ranx"):
-        return Export(settings={"tool": target, **to_trec_eval(dcg, scale, lossy=lossy), "lost": lost})
+        settings = to_trec_eval(dcg, scale, lossy=lossy, tool=target.replace("-", "_"))
+        return Export(settings={"tool": target, **settings, "lost": lost})
     if target == "cwl-eval":
         parts = {"gains": cwl_gains(dcg), "continuation": cwl_continuation(dcg)}
         return Export(settings={"tool": target, **parts})

@@ -1,7 +1,5 @@
 """A figure that a notebook shows when it is the value of a cell, also where pyplot was never imported."""
 
-from __future__ import annotations
-
 import io
 
 from matplotlib.figure import Figure

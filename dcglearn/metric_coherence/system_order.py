@@ -76,6 +76,17 @@ class SystemOrder:
         n = len(self.beats)
         return float(self.beats.sum() / (n * (n - 1) / 2))
 
+    @property
+    def conclusion(self) -> str:
+        """Whether the order of the systems depends on the metric, in one sentence."""
+        marked = [pair for swaps in self.swaps.values() for pair in zip(swaps.pairs, swaps.solid, strict=True)]
+        swapped, solid = ({frozenset(pair) for pair, sure in marked if sure or noise} for noise in (True, False))
+        pairs = number_of(len(self.beats) * (len(self.beats) - 1) // 2, "pairs")
+        if solid:
+            return f"the order depends on the metric: {len(solid)} of {pairs} of systems change it beyond chance"
+        changed = f"{len(swapped)} of {pairs} of systems change it within chance" if swapped else "it is the same"
+        return f"the order does not depend on the metric: {changed}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
         evaluation, n_beaten = self.evaluation, self.beats.sum(axis=1).tolist()
@@ -95,24 +106,22 @@ class SystemOrder:
                 }
                 for pair, swaps in self.swaps.items()
             ],
+            "conclusion": self.conclusion,
             "decided": self.share_decided,
             "scope": self.scope,
         }
 
     def __str__(self) -> str:
-        names = self.evaluation.metrics
-        lines = [str(self.evaluation), ""]
+        names, lines = self.evaluation.metrics, [str(self.evaluation), ""]
         if len(names) > 1:
             width = max(map(len, names))
             lines.append("Kendall's tau between the orders (tau_AP, the row's order taken for true)")
             for name, taus, aps in zip(names, self.tau, self.tau_ap, strict=True):
                 cells = "".join(f"  {x:.3f} ({y:.3f})" for x, y in zip(taus, aps, strict=True))
                 lines.append(f"{name:<{width}}{cells}")
-            lines += ["", *map(str, self.swaps.values())]
-            lines.append(f"(noise: one of the metrics keeps its order in less than {self.level:.0%} of the bootstrap)")
-            lines.append("")
-        lines.append(f"{self.share_decided:.1%} of the pairs of systems are decided under {self.scope}")
-        return "\n".join(lines)
+            noise = f"(noise: one of the metrics keeps its order in less than {self.level:.0%} of the bootstrap)"
+            lines += ["", *map(str, self.swaps.values()), noise, self.conclusion, ""]
+        return "\n".join([*lines, f"{self.share_decided:.1%} of the pairs of systems are decided under {self.scope}"])
 
 
 def system_order(

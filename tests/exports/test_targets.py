@@ -43,6 +43,15 @@ def test_gains_below_0_are_refused_where_the_target_has_none(call):
         refused(r"grade 1 gains less|gains that fall", call, DCG([1, 0.5, 2], DCG.standard(3, 3).discounts))
 
 
+@pytest.mark.parametrize("target, name", [("ranx", "ranx"), ("trec-eval", "trec_eval"), ("cwl-eval", "cwl_eval")])
+def test_refusals_name_the_tool_that_was_asked_for(target, name):
+    rising = DCG([0, 0.5, 1], [0.5, 1])
+    refused(rf"^{name} (has no discounts|needs positive discounts)", exports.exported, rising, "dcg.json", target)
+    if target != "cwl-eval":
+        falling = DCG([0, 0.5, 0.3], DCG.standard(3, 3).discounts)
+        refused(f"fall .* for {name}$", exports.exported, falling, "dcg.json", target)
+
+
 class TestOnTheCommandLine:
     @pytest.fixture(autouse=True)
     def files(self, here):

@@ -230,8 +230,10 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
     ((_, swaps),) = solid.swaps.items()
     assert swaps.pairs == [("top", "broad")] and swaps.solid == [True] and swaps.noise == 0
     assert not solid.beats.any() and solid.share_decided == 0
+    assert solid.conclusion == "the order depends on the metric: 1 of 1 pair of systems change it beyond chance"
     same = system_order({"top": top, "copy": top}, judged, metrics)
     assert same.swaps["steep", "flat"].pairs == [] and np.isnan(same.swaps["steep", "flat"].noise)
+    assert same.conclusion.endswith("does not depend on the metric: it is the same")
     prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", seed=0)
     decided = system_order(both, judged, metrics, log=prefer)
     assert decided.beats[decided.evaluation.runs.index("top"), decided.evaluation.runs.index("broad")]

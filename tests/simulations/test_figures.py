@@ -7,6 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -249,6 +250,39 @@ def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(m
     (folder / "figure_09.pdf").unlink()
     with pytest.raises(KeyboardInterrupt):
         run.produce(module, options(folder, "--quick", "--repeats", "2"))
+
+
+def test_a_study_of_ones_own_begins_from_the_template(tmp_path, monkeypatch, capsys):
+    template = importlib.import_module("simulations.template")
+    monkeypatch.setattr(simulations.__main__, "HERE", shutil.copytree(ROOT / "simulations", tmp_path / "simulations"))
+    simulations.__main__.begin("cold_start")
+    written = tmp_path / "simulations" / "study_cold_start.py"
+    assert "python -m simulations.study_cold_start --quick" in capsys.readouterr().out
+    text = written.read_text()
+    assert '"study_cold_start"' in text and text.startswith('"""Study cold_start: ') and "--new" not in text
+    refused("exists", simulations.__main__.begin, "cold_start")
+    refused("letters, digits", simulations.__main__.begin, "cold start")
+    assert len(run.produce(template, options(tmp_path, "--quick", "--repeats", "2"))) == 2
+
+
+def test_results_that_are_kept_are_named(copied, capsys):
+    module, folder = copied
+    run.produce(module, options(folder, "--quick", "--repeats", "2"))
+    assert f"kept: {folder / 'figure_09'}.csv" in capsys.readouterr().err
+
+
+def test_a_claim_whose_rows_no_table_has_fails(monkeypatch, copied):
+    module, folder = copied
+    claims = run.tested(module, folder)
+    lost = replace(claims[0], rows={"truth": "D3"})
+    monkeypatch.setattr(module, "claims", lambda table: iter([lost, *claims]))
+    assert run.tested(module, folder) == claims  # quick runs leave some out, but not all
+    monkeypatch.setattr(module, "claims", lambda table: iter([lost]))
+    refused(r"no two repeats of rows \{'truth': 'D3'\}", run.tested, module, folder)
+    monkeypatch.setattr(module, "claims", lambda table: iter([lost, *claims]))
+    table = folder / "figure_09.csv"
+    table.write_text(table.read_text().replace("quick=True", "quick=False"))
+    refused("correct the claim's rows", run.tested, module, folder)
 
 
 def test_pictures_are_drawn_again_from_the_table(tmp_path, monkeypatch, copied):

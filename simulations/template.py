@@ -1,0 +1,51 @@
+"""Study template: how many judgements does a learned DCG need to beat the textbook?
+
+``python -m simulations --new NAME`` copies this file to ``study_NAME.py``.
+
+Change from top to bottom: what one repeat does (`trial`), for which settings (`simulate`), the picture (`plot`), and
+what you claim before you look (`claims`).
+"""
+
+import dcglearn as dl
+from simulations.claims import Claim
+from simulations.run import TRUTHS, curves, legend, main, repeated, zero_line
+
+STEM, REPEATS, PANELS, FIGSIZE = "template", 20, 1, (4.5, 3.2)
+COUNTS = (20, 50, 100, 200)
+
+
+def trial(rng, truth, n):
+    """Learn from `n` judgements; return the share of new pairs ordered as by the truth, learned and textbook."""
+    true = dl.simulate.ground_truth(truth)
+    train = dl.simulate.preference_pairs(true, n, lists="free", flip_rate=0.1, seed=rng)
+    test = dl.simulate.preference_pairs(true, 2000, lists="free", seed=rng)
+    learned = dl.DCGLearner(n_grades=5, loss="robust").fit(train).score(test)
+    textbook = test.agreement(dl.DCG.standard(5, 10)).precision
+    return {"learned": learned, "textbook": textbook, "gain": learned - textbook}
+
+
+def simulate(seed, repeats, quick, jobs):
+    """Yield one record per true DCG, number of judgements and repeat."""
+    counts = COUNTS[:1] + COUNTS[-1:] if quick else COUNTS
+    settings = [{"truth": truth, "n": n} for truth in TRUTHS for n in counts]
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+
+
+def plot(table, axes):
+    """Draw how far the learned DCG is ahead of the textbook."""
+    curves(table, axes, "n", "gain")
+    zero_line(axes)
+    axes.set(xlabel="judgements, 10% wrong", ylabel="precision: learned minus textbook")
+    axes.set(title="The lead grows with the judgements")
+    legend(axes, "true DCG")
+
+
+def claims(table):
+    """Yield what is claimed before the run: a range of the mean, for rows of the table."""
+    text = "the learned DCG beats exponential-log2 with {} judgements"
+    for n in (COUNTS[0], COUNTS[-1]):
+        yield Claim(table, "ours", STEM.replace("_", " "), text.format(n), "gain", {"n": n}, low=0.0)
+
+
+if __name__ == "__main__":
+    main(__name__)
