@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.audits.known import Known
+from dcglearn.audits.of_decisions import drift_finding, next_finding, systems_finding, then_and_now, tools_finding
 from dcglearn.audits.of_log import log_finding
 from dcglearn.audits.of_metric import curves_finding, disagreement_finding, held_out_finding
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import rendered
+from dcglearn.foundation.validation import PathLike
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metric.dcg import DCGLike
 from dcglearn.readers.preferences import Preferences, as_preferences
+
+if TYPE_CHECKING:
+    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +59,25 @@ class Audit:
     def _repr_html_(self) -> str:
         return rendered("audits/cell.html", parts=self.findings)
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+    def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the page, whole or not at all; ``force=False`` refuses an existing file."""
         with written_beside(path, force=force) as temporary:
             temporary.write_text(self.page, encoding="utf-8")
 
 
 def audit(
-    log: Any, metric: DCGLike = "exponential-log2", *, seed: int = 0, made: Mapping[str, str] | None = None
+    log: Preferences | ArrayLike,
+    metric: DCGLike = "exponential-log2",
+    *,
+    runs: RunsLike | None = None,
+    qrels: JudgementsLike | None = None,
+    since: str | None = None,
+    later: Preferences | ArrayLike | None = None,
+    anonymous: bool = False,
+    seed: int = 0,
+    made: Mapping[str, str] | None = None,
 ) -> Audit:
-    """Audit a metric: whether it follows the users of a log, what it gets wrong, and how sure that is.
+    """Audit a metric: whether it follows the users of a log, what it gets wrong, how sure that is, and what to do.
 
     Parameters
     ----------
@@ -69,6 +85,14 @@ def audit(
         The judgements.
     metric : DCG, file or name
         The metric in use; a name without ``@K`` is as deep as the lists of the log.
+    runs, qrels : optional
+        Runs of two systems or more, and judgements of their documents, as in `evaluate`: whether the leaderboard
+        changes under the learned DCG.
+    since, later : str, Preferences or array_like, optional
+        A date such as "2026-03-01", for a log with the column `time`; or later judgements, in a log of their own:
+        whether the metric of then still holds.
+    anonymous : bool
+        Replace the names of raters and queries by numbers; names of documents are never shown.
     seed : int
         Seed of everything random.
     made : mapping of str to str, optional
@@ -96,15 +120,28 @@ def audit(
     >>> audit(log, "linear-log2")["disagreement"]["judgements"] < 10
     True
     """
-    known = Known.of(as_preferences(log), metric, seed)
+    judged = _numbered(as_preferences(log)) if anonymous else as_preferences(log)
+    times = then_and_now(judged, None if later is None else as_preferences(later), since)
+    known = Known.of(judged, metric, seed)
     findings = {
         "log": log_finding(known),
         "curves": curves_finding(known),
         "held_out": held_out_finding(known),
         "disagreement": disagreement_finding(known),
-        "made": _made(known.log, seed, made or {}),
+        "systems": systems_finding(known, runs, qrels),
+        "next": next_finding(known),
+        "drift": drift_finding(times, seed),
+        "tools": tools_finding(known),
+        "made": _made(judged, seed, made or {}),
     }
     return Audit(f"{known.name}, audited", findings)
+
+
+def _numbered(log: Preferences) -> Preferences:
+    """Return a log with numbers for the names of its raters and queries."""
+    labels = {name: getattr(log, name) for name in ("rater", "query")}
+    numbers = {name: np.unique(x, return_inverse=True)[1] for name, x in labels.items() if x is not None}
+    return log.changed(**{name: np.char.add(f"{name} ", (x + 1).astype(str)) for name, x in numbers.items()})
 
 
 def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fits import DirectDescription, DirectFit, warn_of
@@ -28,6 +29,13 @@ LEARNED = "the learned DCG"
 
 Finding = dict[str, Any]
 """A section: its `finding` in a sentence, `notes` with further ones, and what pictures and tables show."""
+
+
+def said(part: str, **values: Any) -> Finding:
+    """Return the numbers of a part, with the lines of its template of words as the finding and the notes."""
+    lines = rendered(f"audits/words/{part}.txt", **values).splitlines()
+    finding, *notes = (line.strip() for line in lines if line.strip())
+    return {"finding": finding, "notes": notes, **values}
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,21 +6,25 @@ import hashlib
 import json
 import shlex
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
 
-from dcglearn.cli.command import examples, first_option
+from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
 from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs
 from dcglearn.cli.reading import Ratings, Reading, convert_line
 from dcglearn.cli.terminal import told_on_a_terminal
 from dcglearn.foundation.inputs import read_bytes
+from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import metric_or_name
 from dcglearn.metric.textbook import is_metric_file
 
 
 @examples(
     "dcglearn audit log.jsonl --metric exponential-log2 -o audit.html",
+    "dcglearn audit log.jsonl --metric nDCG@10 --qrels qrels.txt --runs runs/*.txt -o audit.html",
+    "dcglearn audit log.jsonl --since 2026-03-01 --anonymous -o audit.html",
     "dcglearn audit satisfaction.jsonl --ratings --metric dcg.json --json",
 )
 def audit(
@@ -30,6 +34,20 @@ def audit(
         str, first_option(metavar="METRIC", help="The metric in use: a file, or GAIN-DISCOUNT[@K].")
     ] = "exponential-log2",
     ratings: Ratings = False,
+    runs: Annotated[
+        list[str] | None,
+        first_option("--runs", metavar="RUN...", help="Runs of systems; --qrels judges their documents."),
+    ] = None,
+    more_runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="Further runs.")] = None,
+    qrels: Annotated[str | None, first_option(metavar="FILE", help="Judgements of the runs' documents.")] = None,
+    since: Annotated[
+        str | None,
+        model_option(metavar="DATE", help="Whether the metric of before still holds; needs the column time."),
+    ] = None,
+    later: Annotated[str | None, input_option(metavar="LOG", help="Later judgements, instead of --since.")] = None,
+    anonymous: Annotated[
+        bool, output_option("--anonymous", help="Numbers instead of the names of raters and queries.")
+    ] = False,
     output: Output = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -37,15 +55,28 @@ def audit(
 ) -> None:
     """Audit a metric on one page: whether it follows users, what it gets wrong, how sure that is, and what to do."""
     metric_or_name(metric)
-    check_outputs(output, force=force, inputs=[log, metric, reading.read])
+    systems = [*(runs or []), *(more_runs or [])]
+    if bool(systems) != (qrels is not None):
+        raise InputError("--runs and --qrels go together: runs, and judgements of their documents")
+    files = [log, *systems, *(name for name in (qrels, later) if name), *([metric] if is_metric_file(metric) else [])]
+    check_outputs(output, force=force, inputs=[*files, reading.read])
     from dcglearn.audits.audit import audit as audited
     from dcglearn.readers.readers import read_preferences, read_ratings
 
     with convert_line(log), told_on_a_terminal():
-        judged = (read_ratings if ratings else read_preferences)(log, mapping=reading.mapping)
-        files = [name for name in (log, metric) if name == log != "-" or is_metric_file(name)]
-        made = {f"{name} (SHA-256)": hashlib.sha256(read_bytes(name)).hexdigest() for name in files}
-        result = audited(judged, metric, seed=seed, made={"command": shlex.join(["dcglearn", *sys.argv[1:]]), **made})
+        read = partial(read_ratings if ratings else read_preferences, mapping=reading.mapping)
+        made = {f"{name} (SHA-256)": hashlib.sha256(read_bytes(name)).hexdigest() for name in files if name != "-"}
+        result = audited(
+            read(log),
+            metric,
+            runs=systems or None,
+            qrels=qrels,
+            since=since,
+            later=None if later is None else read(later),
+            anonymous=anonymous,
+            seed=seed,
+            made={"command": shlex.join(["dcglearn", *sys.argv[1:]]), **made},
+        )
     if output is not None:
         result.save(output, force=force)
         typer.echo(f"wrote: {output}", err=True)

@@ -18,7 +18,7 @@ def _environment() -> Environment:
 
     return Environment(
         loader=FileSystemLoader(Path(__file__).parents[1]),
-        autoescape=True,
+        autoescape=lambda name: not str(name).endswith(".txt"),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
@@ -27,7 +27,7 @@ def _environment() -> Environment:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return the HTML of a template, named by its path in the package."""
+    """Return the HTML of a template, or the plain text of a .txt, named by its path in the package."""
     return _environment().get_template(template).render(values)
 
 

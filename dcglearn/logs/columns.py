@@ -83,6 +83,9 @@ class Columns:
     segment: NDArray[np.str_] | None = _column(
         "label", 'the kind of the query or of the rater, such as "navigational"', "segment", missing=""
     )
+    time: NDArray[np.str_] | None = _column(
+        "label", "when it was judged, such as 2026-03-01", "time timestamp", missing=""
+    )
     tie_kind: NDArray[np.str_] | None = _column(
         "label", 'the kind of a tie, such as "both good"; kept, not modelled', "tie tie_kind", missing=""
     )

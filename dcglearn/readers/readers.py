@@ -41,7 +41,7 @@ def read_preferences(
     - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or b; or order, holding
       AB or BA. Where there is such a column, left, first and 1 name the list that was shown there;
     - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what was judged);
-    - segment: the kind of query or rater (`segment_test` compares them);
+    - segment: the kind of query or rater (`segment_test` compares them); time: when it was judged, or timestamp;
     - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by learners).
 
     The lists may be called chosen and rejected, without a winner; or the winner has a column of 0 and 1 for each

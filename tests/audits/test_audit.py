@@ -13,7 +13,13 @@ from dcglearn.metric.dcg import DCG
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 
+FURTHER = ("systems", "next", "drift", "tools")
 NASTY = "<script>alert(1)</script>\"'&\x1b[31m"
+
+
+JUDGED = {f"q{i}": {"d1": 3, "d2": 0, NASTY: 1} for i in range(4)}
+RUNS = {NASTY: {q: {"d1": 2.0, NASTY: 1.0} for q in JUDGED}, "other": {q: {NASTY: 2.0, "d2": 1.0} for q in JUDGED}}
+SETTINGS = {"runs": RUNS, "qrels": JUDGED, "made": {"command": NASTY}}
 
 
 class Page(HTMLParser):
@@ -43,12 +49,13 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def log():
-    return judged(60, rater=np.repeat(["ann", NASTY], 30), query=np.repeat(["q1", NASTY], 30))
+    time = np.repeat(["2026-01-05", "2026-02-01"], 30)
+    return judged(60, rater=np.repeat(["ann", NASTY], 30), query=np.repeat(["q1", NASTY], 30), time=time)
 
 
 @pytest.fixture(scope="module")
 def made(log):
-    return audit(log, made={"command": NASTY})
+    return audit(log, **SETTINGS)
 
 
 def test_the_page_is_one_sound_file_that_loads_nothing(made, tmp_path):
@@ -62,17 +69,25 @@ def test_the_page_is_one_sound_file_that_loads_nothing(made, tmp_path):
     assert len(text) < 100_000
 
 
-def test_the_same_audit_writes_the_same_bytes(log, made):
-    assert audit(log, made={"command": NASTY}).page == made.page
+def test_the_same_audit_writes_the_same_bytes(log):
+    first, again = (audit(log[:18], seed=3).page for _ in range(2))
+    assert first == again != audit(log[:17], seed=3).page
 
 
 def test_an_audit_is_plain_values_and_shows_itself(made):
     values = json.loads(json.dumps(made.to_dict(), allow_nan=False))
-    assert list(values) == ["title", "log", "curves", "held_out", "disagreement", "made"]
+    assert list(values) == ["title", "log", "curves", "held_out", "disagreement", *FURTHER, "made"]
     assert values["log"]["judgements"] == 60
     assert values["made"]["seed"] == "0"
     assert str(made).startswith("exponential-log2@4, audited\n  log: 60 judgements, 2 raters, 2 queries: ")
     assert Page(made._repr_html_()).open == []
+
+
+def test_an_anonymous_audit_names_nobody(log):
+    named = audit(log[20:38], anonymous=True)
+    text = named.page + json.dumps(named.to_dict())
+    assert "ann" not in re.sub("annotat|cannot|planned", "", text) and "alert" not in text
+    assert "rater 1" in text and "rater 2" in text
 
 
 def test_the_metric_in_use_may_have_other_depths_but_needs_the_grades(log):
@@ -104,6 +119,8 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
         (["none.jsonl"], "none.jsonl does not exist"),
         (["log.jsonl", "--metric", "best"], "best"),
         (["log.jsonl", "-o", "log.jsonl", "--force"], "log.jsonl is an input of this command"),
+        (["log.jsonl", "--runs", "a.txt", "b.txt"], "--runs and --qrels go together"),
+        (["log.jsonl", "--since", "2026-01-01"], "give the column time"),
     ],
 )
 def test_what_cannot_be_audited_is_refused_in_a_line(here, dcglearn, words, message):

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dcglearn.audits import known as of_known
 from dcglearn.audits.known import Known
-from dcglearn.audits.of_log import log_finding, on_raters
+from dcglearn.audits.of_log import log_finding
 from dcglearn.audits.of_metric import curves_finding, disagreement_finding, disputed, held_out_finding
 from dcglearn.logs.circles import circular_triples
 from dcglearn.metric.dcg import DCG
@@ -87,7 +88,9 @@ def test_raters_who_agree_and_raters_who_do_not():
         (tossed, "are not shown to agree"),
     ):
         agreement = rater_agreement(turned(twice, flip, rater=rater), errors=False)
-        assert words in next(on_raters(agreement, 0.0))[1]
+        rest = {"rated": False, "error_rate": 0, "influence": {}, "recurring": 0, "lists": 1, "over_time": None}
+        rest |= {"much": False, "circles": {"triples": 0}}
+        assert words in of_known.said("log", agreement=agreement.to_dict(), **rest)["finding"]
 
 
 def test_circles_of_preferences():

@@ -1,0 +1,118 @@
+"""What an audit says to do next: systems that swap, pairs to ask, drift, exports; each sentence both ways."""
+
+import json
+from dataclasses import replace
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+from dcglearn.audits.of_decisions import drift_finding, next_finding, systems_finding, then_and_now, tools_finding
+from dcglearn.audits.of_log import log_finding
+from dcglearn.metric.dcg import DCG
+from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.bands import bootstrap_bands
+from dcglearn.trust.segment_test import SegmentTest
+from tests.audits.makers import FLAT, STEEP, judged, known_of
+from tests.makers import noisy_runs, refused
+
+DATES = np.repeat(["2025-11-03", "2026-02-01T10:00"], 60)
+STILL = "the metric of then still holds, as far as these judgements tell: one DCG for all is enough"
+
+
+@pytest.fixture(scope="module")
+def steep():
+    known = known_of(judged(120))
+    return replace(known, bands=bootstrap_bands(known.log, known.fit, n_resamples=20), no_bands="")
+
+
+QRELS = {f"q{i}": {"best": 3, "good": 2, "fair": 1, "x": 0} for i in range(12)}
+ONE_BEST = {q: {"best": 4.0, "x": 3.0} for q in QRELS}
+MANY_FAIR = {q: {"fair": 4.0, "good": 3.0, "x": 1.0} for q in QRELS}
+
+
+def test_systems_that_swap_and_systems_that_do_not(steep):
+    finding = systems_finding(steep, {"one": ONE_BEST, "many": MANY_FAIR}, QRELS)
+    assert finding["finding"] == (
+        "of 1 pairs of systems, 1 change their order under the learned DCG, 1 of them beyond chance"
+    )
+    assert finding["notes"][0].startswith("0 of the 1 conclusions under flat survive")
+    assert "1 are overturned by every one, and 0 are possible" in finding["notes"][0]
+    (swap,) = finding["swaps"]
+    assert (swap["first"], swap["second"], swap["solid"]) == ("many", "one", True)
+    assert swap["differences"][0][2] < 0 < swap["differences"][1][1]
+    same = systems_finding(replace(steep, given=STEEP), {"one": ONE_BEST, "many": MANY_FAIR}, QRELS)
+    assert same["finding"] == "the learned DCG keeps the order of all 2 systems under flat"
+    assert same["notes"][0].startswith("1 of the 1 conclusions under flat survive")
+
+
+def test_means_of_systems_are_those_of_evaluate(steep):
+    judgements, runs = noisy_runs({"a": 0.5, "b": 2.0}, 8, 6)
+    finding = systems_finding(replace(steep, bands=None), runs, judgements)
+    assert finding["systems"][0]["run"] == "a"
+    assert finding["survive"] is None and "no bands" in finding["notes"][0]
+
+
+def test_without_runs_it_says_what_to_give(steep):
+    assert "--runs RUN... --qrels QRELS" in systems_finding(steep, None, None)["finding"]
+
+
+def test_what_to_judge_next(steep):
+    finding = next_finding(steep)
+    n = steep.bands.n_units
+    assert finding["finding"].startswith(f"bands half as wide take about {3 * n} more {steep.bands.by}s")
+    lines = unquote(finding["file"].partition(",")[2]).splitlines()
+    assert [json.loads(line)["winner"] for line in lines] == ["open"] * 20
+    assert [[json.loads(line)[side] for side in "ab"] for line in lines] == finding["questions"]
+    alike = Preferences([[3, 3, 3, 3]] * 3, [[3, 3, 3, 3]] * 3, n_grades=4)
+    none = next_finding(replace(steep, log=alike, bands=None, no_bands="no bands: too few"))
+    assert none["finding"] == "no bands: too few" and "no pair is left" in none["notes"][0]
+
+
+@pytest.mark.parametrize(("gain", "words"), [(0.1, "the metric of then holds no longer: a DCG for each"), (0.0, STILL)])
+def test_the_metric_of_then_holds_or_holds_no_longer(monkeypatch, gain, words):
+    tested = []
+
+    def by_hand(log, seed):
+        tested.append(log)
+        return SegmentTest(gain, 0.01, gain, 0.01, (gain - 0.02, gain + 0.02), (), "segment", "pair", len(log))
+
+    monkeypatch.setattr("dcglearn.audits.of_decisions.segment_test", by_hand)
+    logs = then_and_now(judged(120, time=DATES), None, "2026-01-01"), then_and_now(judged(60), judged(60, FLAT), None)
+    for log in logs:
+        assert drift_finding(log, 0)["finding"].startswith(words)
+    assert [log.segment.tolist() for log in tested] == [["then"] * 60 + ["now"] * 60] * 2
+
+
+@pytest.mark.long
+def test_drift_of_made_up_logs():
+    assert drift_finding(then_and_now(judged(120, time=DATES), None, "2026-01-01"), 0)["finding"].startswith(STILL)
+    moved = drift_finding(then_and_now(judged(150), judged(150, FLAT, seed=1), None), 0)
+    assert moved["finding"].startswith("the metric of then holds no longer: a DCG for each")
+
+
+def test_drift_needs_times_or_a_second_log():
+    assert "--since DATE" in drift_finding(then_and_now(judged(10), None, None), 0)["finding"]
+    few = drift_finding(then_and_now(judged(24, time=DATES[48:72]), None, "2026-01-01"), 0)
+    assert "have at least 20 decided pairs" in few["finding"]
+    refused("give the column time", then_and_now, judged(10), None, "2026-01-01")
+    refused("'May' is no date", then_and_now, judged(1, time=["May"]), None, "2026-01-01")
+    refused("'2026' is no date", then_and_now, judged(1, time=["2026-01-01"]), None, "2026")
+    refused("4 positions, the later one 2", then_and_now, judged(2), Preferences([[1, 0]], [[0, 1]]), None)
+
+
+def test_times_are_counted_by_day_or_by_month():
+    days = [f"2026-0{1 + i % 3}-{1 + i // 3:02}" for i in range(60)]
+    by_month = log_finding(known_of(judged(60, time=days)))
+    assert by_month["over_time"] == {"days": ["2026-01", "2026-02", "2026-03"], "judgements": [20, 20, 20]}
+    assert "verdicts were given from 2026-01 to 2026-03" in by_month["notes"]
+    bare = log_finding(known_of(judged(20)))
+    assert bare["over_time"] is None and any("add the column time" in note for note in bare["notes"])
+
+
+def test_what_is_pasted_is_the_learned_dcg(steep):
+    paste = tools_finding(steep)["paste"]
+    assert {*paste} == {"lightgbm", "sql", "ir-measures"}
+    assert "WITH ranking AS" in paste["sql"]
+    log2 = replace(steep, fit=replace(steep.fit, dcg=DCG.standard(4, 4)))
+    assert tools_finding(log2)["paste"]["lightgbm"]["params"]["label_gain"] == [0, 1, 3, 7]
