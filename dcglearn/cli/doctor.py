@@ -20,7 +20,7 @@ from dcglearn.foundation.version import __version__
 
 LIBRARIES = (
     *("numpy", "scipy", "numba", "scikit-learn", "polars", "matplotlib", "threadpoolctl", "psutil", "tqdm"),
-    *("typer", "rich"),
+    *("typer", "rich", "jinja2"),
 )
 EXTRAS = {
     "trees": ("lightgbm",),
