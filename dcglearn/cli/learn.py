@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,7 +145,7 @@ def _learn_outcomes(
 
     answers = read_answers(source.log[0], mapping=source.mapping)
     with told_on_a_terminal():
-        description: Any = learner.description(answers)
+        description: Any = replace(learner.description(answers), zero="none")
         fit = learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
     outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None))
 

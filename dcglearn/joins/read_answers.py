@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import EMPTY, InputError
 from dcglearn.joins.join_judgements import Joining, joined_lists
 from dcglearn.readers.answers import Answers
 from dcglearn.readers.mapping import LogMapping
@@ -58,7 +58,7 @@ def read_answers(
     >>> lines = [{"question": "q", "list": [2, 0], "right": True}, {"question": "q", "list": [0], "right": False}]
     >>> answers = dl.read_answers(lines)
     >>> answers, answers.lists.tolist()
-    (Answers(2 answers, depth 2, 3 grades), [[2, 0], [0, -1]])
+    (Answers(2 answers, depth 2, 3 grades), [[2, 0], [0, -2]])
     """
     mapping = LogMapping.of(n_grades, **options).updated(pad=True)
     documents = {} if judgements is None else {"list": Role("documents", ANSWER["list"].names, required=True)}
@@ -77,6 +77,7 @@ def read_answers(
         table = {role: values[joined.kept] for role, values in table.items()}
         lists, n_grades = joined.lists[0], joined.n_grades
         dropped, counted = {**joined.dropped, **dropped}, {**counted, **joined.counted}
+    lists = np.where(np.cumsum(lists[:, ::-1] >= 0, axis=1)[:, ::-1] > 0, lists, np.int8(EMPTY))
     right, name = table["right"], path if is_path(path) else "answers"
     if np.ptp(right) == 0:
         raise InputError(f"{name}: all {len(right):,} are equally right ({right[0]:g}), so nothing tells lists apart")

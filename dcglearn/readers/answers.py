@@ -25,8 +25,8 @@ AnswerPairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
 class Answers:
     """Answers of a machine to questions, as `read_answers` reads them.
 
-    `lists`, shape (n, K), holds the grades of the list that each was given from, `right`, shape (n,), how right it is,
-    from 0 to 1, and `question`, shape (n,), what it answers; the others are as in `Preferences`.
+    `lists`, shape (n, K), holds the grades of the list that each was given from, with -2 after its end, `right`, (n,),
+    how right it is, from 0 to 1, and `question`, (n,), what it answers; the others are as in `Preferences`.
     """
 
     lists: Grades

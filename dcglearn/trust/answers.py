@@ -10,9 +10,9 @@ import numpy as np
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import UNKNOWN, Floats, InputError, filled
 from dcglearn.learning.answer_likelihood import JudgedAnswers
-from dcglearn.learning.fit_direct import fit_dcg
+from dcglearn.learning.fit_direct import fit_dcg, zero_of
 from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, warn_of
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
@@ -70,7 +70,7 @@ def learn_from_answers(
     answers : Answers
         What `read_answers` reads.
     learner : DCGLearner, optional
-        Learner whose settings are used; "auto" stands for the logistic loss.
+        Learner whose settings are used, by default ``DCGLearner(zero="none")``; "auto" stands for the logistic loss.
     current : DCG, file or name
         Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the question's lists.
     seed : int
@@ -94,7 +94,7 @@ def learn_from_answers(
     >>> bool(dl.learn_from_answers(dl.read_answers(lines)).dcg.discounts[1] < 0.5)
     True
     """
-    description = DirectDescription.of(learner)
+    description = DirectDescription.of(learner or DirectDescription(zero="none"))
     if description.loss not in ("auto", "logistic", "robust"):
         raise InputError(f'loss="{description.loss}" is no likelihood; answers are learned with "logistic" or "robust"')
     description = replace(description, loss=description.loss.replace("auto", "logistic"))
@@ -127,10 +127,11 @@ def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
         if not len(alone):
             return fit
         one = np.ones(1, np.int8), np.zeros(1, np.int32)
-        pairs = JudgedPairs(answers.lists[rows], answers.lists[wrong], *one, weight)
+        lists = filled(answers.lists, zero_of(log, description.zero)[0] or UNKNOWN)
+        pairs = JudgedPairs(lists[rows], lists[wrong], *one, weight)
         _, first, number = np.unique(answers.number[alone], return_index=True, return_inverse=True)
         right, count = np.bincount(number, answers.right[alone]), np.bincount(number).astype(np.float64)
-        judged = JudgedAnswers(pairs, answers.lists[alone][first], right, count)
+        judged = JudgedAnswers(pairs, lists[alone][first], right, count)
         return fit_dcg(log, description, WarmStart.of(fit), kept=lambda _: judged, independent=True)[0]
 
 
