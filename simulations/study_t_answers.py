@@ -127,7 +127,7 @@ def claims(table):
             low=0.0,
         )
     textbook = {"reader": "textbook", "n": large, **shape}
-    text = f"where a reader's curves are those of nDCG, at most 10% of logs say that nDCG is worse within questions, {large}"
+    text = f"where a reader's curves are nDCG's, at most 10% of logs say within questions that it is worse, {large}"
     yield claim(text, "better", {"kind": "compared", **textbook}, low=0.0, high=0.1)
     text = f"but across questions, nDCG does not say how much was retrieved: worse in at least 80% of logs, {large}"
     yield claim(text, "better", {"kind": "alone", **textbook}, low=0.8)
