@@ -140,15 +140,10 @@ class DirectDescription(Description):
 class FormScore:
     """How well a form predicts held-out judgements, and how well it fits the whole log.
 
-    Attributes
-    ----------
-    log_likelihood, error, share : float
-        Mean log likelihood of a held-out judgement, its standard error, and the share of preferences respected.
-    ahead, ahead_error : float
-        The mean log likelihood less that of the DCG, and the standard error of this difference.
-    gain, p_value : float, float or None
-        By how much the whole log's objective is lower than that of the DCG, and how often, if tested, it is so on logs
-        simulated from the fitted DCG.
+    `log_likelihood` and `error` are the mean log likelihood of a held-out judgement and its standard error, `share` is
+    that of preferences respected; `ahead` and `ahead_error` are the mean less that of the DCG, and its error. `gain` is
+    by how much the whole log's objective is lower than that of the DCG, and `p_value` how often, if tested, it is so on
+    logs simulated from the fitted DCG.
     """
 
     log_likelihood: float

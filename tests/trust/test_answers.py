@@ -1,7 +1,9 @@
 """DCGs learned from answers of simulated readers, what is said of them, and the command that learns them."""
 
 import json
+import runpy
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from dcglearn.learning.fits import DirectDescription
 from dcglearn.trust.answers import explained_at_most, fit_answers
 from tests.makers import call, write_lines
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 LOGISTIC = DirectDescription(loss="logistic")
 GAINS, DISCOUNTS = np.array([0.0, 0.3, 1.0]), np.array([1.0, 0.3, 0.1])
 
@@ -34,6 +37,14 @@ def lines_of(n, seed=0, lists_each=2, sharpness=4.0, spread=1.0, harder=0.0):
 def test_the_readers_dcg_is_found(lists_each):
     dcg = fit_answers(dl.read_answers(lines_of(1500, lists_each=lists_each)), LOGISTIC).dcg
     assert dcg.gains == pytest.approx(GAINS, abs=0.12) and dcg.discounts == pytest.approx(DISCOUNTS, abs=0.15)
+
+
+@pytest.mark.parametrize("kinds", [("top 3",), ("top 3", "top 5")])
+def test_a_distractor_that_costs_has_a_negative_gain_where_lists_differ_in_length(kinds):
+    lines = [json.loads(line) for line in (EXAMPLES / "answers.jsonl").read_text().splitlines()]
+    answers = dl.read_answers([line for line in lines if line["configuration"] in kinds])
+    gains = fit_answers(answers, DirectDescription(loss="logistic", zero="none")).dcg.gains
+    assert gains == pytest.approx([-1 / 3, 0.4, 1.0], abs=0.3) and gains[0] < -0.05
 
 
 def test_a_mixture_uses_both_kinds_and_counts_them():
@@ -69,6 +80,11 @@ def test_what_cannot_be_learned_from_is_refused():
     same = [{"question": q, "list": [1, 0], "right": q % 2} for q in range(6)]
     with pytest.raises(dl.InputError, match="no two answers from different lists differ"):
         dl.learn_from_answers(dl.read_answers([*same, {"question": 9, "list": [0, 1], "right": 0.5}][:6]))
+
+
+def test_the_example_is_what_its_program_prints(capsys):
+    runpy.run_path(str(EXAMPLES / "answers.py"), run_name="__main__")
+    assert capsys.readouterr().out == (EXAMPLES / "answers.jsonl").read_text()
 
 
 def test_the_command_learns_and_refuses_options_of_verdicts(tmp_path, monkeypatch, capsys):
