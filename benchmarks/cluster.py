@@ -4,7 +4,10 @@ One JSON line per setting: the better of two runs after one that compiles. The f
 memory with a tenth of its pairs flipped; a part has a quarter of a million pairs by default, and a worker one thread.
 DaskBoostedRanker is compared with BoostedRanker on one thread and on all threads, in time and in NDCG of test queries.
 
-    python benchmarks/cluster.py [--quick]
+With --cost, what a log in Parquet parts costs instead: processor time, memory of the workers, and bytes over the
+loopback interface, only this program's in a network of its own (Linux: unshare --net sh -c "ip link set lo up; ...").
+
+    python benchmarks/cluster.py [--quick] [--cost]
 """
 
 from __future__ import annotations
@@ -12,12 +15,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import lightgbm  # noqa: F401 - import it before the workers fork, so that its output does not mix with theirs
+import psutil
 from distributed import Client, LocalCluster
 
 import dcglearn as dl
@@ -100,10 +106,46 @@ def compare_ndcg(n_queries: int, n_trees: int, repeats: int) -> None:
             print(json.dumps(row_of_seed), flush=True)
 
 
+def used(client: Client) -> tuple[float, float]:
+    """Return the processor time of all workers, in seconds, and their largest resident memory, in GB."""
+    spent = client.run(lambda: sum(psutil.Process().cpu_times()[:2])).values()
+    held = client.run(lambda: psutil.Process().memory_info().rss).values()
+    return sum(spent), max(held) / 1e9
+
+
+def moved() -> int:
+    """Return the bytes that have been sent over the loopback interface."""
+    return psutil.net_io_counters(pernic=True)["lo"].bytes_sent
+
+
+def cost(sizes: tuple[int, ...], part: int) -> None:
+    for n in sizes:
+        with tempfile.TemporaryDirectory() as folder, cluster(2) as client:
+            for i in range(0, n, part):
+                path = Path(folder) / f"{i:012}.parquet"
+                dl.simulate.write_log(path, TRUTH, min(part, n), lists="free", flip_rate=0.1, seed=i)
+            dl.UtilityLearner().fit(f"{folder}/{0:012}.parquet", engine=client)  # compile
+            for what in ("reading", "fit"):
+                start, spent, before = time.perf_counter(), used(client)[0], moved()
+                if what == "reading":
+                    log = dl.DaskLog(f"{folder}/*.parquet", client)
+                else:
+                    dl.UtilityLearner().fit(log)
+                seconds, after, memory = time.perf_counter() - start, *used(client)
+                setting = {"pairs": n, "of": what, "processor_seconds": round(after - spent, 2)}
+                row("cost", seconds, **setting, worker_GB=round(memory, 2), bytes_moved=moved() - before)
+            log.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, to check that it runs")
-    quick = parser.parse_args().quick
+    parser.add_argument("--cost", action="store_true", help="what a log in parts costs, and nothing else")
+    options = parser.parse_args()
+    quick = options.quick
+    if options.cost:
+        cost(*(((20_000, 40_000), 10_000) if quick else ((1_000_000, 4_000_000, 16_000_000), 1_000_000)))
+        return
     if quick:
         fits((2000, 4000), (1,), (1, 7))
     else:
