@@ -92,7 +92,7 @@ class Report:
         others = {f"{CURRENT}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
         bands = self.bands
         if self.machine is not None:
-            others["machine"], bands = self.machine.machine, bands or self.machine.bands
+            others["machine"], bands = self.machine.machine.dcg, bands or self.machine.bands
         learned = None if self.factoring is None else learned_figure(self.factoring, others)
         figure = learned or banded_figure(self.bands.dcg if self.bands else self.dcg, others, bands)
         if self.comparison is not None:

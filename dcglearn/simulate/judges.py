@@ -219,16 +219,11 @@ def machine_verdicts(
 
     Parameters
     ----------
-    taste : DCG or Utility
-        What the machine goes by, which need not be what people go by.
-    n, lists, grades, seed
-        As in `preference_pairs`.
-    error : float
-        Probability that the machine prefers the wrong list of a pair, by its own taste.
-    side : float
-        Probability that it names the list shown first, whatever the lists.
-    consistency : float
-        Probability that it makes the same mistake, or none, when it is asked again; else it may err afresh.
+    taste, n, lists, grades, seed
+        As in `preference_pairs`; the taste, in place of a truth, is the machine's own.
+    error, side, consistency : float
+        Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the list shown first,
+        whatever the lists; and that it makes the same mistake, or none, when it is asked again: else it may err afresh.
 
     Raises
     ------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -59,106 +59,79 @@ def proxy_dcg(proxy: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> 
 class ProxyReport:
     """How far a machine can be trusted in place of people; prints as a table and sentences.
 
-    Attributes
-    ----------
-    people, machine, both : DCG
-        What people's verdicts teach by themselves, the machine's, and both (gains from 0 to 1, first discount 1).
-    n_people, n_machine : int, int or None
-        Numbers of preferences between different lists.
-    members : tuple of Member
-        The people's fit and the machine, with the shares of people's verdicts that they respect, which they were not
-        learned from.
-    weight : float
-        Weight in the blend of the machine and of the fits that have it as their prior.
-    bands : Bands or None
-        What people's verdicts tell by themselves; None where they are too few.
-    worth : float or None
-        About how many more verdicts of people would teach as much as the machine does; None without bands.
+    `people` and `machine` are members of the blend: shares of people's verdicts that they were not learned from, and
+    what they are. `both` is what was learned, in which the machine and the fits near it have this `weight`. `bands` are
+    those of people's verdicts by themselves, and `worth` is about how many more of these would teach as much as the
+    `n_machine` of the machine do; None where there are too few.
     """
 
-    people: DCG
-    machine: DCG
+    people: Member
+    machine: Member
     both: DCG
-    n_people: int
-    n_machine: int | None
-    members: tuple[Member, ...]
     weight: float
-    bands: Bands | None
-    worth: float | None
+    n_machine: int | None
+    bands: Bands | None = None
+    worth: float | None = None
 
     def table(self) -> list[dict[str, Any]]:
-        """Return one row a parameter: people's value, its band with all at once, the machine's, and that with both.
-
-        "outside" is 1 where the machine's value lies above the band, -1 where below, else 0.
-        """
-        ends = np.full((2, self.people.n_grades + self.people.depth), np.nan)
-        if self.bands is not None:
-            ends = np.hstack([self.bands.simultaneous.gain_band, self.bands.simultaneous.discount_band])
-        values = [np.concatenate([dcg.gains, dcg.discounts]) for dcg in (self.people, self.machine, self.both)]
-        beyond = np.subtract(values[1] > ends[1] + 1e-9, values[1] < ends[0] - 1e-9, dtype=np.int64)
-        names = [f"gain of grade {grade}" for grade in range(self.people.n_grades)]
-        names += [f"discount at {k}" for k in range(1, self.people.depth + 1)]
-        columns = (names, values[0].tolist(), *ends.tolist(), *(x.tolist() for x in values[1:]), beyond.tolist())
-        keys = ("parameter", "people", "low", "high", "machine", "both", "outside")
-        return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+        """Return one row a parameter: people's value and band of all at once, the machine's, and that with both."""
+        machine, both = (np.concatenate([dcg.gains, dcg.discounts]).tolist() for dcg in (self.machine.dcg, self.both))
+        names = {"parameter": "parameter", "people": "estimate", "low": "all_low", "high": "all_high"}
+        return [
+            {**{name: row[key] for name, key in names.items()}, "machine": machine[i], "both": both[i]}
+            for i, row in enumerate([] if self.bands is None else self.bands.table())
+        ]
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        """What differs, and how many verdicts of people the machine replaces."""
-        its = (
-            "its verdicts" if self.n_machine is None else f"the machine's {number_of(self.n_machine, 'verdicts', ',')}"
-        )
+    def sentences(self) -> tuple[str, str]:
+        """What differs, and how many verdicts of people the machine's are worth."""
+        its = "its verdicts" if self.n_machine is None else f"its {number_of(self.n_machine, 'verdicts', ',')}"
         if self.worth is None:
-            return (
-                f"{number_of(self.n_people, 'verdicts')} of people are too few to say what the machine's are worth",
-            )
-        more = math.ceil(self.worth)
-        worth = f"{its} are worth about {more:,} more of people's, of which there are {self.n_people:,}"
-        if self.worth < 1:
-            worth = f"{its} are worth less than one more of people's"
-        return self._differences(), worth
+            return self._difference(), "people's verdicts are too few to say what the machine's are worth"
+        more = f"about {self.worth:,.0f}" if self.worth >= 1 else "less than one"
+        return self._difference(), f"{its} are worth {more} more of people's"
 
-    def _differences(self) -> str:
-        own, machine = self.members
-        if machine.share >= own.share:
+    def _difference(self) -> str:
+        if self.machine.share >= self.people.share:
             return "the machine respects people's verdicts as well as a fit to these does"
-        n = self.people.n_grades
-        sides = np.array([row["outside"] for row in self.table()])
-        over = [f"grade {grade}" for grade in np.flatnonzero(sides[:n] > 0)]
-        under = [f"grade {grade}" for grade in np.flatnonzero(sides[:n] < 0)]
-        if lower := int(np.sign(sides[n:].sum())):  # discounts are relative to that of the top result
-            (under if lower > 0 else over).append("the top result")
-        told = [f"{verb} {', '.join(names)}" for verb, names in (("overrates", over), ("underrates", under)) if names]
-        if not told:
-            return "the machine's DCG lies within what people's verdicts leave open"
-        return f"beyond what people's verdicts leave open, the machine {' and '.join(told)}"
+        over, under = [], []
+        for row in self.table():
+            if beyond := _beyond(row):  # discounts are relative to that of the top result
+                kind, _, place = row["parameter"].rpartition(" ")
+                name = f"grade {place}" if kind == "gain of grade" else "the top result"
+                (over if (beyond > 0) == (name != "the top result") else under).append(name)
+        told = [
+            f"{verb} {', '.join(dict.fromkeys(names))}"
+            for verb, names in (("overrates", over), ("underrates", under))
+            if names
+        ]
+        where = f"beyond people's bands it {' and '.join(told)}" if told else "its DCG lies within people's bands"
+        return f"the machine respects fewer of people's verdicts than a fit to these does; {where}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, for JSON."""
-        rows = self.table()
-        if self.bands is None:
-            rows = [row | {"low": None, "high": None} for row in rows]
-        counts = {name: getattr(self, name) for name in ("n_people", "n_machine", "weight", "worth")}
-        members = [member.to_dict() for member in self.members]
-        return {**counts, "members": members, "parameters": rows, "sentences": list(self.sentences)}
+        counts = {name: getattr(self, name) for name in ("weight", "n_machine", "worth")}
+        members = {name: getattr(self, name).to_dict() for name in ("people", "machine")}
+        return {**counts, **members, "parameters": self.table(), "sentences": list(self.sentences)}
 
     def __str__(self) -> str:
-        rows = [["parameter", "people", *([] if self.bands is None else ["90% band"]), "machine", "both", ""]]
+        rows = [["parameter", "people", "90% band", "machine", "both", ""]]
         for row in self.table():
-            band = [] if self.bands is None else [f"{row['low']:.3f} to {row['high']:.3f}"]
-            numbers = [f"{row[name]:.4f}" for name in ("people", "machine", "both")]
-            rows.append(
-                [row["parameter"], numbers[0], *band, *numbers[1:], {0: "", 1: "over", -1: "under"}[row["outside"]]]
-            )
-        shares = [f"{member.share:.1%} ± {member.error:.1%}" for member in self.members]
-        return "\n".join(
-            [
-                f"machine: it and the fits near it weigh {self.weight:.0%}; of people's verdicts it respects",
-                f"{shares[1]}, a fit to the others of these {shares[0]}",
-                *aligned(rows),
-                *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in self.sentences),
-            ]
-        )
+            values = [f"{row[name]:.4f}" for name in ("people", "machine", "both")]
+            band, side = f"{row['low']:.3f} to {row['high']:.3f}", ("", "over", "under")[_beyond(row)]
+            rows.append([row["parameter"], values[0], band, *values[1:], side])
+        people, machine = (f"{member.share:.1%} ± {member.error:.1%}" for member in (self.people, self.machine))
+        lines = [
+            f"machine: it and the fits near it weigh {self.weight:.0%}; of people's verdicts it respects",
+            f"{machine}, a fit to the others of these {people}",
+            *(aligned(rows) if len(rows) > 1 else []),
+        ]
+        return "\n".join([*lines, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in self.sentences)])
+
+
+def _beyond(row: dict[str, Any]) -> int:
+    """Return whether the machine's value lies above people's band, 1, below it, -1, or within."""
+    return int(row["machine"] > row["high"] + 1e-9) - int(row["machine"] < row["low"] - 1e-9)
 
 
 def proxy_report(
@@ -168,10 +141,8 @@ def proxy_report(
 
     Parameters
     ----------
-    log : Preferences
-        People's verdicts.
-    learner : DCGLearner
-        Learned from these with a `proxy`.
+    log, learner : Preferences, DCGLearner
+        People's verdicts, and what was learned from them with a `proxy`.
     n_machine, seed : int, optional
         Number of the machine's preferences, for the sentence; seed of the draws.
 
@@ -196,39 +167,29 @@ def proxy_report(
     >>> truth = dl.simulate.ground_truth("D1")
     >>> people, machine = (dl.simulate.preference_pairs(truth, n, lists="free", seed=n) for n in (30, 500))
     >>> report = proxy_report(people, dl.DCGLearner().fit(people, proxy=machine))
-    >>> report.machine.depth, report.worth > 5
-    (10, True)
+    >>> report.worth > 5
+    True
     """
     fit = fit_of(learner)
     if fit is None or fit.machine is None:
         raise InputError("the learner was not fitted with a proxy: DCGLearner().fit(log, proxy=...)")
-    judged = as_preferences(log, fit.dcg.n_grades)
-    judged = judged[judged.differing].decided
-    check_same_shape(fit.dcg, judged)
+    log = as_preferences(log, fit.dcg.n_grades)
+    log = log[log.differing].decided
+    check_same_shape(fit.dcg, log)
     near = [member for member in fit.members if MACHINE in member.name]
-    alone = [member for member in fit.members if member not in near]
-    drawn: list[Bands | None] = [None, *(None for _ in near)]
-    if not why_no_bands(judged):
-        draw = partial(bootstrap_bands, judged, n_resamples=RESAMPLES, method="posterior", seed=seed)
-        drawn = [member.fit and draw(member.fit) for member in (alone[0], *near)]
-    people, worth = mean_dcg(alone), None
-    if drawn[0] is not None:
-        lists = np.random.default_rng(seed).permutation(np.concatenate([judged.preferred, judged.other]))[: 2 * PAIRS]
-        wrong = [_wrong(fit.dcg, bands or fit.machine.dcg, lists) for bands in drawn]
-        weights = [sum(member.weight for member in alone), *(member.weight for member in near)]
-        ratio = _wrong(people, drawn[0], lists) / max(float(np.average(wrong, weights=weights)), 1e-9)
-        worth = min(len(judged) * max(ratio**2 - 1, 0.0), math.inf if n_machine is None else n_machine)
-    return ProxyReport(
-        people=people,
-        machine=fit.machine.dcg,
-        both=fit.dcg,
-        n_people=len(judged),
-        n_machine=n_machine,
-        members=(alone[0], fit.machine),
-        weight=sum(member.weight for member in near),
-        bands=drawn[0],
-        worth=worth,
-    )
+    weight = sum(member.weight for member in near)
+    report = ProxyReport(fit.members[0], fit.machine, fit.dcg, weight, n_machine)
+    if why_no_bands(log):
+        return report
+    draw = partial(bootstrap_bands, log, n_resamples=RESAMPLES, method="posterior", seed=seed)
+    truths = [draw(member.fit) if member.fit else member.dcg for member in (fit.members[0], *near)]
+    lists = np.random.default_rng(seed).permutation(np.concatenate([log.preferred, log.other]))[: 2 * PAIRS]
+    wrong = [_wrong(fit.dcg, truth, lists) for truth in truths]
+    after = float(np.average(wrong, weights=[1 - weight, *(member.weight for member in near)]))
+    alone = mean_dcg([member for member in fit.members if member not in near])
+    ratio = _wrong(alone, truths[0], lists) / max(after, 1e-9)
+    worth = min(len(log) * max(ratio**2 - 1, 0.0), math.inf if n_machine is None else n_machine)
+    return replace(report, bands=truths[0], worth=worth)
 
 
 def _wrong(dcg: DCG, truth: Bands | DCG, lists: Grades) -> float:
