@@ -51,7 +51,7 @@ TYPES: dict[str, type] = {
 }
 """The keys of a file, which are fields of `DirectFit`, each with the type of its value."""
 
-OF_CURVES = ("gains", "discounts", "sharpness", "errors", "thresholds")
+OF_CURVES = ("gains", "discounts", "sharpness", "errors", "thresholds", "biases")
 """The keys of "curves"; "thresholds" holds those of the strengths, without the infinite one at the end."""
 
 
@@ -105,6 +105,9 @@ class DCGLearner(PairLearner):
         units of the judges' noise.
     error_rate_, rater_error_ : float, dict of str to float
         How often judges name the wrong list of a clear pair; 0 where it is not estimated. By rater, if several.
+    position_bias_, rater_bias_ : float, dict of str to float
+        By how much judges prefer the list shown first, in units of their noise: of two equal lists, the log-odds that
+        it wins. 0 where the log does not tell sides (`shown_left`), or the loss is no likelihood. By rater, if several.
     loss_, members_ : str, tuple of Member
         The loss used, or "blend" and the members of the blend: name, weight, held-out share and its error, DCG and fit.
     objective_, n_effective_ : float
@@ -149,6 +152,8 @@ class DCGLearner(PairLearner):
     scale_: float
     error_rate_: float
     rater_error_: dict[str, float]
+    position_bias_: float
+    rater_bias_: dict[str, float]
     tie_threshold_: float
     loss_: str
     members_: tuple[Member, ...]
@@ -343,8 +348,9 @@ def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
         raise InputError(f"the form is {values['form']!r}, {'without' if utility is None else 'with'} a list utility")
     if dcg.n_grades != len(curves.gains) or dcg.depth != len(curves.discounts):
         raise InputError('"dcg" and "curves" have different numbers of grades or positions')
-    if len(raters) not in (0, len(curves.errors)):
-        raise InputError(f"{len(raters)} raters for {len(curves.errors)} error rates")
+    if len(raters) not in (0, len(curves.errors)) or len(curves.biases) not in (0, len(curves.errors)):
+        numbers = f"{len(curves.errors)} error rates and {len(curves.biases)} position biases"
+        raise InputError(f"{len(raters)} raters for {numbers}")
     return DirectFit(**{**values, **numbers, "dcg": dcg, "curves": curves, "raters": raters})
 
 
@@ -384,12 +390,14 @@ def _curves(values: dict[str, Any]) -> Curves:
         raise InputError(f'"curves" holds {", ".join(values) or "nothing"}, expected {", ".join(OF_CURVES)}')
     for key in OF_CURVES:
         check_numbers(values[key], key)
-    thresholds = values["thresholds"]
-    inner = finite_array(thresholds, "thresholds", 1) if thresholds != [] else np.zeros(0)
+    thresholds, biases = (
+        finite_array(values[key], key, 1) if values[key] != [] else np.zeros(0) for key in ("thresholds", "biases")
+    )
     return Curves(
         gains=finite_array(values["gains"], "gains", 1),
         discounts=finite_array(values["discounts"], "discounts", 1),
         sharpness=float(finite_array(values["sharpness"], "sharpness", 0)),
         errors=finite_array(values["errors"], "errors", 1),
-        thresholds=np.concatenate([[0.0], inner, [np.inf]]),
+        thresholds=np.concatenate([[0.0], thresholds, [np.inf]]),
+        biases=biases,
     )

@@ -1,8 +1,8 @@
 """The compiled steps between parameters and curves: points, what the prior charges, and derivatives.
 
 `direct_fit` says what the parameters are. Here a layout counts them: alpha, delta with the log sharpness, logits of
-error (0 or 1), gains of empty places (0 or 1), threshold steps; then it names the first threshold that is a parameter,
-and counts the deviations of judges' logits, which follow.
+error (0 or 1), gains of empty places (0 or 1), position biases (0 or 1), threshold steps; then it names the first
+threshold that is a parameter, and counts the deviations of judges' logits, which follow.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def fill_points(layout, thetas, gains, discounts, thresholds, errors):
     What is not a parameter stays as it is: the gain of the worst grade, other thresholds, errors without logits. The
     gain of an empty place, if it is one, follows those of the grades.
     """
-    n_alpha, n_falls, n_error, n_empty, n_rises, first, n_judges = layout
+    n_alpha, n_falls, n_error, n_empty, n_bias, n_rises, first, n_judges = layout
     sharp = n_alpha + n_falls - 1
-    judges = sharp + 1 + n_error + n_empty + n_rises
+    judges = sharp + 1 + n_error + n_empty + n_bias + n_rises
     for b in range(len(thetas)):
         total = 0.0
         for j in range(n_alpha):
@@ -86,8 +86,9 @@ def add_in_parameters(layout, share, thetas, gains, discounts, slopes, joint, ja
     """Add derivatives of a loss at B points, times `share`, to the gradients, shape (B, p), and to `dense`, (B, d, d).
 
     `slopes`, shape (B, m), and `joint`, shape (B, m, m) or (B, 0, 0), are the first and second derivatives in gains,
-    discounts, thresholds and, last, the common logit of error. `jacobian`, shape (B, m, d), is zero, and becomes that
-    of these m in the first d parameters. `work` is memory of shapes (m, d), (d,) and, zero, (K,).
+    discounts, thresholds and, last, the common logit of error and position bias, where the layout has them. `jacobian`,
+    shape (B, m, d), is zero, and becomes that of these m in the first d parameters. `work` is memory of shapes (m, d),
+    (d,) and, zero, (K,).
     """
     n_all, d = slopes.shape[1], dense.shape[2]
     whole, slope, beyond = work
@@ -117,7 +118,7 @@ def add_in_parameters(layout, share, thetas, gains, discounts, slopes, joint, ja
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
     """Set the Jacobian of point b, and the share of the discounts beyond each position."""
-    n_alpha, n_falls, n_error, n_empty, n_rises, first, _ = layout
+    n_alpha, n_falls, n_error, n_empty, n_bias, n_rises, first, _ = layout
     n_grades, sharp, n_all, d = n_alpha + 1 + n_empty, n_alpha + n_falls - 1, jacobian.shape[1], jacobian.shape[2]
     for j in range(n_alpha):
         for g in range(n_alpha + 1):
@@ -132,16 +133,18 @@ def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
         if k:
             beyond[k - 1] = beyond[k] + discounts[b, k] / size
     for j in range(n_rises):  # threshold j moves with every step up to j
-        for i in range(n_grades + n_falls + first + j, n_all - 2):
+        for i in range(n_grades + n_falls + first + j, n_all - n_error - n_bias - 1):
             jacobian[b, i, d - n_rises + j] = math.exp(thetas[b, d - n_rises + j])
-    if n_error:
-        jacobian[b, n_all - 1, sharp + 1] = 1.0
+    for i in range(n_error):
+        jacobian[b, n_all - n_bias - 1, sharp + 1] = 1.0
+    for i in range(n_bias):
+        jacobian[b, n_all - 1, sharp + 1 + n_error + n_empty] = 1.0
 
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _add_curvature_of_curves(layout, b, gains, beyond, slope, dense):
     """Add the loss's slopes in the parameters of point b times the curvature of what they make."""
-    n_alpha, n_falls, n_error, n_empty, _, _, _ = layout
+    n_alpha, n_falls, n_error, n_empty, n_bias, _, _, _ = layout
     sharp = n_alpha + n_falls - 1
     for x in range(len(slope)):
         for y in range(len(slope)):
@@ -152,5 +155,5 @@ def _add_curvature_of_curves(layout, b, gains, beyond, slope, dense):
                 dense[b, x, y] += beyond[x - n_alpha] * slope[y] + beyond[y - n_alpha] * slope[x] - slope[max(x, y)]
             elif max(x, y) == sharp and min(x, y) >= n_alpha:
                 dense[b, x, y] += slope[min(x, y)]
-        if x < n_alpha or x > sharp + n_error + n_empty:
+        if x < n_alpha or x > sharp + n_error + n_empty + n_bias:
             dense[b, x, x] += slope[x]

@@ -11,7 +11,7 @@ grade at 0 and the best at 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +39,9 @@ NEAR_TARGET = 4.0
 SHARPNESS, SHARPNESS_SPREAD = np.log(100.0), 1.0
 """Prior mean and standard deviation of the log of a typical pair's difference in units of the judges' noise: about 100,
 within a factor of e, since most noise is error rather than near-ties."""
+
+BIAS_SPREAD = 2.0
+"""Prior standard deviation of the common position bias and, around it, of single judges', in units of their noise."""
 
 ERROR, ERROR_SPREAD, RATER_SPREAD = -2.5, 1.5, 1.0
 """Prior mean and standard deviation of the logit of the error rate; standard deviation of single judges around it."""
@@ -75,6 +78,8 @@ class Curves:
         Error rate of each judge.
     thresholds : ndarray, shape (M + 2,)
         See `pair_loss`.
+    biases : ndarray, shape (R,) or (0,)
+        Position bias of each judge, in units of the judges' noise; none where sides are not known.
     """
 
     gains: Floats
@@ -82,6 +87,7 @@ class Curves:
     sharpness: float
     errors: Floats
     thresholds: Floats
+    biases: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def weights(self) -> Floats:
@@ -94,12 +100,13 @@ class Model:
     """The model to fit: K positions, L grades, R raters, M levels of strength, the loss, and the prior.
 
     `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties` whether the log
-    holds ties. `form` is that of `ListUtility`; its further parameters are the last, from 0 to 1, and at 0 the model is
-    that of the DCG. `ridge` is the strength of the prior on the two curves (on their curvatures, times `straighter`),
-    `centre` the prior mean of the log sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to
-    shrink to (straight lines by default). `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero` is the
-    grade that is worth nothing, L for none: then the gain of an empty place is a parameter, expected at `empty`.
-    Discounts may rise unless they are `falling`.
+    holds ties, and `sided` whether it tells which list was shown first: then position biases are parameters. `form` is
+    that of `ListUtility`; its further parameters are the last, from 0 to 1, and at 0 the model is that of the DCG.
+    `ridge` is the strength of the prior on the two curves (on their curvatures, times `straighter`), `centre` the prior
+    mean of the log sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight
+    lines by default). `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero` is the grade that is worth
+    nothing, L for none: then the gain of an empty place is a parameter, expected at `empty`. Discounts may rise unless
+    they are `falling`.
     """
 
     depth: int
@@ -109,6 +116,7 @@ class Model:
     n_raters: int = 1
     n_levels: int = 1
     ties: bool = False
+    sided: bool = False
     form: str = "dcg"
     ridge: float = 1.0
     straighter: float = 1.0
@@ -121,14 +129,14 @@ class Model:
 
     @cached_property
     def parts(self) -> list[slice]:
-        """Slices of alpha, delta, log sharpness, logit of error, empty places, log threshold steps, judges' deviations.
+        """Slices of alpha, delta, log sharpness, logit of error, empty places, bias, log threshold steps, judges' own.
 
-        The further parameters follow, see `further`.
+        The judges' own are deviations of their logits, then of their biases. The further parameters follow.
         """
-        error = int(self.with_errors)
         thresholds = 0 if self.margins is not None or self.kind == SIGMOID else self.n_levels - 1 + self.ties
         raters = self.n_raters if self.with_errors and self.n_raters > 1 else 0
-        ends = np.cumsum([self.n_grades - 1, self.depth - 1, 1, error, self.zero == self.n_grades, thresholds, raters])
+        common = self.n_grades - 1, self.depth - 1, 1, self.with_errors, self.zero == self.n_grades, self.sided
+        ends = np.cumsum([*map(int, common), thresholds, raters, raters * self.sided])
         return [slice(end - size, end) for end, size in zip(ends.tolist(), np.diff(ends, prepend=0), strict=True)]
 
     @cached_property
@@ -140,15 +148,16 @@ class Model:
     @cached_property
     def layout(self) -> tuple[int, ...]:
         """Sizes of the parts as `add_in_parameters` counts them."""
-        alpha, delta, sharp, error, empty, thresholds, raters = (part.stop - part.start for part in self.parts)
-        return alpha, delta + sharp, error, empty, thresholds, 1 if self.ties else 2, raters
+        alpha, delta, sharp, error, empty, bias, thresholds, raters, _ = (part.stop - part.start for part in self.parts)
+        return alpha, delta + sharp, error, empty, bias, thresholds, 1 if self.ties else 2, raters
 
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the parameters, shape (p,) each."""
         least = LEAST_FALL if self.form != "dcg" else 0.0 if self.falling else -min(RISE, 600 / self.depth)
         falls, sharpness = (least, 20.0), (self.centre - 8, self.centre + 4)
-        ends = (-30.0, 30.0), falls, sharpness, (-9.0, TOP_ERROR), EMPTY_GAIN, (-9.0, 9.0), (-9.0, 9.0), (0.0, MOST)
+        judges = (-30.0, 30.0), (-9.0, 9.0), (-9.0, 9.0), (-30.0, 30.0)
+        ends = (-30.0, 30.0), falls, sharpness, (-9.0, TOP_ERROR), EMPTY_GAIN, *judges, (0.0, MOST)
         sizes = [part.stop - part.start for part in (*self.parts, self.further)]
         low, high = np.repeat(np.array(ends), sizes, axis=0).T
         return np.ascontiguousarray(low), np.ascontiguousarray(high)
@@ -176,6 +185,7 @@ class Model:
             sharpness=sharpness,
             errors=points.errors[0],
             thresholds=points.thresholds[0],
+            biases=np.zeros(0) if points.biases is None else points.biases[0],
         )
 
     def zeroed(self, gains: Floats) -> Floats:
@@ -196,12 +206,14 @@ class Model:
         fill_points(self.layout, thetas, gains, discounts, thresholds, errors)
         further = thetas[:, self.further]
         stops, best = further if self.form == "saturation" else None, further[:, 0] if self.form == "best" else None
-        return Points(gains, discounts, thresholds, errors, stops, best)
+        bias, own = (thetas[:, part] for part in (self.parts[5], self.parts[8]))
+        biases = bias + (own if own.shape[1] else np.zeros(self.n_raters)) if self.sided else None
+        return Points(gains, discounts, thresholds, errors, stops, best, biases)
 
     @cached_property
     def prior(self) -> CurvePrior:
         """Minus the log prior (up to a constant)."""
-        alpha, delta, sharp, error, empty, thresholds, raters = self.parts
+        alpha, delta, sharp, error, empty, bias, thresholds, raters, leanings = self.parts
         slopes = GAIN_SLOPE, DISCOUNT_SLOPE if self.falling else FREE_SLOPE
         spacing = np.diff(np.log(np.arange(1.0, self.depth + 1)))
         curves = []
@@ -213,8 +225,10 @@ class Model:
             (sharp, self.centre, SHARPNESS_SPREAD),
             (error, ERROR, ERROR_SPREAD),
             (empty, self.empty, EMPTY_SPREAD),
+            (bias, 0.0, BIAS_SPREAD),
             (thresholds, 0.0, THRESHOLD_SPREAD),
             (raters, 0.0, RATER_SPREAD),
+            (leanings, 0.0, BIAS_SPREAD),
             (self.further, 0.0, FURTHER_SPREAD),
         ]
         # only differences of alpha matter: `pinned` holds their mean
@@ -285,7 +299,8 @@ class DirectObjective:
         n_diagonal = thetas.shape[1] - d
         cross, diagonal = np.zeros((n, n_diagonal, d)), np.zeros((n, n_diagonal))
         diagonal += model.prior.precision[d:]
-        local = Local(value + self.share * sums.loss, gradient, dense, cross, diagonal)
+        coupled = np.zeros((n, model.parts[8].stop - model.parts[8].start))
+        local = Local(value + self.share * sums.loss, gradient, dense, cross, diagonal, coupled)
         if order > VALUE:
             _add_loss(model, thetas, self.share, points, sums, local)
         return local
@@ -294,33 +309,40 @@ class DirectObjective:
 def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: LossSums, local: Local) -> None:
     """Add `share` times the derivatives of the loss at parameters, shape (B, p), to those of the prior."""
     n, d = local.dense.shape[:2]
-    gains, discounts, errors = points.gains, points.discounts, points.errors
-    n_curves = gains.shape[1] + discounts.shape[1]
-    slopes = np.zeros((n, n_curves + sums.thresholds.shape[1] + 1))
+    gains, discounts, errors = points.gains, points.discounts, points.errors[:, : model.n_raters * model.with_errors]
+    n_curves, n_errors = gains.shape[1] + discounts.shape[1], errors.shape[1]
+    free = np.s_[:, model.n_raters - n_errors :]  # an error rate of zero is no parameter
+    of_kind = np.eye(model.with_errors + model.sided).repeat(model.n_raters, axis=1)  # error rates, position biases
+    n_common, n_free = of_kind.shape
+    slopes = np.zeros((n, n_curves + sums.thresholds.shape[1] + n_common))
+    head, tail = slice(slopes.shape[1] - n_common), slice(slopes.shape[1] - n_common, None)
     slopes[:, : gains.shape[1]] = (discounts[:, None, :] @ sums.moment)[:, 0]
     slopes[:, gains.shape[1] : n_curves] = (sums.moment @ gains[:, :, None])[:, :, 0]
-    slopes[:, n_curves:-1] = sums.thresholds
+    slopes[:, n_curves : tail.start] = sums.thresholds
+    moves, turns = np.ones((n, n_free)), np.zeros((n, n_free))
+    moves[:, :n_errors], turns[:, :n_errors] = errors * (1 - errors), 1 - 2 * errors
+    of_judges = sums.judges[free] * moves
+    slopes[:, tail] = of_judges.reshape(n, n_common, model.n_raters).sum(axis=2)
+    local.gradient[:, d : model.further.start] += share * of_judges[:, : model.further.start - d]
+    local.gradient[:, model.further] += share * sums.further
     size = slopes.shape[1] if sums.joint.shape[1] else 0
     joint, jacobian = np.zeros((n, size, size)), np.zeros((*slopes.shape, d))
-    if model.with_errors:
-        moves = errors * (1 - errors)
-        of_logits = sums.errors * moves
-        slopes[:, -1] = of_logits.sum(axis=1)
-        local.gradient[:, model.parts[-1]] += share * of_logits[:, : model.further.start - d]
-    local.gradient[:, model.further] += share * sums.further
     if size:
-        joint[:, :-1, :-1] = sums.joint
+        joint[:, head, head] = sums.joint
         joint[:, : gains.shape[1], gains.shape[1] : n_curves] += sums.moment.transpose(0, 2, 1)
         joint[:, gains.shape[1] : n_curves, : gains.shape[1]] += sums.moment
-        if model.with_errors:
-            curvatures = sums.errors_twice * moves**2 + of_logits * (1 - 2 * errors)
-            joint[:, -1, :-1] = joint[:, :-1, -1] = (moves[:, None, :] @ sums.crossed)[:, 0]
-            joint[:, -1, -1] = curvatures.sum(axis=1)
+        joint[:, tail, head] = (of_kind * moves[:, None, :]) @ sums.crossed[free]
+        joint[:, head, tail] = joint[:, tail, head].transpose(0, 2, 1)
+        curvatures = sums.judges_twice[free] * moves**2 + of_judges * turns
+        coupled = sums.coupled * moves[:, :n_errors] if n_common == 2 else np.zeros((n, n_free))
+        in_kinds = np.where(of_kind, curvatures[:, None], np.tile(coupled, n_common)[:, None])
+        joint[:, tail, tail] = in_kinds.reshape(n, n_common, n_common, model.n_raters).sum(axis=3)
     curves = thetas, gains, discounts
     work = np.empty(jacobian.shape[1:]), np.empty(d), np.zeros(model.depth)
     add_in_parameters(model.layout, share, *curves, slopes, joint, jacobian, local.gradient, local.dense, work)
     if size and local.diagonal.shape[1]:
-        of_judges = moves[:, :, None] * (sums.crossed @ jacobian[:, :-1])
-        of_judges[:, :, model.parts[3].start] += curvatures
-        local.cross[...] += share * of_judges
+        of_tips = moves[:, :, None] * (sums.crossed @ jacobian[:, head])
+        of_tips[:, :, np.r_[model.parts[3], model.parts[5]]] += in_kinds.transpose(0, 2, 1)
+        local.cross[...] += share * of_tips
         local.diagonal[...] += share * curvatures
+        local.coupled[...] += share * coupled[:, : local.coupled.shape[1]]

@@ -179,6 +179,7 @@ def _model(
         n_raters=n_raters,
         n_levels=verdicts.n_levels,
         ties=verdicts.has_ties,
+        sided=verdicts.sided,
         ridge=float(description.ridge),
         centre=log_sharpness(verdicts.sample(4096), prior),
         target=None if prior is None else log_curves(prior.gains, prior.discounts, falling=falling),

@@ -234,6 +234,7 @@ class DirectFit:
 
     results: ClassVar = (
         *("metric", "dcg", "utility", "form", "form_scores", "scale", "error_rate", "rater_error", "tie_threshold"),
+        *("position_bias", "rater_bias"),
         *("loss", "members", "objective", "n_effective", "n_iter", "warm", "visible", "dropped", "curves"),
     )
 
@@ -290,6 +291,16 @@ class DirectFit:
     def rater_error(self) -> dict[str, float]:
         """Error rates by rater, where the log names more than one."""
         return dict(zip(self.raters, self.curves.errors.tolist(), strict=True)) if self.raters else {}
+
+    @property
+    def position_bias(self) -> float:
+        """Mean position bias of the judges; 0 where sides are not known, or the loss has none."""
+        return float(self.curves.biases.mean()) if len(self.curves.biases) else 0.0
+
+    @property
+    def rater_bias(self) -> dict[str, float]:
+        """Position biases by rater, where the log names more than one and tells which list was shown first."""
+        return dict(zip(self.raters, self.curves.biases.tolist(), strict=False))
 
     @property
     def tie_threshold(self) -> float:

@@ -182,30 +182,32 @@ def chances(z, threshold, errors):
 def add_judgements(judged, points, kind, order, sums, work):
     """Add the losses of judgements, and their derivatives up to an order.
 
-    `judged` are the lists, shape (n, K) each, level, rater and weight, shape (n,) or (1,); `points` the utilities,
-    shape (B, K (L + 1)), gains with that of -1, discounts, thresholds and error rates. Error rates of zero are no
-    variables. `sums` are the losses, (B,), their slopes in the utilities, (B, K (L + 1)), the thresholds, (B, M + 2),
-    and the error rates, (B, R), the second derivatives in these, (B, R), and those in gains, discounts, thresholds and,
-    as rows only, error rates. `work` is memory of the shapes (R, 2), zero, (L + 1 + K, RUN), (RUN,), (L + 2 + K, RUN)
-    and, of integers, (RUN,).
+    `judged` are the lists, shape (n, K) each, level, rater, weight and way, shape (n,) or (1,); `points` the utilities,
+    shape (B, K (L + 1)), gains with that of -1, discounts, thresholds and judges, (B, J): error rates and, where J is
+    2 R, position biases. Error rates of zero are no variables. `sums` are the losses, (B,), their slopes in the
+    utilities, (B, K (L + 1)), the thresholds, (B, M + 2), and the judges, (B, J), the second derivatives in these,
+    (B, J), in each judge's two, (B, R), and those in gains, discounts, thresholds and, as rows only, judges. `work` is
+    memory of the shapes (R, 2), zero, (L + 1 + K, RUN), (RUN,), (L + 1 + K + J / R, RUN) and, of integers, (RUN,).
     """
-    first, second, level, rater, weight = judged
-    tables, gains, discounts, thresholds, errors = points
-    losses, of_tables, of_thresholds, of_errors, of_errors_twice, curved = sums
+    first, second, level, rater, weight, way = judged
+    tables, gains, discounts, thresholds, judges = points
+    losses, of_tables, of_thresholds, of_judges, of_judges_twice, coupled, curved = sums
     width, depth = gains.shape[1], discounts.shape[1]
     far, u, curvatures, bent, judge = work
+    n_judges = len(far)
     for b in range(len(gains)):
         loss, m = 0.0, np.int64(0)  # for a literal 0, numba would compile twice
         plain = kind == LIKELIHOOD and thresholds.shape[1] == 3 and thresholds[b, 1] == 0.0
         for i in range(len(first) + 1):
             if m == RUN or (m > 0 and i == len(first)):
-                _add_products(b, u, curvatures, bent, judge, m, errors.shape[1], curved)
+                _add_products(b, u, curvatures, bent, judge, m, n_judges, curved)
                 m = 0
             if i == len(first):
                 break
-            z = _difference(first[i], second[i], tables[b], width)
             r = rater[i if len(rater) > 1 else 0]
-            v, e = weight[i if len(weight) > 1 else 0], errors[b, r]
+            v, e = weight[i if len(weight) > 1 else 0], judges[b, r]
+            side, bias = _bias(way, i, judges[b], r, n_judges)
+            z = _difference(first[i], second[i], tables[b], width) + bias
             tie, j, low, high = _level(level, i, thresholds[b], plain)
             if kind == LIKELIHOOD and _is_far(z, low, high, tie, e):
                 far[r, int(z > 0.0)] += v
@@ -214,10 +216,12 @@ def add_judgements(judged, points, kind, order, sums, work):
             loss += v * cost
             if order == VALUE or (slopes[0] == 0.0 and kind != LIKELIHOOD):
                 continue
-            _add_of_judges(b, j, r, v, slopes, of_thresholds, of_errors)
+            _add_of_judges(b, j, r, v, slopes, side, n_judges, of_thresholds, of_judges)
             if order == CURVATURE:
-                of_errors_twice[b, r] += v * slopes[3] * slopes[3]
-                curvatures[m], bent[len(u), m], judge[m] = v * second_order[0], v * second_order[3], r
+                _add_twice_of_judges(b, r, v, slopes, second_order, side, n_judges, of_judges_twice, coupled)
+                curvatures[m], judge[m] = v * second_order[0], r
+                bent[-1, m] = v * side * second_order[0]  # where it is known, of the bias
+                bent[len(u), m] = v * second_order[3]
                 for g in range(width):
                     u[g, m] = 0.0
             for k in range(depth):
@@ -230,10 +234,10 @@ def add_judgements(judged, points, kind, order, sums, work):
                     u[width + k, m] = gains[b, better] - gains[b, worse]
             if order == CURVATURE:
                 if not plain:
-                    _add_with_thresholds(b, j, r, v, second_order, u[:, m], curved)
+                    _add_with_thresholds(b, j, r, v, side, n_judges, second_order, u[:, m], curved)
                 m += 1
         losses[b] += loss
-        _add_far(b, far, errors, order, losses, of_errors, of_errors_twice)
+        _add_far(b, far, judges, order, losses, of_judges, of_judges_twice)
 
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
@@ -244,6 +248,15 @@ def _difference(first, second, table, width):
         better, worse = np.uint64(k * width + 1 + first[k]), np.uint64(k * width + 1 + second[k])
         z += table[better] - table[worse]
     return z
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def _bias(way, i, judges, r, n_judges):
+    """Return 1 where the first list of judgement i was shown first, -1 or 0, and judge r's bias for that list."""
+    if len(judges) == n_judges:
+        return 0.0, 0.0
+    side = float(way[i if len(way) > 1 else 0])
+    return side, side * judges[n_judges + r]
 
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
@@ -263,15 +276,26 @@ def _is_far(z, low, high, tie, e):
 
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
-def _add_of_judges(b, j, r, v, slopes, of_thresholds, of_errors):
-    """Add v times the slopes in the thresholds of level j and in the error rate of judge r."""
+def _add_of_judges(b, j, r, v, slopes, side, n_judges, of_thresholds, of_judges):
+    """Add v times the slopes in the thresholds of level j and in the error rate and bias of judge r."""
     of_thresholds[b, j] += v * slopes[1]
     of_thresholds[b, j + 1] += v * slopes[2]
-    of_errors[b, r] += v * slopes[3]
+    of_judges[b, r] += v * slopes[3]
+    if side != 0.0:
+        of_judges[b, n_judges + r] += v * side * slopes[0]
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def _add_twice_of_judges(b, r, v, slopes, second_order, side, n_judges, of_judges_twice, coupled):
+    """Add v times the second derivatives in the error rate and bias of judge r."""
+    of_judges_twice[b, r] += v * slopes[3] * slopes[3]
+    if side != 0.0:
+        of_judges_twice[b, n_judges + r] += v * second_order[0]
+        coupled[b, r] += v * side * second_order[3]
 
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def _add_with_thresholds(b, j, r, v, second_order, u, curved):
+def _add_with_thresholds(b, j, r, v, side, n_judges, second_order, u, curved):
     """Add v times the second derivatives that involve the thresholds of level j; `u` are the slopes of z."""
     low = len(u) + j
     high, error = low + 1, curved.shape[2] + r
@@ -285,24 +309,28 @@ def _add_with_thresholds(b, j, r, v, second_order, u, curved):
     curved[b, high, high] += v * high_high
     curved[b, error, low] += v * low_e
     curved[b, error, high] += v * high_e
+    if side != 0.0:
+        curved[b, error + n_judges, low] += v * side * z_low
+        curved[b, error + n_judges, high] += v * side * z_high
 
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _add_products(b, u, curvatures, bent, judge, m, n_judges, curved):
-    """Add the products of m columns of u, times their curvatures, and by judge those with the last row of `bent`."""
+    """Add the products of m columns of u, times their curvatures, and by judge those with the last rows of `bent`."""
     last = len(u)
-    first_judge = curved.shape[1] - n_judges
     for x in range(last):
         for j in range(m):
             bent[x, j] = curvatures[j] * u[x, j]
         for y in range(x + 1):
             curved[b, x, y] += _product(bent, x, u, y, m)
             curved[b, y, x] = curved[b, x, y]
-        if n_judges == 1:
-            curved[b, first_judge, x] += _product(bent, last, u, x, m)
-        else:
-            for j in range(m):
-                curved[b, first_judge + judge[j], x] += bent[last, j] * u[x, j]
+        for kind in range(len(bent) - last):
+            first_judge = curved.shape[1] - (len(bent) - last - kind) * n_judges
+            if n_judges == 1:
+                curved[b, first_judge, x] += _product(bent, last + kind, u, x, m)
+            else:
+                for j in range(m):
+                    curved[b, first_judge + judge[j], x] += bent[last + kind, j] * u[x, j]
 
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
@@ -324,24 +352,27 @@ def _add_far(b, far, errors, order, losses, of_errors, of_errors_twice):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_listed_judgements(judged, values, factors, thresholds, errors, kind, order, sums, work):
+def add_listed_judgements(judged, values, factors, thresholds, judges, kind, order, sums, work):
     """Add what `add_judgements` does for pairs of m lists, given by their numbers, shape (n,) each.
 
     `values` are the lists' utilities, shape (B, m), and `factors` their slopes in gains and discounts, (B, m, S). The
     derivatives in z are added up by list, (B, m) each: the first, those with the error rate, and the second. Of these
     ``curved``, (B, S, S), holds the products of one list's factors and another's, once for each pair. Second
-    derivatives are those of preferences without strengths by one judge. `work` is memory, zero, of the shapes (R, 2)
-    and (S,).
+    derivatives are those of preferences without strengths by one judge whose bias is none. `work` is memory, zero, of
+    the shapes (R, 2) and (S,).
     """
-    first, second, level, rater, weight = judged
-    losses, of_lists, of_thresholds, of_errors, of_errors_twice, across_lists, curvatures, curved = sums
+    first, second, level, rater, weight, way = judged
+    losses, of_lists, of_thresholds, of_judges, of_judges_twice, across_lists, curvatures, curved = sums
     far, others = work
+    n_judges = len(far)
     for b in range(len(values)):
         loss = 0.0
         for p in range(len(first)):
             i, j = np.uint64(first[p]), np.uint64(second[p])
             r = rater[p if len(rater) > 1 else 0]
-            z, v, e = values[b, i] - values[b, j], weight[p if len(weight) > 1 else 0], errors[b, r]
+            v, e = weight[p if len(weight) > 1 else 0], judges[b, r]
+            side, bias = _bias(way, p, judges[b], r, n_judges)
+            z = values[b, i] - values[b, j] + bias
             tie, t, low, high = _level(level, p, thresholds[b], False)
             if kind == LIKELIHOOD and _is_far(z, low, high, tie, e):
                 far[r, int(z > 0.0)] += v
@@ -349,12 +380,12 @@ def add_listed_judgements(judged, values, factors, thresholds, errors, kind, ord
                 cost, slopes, second_order = _cost(kind, z, low, high, tie, e)
                 loss += v * cost
                 if order > VALUE:
-                    _add_of_judges(b, t, r, v, slopes, of_thresholds, of_errors)
+                    _add_of_judges(b, t, r, v, slopes, side, n_judges, of_thresholds, of_judges)
                     of_lists[b, i] += v * slopes[0]
                     of_lists[b, j] -= v * slopes[0]
                 if order == CURVATURE:
                     curvature = v * second_order[0]
-                    of_errors_twice[b, 0] += v * slopes[3] * slopes[3]
+                    of_judges_twice[b, 0] += v * slopes[3] * slopes[3]
                     across_lists[b, i] += v * second_order[3]
                     across_lists[b, j] -= v * second_order[3]
                     curvatures[b, i] += curvature
@@ -369,7 +400,7 @@ def add_listed_judgements(judged, values, factors, thresholds, errors, kind, ord
                     for y in range(len(others)):
                         curved[b, x, y] += factors[b, i, x] * others[y]
                 others[:] = 0.0
-        _add_far(b, far, errors, order, losses, of_errors, of_errors_twice)
+        _add_far(b, far, judges, order, losses, of_judges, of_judges_twice)
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -25,8 +25,8 @@ are worth at each point is in memory at once."""
 class ListedJudgements(JudgedPairs):
     """Judgements by the `numbers`, int32, shape (2, n), of their m distinct `lists`, shape (m, K)."""
 
-    lists: Grades
-    numbers: NDArray[np.int32]
+    lists: Grades = field(kw_only=True)
+    numbers: NDArray[np.int32] = field(kw_only=True)
 
     @classmethod
     def of(cls, judgements: JudgedPairs) -> ListedJudgements:
@@ -34,32 +34,30 @@ class ListedJudgements(JudgedPairs):
         numbers = np.stack(list_numbers(judgements.first, judgements.second)).astype(np.int32)
         lists = np.empty((int(numbers.max()) + 1, judgements.first.shape[1]), np.int8)
         lists[numbers[0]], lists[numbers[1]] = judgements.first, judgements.second
-        columns: list[Any] = [*judgements.arrays, lists, numbers]
-        return cls(*columns)
+        return cls(*judgements.arrays, lists=lists, numbers=numbers)
 
     def every(self, step: int, first: int = 0) -> JudgedPairs:
         """Return every `step`-th pair, from `first` on, copied."""
         plain = super().every(step, first)
         if len(plain) < SHARED * len(self.lists):
             return plain
-        columns: list[Any] = [*plain.arrays, self.lists, self.numbers[:, first::step].copy()]
-        return ListedJudgements(*columns)
+        return ListedJudgements(*plain.arrays, lists=self.lists, numbers=self.numbers[:, first::step].copy())
 
     def merged(self) -> ListedJudgements:
         """Return the judgements with the weights of identical ones added."""
         (first, second), n = self.numbers.astype(np.int64), len(self)
-        level, rater, weight = (np.broadcast_to(x, n) for x in (self.level, self.rater, self.weight))
+        level, rater, weight, way = (np.broadcast_to(x, n) for x in self.arrays[2:])
         key = (first * len(self.lists) + second) * (int(level.max()) + 1) + level
-        _, at, same = np.unique(key * (int(rater.max()) + 1) + rater, return_index=True, return_inverse=True)
+        key = 3 * (key * (int(rater.max()) + 1) + rater) + way
+        _, at, same = np.unique(key, return_index=True, return_inverse=True)
         total = np.bincount(same, weight).astype(np.float64)
-        columns: list[Any] = [self.first[at], self.second[at], level[at], rater[at], total]
-        columns += self.lists, self.numbers[:, at]
-        return ListedJudgements(*columns)
+        columns: list[Any] = [self.first[at], self.second[at], level[at], rater[at], total, way[at]]
+        return ListedJudgements(*columns, lists=self.lists, numbers=self.numbers[:, at])
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points with their derivatives, of a DCG and one judge; see `JudgedPairs.sums`."""
-        gains, discounts, thresholds, errors = points.gains, points.discounts, points.thresholds, points.errors
-        (n, n_grades), (m, depth), n_raters = gains.shape, self.lists.shape, errors.shape[1]
+        """Return the losses at the points; the second derivatives are of a DCG and one judge without bias."""
+        gains, discounts, thresholds, judges = points.gains, points.discounts, points.thresholds, points.judges
+        (n, n_grades), (m, depth), n_judges = gains.shape, self.lists.shape, points.errors.shape[1]
         stops = np.zeros((n, n_grades)) if points.stops is None else points.stops
         best = np.zeros(n) if points.best is None else points.best
         tables = with_unknown(gains), discounts, with_unknown(stops), best
@@ -71,26 +69,26 @@ class ListedJudgements(JudgedPairs):
             fill_factors(self.lists, *tables[:2], factors)
 
         def part(_: int, start: int, stop: int) -> tuple[Floats, ...]:
-            judged = read_only((*self.numbers, self.level, self.rater, self.weight), slice(start, stop))
-            shapes = (), (n_sloped,), thresholds.shape[1:], (n_raters,), (n_raters,), (n_curved,), (n_curved,)
+            judged = read_only((*self.numbers, *self.arrays[2:]), slice(start, stop))
+            shapes = (), (n_sloped,), thresholds.shape[1:], judges.shape[1:], judges.shape[1:], (n_curved,), (n_curved,)
             sums = tuple(np.zeros((n, *shape)) for shape in (*shapes, (size, size) if n_curved else (0, 0)))
-            work = np.zeros((n_raters, 2)), np.zeros(size)
-            add_listed_judgements(judged, values, factors, thresholds, errors, kind, order, sums, work)
+            work = np.zeros((n_judges, 2)), np.zeros(size)
+            add_listed_judgements(judged, values, factors, thresholds, judges, kind, order, sums, work)
             return sums
 
         n_chunks = min(MAX_CHUNKS, -(-len(self) // CHUNK), max(MAX_CHUNKS * MOST_LISTS // m, 1))
         chunks = in_chunks(part, len(self), n_chunks)
         totals = reduce(lambda one, other: tuple(map(np.add, one, other)), chunks)
-        loss, of_lists, of_thresholds, of_errors, errors_twice, with_error, curvatures, products = totals
+        loss, of_lists, of_thresholds, of_judges, judges_twice, with_error, curvatures, products = totals
         moment, of_best = np.zeros((n, depth, n_grades + 1)), np.zeros(n)
         of_stops = np.zeros((n, 0 if points.stops is None else n_grades + 1))
         if n_sloped:
             spread_slopes(self.lists, of_lists, *tables, moment, of_stops, of_best)
         n_all = size + thresholds.shape[1] if n_curved else 0
-        joint, crossed = np.zeros((n, n_all, n_all)), np.zeros((n, n_raters, n_all))
+        joint, crossed, coupled = np.zeros((n, n_all, n_all)), np.zeros((n, n_judges, n_all)), np.zeros((n, 0))
         if n_curved:
             add_curvatures(with_error, curvatures, factors, crossed, joint)
             joint[:, :size, :size] -= products + products.transpose(0, 2, 1)
         further = of_stops[:, 1:] if points.best is None else of_best[:, None]
         moment = np.ascontiguousarray(moment[:, :, 1:])
-        return LossSums(loss, moment, of_thresholds, of_errors, joint, crossed, errors_twice, further)
+        return LossSums(loss, moment, of_thresholds, of_judges, joint, crossed, judges_twice, coupled, further)

@@ -5,7 +5,8 @@ With ``z = <W, d>`` the utility of a pair's first list minus that of its second,
 - likelihood: minus the log of its probability. A preference of strength j = 1..M has probability
   ``P(j) = sigma(z - t_j) - sigma(z - t_(j+1))``, a tie ``sigma(z + t_1) - sigma(z - t_1)``, with thresholds t (Rao and
   Kupper 1967; without ties and strengths this is Bradley and Terry's ``sigma(z)``); with probability e, the judge's
-  error rate, the other list is named;
+  error rate, the other list is named; a judge's position bias b is added to z where the preferred list was shown
+  first, and taken from it where the other was;
 - sigmoid: ``sigma(-z)``, the soft count of violated pairs;
 - hinge: ``max(0, t_j - z)^2``, the paper's loss with the margin ``t_j``.
 
@@ -14,7 +15,7 @@ The loss of a log is the sum of the losses of its parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import reduce
 from typing import Any, Protocol
 
@@ -36,7 +37,8 @@ class Points:
     With gains, shape (B, L), and discounts, (B, K), ``discounts * gains`` is the utility in units of the judges' noise.
     Of the thresholds, (B, M + 2), ``t[1..M]`` are those of the strengths; ``t[0]`` is not used, ``t[M + 1]`` infinite.
     `errors`, (B, R), are the judges' error rates; `stops`, (B, L), and `best`, (B,), further parameters of a
-    `ListUtility`, which only judgements by list see.
+    `ListUtility`, which only judgements by list see; `biases`, (B, R), the judges' position biases, in units of their
+    noise, or None where sides are not known.
     """
 
     gains: Floats
@@ -45,6 +47,7 @@ class Points:
     errors: Floats
     stops: Floats | None = None
     best: Floats | None = None
+    biases: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.gains)
@@ -53,6 +56,11 @@ class Points:
     def arrays(self) -> tuple[Floats, ...]:
         """All arrays that are not None."""
         return tuple(x for x in (getattr(self, x.name) for x in fields(self)) if x is not None)
+
+    @property
+    def judges(self) -> Floats:
+        """Error rates and, where sides are known, position biases, shape (B, J)."""
+        return self.errors if self.biases is None else np.hstack([self.errors, self.biases])
 
 
 class JudgementSource(Protocol):
@@ -77,7 +85,8 @@ class JudgedPairs:
     """Pairs of lists with their verdicts, checked elsewhere.
 
     The preferred and the other lists, int8 of shape (n, K), are C-contiguous, -1 = no known grade. The strength of each
-    preference is 1..M, 0 for a tie; this, the index of the judge and the weight have the shape (n,), or (1,).
+    preference is 1..M, 0 for a tie; this, the index of the judge, the weight, and the `way`, 1 where the first of the
+    lists was shown first, -1 where the second was, and 0 where this is not known, have the shape (n,), or (1,).
     """
 
     first: Grades
@@ -85,6 +94,7 @@ class JudgedPairs:
     level: Grades
     rater: NDArray[np.int32]
     weight: Floats
+    way: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1, np.int8))
 
     def __len__(self) -> int:
         return len(self.first)
@@ -101,12 +111,13 @@ class JudgedPairs:
         """
         gains = with_unknown(points.gains)
         tables = points.discounts[:, :, None] * gains[:, None, :]
-        return _sums(self, (tables, gains, points.discounts, points.thresholds, points.errors), kind, order)
+        at = tables, gains, points.discounts, points.thresholds, points.judges
+        return _sums(self, at, points.errors.shape[1], kind, order)
 
     @property
     def arrays(self) -> tuple[Any, ...]:
         """All columns."""
-        return self.first, self.second, self.level, self.rater, self.weight
+        return self.first, self.second, self.level, self.rater, self.weight, self.way
 
     @property
     def total_weight(self) -> float:
@@ -119,19 +130,21 @@ class LossSums:
     """Losses at B points, with their slopes and curvature; parts add with ``+``.
 
     `loss`, shape (B,), is the weighted sum over the pairs, `moment`, (B, K, L), its slope in W, ``sum v loss'(z) d``,
-    and `thresholds`, (B, M + 2), `errors`, (B, R), and `further`, (B, L), (B, 1) or (B, 0), those in the thresholds,
-    the error rates, and the stop probabilities or the share of the best result. `joint`, (B, m, m), is ``sum v loss''
-    u u^T`` for the slopes u of z in the L gains and K discounts, and the second derivatives that involve the M + 2
-    thresholds, in this order; `crossed`, (B, R, m), and `errors_twice`, (B, R), are those that involve error rates.
+    and `thresholds`, (B, M + 2), `judges`, (B, J), and `further`, (B, L), (B, 1) or (B, 0), those in the thresholds,
+    error rates (and then, where J is 2 R, biases), and the stop probabilities or the share of the best result. `joint`,
+    (B, m, m), is ``sum v loss'' u u^T`` for the slopes u of z in the L gains and K discounts, and the second
+    derivatives that involve the M + 2 thresholds, in this order; `crossed`, (B, J, m), `judges_twice`, (B, J), and
+    `coupled`, (B, R) or (B, 0), are those that involve judges: the last those in an error rate and a bias.
     """
 
     loss: Floats
     moment: Floats
     thresholds: Floats
-    errors: Floats
+    judges: Floats
     joint: Floats
     crossed: Floats
-    errors_twice: Floats
+    judges_twice: Floats
+    coupled: Floats
     further: Floats
 
     def __add__(self, other: LossSums) -> LossSums:
@@ -148,7 +161,7 @@ def pair_loss(
     """
     table = with_unknown(weights[None])
     at = table, np.zeros(table[:, 0].shape), np.zeros(table[:, :, 0].shape), thresholds[None], errors[None]
-    sums = _sums(judgements, at, kind, SLOPES)
+    sums = _sums(judgements, at, len(errors), kind, SLOPES)
     return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
 
 
@@ -159,30 +172,33 @@ def with_unknown(values: Floats) -> Floats:
     return padded
 
 
-def _sums(judgements: JudgedPairs, at: tuple[Floats, ...], kind: int, order: int) -> LossSums:
-    """Return the sums at utilities, shape (B, K, L + 1), gains, (B, L + 1), discounts, thresholds and error rates."""
+def _sums(judgements: JudgedPairs, at: tuple[Floats, ...], n_judges: int, kind: int, order: int) -> LossSums:
+    """Return the sums at utilities, shape (B, K, L + 1), gains, (B, L + 1), discounts, thresholds and judges."""
 
     def part(start: int, stop: int) -> LossSums:
-        return _sums_of_chunk(judgements, slice(start, stop), at, kind, order)
+        return _sums_of_chunk(judgements, slice(start, stop), at, n_judges, kind, order)
 
     n = len(judgements)
     return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
 
 
-def _sums_of_chunk(judgements: JudgedPairs, chunk: slice, at: tuple[Floats, ...], kind: int, order: int) -> LossSums:
+def _sums_of_chunk(
+    judgements: JudgedPairs, chunk: slice, at: tuple[Floats, ...], n_judges: int, kind: int, order: int
+) -> LossSums:
     """Return the sums over a chunk, added up block by block.
 
     In the kernel's second derivatives, only the last rows of the columns of the thresholds are filled.
     """
-    tables, gains, discounts, thresholds, errors = at
-    (n, n_errors), n_thresholds, size = errors.shape, thresholds.shape[1], gains.shape[1] + discounts.shape[1]
+    tables, gains, discounts, thresholds, judges = at
+    (n, n_free), n_thresholds, size = judges.shape, thresholds.shape[1], gains.shape[1] + discounts.shape[1]
     sloped, m = order > VALUE, size + n_thresholds if order == CURVATURE else 0
     loss, of_tables = np.zeros(n), np.zeros((n, tables[0].size if sloped else 1))
-    of_thresholds, of_errors = np.zeros((n, sloped * n_thresholds)), np.zeros((n, sloped * n_errors))
-    curved, errors_twice = np.zeros((n, m + n_errors if m else 0, m)), np.zeros((n, n_errors if m else 0))
-    sums = loss, of_tables, of_thresholds, of_errors, errors_twice, curved
-    far, u, products = np.zeros((n_errors, 2)), np.empty((size, RUN)), np.empty((size + 1, RUN))
-    points = tables.reshape(n, -1), gains, discounts, thresholds, errors
+    of_thresholds, of_judges = np.zeros((n, sloped * n_thresholds)), np.zeros((n, sloped * n_free))
+    curved, judges_twice = np.zeros((n, m + n_free if m else 0, m)), np.zeros((n, n_free if m else 0))
+    coupled = np.zeros((n, n_free - n_judges if m else 0))
+    sums = loss, of_tables, of_thresholds, of_judges, judges_twice, coupled, curved
+    far, u, products = np.zeros((n_judges, 2)), np.empty((size, RUN)), np.empty((size + n_free // n_judges, RUN))
+    points = tables.reshape(n, -1), gains, discounts, thresholds, judges
     work = far, u, np.empty(RUN), products, np.empty(RUN, np.intp)
     for start in range(chunk.start, chunk.stop, BLOCK):
         block = slice(start, min(start + BLOCK, chunk.stop))
@@ -191,7 +207,7 @@ def _sums_of_chunk(judgements: JudgedPairs, chunk: slice, at: tuple[Floats, ...]
         curved[:, :size, size:] = curved[:, size:m, :size].transpose(0, 2, 1)
     of_known = of_tables.reshape(*tables.shape[:2], -1)[:, :, 1:] if sloped else np.zeros((*tables.shape[:2], 0))
     moment, joint, crossed = map(np.ascontiguousarray, (of_known, curved[:, 1:m, 1:], curved[:, m:, 1:]))
-    return LossSums(loss, moment, of_thresholds, of_errors, joint, crossed, errors_twice, np.zeros((n, 0)))
+    return LossSums(loss, moment, of_thresholds, of_judges, joint, crossed, judges_twice, coupled, np.zeros((n, 0)))
 
 
 def read_only(columns: tuple[Any, ...], rows: slice) -> tuple[Any, ...]:

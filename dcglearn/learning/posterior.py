@@ -113,7 +113,7 @@ def _starts(
 ) -> Floats:
     """Return starts of the chains, shape (CHAINS, p): around a fit of this curvature, and the best of those known."""
     model, half, n_known = objective.model, CHAINS // 2, len(known)
-    judges, n_further = model.parts[-1].start, model.further.stop - model.further.start
+    judges, n_further = model.parts[7].start, model.further.stop - model.further.start
     values, vectors = np.linalg.eigh(dense)
     around, others = (np.tile(theta, (n, 1)) for n in (half, n_known))
     root = vectors / np.sqrt(np.maximum(values, 1.0)) @ vectors.T  # the same whatever the signs of the vectors

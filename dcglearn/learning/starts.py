@@ -144,37 +144,43 @@ class WarmStart:
         if self.curves is None:
             metric = np.concatenate(log_curves(self.gains, self.discounts, falling=model.falling))[None]
             return [model.starts(metric, softer, empty_gain(self.gains))[0] for softer in SOFTER]
-        _, _, sharp, error, _, thresholds, each_rater = model.parts
-        theta = with_curves(model, np.zeros(each_rater.stop), self.gains, self.discounts)
+        _, _, sharp, error, _, bias, thresholds, each_rater, each_bias = model.parts
+        theta = with_curves(model, np.zeros(each_bias.stop), self.gains, self.discounts)
         theta[sharp] = np.log(self.curves.sharpness)
         if model.with_errors:
-            logits = self._logits(self.curves.errors, raters if model.n_raters > 1 else ())
+            with np.errstate(divide="ignore"):
+                logits = np.clip(np.log(self.curves.errors / (1 - self.curves.errors)), -9.0, 9.0)
+            logits = self._of_raters(logits, raters if model.n_raters > 1 else (), ERROR, ERROR_SPREAD / RATER_SPREAD)
             theta[error], theta[each_rater] = logits[0], logits[1:]
+        if model.sided and len(self.curves.biases):
+            biases = self._of_raters(self.curves.biases, raters if model.n_raters > 1 else (), 0.0, 1.0)
+            theta[bias], theta[each_bias] = biases[0], biases[1:]
         rises = np.diff(self.curves.thresholds[:-1])[0 if model.ties else 1 :]
         if len(rises) == thresholds.stop - thresholds.start:
             with np.errstate(divide="ignore"):
                 theta[thresholds] = np.log(rises)
         return [np.clip(theta, *model.bounds)]
 
-    def _logits(self, errors: Floats, raters: Sequence[str]) -> Floats:
-        """Return the common logit of error and, for several raters, each one's distance from it."""
-        with np.errstate(divide="ignore"):
-            logits = np.clip(np.log(errors / (1 - errors)), -9.0, 9.0)
+    def _of_raters(self, numbers: Floats, raters: Sequence[str], mean: float, spread: float) -> Floats:
+        """Return the common logit of error, or bias, and, for several raters, each one's distance from it.
+
+        `mean` is the prior's of the common one, and `spread` its deviation in units of that of raters.
+        """
         if not len(raters):
-            return np.array([logits.mean()])
-        if not self.raters and len(errors) not in (1, len(raters)):
+            return np.array([numbers.mean()])
+        if not self.raters and len(numbers) not in (1, len(raters)):
             raise InputError(
-                f"{self.name} holds {len(errors)} error rates, the log has {len(raters)} raters; start from a fitted "
+                f"{self.name} holds {len(numbers)} error rates, the log has {len(raters)} raters; start from a fitted "
                 "learner, which knows its raters by name"
             )
         if not self.raters:
-            each = np.broadcast_to(logits, len(raters))
+            each = np.broadcast_to(numbers, len(raters))
         else:
-            of_rater = dict(zip(self.raters, logits, strict=True))
+            of_rater = dict(zip(self.raters, numbers, strict=True))
             each = np.array([of_rater.get(str(name), np.nan) for name in raters])
-        # At the optimum the common logit is the prior's mean of itself given the judges' own.
-        precision = np.array([ERROR_SPREAD**-2, *[RATER_SPREAD**-2] * len(logits)])
-        common = float(precision @ np.array([ERROR, *logits]) / precision.sum()) if self.raters else logits.mean()
+        # At the optimum the common number is the prior's mean of itself given the judges' own.
+        precision = np.array([spread**-2, *[1.0] * len(numbers)])
+        common = float(precision @ np.array([mean, *numbers]) / precision.sum()) if self.raters else numbers.mean()
         return np.concatenate([[common], np.nan_to_num(each - common)])
 
 

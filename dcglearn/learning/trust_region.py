@@ -1,8 +1,8 @@
 """Newton's method with a trust region and bounds, from several starts at once.
 
 The function is seen only through its value, gradient and Hessian at many points in one call. The Hessian has the shape
-of an arrow: dense in the first d parameters, while the others (one a judge) meet these but not each other. So a step
-costs O(p d^2).
+of an arrow: dense in the first d parameters, while the others (one or two a judge) meet these but not those of other
+judges. So a step costs O(p d^2).
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ CLOSE = 0.02
 class Local:
     """A function near B points: values (B,), gradients (B, p) and Hessians.
 
-    The Hessians' parts are `dense`, shape (B, d, d), `cross`, shape (B, p - d, d), and `diagonal`, shape (B, p - d).
+    The Hessians' parts are `dense`, shape (B, d, d), `cross`, shape (B, p - d, d), `diagonal`, shape (B, p - d), and
+    `coupled`: that of each of the first half of these p - d with one of the second, shape (B, (p - d) / 2), or (B, 0).
     """
 
     value: Floats
@@ -38,12 +39,15 @@ class Local:
     dense: Floats
     cross: Floats
     diagonal: Floats
+    coupled: Floats
 
     def __getitem__(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Local:
-        return Local(
-            self.value[index], self.gradient[index], self.dense[index], self.cross[index], self.diagonal[index]
-        )
+        return Local(*(getattr(self, x.name)[index] for x in fields(self)))
 
+
+STIFFENED = 4
+"""Where a judge's two would move beyond the radius, their curvature is raised, so often at most, and all moves are
+found again: they meet the curves so strongly that the others' moves are wrong without theirs."""
 
 REACH, FAIR = 50.0, 8
 """After this many steps, a descent is expected to fall by at most this many times what its next step promises."""
@@ -162,6 +166,8 @@ def _change(local: Local, step: Floats) -> Floats:
     if tail.shape[1]:
         bent += (local.diagonal * tail**2).sum(axis=1)
         bent += 2 * (tail[:, None, :] @ local.cross @ head[:, :, None])[:, 0, 0]
+        n_coupled = local.coupled.shape[1]
+        bent += 2 * (local.coupled * tail[:, :n_coupled] * tail[:, n_coupled : 2 * n_coupled]).sum(axis=1)
     change: Floats = (local.gradient * step).sum(axis=1) + 0.5 * bent
     return change
 
@@ -200,24 +206,38 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
     part is eliminated first; where an entry curves down, it is taken to curve up as much.
     """
     n, p = local.gradient.shape
-    d = local.dense.shape[1]
-    step = np.zeros((n, p))
+    d, half = local.dense.shape[1], local.coupled.shape[1]
+    step, head = np.zeros((n, p)), np.zeros((n, d))
     gradient, dense = local.gradient, local.dense
-    if p > d:
-        tail = gradient[:, d:]
-        held = np.where(tail > 0, low[:, d:], high[:, d:]) == 0
-        share = np.where(held, 0.0, 1 / np.maximum(np.abs(local.diagonal), 1e-300))
-        shared = share[:, :, None] * local.cross
-        gradient = gradient[:, :d] - (tail[:, None, :] @ shared)[:, 0]
-        dense = dense - local.cross.transpose(0, 2, 1) @ shared
-    head = np.zeros((n, d))
     rooms = np.ascontiguousarray(low[:, :d]), np.ascontiguousarray(high[:, :d])
-    dense_steps(gradient, dense, *rooms, radius, damping, head, np.empty((d + 1, d)), np.empty(d, np.intp))
-    step[:, :d] = head
-    if p > d:
+    memory = np.empty((d + 1, d)), np.empty(d, np.intp)
+    if p == d:
+        dense_steps(gradient, dense, *rooms, radius, damping, step, *memory)
+        return step
+    tail, cross, diagonal = gradient[:, d:], local.cross, local.diagonal
+    held = np.where(tail > 0, low[:, d:], high[:, d:]) == 0
+    if half:  # of a judge's two, the first is eliminated before the second
+        link = np.where(held[:, :half], 0.0, local.coupled / np.maximum(np.abs(diagonal[:, :half]), 1e-300))
+        tail, cross, diagonal = tail.copy(), cross.copy(), diagonal.copy()
+        tail[:, half:] -= link * tail[:, :half]
+        cross[:, half:] -= link[:, :, None] * cross[:, :half]
+        diagonal[:, half:] -= link * local.coupled
+    share = np.where(held, 0.0, 1 / np.maximum(np.abs(diagonal), 1e-300))
+    for _ in range(STIFFENED if half else 1):
+        shared = share[:, :, None] * cross
+        eliminated = gradient[:, :d] - (tail[:, None, :] @ shared)[:, 0]
+        bent = dense - cross.transpose(0, 2, 1) @ shared
+        dense_steps(eliminated, bent, *rooms, radius, damping, head, *memory)
         ends = -share * tail - (shared @ head[:, :, None])[:, :, 0]
-        room = np.maximum(low[:, d:], -radius[:, None]), np.minimum(high[:, d:], radius[:, None])
-        step[:, d:] = np.clip(ends, *room)
+        if half:
+            ends[:, :half] -= link * ends[:, half:]
+            length = np.maximum(np.abs(ends[:, :half]), np.abs(ends[:, half:]))
+            stiff = np.tile(np.maximum(length / radius[:, None], 1.0), 2)
+            if (stiff == 1.0).all():
+                break
+            share, ends = share / stiff, ends / stiff
+    room = np.maximum(low[:, d:], -radius[:, None]), np.minimum(high[:, d:], radius[:, None])
+    step[:, :d], step[:, d:] = head, np.clip(ends, *room)
     return step
 
 

@@ -36,7 +36,8 @@ class Verdicts:
 
     `kind` is the loss of `pair_loss`, `dropped` the number of pairs left out by reason, `level` the int8 level of every
     verdict of a log in memory, `values` the M distinct strengths of a log in parts that has any, shape (M,), `margins`
-    those of the hinge, shape (M + 2,), and `raters` the names of the judges, sorted (a single one where none is named).
+    those of the hinge, shape (M + 2,), `raters` the names of the judges, sorted (a single one where none is named), and
+    `sided` tells whether the likelihood has position biases: the log says which list was shown first.
     """
 
     log: Any
@@ -48,6 +49,7 @@ class Verdicts:
     has_ties: bool
     margins: Floats | None
     raters: NDArray[Any]
+    sided: bool
 
     def judgements(self, *, one_rater: bool, empty: int = UNKNOWN) -> JudgementSource:
         """Return the judgements, all by one judge or by the named judges; empty places count as the grade `empty`."""
@@ -63,8 +65,9 @@ class Verdicts:
         if not one_rater and log.rater is not None:
             rater = np.searchsorted(self.raters, log.rater).astype(np.int32)
         lists = filled(log.preferred, empty), filled(log.other, empty)
-        pairs = JudgedPairs(*lists, self.level, rater, _weights(log))
-        plain = self.kind == LIKELIHOOD and not self.has_ties and self.n_levels == 1 and len(rater) == 1
+        pairs = JudgedPairs(*lists, self.level, rater, _weights(log), _ways(log))
+        simple = not (self.has_ties or self.sided) and self.n_levels == 1
+        plain = self.kind == LIKELIHOOD and simple and len(rater) == 1
         if plain and len(log) >= max(SHARED * log.n_lists, FEW) and log.n_lists <= MOST_LISTS:
             return ListedJudgements.of(pairs)
         return pairs
@@ -99,7 +102,8 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
     if kind == HINGE:
         margins = _margins(values, float(np.average(np.broadcast_to(values[level - 1], len(log)), weights=log.weight)))
     raters = np.array([""]) if log.rater is None else np.unique(log.rater)
-    return Verdicts(log, kind, dropped, level, None, int(level.max()), bool(level.min() == 0), margins, raters)
+    sided = kind == LIKELIHOOD and log.swapped is not None
+    return Verdicts(log, kind, dropped, level, None, int(level.max()), bool(level.min() == 0), margins, raters, sided)
 
 
 def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
@@ -121,7 +125,8 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
     raters = np.array(sorted(log.facts.raters or {""}))
     has_ties = kind == LIKELIHOOD and n_ties > 0
     several = None if len(values) == 1 else values
-    return Verdicts(log, kind, dropped, None, several, len(values), has_ties, margins, raters)
+    sided = kind == LIKELIHOOD and log.facts.sided
+    return Verdicts(log, kind, dropped, None, several, len(values), has_ties, margins, raters, sided)
 
 
 @dataclass(frozen=True)
@@ -170,7 +175,7 @@ def judgements_of(
         labels = np.full(len(log), "") if log.rater is None else log.rater
         rater = (np.searchsorted(names, labels) if places is None else places[labels]).astype(np.int32)
     lists = filled(log.preferred, empty), filled(log.other, empty)
-    return JudgedPairs(*lists, _with_ties(log, level), rater, _weights(log))
+    return JudgedPairs(*lists, _with_ties(log, level), rater, _weights(log), _ways(log))
 
 
 def _places(raters: NDArray[Any], stored: list[str] | None) -> NDArray[np.int32] | None:
@@ -185,6 +190,10 @@ def _counted(log: PreferencePairs, kind: int) -> PreferencePairs:
 
 def _weights(log: PreferencePairs) -> Floats:
     return np.ones(1) if log.weight is None else log.weight
+
+
+def _ways(log: PreferencePairs) -> NDArray[np.int8]:
+    return np.zeros(1, np.int8) if log.swapped is None else np.where(log.swapped, -1, 1).astype(np.int8)
 
 
 def _strength(log: PreferencePairs) -> Floats | None:

@@ -75,7 +75,11 @@ class Columns:
         "flag", "whether the lists were judged equally good: their order means nothing", missing=False, learned=True
     )
     swapped: NDArray[np.bool_] | None = _column(
-        "side", "whether the pair was shown the other way round", "swapped shown_left shown_first", uniform=True
+        "side",
+        "whether the pair was shown the other way round",
+        "swapped shown_left shown_first",
+        uniform=True,
+        learned=True,
     )
     docs: NDArray[np.object_] | None = _column(
         "documents", "the names of the documents of both lists by position", "docs documents", uniform=True

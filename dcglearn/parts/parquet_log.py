@@ -125,7 +125,7 @@ class StoredParts:
         return reduce(add, (function(part, *arguments) for part in self))
 
 
-KINDS = {"flag": bool, "positive": float, "number": float, "label": np.int32}
+KINDS = {"flag": bool, "side": bool, "positive": float, "number": float, "label": np.int32}
 """The types in which columns are stored, by their kind; labels are numbered."""
 
 TYPES = {name: KINDS[column.kind] for name, column in COLUMNS.items() if column.learned}

@@ -55,7 +55,7 @@ class Facts:
     `depths` are those of the parts that hold pairs (a sound log has one); `n_equal` counts the pairs of equal lists,
     `n_ties` the ties among the pairs whose lists differ, and `weight` is the weight of these, ties included; `grades`,
     shape (256,), says how often each grade occurs as uint8 (255 = unknown); `raters` is None if no part has that
-    column; `dropped` counts what the reader left out.
+    column; `dropped` counts what the reader left out; `sided` tells whether it is known which list was shown first.
     """
 
     depths: tuple[int, ...]
@@ -66,6 +66,7 @@ class Facts:
     grades: Integers
     raters: frozenset[str] | None
     dropped: dict[str, int]
+    sided: bool
 
     def __add__(self, other: Facts) -> Facts:
         return Facts(
@@ -77,6 +78,7 @@ class Facts:
             grades=self.grades + other.grades,
             raters=self.raters if other.raters is None else other.raters | (self.raters or frozenset()),
             dropped=dict(Counter(self.dropped) + Counter(other.dropped)),
+            sided=self.sided or other.sided,
         )
 
     @property
@@ -98,6 +100,7 @@ def facts_of(log: PreferencePairs) -> Facts:
         grades=grade_counts(log.preferred, log.other),
         raters=None if log.rater is None or not n else frozenset(map(str, np.unique(log.rater[unlike]))),
         dropped=dict(log.dropped),
+        sided=n > 0 and log.swapped is not None,
     )
 
 
@@ -270,6 +273,12 @@ def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | 
             raise InputError(
                 f"{name} holds lists of {part.depths[0]} positions, {first_name} of {first.depths[0]}; cut them to one "
                 "depth (depth=, also in --read FILE), or pad the shorter ones with -1 (no grade)"
+            )
+        if part.sided != first.sided:
+            raise InputError(
+                f"{name if part.sided else first_name} says which list was shown first, "
+                f"{first_name if part.sided else name} does not: give the column (shown_left, say) in all parts, or "
+                "leave it out (--columns swapped=)"
             )
         if n_grades is not None and part.top >= n_grades:
             raise InputError(

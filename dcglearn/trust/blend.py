@@ -21,7 +21,7 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, frozen
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
-from dcglearn.learning.direct_fit import Curves, DirectObjective, empty_gain
+from dcglearn.learning.direct_fit import DirectObjective, empty_gain
 from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.fit_qp import identity
 from dcglearn.learning.fits import MACHINE, DirectDescription, DirectFit, Member
@@ -359,7 +359,7 @@ def _blended(
         description=replace(first.description, loss="auto"),
         loss="blend",
         dcg=blend,
-        curves=Curves(gains, discounts / discounts.sum(), judges.sharpness, judges.errors, judges.thresholds),
+        curves=replace(judges, gains=gains, discounts=discounts / discounts.sum()),
         objective=float(DirectObjective(dcg.model, dcg.judgements, dcg.share).values(theta)[0]),
         members=tuple(members),
         weighed_on=weighed_on,

@@ -20,7 +20,7 @@ from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIG
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.simulate import ground_truth, preference_pairs
-from tests.makers import TRUTH, random_log, refused
+from tests.makers import TRUTH, random_lists, random_log, refused
 
 LOSSES = ("robust", "logistic", "sigmoid", "squared_hinge")
 
@@ -35,6 +35,7 @@ def models(draw):
     if draw(st.booleans()):
         target = log_curves(np.cumsum(rng.exponential(1, n_grades)), np.sort(rng.exponential(1, depth))[::-1])
     judges = {"with_errors": kind == LIKELIHOOD and draw(st.booleans()), "n_raters": n_raters, "n_levels": n_levels}
+    judges["sided"] = kind == LIKELIHOOD and draw(st.booleans())
     margins = np.concatenate([[0], np.arange(1.0, n_levels + 1), [np.inf]]) if kind == HINGE else None
     prior = {"ridge": draw(st.sampled_from([0.0, 1.0, 10.0])), "target": target}
     zero = draw(st.sampled_from([0, n_grades]))
@@ -43,7 +44,8 @@ def models(draw):
     n = 12
     lists = rng.integers(-1, n_grades + (zero > 0), (2, n, depth)).astype(np.int8)
     level = rng.integers(0 if ties else 1, n_levels + 1, n).astype(np.int8)
-    judged = JudgedPairs(*lists, level, rng.integers(0, n_raters, n).astype(np.int32), rng.exponential(1, n))
+    rater, way = rng.integers(0, n_raters, n).astype(np.int32), rng.integers(-1, 2, n).astype(np.int8)
+    judged = JudgedPairs(*lists, level, rater, rng.exponential(1, n), way)
     theta = rng.normal(0, 0.7, model.parts[-1].stop)
     if model.falling:
         theta[model.parts[1]] = np.abs(theta[model.parts[1]]) + 0.01
@@ -56,6 +58,8 @@ def hessian_of(local):
     d, p = local.dense.shape[1], local.gradient.shape[1]
     whole = np.diag(np.append(np.zeros(d), local.diagonal[0]))
     whole[:d, :d], whole[d:, :d], whole[:d, d:] = local.dense[0], local.cross[0], local.cross[0].T
+    first = d + np.arange(local.coupled.shape[1])
+    whole[first, first + len(first)] = whole[first + len(first), first] = local.coupled[0]
     assert whole.shape == (p, p)
     return whole
 
@@ -76,13 +80,17 @@ def test_gradient_and_hessian_are_those_of_the_objective(problem):
 @given(models())
 def test_points_and_prior_are_those_of_their_formulas(problem):
     model, _, theta = problem
-    alpha, delta, sharp, error, empty, thresholds, raters = (theta[part] for part in model.parts)
+    alpha, delta, sharp, error, empty, bias, thresholds, raters, leanings = (theta[part] for part in model.parts)
     points, prior = model.points(theta[None]), model.prior
     steps, falls = np.exp(alpha), np.exp(-np.append(0, np.cumsum(delta)))
     np.testing.assert_allclose(points.gains[0], np.concatenate([[0], np.cumsum(steps) / steps.sum(), empty]))
     np.testing.assert_allclose(points.discounts[0], np.exp(sharp) * falls / falls.sum())
     rates = expit(error + (raters if len(raters) else 0)) if model.with_errors else 0
     np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, model.n_raters))
+    assert (points.biases is None) == (not model.sided)
+    if model.sided:
+        biases = np.broadcast_to(bias + (leanings if len(raters) else 0), model.n_raters)
+        np.testing.assert_allclose(points.biases[0], biases)
     if len(thresholds):
         np.testing.assert_allclose(points.thresholds[0][-1 - len(thresholds) : -1], np.cumsum(np.exp(thresholds)))
     head = theta[: prior.rows.shape[1]]
@@ -199,6 +207,54 @@ def test_a_step_is_learned_as_a_step():
     learner = DCGLearner().fit(log)
     assert learner.dcg_.gains[1] < 0.06 and learner.dcg_.gains[2] > 0.9
     assert learner.score(preference_pairs(truth, 3000, lists="free", seed=1)) > 0.98
+
+
+def one_sided(n, seed=0):
+    """Return a log of ann and bob, of whom each errs now and then, and of cy, who always names the list shown first."""
+    rng = np.random.default_rng(seed)
+    lists, rater = random_lists(2 * n, "free", rng).reshape(2, n, 10), rng.choice(["ann", "bob", "cy"], n)
+    first = rng.random(n) < 0.5
+    wins = rng.random(n) < 0.05 + 0.9 * expit(TRUTH.score(lists[0]) - TRUTH.score(lists[1]))
+    wins = np.where(rater == "cy", first, wins)
+    ahead, behind = np.where(wins[:, None], lists, lists[::-1])
+    return Preferences(ahead, behind, n_grades=5, rater=rater, swapped=first ^ wins)
+
+
+@pytest.mark.filterwarnings("ignore:raters who contradict")
+def test_a_rater_who_always_names_the_list_shown_first_has_no_influence():
+    log = one_sided(450)
+    learner = DCGLearner(loss="robust").fit(log)
+    assert learner.rater_bias_["cy"] > 5 and max(abs(learner.rater_bias_[name]) for name in ("ann", "bob")) < 1.5
+    assert learner.rater_error_["cy"] < 0.1 and learner.position_bias_ == np.mean([*learner.rater_bias_.values()])
+    way, of_cy = np.where(log.swapped, -1, 1), log.rater == "cy"
+    bias, error = (np.array([x[name] for name in log.rater]) for x in (learner.rater_bias_, learner.rater_error_))
+    right = expit(learner.fit_.sureness(log) + way * bias)
+    slope = (1 - 2 * error) * right * (1 - right) / (error + (1 - 2 * error) * right)
+    assert slope[of_cy].mean() < 0.1 * slope[~of_cy].mean()
+    both = log.preferred, log.other  # the lists of cy exchanged, who names the first one all the same
+    turned = {"preferred": np.where(of_cy[:, None], *both[::-1]), "other": np.where(of_cy[:, None], *both)}
+    again = DCGLearner(loss="robust").fit(log.changed(**turned))
+    lists = random_lists(4000, "free", np.random.default_rng(1)).reshape(2, 2000, 10)
+    order, other = (np.sign(x.dcg_.score(lists[0]) - x.dcg_.score(lists[1])) for x in (learner, again))
+    assert (order != other).mean() < 0.015
+    without_sides = DCGLearner(loss="robust").fit(log.changed(swapped=None))
+    assert without_sides.position_bias_ == 0 and without_sides.rater_bias_ == {}
+
+
+def test_a_bias_is_kept_by_forms_warm_starts_files_and_one_judge(tmp_path):
+    log = one_sided(300)
+    learner = DCGLearner(form="best").fit(log)
+    learner.save(tmp_path / "learner.json")
+    assert (
+        learner.rater_bias_["cy"] > 5 and DCGLearner.load(tmp_path / "learner.json").rater_bias_ == learner.rater_bias_
+    )
+    robust = DCGLearner(loss="robust").fit(log)
+    warm = DCGLearner(loss="robust").fit(log, start=robust)
+    assert warm.n_iter_ <= 2 and warm.objective_ == pytest.approx(robust.objective_, rel=1e-9)
+    for loss in ("robust", "logistic"):
+        nameless = DCGLearner(loss=loss).fit(log.changed(rater=None))
+        assert nameless.position_bias_ > 0.3 and nameless.rater_bias_ == {}
+    assert DCGLearner(loss="sigmoid").fit(log).position_bias_ == 0
 
 
 def test_error_rates_are_estimated_and_a_contrary_rater_is_named():

@@ -73,7 +73,7 @@ def test_equals_the_twin_and_finite_differences(problem, kind):
         return pair_loss(judged, **arrays, kind=kind).loss
 
     size = 1 + abs(sums.loss)
-    for which, slopes in (("weights", sums.moment), ("thresholds", sums.thresholds), ("errors", sums.errors)):
+    for which, slopes in (("weights", sums.moment), ("thresholds", sums.thresholds), ("errors", sums.judges)):
         for index in np.ndindex(slopes.shape):
             if which == "thresholds" and index[0] in (0, len(thresholds) - 1):
                 assert slopes[index] == 0
@@ -201,11 +201,28 @@ def test_judgements_of_few_lists_have_the_sums_of_the_same_judgements(order, err
     judged, points = few_lists(rng, 500, 20), points_of(rng, 3, error=error)
     listed = ListedJudgements.of(judged)
     plain, by_list = judged.sums(points, LIKELIHOOD, order), listed.sums(points, LIKELIHOOD, order)
-    slopes, curvatures = ["moment", "errors"] * (order > VALUE), ["joint", "crossed", "errors_twice"]
+    slopes, curvatures = ["moment", "judges"] * (order > VALUE), ["joint", "crossed", "judges_twice"]
     for name in ["loss", *slopes, *curvatures * (order == CURVATURE)]:
-        if error or name not in ("errors", "crossed", "errors_twice"):  # error rates of zero are no variables
+        if error or name not in ("judges", "crossed", "judges_twice"):  # error rates of zero are no variables
             expected = getattr(plain, name)
             np.testing.assert_allclose(getattr(by_list, name), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_position_bias_is_added_to_the_utility_of_the_list_shown_first(listed):
+    rng, n, n_raters = np.random.default_rng(5), 200, 3
+    lists = rng.integers(-1, 3, (2, n, 4)).astype(np.int8)
+    level, rater, way = rng.integers(0, 3, n), rng.integers(0, n_raters, n), rng.integers(-1, 2, n)
+    judged = JudgedPairs(*lists, level.astype(np.int8), rater.astype(np.int32), np.ones(1), way.astype(np.int8))
+    points = points_of(rng, 1)
+    points = replace(points, discounts=points.discounts / 20, thresholds=np.array([[0.0, 0.4, 1.5, np.inf]]))
+    points = replace(points, errors=np.array([[0.05, 0.3, 0.2]]), biases=np.array([[1.0, -2.0, 0.3]]))
+    sums = (ListedJudgements.of(judged) if listed else judged).sums(points, LIKELIHOOD, SLOPES)
+    d = np.subtract(*(encode(x, 3).astype(float) for x in lists))
+    z = np.tensordot(d, points.discounts[0][:, None] * points.gains[0], 2) + way * points.biases[0][rater]
+    chances = probabilities(z, points.thresholds[0], points.errors[0][rater])
+    assert sums.loss[0] == pytest.approx(-np.log(chances[np.arange(n), level]).sum())
+    assert sums.judges.shape == (1, 2 * n_raters) and (sums.judges != 0).all()
 
 
 def test_every_other_judgement_of_few_lists_is_that_judgement():

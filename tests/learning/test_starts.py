@@ -75,14 +75,16 @@ def test_parameters_of_judges_are_taken_over_exactly(of_judges):
 
 
 def test_judges_are_found_by_name(of_judges):
-    model = Model(depth=10, n_grades=5, n_raters=3, n_levels=3, ties=True)
-    start = WarmStart.of(of_judges)
+    model = Model(depth=10, n_grades=5, n_raters=3, n_levels=3, ties=True, sided=True)
+    biases = np.array([0.5, -1.0, 2.0])
+    start = WarmStart.of(replace(of_judges.fit_, curves=replace(of_judges.curves_, biases=biases)))
     theta = start.parameters(model, ("ann", "bob", "eve"))[0]
     other = start.parameters(model, ("bob", "new", "ann"))[0]
-    error = model.parts[-1].start
-    assert other[error] == theta[error + 1] and other[error + 1] == 0 and other[error + 2] == theta[error]
-    rates = model.curves(theta).errors
-    np.testing.assert_allclose(rates, of_judges.curves_.errors, rtol=1e-9)
+    for own in (model.parts[7].start, model.parts[8].start):
+        assert other[own] == theta[own + 1] and other[own + 1] == 0 and other[own + 2] == theta[own]
+    curves = model.curves(theta)
+    np.testing.assert_allclose(curves.errors, of_judges.curves_.errors, rtol=1e-9)
+    np.testing.assert_allclose(curves.biases, biases)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
+from dcglearn.learning import trust_region
 from dcglearn.learning.trust_region import Descents, Local, descend, leave_followers, steps
 
 
-def arrow(rng, d, n_diagonal):
-    """Return a positive definite matrix whose last `n_diagonal` parameters do not meet each other."""
+def arrow(rng, d, n_diagonal, coupled=False):
+    """Return a positive definite matrix whose last `n_diagonal` parameters do not meet each other, but for pairs."""
     whole = np.zeros((d + n_diagonal, d + n_diagonal))
     root = rng.normal(size=(d + 3, d))
     whole[:d, :d] = root.T @ root + np.eye(d)
@@ -17,22 +18,26 @@ def arrow(rng, d, n_diagonal):
         at = np.append(np.arange(d), r)
         whole[np.ix_(at, at)] += np.outer(column, column)
         whole[r, r] += 0.5
+    for r in range(d, d + n_diagonal // 2 if coupled else d):
+        whole[r, r + n_diagonal // 2] = whole[r + n_diagonal // 2, r] = rng.uniform(-0.4, 0.4)
     return whole
 
 
-def local_of(whole, gradient, d):
-    diagonal = np.diagonal(whole)[d:].copy()
-    return Local(np.zeros(1), gradient[None], whole[None, :d, :d].copy(), whole[None, d:, :d].copy(), diagonal[None])
+def local_of(whole, gradient, d, coupled=False):
+    diagonal, half = np.diagonal(whole)[d:].copy(), (len(whole) - d) // 2 if coupled else 0
+    coupled = np.diagonal(whole[d : d + half, d + half :]).copy()
+    parts = whole[None, :d, :d].copy(), whole[None, d:, :d].copy(), diagonal[None], coupled[None]
+    return Local(np.zeros(1), gradient[None], *parts)
 
 
-@pytest.mark.parametrize("n_diagonal", [0, 4])
-def test_a_step_within_a_large_radius_is_the_bounded_minimum(n_diagonal):
+@pytest.mark.parametrize(("n_diagonal", "coupled"), [(0, False), (4, False), (6, True)])
+def test_a_step_within_a_large_radius_is_the_bounded_minimum(n_diagonal, coupled):
     rng = np.random.default_rng(0)
     for _ in range(30):
         d = int(rng.integers(1, 7))
-        whole, gradient = arrow(rng, d, n_diagonal), rng.normal(0, 3, d + n_diagonal)
+        whole, gradient = arrow(rng, d, n_diagonal, coupled), rng.normal(0, 3, d + n_diagonal)
         low, high = np.full((1, d + n_diagonal), -np.inf), np.full((1, d + n_diagonal), np.inf)
-        local = local_of(whole, gradient, d)
+        local = local_of(whole, gradient, d, coupled)
         damping = np.zeros(1)
         step = steps(local, low, high, np.array([1e9]), damping)[0]
         np.testing.assert_allclose(step, -np.linalg.solve(whole, gradient), atol=1e-8)
@@ -40,6 +45,8 @@ def test_a_step_within_a_large_radius_is_the_bounded_minimum(n_diagonal):
         short = steps(local, low, high, np.array([1e-3]), damping)[0]
         assert 0 < np.abs(short).max() <= 1e-3
         assert gradient @ short < 0
+        change = gradient @ step + 0.5 * step @ whole @ step
+        assert trust_region._change(local, step[None])[0] == pytest.approx(change)
         bounded = steps(local, np.full_like(low, -0.1), np.full_like(low, 0.2), np.array([1e9]), np.zeros(1))[0]
         assert bounded.min() >= -0.1 and bounded.max() <= 0.2 and gradient @ bounded < 0
 
@@ -70,7 +77,8 @@ def test_descents_end_at_the_minimum_within_bounds():
             value = 0.5 * ((slopes + gradient) * thetas).sum(axis=1)
             n = len(thetas)
             diagonal = np.tile(np.diagonal(whole)[5:], (n, 1))
-            return Local(value, slopes, np.tile(whole[:5, :5], (n, 1, 1)), np.tile(whole[5:, :5], (n, 1, 1)), diagonal)
+            parts = np.tile(whole[:5, :5], (n, 1, 1)), np.tile(whole[5:, :5], (n, 1, 1)), diagonal, np.zeros((n, 0))
+            return Local(value, slopes, *parts)
 
         starts = rng.uniform(low, high, (4, 8))
         ends = descend(function, starts, (low, high), max_iter=100)
@@ -86,7 +94,7 @@ def rosenbrock(thetas):
     value = np.where(x > 3, np.inf, 100 * (y - x**2) ** 2 + (1 - x) ** 2)
     slopes = np.stack([-400 * x * (y - x**2) - 2 * (1 - x), 200 * (y - x**2)], axis=1)
     dense = np.array([[[1200 * a * a - 400 * b + 2, -400 * a], [-400 * a, 200.0]] for a, b in thetas])
-    return Local(value, slopes, dense, np.zeros((len(x), 0, 2)), np.zeros((len(x), 0)))
+    return Local(value, slopes, dense, np.zeros((len(x), 0, 2)), *np.zeros((2, len(x), 0)))
 
 
 def test_a_curved_valley_is_followed_and_infinite_values_are_avoided():
@@ -102,7 +110,7 @@ def bowl(thetas):
     """Return the squared distance to the origin, where one full Newton step ends."""
     n = len(thetas)
     dense = np.tile(2 * np.eye(2), (n, 1, 1))
-    return Local((thetas**2).sum(axis=1), 2 * thetas, dense, np.zeros((n, 0, 2)), np.zeros((n, 0)))
+    return Local((thetas**2).sum(axis=1), 2 * thetas, dense, np.zeros((n, 0, 2)), *np.zeros((2, n, 0)))
 
 
 def test_a_follower_has_its_leaders_end_and_convergence():

@@ -65,6 +65,16 @@ def test_gains_and_discounts_are_those_of_the_log_in_memory(tmp_path, small_chun
     np.testing.assert_allclose(far.dcg_.gains, local.dcg_.gains, atol=1e-5)
 
 
+def test_sides_are_those_of_the_log_in_memory(tmp_path, small_chunks):
+    log = rich_log(3000).changed(swapped=np.random.default_rng(0).random(3000) < 0.3)
+    local = dl.DCGLearner(loss="robust").fit(log)
+    far = dl.DCGLearner(loss="robust").fit(saved(log, tmp_path), memory=1)
+    assert far.objective_ == pytest.approx(local.objective_, rel=1e-9) and local.position_bias_ > 0.2
+    assert far.rater_bias_ == pytest.approx(local.rater_bias_, abs=1e-5)
+    random_log(300).save(tmp_path / "z.parquet")
+    refused(r"says which list was shown first, .*z.parquet.* does not: .*--columns swapped=", dl.ParquetLog, tmp_path)
+
+
 def test_columns_that_some_files_lack_are_filled(tmp_path):
     plain, rich = random_log(300), rich_log(300, seed=1)
     plain.save(tmp_path / "a.parquet")

@@ -41,10 +41,12 @@ def drawn(kind, seed=0, *, n=60, ties=True, with_errors=True, ridge=1.0):
     rng = np.random.default_rng(seed)
     lists = rng.integers(-1, 4, (2, n, 5)).astype(np.int8)
     level = rng.integers(0 if ties and kind == LIKELIHOOD else 1, 3, n).astype(np.int8)
-    judgements = JudgedPairs(*lists, level, rng.integers(0, 2, n).astype(np.int32), rng.random(n) + 0.5)
+    rater, way = rng.integers(0, 2, n).astype(np.int32), rng.integers(-1, 2, n).astype(np.int8)
+    judgements = JudgedPairs(*lists, level, rater, rng.random(n) + 0.5, way)
     margins = np.array([0.0, 0.5, 1.5, np.inf]) if kind == HINGE else None
     shape = {"depth": 5, "n_grades": 4, "n_raters": 2, "n_levels": 2, "ties": ties and kind == LIKELIHOOD}
-    model = Model(**shape, kind=kind, with_errors=with_errors, ridge=ridge, centre=2.0, margins=margins)
+    sided = {"sided": kind == LIKELIHOOD, "with_errors": with_errors}
+    model = Model(**shape, kind=kind, **sided, ridge=ridge, centre=2.0, margins=margins)
     theta = 0.3 * rng.normal(size=model.parts[-1].stop)
     theta[model.parts[1]] = rng.random(4)
     theta[model.parts[2]] = 2.0
@@ -291,7 +293,7 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     judgements = verdicts.judgements(one_rater=True)
     model = Model(depth=4, n_grades=4, ties=verdicts.has_ties, n_levels=verdicts.n_levels, centre=sharp)
     theta = np.zeros(model.parts[-1].stop)
-    alpha, delta, sharpness, logit, _, thresholds, _ = model.parts
+    alpha, delta, sharpness, logit, _, _, thresholds, *_ = model.parts
     theta[alpha], theta[delta] = log_curves(DCG.gains, DCG.discounts)
     theta[sharpness], theta[logit], theta[thresholds] = sharp, error, rise
     return judgements, model, theta
