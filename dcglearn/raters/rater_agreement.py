@@ -133,12 +133,11 @@ def rater_agreement(
 
     Notes
     -----
-    Error and position bias of each rater are estimated by maximum likelihood, given the utility differences z that the
-    learner has found. A rater names the wrong list with probability e, and the odds of the list shown first are then
-    multiplied by exp(b) (Davidson and Beaver 1977): ``P(first) : P(tie) : P(second)`` is ``p_1 exp(b / 2) : p_0 :
-    p_2 exp(-b / 2)``, where p are the probabilities without bias. On a pair without ties and errors the log-odds are
-    ``z + b``. The bias has a weak prior, normal around 0 with a standard deviation of 2. Intervals of the error come
-    from the profile of the likelihood, those of the bias from its curvature, those of shares are Wilson's.
+    Error and position bias of each rater are those of the learner's model, but estimated for each rater alone, by
+    maximum likelihood given the utility differences z that the learner has found: the list shown first is named with
+    probability ``(1 - e) sigma(z + b) + e sigma(-z - b)``. The bias has a weak prior, normal around 0 with a standard
+    deviation of 2. Intervals of the error come from the profile of the likelihood, those of the bias from its
+    curvature, those of shares are Wilson's.
 
     Examples
     --------
@@ -252,7 +251,7 @@ def _estimates(
     kept = np.ones(len(log), bool) if fit.tie_threshold > 0 else ~tie
     weight = np.ones(len(log)) if log.weight is None else log.weight
     columns = (column[kept] for column in (tie, way, weight, rater))
-    error, bias = fitted_raters(Observations.of(z[kept], fit.tie_threshold, *columns, n_raters), level)
+    error, bias = fitted_raters(Observations(z[kept], fit.tie_threshold, *columns, n_raters), level)
     biases = bias if log.swapped is not None else np.full((n_raters, 3), np.nan)
     return [(Estimate(*e), Estimate(*b)) for e, b in zip(error.tolist(), biases.tolist(), strict=True)]
 

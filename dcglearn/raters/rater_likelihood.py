@@ -1,21 +1,20 @@
 """Error and position bias of raters by maximum likelihood, given how clear each pair is.
 
-`judgement_kernel.chances` are the probabilities without error and bias: A of the preferred list, B of the other, and 1
-- A - B of a tie. A rater with error rate e names the preferred list with ``p = (1 - e) A + e B``, the other with
-``q = (1 - e) B + e A``.
-The position bias b multiplies the odds of the list shown first by ``exp(b)`` (Davidson and Beaver 1977).
+The judges are those of the fit (`pair_loss`): the position bias b of a rater is added to the utility of the list shown
+first. With the probabilities A of the preferred list and B of the other that `judgement_kernel.chances` gives there, a
+rater with error rate e names the preferred list with ``(1 - e) A + e B``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Floats
+from dcglearn.learning.direct_fit import BIAS_SPREAD
 from dcglearn.learning.judgement_kernel import chances
 
 LOGITS = np.linspace(-9.0, 9.0, 145)
@@ -24,56 +23,45 @@ LOGITS = np.linspace(-9.0, 9.0, 145)
 FINE = np.linspace(-9.0, 9.0, 3601)
 """Logits of the error rate at which the interpolated likelihood is looked up."""
 
-BIAS_SPREAD = 2.0
-"""Prior standard deviation of the position bias, which is infinite without one if a rater always names the first."""
-
 NEWTON_STEPS = 30
-"""Maximum Newton steps for the biases; the likelihood is concave in them, and most need four."""
+"""Maximum Newton steps for the biases; most need four."""
 
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Verdicts with what a rater without error and bias would say; an entry a judgement, R raters.
+    """Verdicts on pairs of utility differences `z`, in units of the judges' noise; an entry a judgement, R raters.
 
-    `ahead`, `tied` and `behind` are A, 1 - A - B and B, `tie` tells the ties, `way` is 1 where the preferred list was
-    shown first, -1 where the other was and 0 where this is not known.
+    `threshold` is that of ties, `tie` tells them, `way` is 1 where the preferred list was shown first, -1 where the
+    other was and 0 where this is not known.
     """
 
-    ahead: Floats
-    tied: Floats
-    behind: Floats
+    z: Floats
+    threshold: float
     tie: NDArray[np.bool_]
     way: Floats
     weight: Floats
     rater: NDArray[np.intp]
     n_raters: int
 
-    @classmethod
-    def of(cls, z: Floats, threshold: float, *judged: Any) -> Observations:
-        """Return the observations of pairs of utility differences z; `judged` are the fields from `tie` on."""
-        return cls(*np.ascontiguousarray(chances(z, float(threshold), np.zeros(len(z))).T), *judged)
-
     def likelihood(self, errors: Floats, biases: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood of every rater, its slope and its curvature in the bias, shape (R,) each."""
-        e, grown = errors[self.rater], np.exp(biases / 2)
-        lean = np.where(self.way > 0, grown[self.rater], np.where(self.way < 0, 1 / grown[self.rater], 1.0))
-        named = ((1 - e) * self.ahead + e * self.behind) * lean
-        other = ((1 - e) * self.behind + e * self.ahead) / lean
-        total = named + other + self.tied
-        chosen = np.where(self.tie, self.tied, named)
-        mean = (named - other) / total
-        log = self._summed(np.log(np.maximum(chosen / total, 1e-300)))
-        slope = self._summed(self.way / 2 * (np.where(self.tie, 0.0, 1.0) - mean))
-        curvature = self._summed(self.way**2 / 4 * (mean**2 - (named + other) / total))
+        e = errors[self.rater]
+        z = self.z + self.way * biases[self.rater]
+        ahead, tied, behind = chances(z, float(self.threshold), np.zeros(len(z))).T
+        right, wrong = np.where(self.tie, -1.0, 1 - e), np.where(self.tie, -1.0, e)  # a tie: 1 - A - B
+        chance = np.maximum(np.where(self.tie, tied, right * ahead + wrong * behind), 1e-300)
+        rise, fall = right * ahead * (1 - ahead) / chance, wrong * behind * (1 - behind) / chance
+        bend = rise * (1 - 2 * ahead) + fall * (1 - 2 * behind) - (rise - fall) ** 2
+        log, slope = self._summed(np.log(chance)), self._summed(self.way * (rise - fall))
         prior = 1 / BIAS_SPREAD**2
-        return log - prior * biases**2 / 2, slope - prior * biases, curvature - prior
+        return log - prior * biases**2 / 2, slope - prior * biases, self._summed(self.way**2 * bend) - prior
 
     def best_biases(self, errors: Floats, start: Floats) -> tuple[Floats, Floats]:
         """Return the biases that fit best at given error rates, and the log likelihood there, shape (R,) each."""
         biases = start
         for _ in range(NEWTON_STEPS if self.way.any() else 0):
             _, slope, curvature = self.likelihood(errors, biases)
-            step = np.clip(-slope / curvature, -1.0, 1.0)
+            step = np.clip(slope / np.maximum(np.abs(curvature), 1 / BIAS_SPREAD**2), -1.0, 1.0)
             biases = biases + step
             if np.abs(step).max(initial=0.0) < 1e-9:
                 break
