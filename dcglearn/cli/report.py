@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import dcglearn as dl
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.reading import describe, left_out, n_pairs, read_proxy
@@ -25,6 +27,9 @@ from dcglearn.trust.proxy import ProxyReport, proxy_dcg, proxy_report
 
 WITHIN_AN_ERROR = 0.16
 """Probability to be the better one of two that differ by one standard error."""
+
+LEANING = 2.0
+"""Raters' position biases are printed if one is larger than this: of two equal lists, one side then wins 88%."""
 
 MOST_JUDGED = 200_000
 """Logs of more pairs than this are reported without the errors of each rater, which would take seconds."""
@@ -134,7 +139,8 @@ class Report:
     def _method_dict(self) -> dict[str, Any]:
         learner = self.learner
         if isinstance(learner, DirectFit):
-            names = ("loss", "error_rate", "rater_error", "scale", "n_effective")
+            names = ["loss", "error_rate", "rater_error", "scale", "n_effective"]
+            names += ["position_bias", "rater_bias"] if len(learner.curves.biases) else []
             members = {"members": [member.to_dict() for member in learner.members]} if learner.members else {}
             return {
                 "method": "dcg",
@@ -289,9 +295,21 @@ def _direct_lines(learner: DirectFit) -> list[str]:
     worst = sorted(learner.rater_error.items(), key=lambda item: -item[1])[:3]
     if worst and worst[0][1] > 2 * learner.error_rate:
         lines.append("raters who err most: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
+    lines += _bias_lines(learner)
     notes = [f"  - {note}" for note in learner.dcg.notes]
     lines += ["", "what the log cannot tell:", *notes] if notes else []
     return [*lines, *_form_lines(learner), "", learner.dcg.table()]
+
+
+def _bias_lines(learner: DirectFit) -> list[str]:
+    """Return how much the judges prefer the list shown first; nothing where it is not known."""
+    if not len(learner.curves.biases):
+        return []
+    won = np.mean(1 / (1 + np.exp(-learner.curves.biases)))
+    lines = [f"position bias: {learner.position_bias:+.2f}; of two equal lists, the one shown first wins {won:.0%}"]
+    most = sorted(learner.rater_bias.items(), key=lambda item: -abs(item[1]))[:3]
+    leaning = ", ".join(f"{name} {bias:+.1f}" for name, bias in most if abs(bias) > LEANING)
+    return [*lines, *([f"raters who lean to the list shown first (-: to the other): {leaning}"] if leaning else [])]
 
 
 def _beyond(learner: DirectFit | QPFit) -> ListUtility | None:
