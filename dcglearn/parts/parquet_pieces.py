@@ -146,7 +146,7 @@ def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preference
 
     for path, groups, before in piece.slices:
         with opened(path, mapping) as (file, roles):
-            read = {role for role, about in PREFERENCE.items() if about.learned or about.required or role == "swapped"}
+            read = {role for role, about in PREFERENCE.items() if about.learned or about.required}
             used = [names for role, names in roles.items() if role in read]
             columns = [name for names in used for name in ([names] if isinstance(names, str) else names)]
             reasons = piece.reasons.get(path)

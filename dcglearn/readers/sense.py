@@ -223,7 +223,7 @@ def reversals_of_arrays(log: PreferencePairs) -> list[Reversal]:
 
 
 def check_first(log: PreferencePairs, *, translated: bool) -> None:
-    """Raise UpsideDownError, or warn if no sides were translated, if most raters of a decided log name one side."""
+    """Warn if most raters always name one side; all pairs are decided, `translated` tells whether sides were."""
     swapped, rater = np.asarray(log.swapped), log.rater
     names = np.zeros(len(swapped), np.intp) if rater is None else np.unique(rater, return_inverse=True)[1]
     n = np.append(np.bincount(names), len(names))
@@ -235,15 +235,12 @@ def check_first(log: PreferencePairs, *, translated: bool) -> None:
     found = (
         f"most raters always name one side: the list shown first in {share:.1%} of {len(swapped):,} decided verdicts"
     )
-    if not translated:
-        warnings.warn(f"{found}; do winners mean lists, and not what was shown?", UserWarning, stacklevel=2)
-        return
-    raise UpsideDownError(
-        f"{found}, where words such as left were taken for what was shown there: sides='listed' (--sides listed) takes "
-        "them for the lists a and b. As it is: as_is=True (--as-is)",
-        see="sides",
-        option="--sides listed",
-    )
+    doubt = "do winners mean lists, and not what was shown?"
+    if translated:
+        doubt = (
+            "words such as left were taken for what was shown there; sides='listed' takes them for the lists a and b"
+        )
+    warnings.warn(f"{found}: of the lists they say nothing, unless they were misread ({doubt})", stacklevel=2)
 
 
 def check_grades(first: Grades, second: Grades) -> None:
