@@ -135,9 +135,9 @@ def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
     for j in range(n_rises):  # threshold j moves with every step up to j
         for i in range(n_grades + n_falls + first + j, n_all - n_error - n_bias - 1):
             jacobian[b, i, d - n_rises + j] = math.exp(thetas[b, d - n_rises + j])
-    for i in range(n_error):
+    if n_error:
         jacobian[b, n_all - n_bias - 1, sharp + 1] = 1.0
-    for i in range(n_bias):
+    if n_bias:
         jacobian[b, n_all - 1, sharp + 1 + n_error + n_empty] = 1.0
 
 
