@@ -30,11 +30,13 @@ $(BENCH): $(READY)
 	$(PIP) --group bench
 	@touch $@
 
-demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it; the first time sets up .venv
+demo: $(READY)   ## learn a DCG from the log that ships with the project, draw it, and audit the usual metric; the first time sets up .venv
 	@mkdir -p build
 	@echo "Learning a DCG from examples/side_by_side.jsonl (500 judgements), with 200 fits for its bands:"
 	@echo "20 seconds, and as long again the first time, when the kernels are compiled."
 	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.3 --bands 200 --force
+	$(BIN)/dcglearn audit examples/side_by_side.jsonl -o build/audit.html --force
+	@echo "the audit of the usual metric: open build/audit.html in a browser"
 
 judge: $(READY)  ## judge the example's pairs of lists in the browser, and see what your verdicts teach
 	@mkdir -p build
@@ -49,10 +51,10 @@ long: $(READY)   ## run the tests that `make test` leaves out: every benchmark i
 processors: $(READY) ## run the tests that compute under other processors, threads, orders, homes and places (ARGS=haswell, ARGS='--turn 3')
 	$(BIN)/python -m tests.processors $(ARGS)
 
-browser: $(READY) ## test the judging page in Chromium (CHROMIUM=path), and write its pictures to build/judge
+browser: $(READY) ## test the judging page and an audit in Chromium (CHROMIUM=path), and write their pictures to build
 	$(PIP) playwright
 	$(PIP) --no-deps axe-playwright-python
-	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py -s --durations=5
+	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py tests/audits/test_page_in_browser.py -s --durations=5
 
 fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), kills and full disks (KILLS=500 DISKS=200), raters; seed: the date
 	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)

@@ -28,6 +28,14 @@ class PairLearner(BaseEstimator):
 
     fit_: QPFit | DirectFit
 
+    @property
+    def _repr_html_(self) -> Any:
+        return self.fit_.metric._repr_html_ if hasattr(self, "fit_") else super()._repr_html_
+
+    def _repr_mimebundle_(self, **settings: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**settings)
+        return {**bundle, "text/html": self._repr_html_()} if hasattr(self, "fit_") else bundle
+
     def decision_function(self, X: Preferences | ArrayLike) -> Floats:
         """Return the score of the first list of each pair minus that of the second, shape (n,)."""
         check_is_fitted(self)

@@ -15,6 +15,7 @@ from dcglearn.evaluation.gate import Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
 from dcglearn.foundation.validation import Floats, InputError, one_of, whole_number
 from dcglearn.metric.dcg import DCG
@@ -40,7 +41,7 @@ _TEX = str.maketrans(
 
 
 @dataclass(frozen=True, eq=False)
-class SystemComparison:
+class SystemComparison(Shown):
     """Differences between systems and a baseline; prints as a table.
 
     `frame` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``, ``difference`` (of means),

@@ -17,6 +17,7 @@ from dcglearn.evaluation.ranked import Known, Plain, check_list_settings, judged
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
+from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import aligned, number_of
 from dcglearn.foundation.validation import Floats, InputError, PathLike, one_of
 from dcglearn.metric.dcg import DCG, normalised_values
@@ -40,7 +41,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Shown):
     """Values of every query of every run under every metric; prints as a table of means.
 
     `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the query; with `missing`

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, one_of
 
@@ -38,7 +39,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Gate:
+class Gate(Shown):
     """The decision on the runs of a comparison; prints as text.
 
     `passed` is False if any run fails under any measure. For rules and error rates see `SystemComparison.gate`.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import read_json_object
+from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.validation import InputError, PathLike, errors_in
 from dcglearn.metric.scales import grade_map
 
@@ -19,7 +20,7 @@ SCHEMA_VERSION = 1
 """Version of the file format; others are refused."""
 
 
-class SavedMetric:
+class SavedMetric(Shown):
     """A metric whose class names its kind and its arrays, and those with an entry a grade on the last axis."""
 
     _kind: ClassVar[str]
@@ -27,6 +28,10 @@ class SavedMetric:
     _by_grade: ClassVar[tuple[str, ...]] = ("gains",)
     grade_names: tuple[str, ...] | None
     notes: tuple[str, ...]
+    table: Callable[[], str]
+
+    def _table(self) -> str:
+        return self.table()
 
     @property
     def n_grades(self) -> int:

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, scale_size
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Metric, Rankings, as_weights, resolved, scaled_weights
@@ -41,7 +42,7 @@ class Witness:
 
 
 @dataclass(frozen=True, eq=False)
-class Coherence:
+class Coherence(Shown):
     """Whether two metrics ever disagree; prints as a verdict with its witness.
 
     `coherent` is None if the search ended without a proof. `regret` is the largest loss of b, as a share of b's span

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.validation import InputError, PathLike, is_frame, is_records
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
@@ -28,7 +29,7 @@ OTHER_FORMS = {".csv", ".tsv", ".gz", ".xz", ".zst"}
 """Suffixes of forms that are read and not written."""
 
 
-class Preferences(PreferencePairs):
+class Preferences(PreferencePairs, Shown):
     """Pairs of graded lists, the first preferred to the second, with optional columns for each pair.
 
     Parameters
@@ -75,6 +76,12 @@ class Preferences(PreferencePairs):
 
     recognised: Recognised | None
     __doc__ = __doc__.replace("COLUMNS", f"\n{' ' * 8}".join(f"{name}: {row.meaning}" for name, row in COLUMNS.items()))
+
+    def _curves(self) -> list[dict[str, Any]]:
+        sides = {"preferred": self.preferred, "other": self.other} if self.graded and len(self) else {}
+        lines = {name: np.maximum(lists, 0).mean(axis=0).tolist() for name, lists in sides.items()}
+        ticks = [str(k + 1) for k in range(self.depth)]
+        return [{"title": "mean grade by position", "ticks": ticks, "lines": lines}] if lines else []
 
     @classmethod
     def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Self:

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
+from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
@@ -20,7 +21,7 @@ from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, 
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.posterior import dispersion, posterior_draws
 from dcglearn.learning.starts import WarmStart
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, as_curves
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
@@ -43,7 +44,7 @@ DRAWS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Bands:
+class Bands(Shown):
     """Bands of gains and discounts; prints as a table of parameters.
 
     `dcg` is learned from the whole log (best gain 1, first discount 1), `gains`, shape (B, L), and `discounts`,
@@ -130,6 +131,9 @@ class Bands:
         keys = ("parameter", "estimate", "standard_error", "low", "high", "all_low", "all_high")
         rows = zip(names, *np.array([*columns, *outer]).tolist(), strict=True)
         return [dict(zip(keys, row, strict=True)) for row in rows]
+
+    def _curves(self) -> list[dict[str, Any]]:
+        return as_curves({"learned": self.dcg}, self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, without the draws."""

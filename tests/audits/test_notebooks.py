@@ -1,0 +1,53 @@
+"""Results show themselves in notebooks: pictures and their printed table, escaped, without scripts."""
+
+import html
+
+import numpy as np
+import pytest
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.evaluation.compare_systems import compare_systems
+from dcglearn.evaluation.evaluate import evaluate
+from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric_coherence.coherence import coherence
+from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.bands import Bands
+from tests.audits.makers import FLAT, STEEP, judged
+from tests.audits.test_audit import Page
+from tests.makers import noisy_runs
+
+TAG = "<script>alert(1)</script>"
+NAMED = DCG([0, 0.5, 1], [1, 0.5], grade_names=["bad", TAG, "good"])
+
+
+def results():
+    judgements, runs = noisy_runs({TAG: 0.5, "b": 2.0}, 8, 6)
+    comparison = compare_systems(runs, judgements, n_resamples=100)
+    draws = {"gains": np.array([[0, 0.4, 1], [0, 0.6, 1]]), "discounts": np.array([[1, 0.4], [1, 0.6]])}
+    yield NAMED, NAMED.table(), 2
+    yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 0
+    yield judged(5), "Preferences(5 pairs", 1
+    yield Preferences(np.zeros((0, 2, 3), int)), "Preferences(0 pairs", 0
+    yield Bands(NAMED, level=0.9, by="pair", n_units=30, **draws), "discount at 2", 2
+    yield evaluate(runs, judgements), "nDCG@10", 0
+    yield comparison, "minus", 0
+    yield comparison.gate(), "gate: ", 0
+    yield coherence(STEEP, FLAT, names=(TAG, "flat")), "not coherent", 0
+
+
+@pytest.mark.parametrize(("result", "text", "n_pictures"), results(), ids=lambda x: type(x).__name__)
+def test_a_result_shows_itself(result, text, n_pictures):
+    shown = result._repr_html_()
+    page = Page(shown)
+    assert page.open == [] and page.tags.count("svg") == n_pictures
+    assert not {"script", "style", "img"} & {*page.tags} and page.handlers == []
+    assert html.escape(text) in shown
+
+
+def test_a_learner_shows_its_metric_once_it_is_fitted():
+    learner = DCGLearner()
+    assert "DCGLearner" in learner._repr_html_()
+    learner.fit(judged(30))
+    bundle = learner._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(learner) == "DCGLearner()"
+    assert bundle["text/html"] == learner._repr_html_() == learner.dcg_._repr_html_()
