@@ -15,7 +15,7 @@ import typer
 from dcglearn.cli.command import first_option, input_option, scale_option
 from dcglearn.cli.options import Cluster, Grades
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import EMPTY, InputError
 from dcglearn.readers.winner_words import WINNERS
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class MappingOptions(Reading):
         str | None, input_option(metavar="0|1|NAME", help="Small grades are good: the best, or the scale's first name.")
     ] = None
     depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions.")] = None
-    pad: Annotated[bool, input_option("--pad", help='Fill short lists with "no grade".')] = False
+    pad: Annotated[bool, input_option("--pad", help='Fill short lists with "grade unknown", not "no result".')] = False
     ratings: Ratings = False
     equal_groups: Annotated[bool, input_option("--equal-groups", help="With --ratings: each group counts once.")] = (
         False
@@ -318,8 +318,11 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
         labels = {"raters": log.rater, "queries": log.query}
         counts += [number_of(len(np.unique(values)), name) for name, values in labels.items() if values is not None]
     read = f"read: {', '.join(counts)}; {number_of(log.depth, 'positions')}, {number_of(log.n_grades, 'grades')}"
-    looked_up = [] if isinstance(log, PartedLog) else looked_up_lines(log.counted)
-    return [read, *looked_up, *left_out(dropped)]
+    if isinstance(log, PartedLog):
+        return [read, *left_out(dropped)]
+    short = int((np.concatenate([log.preferred, log.other]) == EMPTY).any(axis=1).sum())
+    read += f"; {short:,} of {2 * len(log):,} lists are shorter" if short else ""
+    return [read, *looked_up_lines(log.counted), *left_out(dropped)]
 
 
 def left_out(dropped: dict[str, int]) -> list[str]:
@@ -362,10 +365,10 @@ def recognised_lines(log: Preferences) -> list[str]:
 def _grades(log: Preferences) -> str:
     """Return the grades of the scale and how often each occurs in the two lists of a pair."""
     lists = np.concatenate([log.preferred, log.other]).astype(np.int64)
-    counts = np.bincount(lists.ravel() + 1, minlength=log.n_grades + 1)
+    empty, unknown, *counts = np.bincount(lists.ravel() + 2, minlength=log.n_grades + 2).tolist()
     names = log.grade_names or tuple(map(str, range(log.n_grades)))
-    known = [f"{name} ({count:,})" for name, count in zip(names, counts[1:], strict=True)]
-    return "grades: " + ", ".join([*known, *([f"unknown ({counts[0]:,})"] if counts[0] else [])])
+    others = [(name, count) for name, count in (("unknown", unknown), ("no result", empty)) if count]
+    return "grades: " + ", ".join(f"{name} ({count:,})" for name, count in [*zip(names, counts, strict=True), *others])
 
 
 def _first_pairs(log: Preferences) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.trec import Judgements, Run
-from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, one_of
+from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, Grades, InputError, Integers, one_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.textbook_lists import ListMetric
@@ -51,7 +51,7 @@ class RankedGrades:
             metric = metric.metric
         if not isinstance(metric, DCG):
             return np.atleast_1d(metric.score(self.judged_as(metric.n_grades, unjudged)))
-        gain_of_grade = np.append(metric.gains, _gain_of_unjudged(metric, unjudged))
+        gain_of_grade = np.append(metric.gains, [0.0, _gain_of_unjudged(metric, unjudged)])
         if unjudged == "drop":
             gains = gain_of_grade[self.judged_as(metric.n_grades, "drop")]
         else:
@@ -83,15 +83,16 @@ def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...
 
 
 def as_judged(grades: Grades, shown: NDArray[np.bool_], n_grades: int, unjudged: str | float) -> Grades:
-    """Return grades by position with those of unjudged documents, -1 where there is no document, shape (n, K).
+    """Return grades by position with those of unjudged documents, -2 where there is no document, shape (n, K).
 
     `grades` holds -1 where no judged document is, and `shown` tells where there is a document. Unjudged ones have the
     "worst" or the "best" grade, an "unknown" one (-1) or a given one; "drop" moves up the documents below them.
     """
+    grades = np.where(shown & ((grades >= 0) | (unjudged != "drop")), grades, np.int8(EMPTY))
     if unjudged == "drop":
         return np.take_along_axis(grades, np.argsort(grades < 0, axis=1, kind="stable"), axis=1)
-    grade = {"worst": 0, "best": n_grades - 1, "unknown": -1}.get(str(unjudged), unjudged)
-    return np.where(shown & (grades < 0), np.int8(grade), grades)
+    grade = {"worst": 0, "best": n_grades - 1, "unknown": UNKNOWN}.get(str(unjudged), unjudged)
+    return np.where(grades == UNKNOWN, np.int8(grade), grades)
 
 
 def averaged(gains: Floats, groups: Integers) -> Floats:

@@ -13,7 +13,7 @@ from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import Grades, InputError, graded_lists, one_of
+from dcglearn.foundation.validation import EMPTY, Grades, InputError, graded_lists, one_of
 from dcglearn.joins.join_judgements import Joining, joined_lists
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.sense import check_sense
@@ -267,4 +267,5 @@ def _grades(pairs: Mapping[tuple[Any, ...], float], side: int, joining: Joining)
             f"{' ab'[side]} holds {named!r}, which is no grade; give the judgements of the documents (--qrels)"
         )
     depth = joining.depth or max(len(key[i]) for key in pairs for i in (1, 2))
-    return graded_lists([[*ranking[:depth], *[-1] * (depth - len(ranking))] for ranking in rankings], " ab"[side])
+    lists = [[*ranking[:depth], *[EMPTY] * (depth - len(ranking))] for ranking in rankings]
+    return graded_lists(lists, " ab"[side], empty=True)

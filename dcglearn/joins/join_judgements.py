@@ -15,6 +15,7 @@ from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import (
+    EMPTY,
     MAX_GRADES,
     Grades,
     InputError,
@@ -67,7 +68,7 @@ def join_judgements(
     judgements : Judgements, path, data frame or dict
         The grades, as in `read_judgements`: TREC files, CSV ``query,docid,rating``, files of Quepid and OpenSearch.
     depth : int, optional
-        K; longer lists are cut, shorter ones filled with unknown grades. By default as long as the longest list.
+        K; longer lists are cut, shorter ones have no result (-2) below. By default as long as the longest list.
     unjudged : {"worst", "best", "drop", "unknown"} or int
         What a document without a judgement counts as: the worst grade, the best, nothing at all (documents below it
         move up), a position without a known grade, or this grade. Keep "worst" if what was worth judging was judged;
@@ -284,7 +285,7 @@ class Joining:
         """Return grades by position with those of unjudged documents, shape (n, K), as `as_judged`."""
         grades = as_judged(grades, shown, n_grades, self.unjudged)
         depth = self.depth or int(np.flatnonzero((grades >= 0).any(axis=0)).max(initial=0)) + 1
-        padded = np.full((len(grades), max(depth - grades.shape[1], 0)), -1, dtype=np.int8)
+        padded = np.full((len(grades), max(depth - grades.shape[1], 0)), EMPTY, dtype=np.int8)
         return np.ascontiguousarray(np.hstack([grades, padded])[:, :depth].astype(np.int8))
 
 

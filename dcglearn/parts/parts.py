@@ -272,7 +272,7 @@ def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | 
         if part.depths != first.depths:
             raise InputError(
                 f"{name} holds lists of {part.depths[0]} positions, {first_name} of {first.depths[0]}; cut them to one "
-                "depth (depth=, also in --read FILE), or pad the shorter ones with -1 (no grade)"
+                "depth, to which shorter ones are filled with -2, no result (depth=, also in --read FILE)"
             )
         if part.sided != first.sided:
             raise InputError(
@@ -282,7 +282,7 @@ def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | 
             )
         if n_grades is not None and part.top >= n_grades:
             raise InputError(
-                f"{name}: grade {part.top} lies outside -1..{n_grades - 1}; the scale has {n_grades} grades"
+                f"{name}: grade {part.top} lies outside -2..{n_grades - 1}; the scale has {n_grades} grades"
             )
     whole = reduce(Facts.__add__, facts)
     if whole.raters is not None and any(part.raters is None for part, _ in held):

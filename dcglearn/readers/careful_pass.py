@@ -17,8 +17,7 @@ import numpy as np
 
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import LARGEST, InputError, PathLike, errors_in
+from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, InputError, PathLike, errors_in
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, JsonLines, Source, TextLines, numbered_lines, shown
 from dcglearn.readers.mapping import LogMapping
@@ -47,7 +46,7 @@ RIGHT = {"true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0, "false": 0.0, "n
 """What words say of an answer, in lower case."""
 
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
-"""Texts that stand for an unknown grade, -1."""
+"""Texts that stand for an unknown grade, -1. A place without a result is -2, as those below a shorter list are."""
 
 
 def _grades(values: Any, role: str, mapping: LogMapping) -> bytes:
@@ -59,15 +58,15 @@ def _grades(values: Any, role: str, mapping: LogMapping) -> bytes:
     if mapping.cutoffs is not None:
         values = [level_of(value, mapping.points, role) for value in values]
     top = 0 if mapping.numbered else mapping.top
-    codes = [v if type(v) is int and -1 <= v < top else _grade(v, role, mapping) for v in values]
+    codes = [v if type(v) is int and EMPTY <= v < top else _grade(v, role, mapping) for v in values]
     return array("b", codes[: mapping.depth]).tobytes()
 
 
 def _grade(value: Any, role: str, mapping: LogMapping) -> int:
-    """Return one grade, -1 where it is unknown."""
+    """Return one grade, -1 where it is unknown, -2 where there is no result."""
     if value is None:
         return -1
-    if mapping.numbered and isinstance(value, int | float) and value != -1:
+    if mapping.numbered and isinstance(value, int | float) and value not in (UNKNOWN, EMPTY):
         value = word_of(value)
     if isinstance(value, str):
         return _named(value, role, mapping)
@@ -76,12 +75,12 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
     if isinstance(value, float) and not value.is_integer():
         refusal = f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade"
         raise InputError(f"{refusal}; {CUT}", option="--cutoffs .2,.5,.8")
-    if not -1 <= value < mapping.top:
+    if not EMPTY <= value < mapping.top:
         larger_scale = f"raise n_grades={mapping.top} (--grades) or correct the line"
         remedy = larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
         option = None if mapping.n_known else "--qrels QRELS"
         raise InputError(
-            f"{role} holds the grade {shown(value)}, outside -1..{mapping.top - 1}; {remedy}", option=option
+            f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}", option=option
         )
     return int(value)
 
@@ -90,8 +89,8 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
     name = value.strip(BLANK).lower()
     if name in mapping.grade_of_name:
         return mapping.grade_of_name[name]
-    if name in UNKNOWN_GRADES:
-        return -1
+    if name in (*UNKNOWN_GRADES, str(EMPTY)):
+        return EMPTY if name == str(EMPTY) else UNKNOWN
     if mapping.scale is not None:
         raise InputError(f"{role} holds {shown(value)}, not a grade of the scale {', '.join(mapping.scale)}")
     if NUMBER.fullmatch(name):
@@ -144,7 +143,7 @@ class GoodLines:
         self._winner = WinnerCodes(mapping.own_words.codes, lambda: _winner_counts(source))
         self._said: list[Any] = []  # the winners, as the lines say them
         self._columns: dict[str, list[Any]] = {role: [] for role in roles}
-        self._depth, self._uniform = mapping.depth, [role for role in roles if roles[role].uniform]
+        self._uniform = [role for role in roles if roles[role].uniform]
         self._required = {role for role in roles if roles[role].required}
         self._lists = [role for role in roles if roles[role].kind == "grades"]
         self._first: tuple[str, list[bool]] | None = None
@@ -158,18 +157,6 @@ class GoodLines:
             value = record.get(role)
             if value is not None or role in self._required:
                 values[role] = self._checked(role, value)
-        depth = self._depth or (len(values[self._lists[0]]) if self._lists else 0)
-        if not self._mapping.pad:
-            for role in self._lists:
-                if len(values[role]) != depth:
-                    like = f" as on {self._first[0]}" if self._first and self._mapping.depth is None else ""
-                    raise InputError(
-                        f"{role} has {number_of(len(values[role]), 'grades')}, expected {depth}{like}; pass pad=True "
-                        "to fill shorter lists with unknown grades, or depth= to cut longer ones",
-                        see="lengths",
-                        option="--pad",
-                    )
-            self._depth = depth
         present = [values[role] is not None for role in self._uniform]
         if self._first and present != self._first[1]:
             role = next(r for r, now, then in zip(self._uniform, present, self._first[1], strict=True) if now != then)
@@ -199,7 +186,9 @@ class GoodLines:
         """Raise InputError if some grades of a scale in words are numbers: places in the scale, or other names."""
         if self._mapping.scale is None or self._mapping.numbered or not isinstance(value, list):
             return
-        self._kinds |= {isinstance(x, str) for x in value if x not in (None, -1, *UNKNOWN_GRADES)}
+        self._kinds |= {
+            isinstance(x, str) for x in value if x not in (None, UNKNOWN, EMPTY, str(EMPTY), *UNKNOWN_GRADES)
+        }
         if len(self._kinds) > 1:
             raise InputError(f"{role} is {shown(value)}: the log has grades by name and by number; write all one way")
 
@@ -213,7 +202,9 @@ class GoodLines:
             depth = self._mapping.depth or max(len(grades) for role in self._lists for grades in self._columns[role])
             needed, log = 6.0 * len(values) * depth, f"the log of {len(values):,} lines, padded to {depth:,} grades,"
             refuse_beyond_memory(needed, log, "give a smaller depth (depth=, convert --depth)")
-            return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
+            return np.frombuffer(
+                b"".join(g.ljust(depth, b"\xff" if self._mapping.pad else b"\xfe") for g in values), np.int8
+            ).reshape(-1, depth)
         if all(value is None for value in values):
             return None
         if about.kind == "winner":

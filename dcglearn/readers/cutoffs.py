@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError, errors_in
+from dcglearn.foundation.validation import EMPTY, UNKNOWN, InputError, errors_in
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def level_names(cutoffs: Sequence[float]) -> list[str]:
 
 
 def level_of(grade: Any, cutoffs: Sequence[float], role: str = "grade") -> int:
-    """Return the level of a fraction, -1 for none; raise InputError for what is neither."""
-    if grade in (None, "", -1):
-        return -1
+    """Return the level of a fraction, -1 or -2 where there is none; raise InputError for anything else."""
+    if grade in (None, "", UNKNOWN, EMPTY):
+        return EMPTY if grade == EMPTY else UNKNOWN
     if not 0 <= (number := _number(grade)) <= 1:
         raise InputError(f"{role} holds {shown(grade)}: grades that are cut (cutoffs=) are fractions from 0 to 1")
     return bisect_right(cutoffs, number)

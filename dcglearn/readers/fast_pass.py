@@ -10,18 +10,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import LARGEST, Floats, Grades, InputError
+from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, Floats, Grades, InputError
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines
 from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
 from dcglearn.readers.roles import MAX_LABEL, SWAPPED, ColumnsByRole, Role, Table, by_role
 from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of, word_of
 
-_GRADE = "(-1|[0-9]{1,3})"
+_GRADE = "(-[12]|[0-9]{1,3})"
 _PLAIN_GRADE = rf"^{_GRADE}$"
 _PLAIN_LISTS = rf"^({_GRADE}( {_GRADE})*|\[{_GRADE}(, {_GRADE})*\])$"
 _NOT_A_NAME = r"^$|\t|^[\[{]|^-?[0-9]+[.eE]|^(true|false)$"
 _PLAIN_COUNTS = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?:[1-9][0-9]{0,14}( -?[0-9]{1,15}(\.[0-9]{1,15})?:[1-9][0-9]{0,14})*$"
+LONGEST = 8
+"""Lists may be so many times longer than their mean."""
+
 _PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 
 
@@ -169,12 +172,19 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], mapping: LogMapping
     lists = [table[role] for role, about in roles.items() if about.kind == "grades"]
     if not lists:
         return table if len(frame) else None
-    same = len(lists[0]) > 0 and all(grades.shape == lists[0].shape for grades in lists)
-    return table if same else None
+    depth = max(grades.shape[1] for grades in lists)
+    for role in (role for role, about in roles.items() if about.kind == "grades"):
+        table[role] = np.pad(table[role], ((0, 0), (0, depth - table[role].shape[1])), constant_values=_fill(mapping))
+    return table if len(lists[0]) else None
+
+
+def _fill(mapping: LogMapping) -> int:
+    """Return what stands below a list that is shorter than others."""
+    return UNKNOWN if mapping.pad else EMPTY
 
 
 def _grades(column: pl.Series, mapping: LogMapping) -> Grades | None:
-    """Return lists of integers, or plain text of such lists, if all have one length; shape (n, K)."""
+    """Return lists of integers, or plain text of such lists, shape (n, K)."""
     if mapping.numbered or mapping.cutoffs is not None:
         return None
     if column.dtype == pl.String:
@@ -186,12 +196,19 @@ def _grades(column: pl.Series, mapping: LogMapping) -> Grades | None:
         return None
     lengths = column.list.len()
     length, longest = int(lengths.min()), int(lengths.max())  # type: ignore[arg-type]
-    if length != longest or length < (mapping.depth or 1):
+    if longest < (mapping.depth or 1) or length < 1:
         return None
-    flat = flattened(column).fill_null(-1)
-    if flat.min() < -1 or flat.max() >= mapping.top:  # type: ignore[operator]
+    flat = flattened(column).fill_null(UNKNOWN)
+    if flat.min() < EMPTY or flat.max() >= mapping.top:  # type: ignore[operator]
         return None
-    return flat.cast(pl.Int8).to_numpy().reshape(-1, length)[:, : mapping.depth]
+    grades = flat.cast(pl.Int8).to_numpy()
+    if length == longest:
+        return grades.reshape(-1, length)[:, : mapping.depth]
+    if len(column) * longest > LONGEST * len(grades):
+        return None  # which may need more memory than there is
+    table = np.full((len(column), longest), _fill(mapping), np.int8)
+    table[np.arange(longest) < lengths.to_numpy()[:, None]] = grades
+    return table[:, : mapping.depth]
 
 
 def _is_text(dtype: Any) -> bool:

@@ -278,7 +278,7 @@ def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None
     for role, grades in lists.items():
         if ((grades >= 0) & (grades < best)).any():
             raise InputError(f"{role} holds the grade 0, better than best_grade={best}; write -1 where it is unknown")
-        table[role] = np.where(grades < 0, -1, worst - grades).astype(np.int8)
+        table[role] = np.where(grades < 0, grades, worst - grades).astype(np.int8)
 
 
 def opener_of(

@@ -63,10 +63,10 @@ def read_preferences(
     n_grades : int, optional
         L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
     depth : int, optional
-        K; longer lists are cut. By default all lists must be as long as the first. Cut where users stop reading: each
-        position is a discount to learn.
+        K; longer lists are cut. By default that of the longest list. Cut where users stop reading: each position is a
+        discount to learn. Shorter lists have no result (-2) below their last.
     pad : bool
-        Fill shorter lists with unknown grades, up to `depth` or the longest list, rather than refuse them.
+        Fill shorter lists with unknown grades (-1) instead: there were results, which nobody has graded.
     scale : sequence of str, optional
         Names of the grades, worst first, for logs that write "Good" rather than 2. Names may be numbers.
     cutoffs : str, sequence of float or int, optional

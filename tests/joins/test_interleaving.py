@@ -68,7 +68,7 @@ def test_impressions_become_preferences(tmp_path):
     assert log.docs[2].tolist() == ["\t".join(B), "\t".join(A)]
     graded = [{"a": [2, 0], "b": [0, 2], "teams": ["a", "b"], "clicks": [2], "impressions": 5}]
     log = preferences_from_interleaving(graded, depth=3)
-    assert log.preferred.tolist() == [[0, 2, -1]] and log.weight.tolist() == [5] and log.query is None
+    assert log.preferred.tolist() == [[0, 2, -2]] and log.weight.tolist() == [5] and log.query is None
 
 
 @pytest.mark.parametrize(

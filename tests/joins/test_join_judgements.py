@@ -36,8 +36,8 @@ def files(tmp_path):
 
 def test_documents_become_their_grades(files):
     log = join_judgements(*files())
-    assert log.preferred.tolist() == [[2, 0, 1], [2, 0, -1], [0, 2, -1]]
-    assert log.other.tolist() == [[0, 1, 2], [0, 0, -1], [1, 0, -1]]
+    assert log.preferred.tolist() == [[2, 0, 1], [2, 0, -2], [0, 2, -2]]
+    assert log.other.tolist() == [[0, 1, 2], [0, 0, -2], [1, 0, -2]]
     assert log.tie.tolist() == [False, False, True] and log.swapped.tolist() == [True, True, False]
     assert log.counted == {"documents": 14, "documents without a judgement": 2} and log.dropped == {}
     assert log.docs[1].tolist() == ["7\td1", "d1\td9"] and log.n_grades == 3
@@ -45,7 +45,7 @@ def test_documents_become_their_grades(files):
 
 @pytest.mark.parametrize(
     ("unjudged", "expected"),
-    [("worst", [0, 2, -1]), ("best", [2, 2, -1]), ("unknown", [-1, 2, -1]), (1, [1, 2, -1]), ("drop", [2, -1, -1])],
+    [("worst", [0, 2, -2]), ("best", [2, 2, -2]), ("unknown", [-1, 2, -2]), (1, [1, 2, -2]), ("drop", [2, -2, -2])],
 )
 def test_what_an_unjudged_document_counts_as(files, unjudged, expected):
     assert join_judgements(*files(), unjudged=unjudged).preferred[2].tolist() == expected
@@ -129,13 +129,13 @@ def test_runs_with_verdicts(files, tmp_path):
     _, qrels = files()
     sides = ({"old": RUNS["old"]}, {"new": RUNS["new"]}, qrels)
     log = preferences_from_runs(*sides, {"q1": "old", "q2": "b"}, depth=3)
-    assert log.preferred.tolist() == [[2, 0, 1], [2, -1, -1]]
-    assert log.other.tolist() == [[1, 2, -1], [0, -1, -1]], "equal scores: names in descending order"
+    assert log.preferred.tolist() == [[2, 0, 1], [2, -2, -2]]
+    assert log.other.tolist() == [[1, 2, -2], [0, -2, -2]], "equal scores: names in descending order"
     table = tmp_path / "verdicts.csv"
     table.write_text("query,winner,rater,strength\nq1,b,ann,2\nq1,tie,bob,1\nq2,new,ann,1\n")
     log = preferences_from_runs(*sides, table, depth=3)
     assert log.rater.tolist() == ["ann", "bob", "ann"] and log.strength.tolist() == [2, 1, 1]
-    assert log.preferred[0].tolist() == [1, 2, -1] and log.tie.tolist() == [False, True, False]
+    assert log.preferred[0].tolist() == [1, 2, -2] and log.tie.tolist() == [False, True, False]
 
 
 def test_verdicts_that_do_not_fit_the_runs_are_named(files, tmp_path):

@@ -127,15 +127,13 @@ BAD_LINES = {
     line(a=[True, 0, 0]): "a holds True, which is not a grade; grades are integers, 0 = worst",
     line(b=["Good", 0, 0]): r"b holds the grade name 'Good'; pass scale=\['Bad', 'Fair', 'Good'\], worst first",
     line(b=["2.5", 0, 0]): "b holds the grade 2.5, which is not an integer",
-    line(a=[-2, 0, 0]): r"a holds the grade -2, outside -1..4; raise n_grades=5 \(--grades\)",
-    line(a=[5, 0, 0]): r"a holds the grade 5, outside -1..4; raise n_grades=5 \(--grades\)",
-    line(a=[10**5000 // 10**900, 0, 0]): "outside -1..4|not valid JSON",
+    line(a=[-3, 0, 0]): r"a holds the grade -3, outside -2..4; raise n_grades=5 \(--grades\)",
+    line(a=[5, 0, 0]): r"a holds the grade 5, outside -2..4; raise n_grades=5 \(--grades\)",
+    line(a=[10**5000 // 10**900, 0, 0]): "outside -2..4|not valid JSON",
     line(a=[[1], 0, 0]): r"a holds \[1\], which is not a grade",
     line(a=[]): "a is an empty list; leave the line out",
     line(a=3): "a is 3, not a list of grades such as",
     line(a=None): "a is missing",
-    line(a=[1, 2]): r"a has 2 grades, expected 3 as on line 1; pass pad=True to fill",
-    line(b=[1, 2, 3, 4]): r"b has 4 grades, expected 3 .*depth= to cut",
     line(weight=0): "weight is 0; it must be positive",
     line(weight=-1.5): "weight is -1.5; it must be positive",
     line(weight="2"): "weight is '2', which is not a number",
@@ -177,7 +175,7 @@ def test_bad_line_is_named(tmp_path, text, message):
         ("3 2.5 0,2 3 0,a,1", "a holds the grade 2.5"),
         ("3 x 0,2 3 0,a,1", "a holds the grade name 'x'; pass scale="),
         ("3 nan 0,2 3 0,a,1", "a holds the grade name 'nan'"),
-        ("3 127 0,2 3 0,a,1", "a holds the grade 127, outside -1..126; at most 127"),
+        ("3 127 0,2 3 0,a,1", "a holds the grade 127, outside -2..126; at most 127"),
         ("3 1_0 0,2 3 0,a,1", "a holds the grade name '1_0'"),
         (",2 3 0,a,1", "a is missing"),
         ("[],2 3 0,a,1", "a is an empty list|a has 1 grade"),
@@ -319,10 +317,15 @@ def test_bad_options(tmp_path, options, message):
     refused(message, read_preferences, write(tmp_path, "x.jsonl", GOOD), **options)
 
 
-def test_depth_and_padding(tmp_path):
+def test_shorter_lists_have_no_result_below_their_last(tmp_path):
     path = write(tmp_path, "x.jsonl", line(a=[1], b=[1, 2, 3]) + "\n" + line(a=[1, 2], b=[3]))
-    refused("line 1: b has 3 grades, expected 1; pass pad=True", read_preferences, path)
-    refused("line 1: a has 1 grade, expected 2; pass pad=True", read_preferences, path, depth=2)
+    assert read_preferences(path).preferred.tolist() == [[1, -2, -2], [1, 2, -2]]
+    assert read_preferences(path).other.tolist() == [[1, 2, 3], [3, -2, -2]]
+    assert read_preferences(path, depth=2).preferred.tolist() == [[1, -2], [1, 2]]
+    assert read_preferences(path, depth=4).other.tolist() == [[1, 2, 3, -2], [3, -2, -2, -2]]
+    coded = write(tmp_path, "y.csv", 'a,b,winner\n"1 -2 3","u -1 -2",a\n')
+    assert read_preferences(coded).preferred.tolist() == [[1, -2, 3]]
+    assert read_preferences(coded).other.tolist() == [[-1, -1, -2]]
     assert read_preferences(path, pad=True).preferred.tolist() == [[1, -1, -1], [1, 2, -1]]
     assert read_preferences(path, pad=True, depth=2).other.tolist() == [[1, 2], [3, -1]]
     assert read_preferences(path, pad=True, depth=5).depth == 5
