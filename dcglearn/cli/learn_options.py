@@ -37,6 +37,12 @@ class LearnerOptions:
     prior: Annotated[
         str | None, model_option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")
     ] = None
+    zero: Annotated[
+        str | None, model_option(metavar="GRADE|none", help="dcg: the grade worth nothing; none: an empty place alone.")
+    ] = None
+    discounts: Annotated[
+        Literal["falling", "free"], model_option(help="dcg: free if readers need not start at the top.")
+    ] = "falling"
     proxy: Annotated[
         str | None, first_option(metavar="LOG", help="dcg: a machine's verdicts, followed as far as LOG's agree.")
     ] = None
@@ -62,7 +68,8 @@ class LearnerOptions:
             usable = False
         if not usable:
             raise InputError(f"--C {self.C}: give a positive number, or auto")
-        of_dcg = {"loss": "auto", "ridge": None, "form": "dcg", "prior": None, "proxy": None}
+        of_dcg = {"loss": "auto", "form": "dcg", "discounts": "falling"}
+        of_dcg |= dict.fromkeys(("ridge", "prior", "zero", "proxy"))
         of_qp = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
         for name, default in (of_qp if self.method == "dcg" else of_dcg).items():
             if getattr(self, name) != default:
@@ -78,7 +85,20 @@ class LearnerOptions:
             return QPDescription(C=C, margin=self.margin, monotone=self.monotone, tie_epsilon=self.tie_epsilon)
         prior = None if self.prior is None else read_metric(self.prior, log.n_grades, log.depth)
         ridge = DirectDescription.ridge if self.ridge is None else self.ridge
-        return DirectDescription(loss=self.loss, ridge=ridge, prior=prior, form=self.form)
+        zero = 0 if self.zero is None else grade_of(self.zero, log)
+        return DirectDescription(
+            loss=self.loss, ridge=ridge, prior=prior, form=self.form, zero=zero, discounts=self.discounts
+        )
+
+
+def grade_of(word: str, log: Preferences | PartedLog) -> int | str:
+    """Return the grade of a name or number, or "none"; raise InputError for any other word."""
+    names = [name.lower() for name in log.grade_names or map(str, range(log.n_grades))]
+    if word.lower() in names:
+        return names.index(word.lower())
+    if word not in ("none", *map(str, range(log.n_grades))):
+        raise InputError(f"--zero {word}: give none, or a grade of the log: {', '.join(names)}")
+    return word if word == "none" else int(word)
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,8 @@ class Evaluation(Shown):
         notes += [f"queries that are missing {how}: {', '.join(lacking)}"] if lacking else []
         if self.residuals is not None:
             notes.append("residual: what unjudged documents could still add, if all had the best grade")
+        if np.nanmin(self.values, initial=0.0) < 0:
+            notes.append("values below 0: what is harmful (gains below 0) outweighs the rest; the ideal leaves it out")
         if self.unjudged.max() > 0:
             notes.append(f"not judged: up to {self.unjudged.max():.1%} of the positions looked at")
         return notes

@@ -99,15 +99,14 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     """
     metric = _carried(dcg, "sql")
     filler = max(float(metric.gains[0]), 0.0)
-    fills = filler > 0 or metric.gains.min() < 0
     return _filled(
         "query.sql",
         title=_title(metric, name),
         highest=metric.n_grades - 1,
-        filled=", followed by unjudged\n-- documents" if fills else "",
+        filled=", followed by unjudged\n-- documents" if filler > 0 else "",
         discounts=_weights(metric),
         gains=" ".join(f"WHEN {grade} THEN {_double(gain)}" for grade, gain in enumerate(metric.gains)),
-        unjudged=UNJUDGED.substitute(filler=_double(filler)) if fills else "",
+        unjudged=UNJUDGED.substitute(filler=_double(filler)) if filler > 0 else "",
         worst=_double(metric.gains[0]),
         zero=_double(0.0),
     )

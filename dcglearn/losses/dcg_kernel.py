@@ -66,7 +66,7 @@ def over_soft_rank_ideals(grades, offsets, gains, by_gain, sums, weight):
         rank = 0
         for grade in by_gain:
             if counts[grade] > 0:
-                total += gains[grade] * (sums[rank + counts[grade]] - sums[rank])
+                total += max(gains[grade], 0.0) * (sums[rank + counts[grade]] - sums[rank])
                 rank += counts[grade]
         if total > 0.0:
             factors[q] = weight[q] / total
@@ -77,7 +77,7 @@ def over_soft_rank_ideals(grades, offsets, gains, by_gain, sums, weight):
 def over_whole_rank_ideals(grades, offsets, gains, by_gain, discounts, weight):
     """Return each query's weight over its `DCG.ideal`, or 0 unless that is positive; `discounts` fall.
 
-    Positive discounts take the largest gains, negative ones the smallest; a position without a document has gain 0.
+    Positive discounts take the largest gains above 0, negative ones the smallest below; other positions stay empty.
     """
     factors = np.zeros(len(weight))
     depth = len(discounts)
@@ -95,7 +95,8 @@ def over_whole_rank_ideals(grades, offsets, gains, by_gain, discounts, weight):
             at += counts[grade]
         total = 0.0
         for p in range(depth):
-            total += discounts[p] * (falling[p] if discounts[p] >= 0.0 else falling[len(falling) - depth + p])
+            last = falling[len(falling) - depth + p]
+            total += discounts[p] * (max(falling[p], 0.0) if discounts[p] >= 0.0 else min(last, 0.0))
         if total > 0.0:
             factors[q] = weight[q] / total
     return factors

@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import MAX_GRADES, Floats, Grades, InputError, Integers, Seed, frozen, scale_size
+from dcglearn.foundation.validation import (
+    EMPTY,
+    MAX_GRADES,
+    Floats,
+    Grades,
+    InputError,
+    Integers,
+    Seed,
+    frozen,
+    scale_size,
+)
 from dcglearn.metric.dcg import DCG, normalised_values
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 
@@ -166,17 +176,14 @@ def ndcg_by_query(
     sizes = np.diff(offsets)
     query = np.repeat(np.arange(len(sizes)), sizes)
     values = np.full(len(sizes), float(empty))
-    signed = dcg.gains.min() < 0 or dcg.discounts.min() < 0  # then padding would change the ideal value
     order = np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]
     while len(order):  # queries of similar size share a padded table
         chunk = order[max(len(order) - max(_CELLS // int(sizes[order[-1]]), 1), 0) :]
-        if signed:
-            chunk = chunk[sizes[chunk] == sizes[chunk[-1]]]
         order = order[: len(order) - len(chunk)]
         row = np.full(len(sizes), -1)
         row[chunk] = np.arange(len(chunk))
         inside = row[query] >= 0
-        table = np.full((len(chunk), int(sizes[chunk].max())), -1, dtype=np.int8)
+        table = np.full((len(chunk), int(sizes[chunk].max())), EMPTY, dtype=np.int8)
         table[row[query[inside]], place[inside]] = ranked[inside]
         values[chunk] = normalised_values(dcg.score(table), dcg.ideal(table), empty)
     return values

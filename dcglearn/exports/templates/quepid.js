@@ -19,7 +19,8 @@ var k = $depth; // @Rank
   var found = discounts.map(function (_, i) {
     return i < numReturned() ? gainOf(hasDocRating(i) ? docRating(i) : null) : 0;
   });
-  var rated = topRatings(1000000).map(gainOf); // all of them
+  function orNothing(gain) { return Math.max(gain, 0); } // the ideal leaves out what is harmful
+  var rated = topRatings(1000000).map(gainOf).map(orNothing); // all of them
   var unrated = discounts.slice(rated.length).map(function () { return Math.max(gains[0], 0); });
   var ideal = total(rated.concat(unrated).sort(descending), discounts.slice().sort(descending));
   setScore(ideal > 0 ? total(found, discounts) / ideal : 0);

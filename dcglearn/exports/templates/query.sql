@@ -29,7 +29,7 @@ best AS (
   SELECT query_id, gain, ROW_NUMBER() OVER (PARTITION BY query_id ORDER BY gain DESC) AS pos FROM pool
 ),
 ideal AS (
-  SELECT best.query_id, SUM(position_weight.ideal * best.gain) AS ideal
+  SELECT best.query_id, SUM(position_weight.ideal * CASE WHEN best.gain > 0 THEN best.gain ELSE $zero END) AS ideal
   FROM best JOIN position_weight ON position_weight.pos = best.pos GROUP BY best.query_id
 ),
 ranked AS (
