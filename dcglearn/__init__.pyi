@@ -91,4 +91,5 @@ from .trust.next_pairs import suggest_pairs as suggest_pairs
 from .trust.noise_ceiling import noise_ceiling as noise_ceiling
 from .trust.product_form import position_dependence as position_dependence
 from .trust.proxy import proxy_report as proxy_report
+from .trust.rising_discounts import rising_discounts as rising_discounts
 from .trust.segment_test import segment_test as segment_test

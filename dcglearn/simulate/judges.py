@@ -129,7 +129,8 @@ def judge(
     >>> judge(truth, [[0, 2], [2, 1]], [[2, 0], [1, 2]], n_flips=2).preferred.tolist()
     [[0, 2], [1, 2]]
     """
-    ahead, behind = graded_lists(first, "first", truth.n_grades), graded_lists(second, "second", truth.n_grades)
+    lists = ((first, "first"), (second, "second"))
+    ahead, behind = (graded_lists(values, name, truth.n_grades, empty=True) for values, name in lists)
     if ahead.ndim != 2 or ahead.shape != behind.shape:
         raise InputError(f"first {ahead.shape} and second {behind.shape} must both have the shape (n, K)")
     within(tie_below, "tie_below", np.inf, "it is a difference of scores")

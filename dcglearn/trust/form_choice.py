@@ -9,7 +9,7 @@ not be lower than that of the DCG by more than a standard error, since a real lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -270,13 +270,21 @@ def share_of_lists(counts: RatingCounts) -> float:
     return variances.between / (variances.between + variances.within)
 
 
-def p_value(gain: float, forms: Sequence[str], dcg: FittedDCG, log: PreferencePairs) -> float:
-    """Return about how often the largest gain of the forms is at least `gain` on logs drawn from the fitted DCG."""
+def _lowest_of_forms(dcg: FittedDCG) -> float:
+    return min(dcg.with_form(form).objective for form in FORMS[1:])
+
+
+def p_value(gain: float, wider: Callable[[FittedDCG], float], dcg: FittedDCG, log: PreferencePairs) -> float:
+    """Return about how often a wider model's objective is lower by at least `gain` on logs of the fitted DCG.
+
+    The simulation ends as soon as too many gains are as large (Besag and Clifford 1991). `log` holds the pairs;
+    `wider` returns the objective of the wider model fitted to the judgements of a DCG.
+    """
     logs = LogsOfDCG.like(log, dcg.judgements, dcg.model, dcg.theta)
     rng, as_large = np.random.default_rng(0), 0
     for n in counted(range(1, N_SIMULATED + 1), N_SIMULATED, "logs of a DCG"):
         again = dcg.on(logs.draw(rng), logs.share)
-        as_large += again.objective - min(again.with_form(form).objective for form in forms) >= gain
+        as_large += again.objective - wider(again) >= gain
         if as_large > ALLOWED:
             return as_large / n
     return (as_large + 1) / (N_SIMULATED + 1)
