@@ -40,9 +40,6 @@ class LearnerOptions:
     zero: Annotated[
         str | None, model_option(metavar="GRADE|none", help="dcg: the grade worth nothing; none: an empty place alone.")
     ] = None
-    discounts: Annotated[
-        Literal["falling", "free"], model_option(help="dcg: free if readers need not start at the top.")
-    ] = "falling"
     proxy: Annotated[
         str | None, first_option(metavar="LOG", help="dcg: a machine's verdicts, followed as far as LOG's agree.")
     ] = None
@@ -68,7 +65,7 @@ class LearnerOptions:
             usable = False
         if not usable:
             raise InputError(f"--C {self.C}: give a positive number, or auto")
-        of_dcg = {"loss": "auto", "form": "dcg", "discounts": "falling"}
+        of_dcg = {"loss": "auto", "form": "dcg"}
         of_dcg |= dict.fromkeys(("ridge", "prior", "zero", "proxy"))
         of_qp = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
         for name, default in (of_qp if self.method == "dcg" else of_dcg).items():
@@ -86,9 +83,7 @@ class LearnerOptions:
         prior = None if self.prior is None else read_metric(self.prior, log.n_grades, log.depth)
         ridge = DirectDescription.ridge if self.ridge is None else self.ridge
         zero = 0 if self.zero is None else grade_of(self.zero, log)
-        return DirectDescription(
-            loss=self.loss, ridge=ridge, prior=prior, form=self.form, zero=zero, discounts=self.discounts
-        )
+        return DirectDescription(loss=self.loss, ridge=ridge, prior=prior, form=self.form, zero=zero)
 
 
 def grade_of(word: str, log: Preferences | PartedLog) -> int | str:

@@ -122,7 +122,7 @@ class DirectDescription(Description):
         one_of(self.discounts, "discounts", DISCOUNTS)
         if self.form != "dcg" and (self.zero, self.discounts) != (0, "falling"):
             problem = f'form="{self.form}" needs gains from 0 and falling discounts'
-            raise InputError(f"{problem}: leave out zero= and discounts= (--zero, --discounts)")
+            raise InputError(f"{problem}: leave out zero= (--zero) and discounts=")
         if not graded:
             raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
         if n_grades < 2:

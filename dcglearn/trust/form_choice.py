@@ -91,7 +91,7 @@ def fit_in_form(
         scores = {form: replace(score, gain=gains.get(form, 0.0)) for form, score in scores.items()}
         best = candidate(scores)
         if best != "dcg":
-            p = p_value(gains[best], list(fits), dcg, in_memory[in_memory.differing])
+            p = p_value(gains[best], _lowest_of_forms, dcg, in_memory[in_memory.differing])
             scores[best] = replace(scores[best], p_value=p)
     form = form_of(scores)
     if form != "dcg":

@@ -35,7 +35,7 @@ class DiscountTest:
     def __str__(self) -> str:
         verdict = "the log does not speak against falling discounts"
         if self.p_value <= FALSE_POSITIVE_RATE:
-            verdict = 'the log speaks against falling discounts: learn with discounts="free" (--discounts free)'
+            verdict = 'the log speaks against falling discounts: learn with discounts="free"'
         return f"{verdict} (objective lower by {self.statistic:.2f}, p = {self.p_value:.3f})"
 
 

@@ -1,0 +1,23 @@
+"""The test of falling discounts: it finds readers of both ends, and not those who read from the top."""
+
+import numpy as np
+import pytest
+
+import dcglearn as dl
+from tests.makers import refused
+
+FALLING = np.array([1, 0.6, 0.4])
+
+
+@pytest.mark.parametrize(("discounts", "rejected"), [(FALLING, False), ([1, 0.4, 0.9], True)])
+def test_only_readers_of_both_ends_speak_against_falling_discounts(discounts, rejected):
+    truth = dl.DCG([0, 0.3, 1], discounts)
+    result = dl.rising_discounts(dl.simulate.preference_pairs(truth, 150, lists="free", temperature=0.1, seed=1))
+    assert (result.p_value <= 0.05) is rejected
+    assert ("speaks against" in str(result)) is rejected
+    assert (np.diff(result.falling.discounts) <= 0).all()
+    assert (result.free.discounts[2] > result.free.discounts[1]) is np.bool_(rejected)
+
+
+def test_a_single_position_is_refused():
+    refused("a single position", dl.rising_discounts, [[[1], [0]], [[2], [1]]])
