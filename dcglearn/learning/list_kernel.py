@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcglearn.foundation.compiled import njit
-from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.foundation.validation import Floats, Grades, filled
 from dcglearn.metric.list_utility import ListUtility
 
 
@@ -24,7 +24,7 @@ def value_slopes(utility: ListUtility, lists: Grades) -> Floats:
     n, depth, width = len(lists), utility.depth, utility.n_grades + 1
     moment, of_stops, of_best = np.zeros((n, depth, width)), np.zeros((n, width)), np.zeros(n)
     tables = np.append(0.0, utility.gains), utility.discounts, np.append(0.0, utility.stops), float(utility.best)
-    fill_slopes(np.array(lists, np.int8), *tables, moment, of_stops, of_best)
+    fill_slopes(np.array(filled(lists), np.int8), *tables, moment, of_stops, of_best)
     return np.column_stack([moment[:, :, 1:].reshape(n, -1), of_best if utility.form == "best" else of_stops[:, 1:]])
 
 

@@ -12,17 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import (
-    EMPTY,
-    MAX_GRADES,
-    Floats,
-    Grades,
-    InputError,
-    Integers,
-    Seed,
-    frozen,
-    scale_size,
-)
+from dcglearn.foundation.validation import MAX_GRADES, Floats, Grades, InputError, Integers, Seed, frozen, scale_size
 from dcglearn.metric.dcg import DCG, normalised_values
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 
@@ -183,7 +173,7 @@ def ndcg_by_query(
         row = np.full(len(sizes), -1)
         row[chunk] = np.arange(len(chunk))
         inside = row[query] >= 0
-        table = np.full((len(chunk), int(sizes[chunk].max())), EMPTY, dtype=np.int8)
+        table = np.full((len(chunk), int(sizes[chunk].max())), -2, dtype=np.int8)  # no document
         table[row[query[inside]], place[inside]] = ranked[inside]
         values[chunk] = normalised_values(dcg.score(table), dcg.ideal(table), empty)
     return values

@@ -203,7 +203,7 @@ class GoodLines:
             needed, log = 6.0 * len(values) * depth, f"the log of {len(values):,} lines, padded to {depth:,} grades,"
             refuse_beyond_memory(needed, log, "give a smaller depth (depth=, convert --depth)")
             return np.frombuffer(
-                b"".join(g.ljust(depth, b"\xff" if self._mapping.pad else b"\xfe") for g in values), np.int8
+                b"".join(g.ljust(depth, bytes([256 + self._mapping.below])) for g in values), np.int8
             ).reshape(-1, depth)
         if all(value is None for value in values):
             return None

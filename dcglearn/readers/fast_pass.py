@@ -174,13 +174,8 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], mapping: LogMapping
         return table if len(frame) else None
     depth = max(grades.shape[1] for grades in lists)
     for role in (role for role, about in roles.items() if about.kind == "grades"):
-        table[role] = np.pad(table[role], ((0, 0), (0, depth - table[role].shape[1])), constant_values=_fill(mapping))
+        table[role] = np.pad(table[role], ((0, 0), (0, depth - table[role].shape[1])), constant_values=mapping.below)
     return table if len(lists[0]) else None
-
-
-def _fill(mapping: LogMapping) -> int:
-    """Return what stands below a list that is shorter than others."""
-    return UNKNOWN if mapping.pad else EMPTY
 
 
 def _grades(column: pl.Series, mapping: LogMapping) -> Grades | None:
@@ -206,7 +201,7 @@ def _grades(column: pl.Series, mapping: LogMapping) -> Grades | None:
         return grades.reshape(-1, length)[:, : mapping.depth]
     if len(column) * longest > LONGEST * len(grades):
         return None  # which may need more memory than there is
-    table = np.full((len(column), longest), _fill(mapping), np.int8)
+    table = np.full((len(column), longest), mapping.below, np.int8)
     table[np.arange(longest) < lengths.to_numpy()[:, None]] = grades
     return table[:, : mapping.depth]
 

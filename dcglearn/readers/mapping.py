@@ -175,6 +175,11 @@ class LogMapping:
         return self.n_grades if self.scale is None else len(self.scale)
 
     @property
+    def below(self) -> int:
+        """What stands below a list that is shorter than others: an unknown grade, or no result."""
+        return -1 if self.pad else -2
+
+    @property
     def top(self) -> int:
         """The number above the grades of the log: as an option says, or the most that is supported."""
         return MAX_GRADES if self.n_known is None else self.n_known + int(self.best_grade or 0)

@@ -205,9 +205,7 @@ def _upside_down(
 def turned(log: PreferencePairs) -> PreferencePairs:
     """Return a log with its grades turned round: the largest that occurs is the worst."""
     top = max(int(log.preferred.max(initial=0)), int(log.other.max(initial=0)))
-    first, second = (
-        np.where(grades < 0, grades, top - grades).astype(np.int8) for grades in (log.preferred, log.other)
-    )
+    first, second = (np.where(x < 0, x, top - x).astype(np.int8) for x in (log.preferred, log.other))
     return log.changed(preferred=first, other=second)
 
 

@@ -196,6 +196,6 @@ def _wrong(dcg: DCG, truth: Bands | DCG, lists: Grades) -> float:
     """Return the share of pairs of lists that a DCG orders otherwise than the truth, a mean over draws of that."""
     first, second = np.array_split(lists[: len(lists) // 2 * 2], 2)
     lead, gains, discounts = dcg.score(first) - dcg.score(second), *map(np.atleast_2d, (truth.gains, truth.discounts))
-    gains = np.hstack([gains, np.zeros((len(gains), 1))])  # the grade -1 is worth nothing
+    gains = np.hstack([gains, np.zeros((len(gains), 1)), np.minimum(gains[:, :1], 0.0)])  # of -2 and -1, as in DCGs
     leads = np.einsum("bnk,bk->bn", gains[:, first] - gains[:, second], discounts)
     return float(np.mean(np.sign(leads) != np.sign(lead)))

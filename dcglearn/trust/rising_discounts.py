@@ -23,8 +23,7 @@ from dcglearn.trust.form_choice import FALSE_POSITIVE_RATE, p_value
 class DiscountTest:
     """The result of the test; prints as a sentence.
 
-    `statistic` is by how much free discounts lower the objective, `p_value` about how often they do so by as much on
-    logs of falling ones, `falling` and `free` are the two fits.
+    `statistic` is by how much free discounts lower the objective, `falling` and `free` are the two fits.
     """
 
     statistic: float
@@ -60,8 +59,7 @@ def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None
 
     Notes
     -----
-    A parametric bootstrap of 39 logs, fewer where it is clear sooner: the p-value is at most .05 where at most one of
-    them has as large a statistic.
+    A parametric bootstrap of 39 logs: the p-value is at most .05 where at most one has as large a statistic.
 
     Examples
     --------
