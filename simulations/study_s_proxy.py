@@ -216,8 +216,8 @@ def plot(table, axes):
     left.set(xscale="log", xlabel="number of people's verdicts", ylabel="share of new pairs ordered rightly")
     left.set_xticks(SIZES, [str(n) for n in SIZES])
     left.minorticks_off()
-    left.set_title(f"With {MACHINE:,} verdicts of a machine that goes by")
-    legend(left)
+    left.set_title(f"{MACHINE:,} verdicts of a machine help if it agrees")
+    legend(left, "the machine goes by")
     kinds = [kind for kind in KINDS if kind in table["kind"].unique()]
     places = pl.col("kind").replace_strict(kinds, range(len(kinds)), default=None)
     for number, (method, name) in enumerate(METHODS.items()):
@@ -226,7 +226,7 @@ def plot(table, axes):
         draw_means(right, means, "x", method, {**STYLES[number], "linestyle": "none"}, label=name)
     right.set_xticks(range(len(kinds)), [KINDS[kind].replace(" ", "\n", 1) for kind in kinds], fontsize=8)
     right.set(xlabel="what the machine goes by", ylabel="share of new pairs ordered rightly")
-    right.set_title(f"{PEOPLE} verdicts of people")
+    right.set_title(f"{PEOPLE} verdicts of people keep a machine in check")
     legend(right)
 
 

@@ -26,7 +26,7 @@ PROGRAMS = sorted(path.stem for kind in KINDS for path in (ROOT / "simulations")
 OF_TREES = {"study_p_trees_against_lambdarank", "train_transition", "train_trees"}
 FINE = {
     *("figure_09", "study_e_pairs_needed", "study_j_position_test", "study_k_bands", "study_q_gate"),
-    *("study_r_interleaving", "study_w_intervals", "train_trees"),
+    *("study_r_interleaving", "study_s_proxy", "study_w_intervals", "train_trees"),
 }
 """Programs whose claims are of rates and narrow ranges, which two quick repeats cannot show."""
 ROWS = {
@@ -39,6 +39,7 @@ ROWS = {
     "study_q_gate": (pl.col("harm") + pl.col("non_inferior") <= 1)
     & (pl.col("harm_far") >= pl.col("harm"))
     & (pl.col("non_inferior_far") >= pl.col("non_inferior")),
+    "study_s_proxy": pl.all_horizontal(pl.col("people", "machine", "blend").fill_null(1).is_between(0.3, 1)),
     "study_w_intervals": pl.col("value").is_between("low", "high"),
     "theory_bounds": (pl.col("kept") == 1) & (pl.col("measured") <= pl.col("printed") + 1e-12),
     "theory_hinge_ranks": pl.col("apart") < 1e-12,
@@ -66,7 +67,7 @@ def copied(figure_09, tmp_path):
     return figure_09[0], shutil.copytree(figure_09[1], tmp_path / "copied")
 
 
-LONG = ("study_n_forms", "study_t_answers", "theory_", "train_")
+LONG = ("study_n_forms", "study_s_proxy", "study_t_answers", "theory_", "train_")
 """What the names of programs begin with whose quick runs `make test` leaves out."""
 
 
