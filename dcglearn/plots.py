@@ -113,10 +113,7 @@ def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, tit
 def dcg_figure(dcgs: Any) -> Figure:
     """Return a figure of the gains and discounts of a DCG, a fitted learner, or a dictionary of them by name.
 
-    Raises
-    ------
-    InputError
-        If there is no DCG to draw, or something has none.
+    Raises InputError if there is no DCG to draw, or something has none.
     """
     dcgs = _by_name(dcgs)
     if not dcgs:
@@ -210,10 +207,7 @@ def banded_figure(dcg: Any, others: Mapping[str, Any] | None = None, bands: Band
 def witness_figure(coherence: Coherence) -> Figure:
     """Return a figure of the rankings on which two metrics differ most, with the value of each under both.
 
-    Raises
-    ------
-    InputError
-        If no disagreement was found.
+    Raises InputError if no disagreement was found.
     """
     sides = (
         (coherence.names, coherence.witness, coherence.regret),
@@ -338,10 +332,7 @@ def forest_figure(comparison: SystemComparison) -> Figure:
 def raters_figure(agreement: RaterAgreement) -> Figure:
     """Return a figure of each rater's error rate, position bias and consistency, with intervals, where they are known.
 
-    Raises
-    ------
-    InputError
-        If nothing is known of any rater: estimate errors, or give a log with the column `swapped`.
+    Raises InputError if nothing is known of any rater: estimate errors, or give a log with the column `swapped`.
     """
     titles = {"error": "error rate", "bias": "position bias (log-odds)", "consistency": "consistent both ways (share)"}
     by_title = {name: [getattr(r, name) for r in agreement.raters] for name in titles}
@@ -404,10 +395,7 @@ def segments_figure(test: SegmentTest) -> Figure:
 def save_figure(figure: Figure, path: PathLike, *, force: bool = True) -> None:
     """Write a figure beside `path` and rename it; the suffix is the format (png, pdf, svg).
 
-    Raises
-    ------
-    InputError
-        If the suffix is another, or the file cannot be written.
+    Raises InputError if the suffix is another, or the file cannot be written.
     """
     refuse_format(path)
     with written_beside(path, force=force) as temporary, _print_style():

@@ -63,6 +63,8 @@ class TorchLoss(torch.nn.Module):
     def forward(self, scores: torch.Tensor, grades: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return the loss of a padded batch, a scalar.
 
+        Raises InputError if the shapes differ, a score is not finite, or a grade is not on the scale.
+
         Parameters
         ----------
         scores : Tensor, shape (Q, N)
@@ -70,11 +72,6 @@ class TorchLoss(torch.nn.Module):
             Below 0 where there is no document.
         mask : Tensor of bool, shape (Q, N), optional
             True where there is a document; by default where grades are 0 or more.
-
-        Raises
-        ------
-        InputError
-            If the shapes differ, a score is not finite, or a grade is not on the scale.
         """
         present = grades >= 0 if mask is None else mask.bool() & (grades >= 0)
         if scores.ndim != 2 or scores.shape != grades.shape or scores.shape != present.shape:

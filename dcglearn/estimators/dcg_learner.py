@@ -246,10 +246,7 @@ class DCGLearner(PairLearner):
     def predict_proba(self, X: Preferences | ArrayLike) -> Floats:
         """Return the probabilities that a judge prefers the first list, calls a tie, prefers the second; shape (n, 3).
 
-        Raises
-        ------
-        InputError
-            If the loss is not a likelihood, so that verdicts have no probabilities.
+        Raises InputError if the loss is not a likelihood, so that verdicts have no probabilities.
         """
         check_is_fitted(self)
         return self.fit_.probabilities(as_preferences(X, self.dcg_.n_grades))
@@ -257,10 +254,8 @@ class DCGLearner(PairLearner):
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the fitted learner, without its log, as strict JSON; ``force=False`` refuses an existing file.
 
-        Raises
-        ------
-        NotFittedError, InputError
-            If the learner is not fitted; if the file cannot be written, or exists and `force` is false.
+        Raises NotFittedError or InputError if the learner is not fitted; if the file cannot be written, or exists and
+        `force` is false.
         """
         check_is_fitted(self)
         save_fit(self.fit_, path, force=force)
@@ -269,10 +264,7 @@ class DCGLearner(PairLearner):
     def load(cls, path: PathLike) -> DCGLearner:
         """Read what `save` wrote: a fitted learner that predicts, and from which a fit can start.
 
-        Raises
-        ------
-        InputError
-            As in `DCG.load`.
+        Raises InputError as in `DCG.load`.
         """
         fit = load_fit(path)
         learner = cls(**vars(fit.description))

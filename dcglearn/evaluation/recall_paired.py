@@ -32,7 +32,8 @@ def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None
     """Return how far ranking x is preferred to ranking y, from -1 to 1 (Diaz and Ferraro 2022).
 
     The i-th relevant documents of the two rankings are paired, and each pair votes for the ranking that has it higher:
-    ``sum_i w_i sign(y_i - x_i)``, with weights that sum to 1.
+    ``sum_i w_i sign(y_i - x_i)``, with weights that sum to 1. Raises InputError if the numbers of documents differ, a
+    rank is below 1 or NaN or occurs twice, or `weight` is unknown.
 
     Parameters
     ----------
@@ -42,11 +43,6 @@ def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None
     weight : {"uniform", "reciprocal", "log2"}
         Weight of the i-th pair: equal, ``1 / i``, or ``1 / log2(i + 1)``. Take "uniform" for users who want all
         relevant documents, one of the others for users who want the first few.
-
-    Raises
-    ------
-    InputError
-        If the numbers of documents differ, a rank is below 1 or NaN or occurs twice, or `weight` is unknown.
 
     See Also
     --------
@@ -66,6 +62,8 @@ def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None
 def lexi_precision(x: Sequence[float | None], y: Sequence[float | None], form: str = "sign") -> float:
     """Return which ranking is better at the first i where the ranks of their i-th relevant documents differ.
 
+    Raises InputError as in `recall_paired_preference`.
+
     Parameters
     ----------
     x, y
@@ -73,11 +71,6 @@ def lexi_precision(x: Sequence[float | None], y: Sequence[float | None], form: s
     form : {"sign", "reciprocal"}
         1 or -1 for the better one, 0 if the ranks do not differ; or the difference ``1 / x_i - 1 / y_i`` there. Take
         "sign" to count wins, "reciprocal" to weigh differences near the top more.
-
-    Raises
-    ------
-    InputError
-        As in `recall_paired_preference`.
 
     See Also
     --------

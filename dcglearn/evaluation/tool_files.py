@@ -211,13 +211,9 @@ class RankEval:
 def read_rank_eval(path: PathLike) -> RankEval:
     """Read a saved response of ``_rank_eval``, also compressed (.gz, .zst, .xz); ``-`` is standard input.
 
-    Documents are named by their ``_id``; they keep the order of the response, whatever their scores.
-
-    Raises
-    ------
-    InputError
-        If the file is the response of another endpoint, an error, or the request; if a hit has no ``_id``, a document
-        occurs twice in the hits of a query, a rating is not a whole number, or no query has a hit.
+    Documents are named by their ``_id``; they keep the order of the response, whatever their scores. Raises InputError
+    if the file is the response of another endpoint, an error, or the request; if a hit has no ``_id``, a document
+    occurs twice in the hits of a query, a rating is not a whole number, or no query has a hit.
 
     See Also
     --------

@@ -28,6 +28,8 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 class Judgements:
     """Grades of documents.
 
+    Raises InputError if a grade is not below `n_grades`.
+
     Attributes
     ----------
     frame : polars.DataFrame
@@ -36,11 +38,6 @@ class Judgements:
         The file, or what else to call them in messages.
     n_grades : int
         L; by default the largest grade plus 1.
-
-    Raises
-    ------
-    InputError
-        If a grade is not below `n_grades`.
 
     See Also
     --------

@@ -29,17 +29,13 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
     """Return a program of twenty lines with the functions ``dcg(grades)`` and ``ndcg(run, judged)``.
 
     Values are those of `evaluate`; a document without a judgement counts as the worst grade, the ideal ranking is made
-    from the judgements, and a grade above the metric's raises an IndexError.
+    from the judgements, and a grade above the metric's raises an IndexError. Raises InputError if the best grade gains
+    nothing, or a discount is below 0.
 
     Parameters
     ----------
     dcg, name : DCG or file, str
         Any gains, discounts of 0 or more; and what to call the metric in the first line.
-
-    Raises
-    ------
-    InputError
-        If the best grade gains nothing, or a discount is below 0.
 
     See Also
     --------

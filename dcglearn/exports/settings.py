@@ -103,6 +103,9 @@ def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
 def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_eval") -> list[int]:
     """Return gains as whole numbers from 0, which trec_eval, pytrec_eval and ranx need.
 
+    Raises InputError if a gain is below 0, gains fall from one grade to the next, or two different gains would become
+    one number.
+
     Parameters
     ----------
     dcg : DCG or file
@@ -112,11 +115,6 @@ def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_e
         error of NDCG is at most about 1 / scale.
     tool : str
         The tool that errors name.
-
-    Raises
-    ------
-    InputError
-        If a gain is below 0, gains fall from one grade to the next, or two different gains would become one number.
 
     See Also
     --------
@@ -146,15 +144,12 @@ def to_trec_eval(
 ) -> dict[str, Any]:
     """Return the grades to write into judgements for trec_eval, pytrec_eval and ranx, and the name of the measure.
 
+    Raises InputError if the discounts are not log2 and `lossy` is not set, or gains fall or are below 0.
+
     Parameters
     ----------
     dcg, scale, tool, lossy
         See `integer_gains`; `lossy` exports the gains without the discounts.
-
-    Raises
-    ------
-    InputError
-        If the discounts are not log2 and `lossy` is not set, or gains fall or are below 0.
 
     See Also
     --------
@@ -175,11 +170,8 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     """Return LightGBM's parameters for this metric: ``label_gain`` and the depth.
 
     LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the whole process.
-
-    Raises
-    ------
-    InputError
-        If the discounts are not log2 and `lossy` is not set, or a gain is below 0 or below the worst grade's.
+    Raises InputError if the discounts are not log2 and `lossy` is not set, or a gain is below 0 or below the worst
+    grade's.
 
     See Also
     --------
@@ -200,10 +192,7 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
 def cwl_continuation(dcg: DCGLike) -> list[float]:
     """Return cwl_eval's continuation probabilities, ``C(i) = W(i+1) / W(i)``, 0 after the last position.
 
-    Raises
-    ------
-    InputError
-        If the discounts are not positive and decreasing, since a continuation probability is at most 1.
+    Raises InputError if the discounts are not positive and decreasing, since a continuation probability is at most 1.
 
     See Also
     --------
@@ -223,10 +212,7 @@ def cwl_continuation(dcg: DCGLike) -> list[float]:
 def cwl_gains(dcg: DCGLike) -> list[float]:
     """Return cwl_eval's gains, from 0 to 1.
 
-    Raises
-    ------
-    InputError
-        If a gain is below 0 or below the worst grade's.
+    Raises InputError if a gain is below 0 or below the worst grade's.
 
     See Also
     --------

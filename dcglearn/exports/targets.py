@@ -72,17 +72,14 @@ def target_of(word: str) -> str:
 def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: int | None = None) -> Export:
     """Return what is written for a target.
 
+    Raises InputError if the target cannot hold the metric.
+
     Parameters
     ----------
     dcg, name : DCG, str
         The metric, and its file or name, by which lines of code load it.
     target, lossy, scale
         See `target_of` and `to_trec_eval`.
-
-    Raises
-    ------
-    InputError
-        If the target cannot hold the metric.
 
     See Also
     --------

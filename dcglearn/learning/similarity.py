@@ -13,12 +13,8 @@ from dcglearn.metric.dcg import DCG, Utility
 def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> float:
     """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
 
-    T subtracts the worst grade's weight from each row.
-
-    Raises
-    ------
-    InputError
-        If the shapes differ, or one of the two is constant in every row, so that its T is zero.
+    T subtracts the worst grade's weight from each row. Raises InputError if the shapes differ, or one of the two is
+    constant in every row, so that its T is zero.
 
     See Also
     --------
@@ -39,17 +35,14 @@ def identifiable_similarity(
 ) -> float:
     """Return the cosine of two utilities after removing the directions that a log cannot identify.
 
+    Raises InputError if the shapes differ, or one of the two has no visible part.
+
     Parameters
     ----------
     first, second : Utility, DCG or array_like, shape (K, L)
         Two metrics of one shape.
     visible : Visibility
         What the log can tell: ``learner.visible_`` or ``log.visible()``.
-
-    Raises
-    ------
-    InputError
-        If the shapes differ, or one of the two has no visible part.
 
     See Also
     --------

@@ -134,16 +134,13 @@ def read_fold(files: FoldFiles, n_features: int | None = None) -> Fold:
 def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
     """Split queries as LETOR does: each part is the test set once, the part before it validates, the others train.
 
+    Raises InputError if there are fewer queries than parts.
+
     Parameters
     ----------
     queries : Queries
     n_folds : int
         Number of parts, 3 or more, of consecutive queries; their sizes differ by at most one.
-
-    Raises
-    ------
-    InputError
-        If there are fewer queries than parts.
 
     See Also
     --------
@@ -172,10 +169,7 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
 def write_folds(folds: Sequence[Fold], folder: PathLike) -> None:
     """Write folds as LETOR has them, ``Fold1/train.txt`` and so on; names of documents go into comments.
 
-    Raises
-    ------
-    InputError
-        If the folder cannot be written.
+    Raises InputError if the folder cannot be written.
 
     See Also
     --------

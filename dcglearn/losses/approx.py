@@ -25,17 +25,14 @@ from dcglearn.metric.dcg import DCG
 def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None) -> Floats:
     """Return ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))`` within each query, shape (n,).
 
+    Raises InputError if a score is not finite, alpha is not positive, or the offsets do not fit.
+
     Parameters
     ----------
     scores, offsets : array_like
         As in a call of an `Objective`.
     alpha : float
         Sharpness, per unit of score.
-
-    Raises
-    ------
-    InputError
-        If a score is not finite, alpha is not positive, or the offsets do not fit.
 
     Notes
     -----

@@ -71,6 +71,9 @@ class Objective:
     ) -> tuple[float, Floats]:
         """Return the value and its gradient with respect to the scores.
 
+        Raises InputError if a score is not finite, a grade is not on the scale, or offsets or weights do not fit the
+        documents.
+
         Parameters
         ----------
         scores : array_like, shape (n,)
@@ -87,11 +90,6 @@ class Objective:
         value : float
             Weighted sum over queries; higher is better.
         gradient : ndarray, shape (n,)
-
-        Raises
-        ------
-        InputError
-            If a score is not finite, a grade is not on the scale, or offsets or weights do not fit the documents.
         """
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:

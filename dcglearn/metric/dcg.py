@@ -92,16 +92,13 @@ class Utility(SavedMetric):
     def score(self, lists: ArrayLike) -> Floats:
         """Return the values of graded lists, shape (n,), or a float for one list.
 
+        Raises InputError if a grade is not an integer within -2..L-1.
+
         Parameters
         ----------
         lists : array_like of int, shape (n, M) or (M,)
             Grades by position, -1 = a result of unknown grade, -2 = no result. Both count 0, as do positions that are
             missing or below K.
-
-        Raises
-        ------
-        InputError
-            If a grade is not an integer within -2..L-1.
         """
         return self._score(lists, np.zeros(self.depth))
 
@@ -251,17 +248,14 @@ class DCG(NormalisedMetric):
     def parse(cls, file_or_name: PathLike, n_grades: int, depth: int | None = None) -> DCG:
         """Return the DCG in a file, or that of a name.
 
+        Raises InputError if the file does not hold a DCG, and as in `from_name`.
+
         Parameters
         ----------
         file_or_name : str or path
             A file if it exists, or if the name ends in ``.json`` or contains a path separator; else as in `from_name`.
         n_grades, depth : int
             L and K of a textbook DCG; `depth` where the name has no K. A file has its own.
-
-        Raises
-        ------
-        InputError
-            If the file does not hold a DCG, and as in `from_name`.
         """
         if is_metric_file(file_or_name):
             return cls.load(file_or_name)
@@ -271,12 +265,9 @@ class DCG(NormalisedMetric):
     def from_name(cls, name: str, n_grades: int, depth: int | None = None) -> DCG:
         """Return the textbook DCG called ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``, which is ``linear-log2``.
 
-        `depth` is that of a name without ``@K``: the length of the lists that the metric is applied to.
-
-        Raises
-        ------
-        InputError
-            If it is not of this form, a gain or discount is not one of `standard`'s, or K is missing or out of range.
+        `depth` is that of a name without ``@K``: the length of the lists that the metric is applied to. Raises
+        InputError if it is not of this form, a gain or discount is not one of `standard`'s, or K is missing or out of
+        range.
 
         Examples
         --------

@@ -33,6 +33,8 @@ def read_metric(
 ) -> Any:
     """Return the metric that an object, a file or a name stands for.
 
+    Raises InputError as `metric_or_name` does; for a name whose L or K nothing says.
+
     Parameters
     ----------
     metric : object, str or path
@@ -44,11 +46,6 @@ def read_metric(
         The kinds of metrics that the caller can use.
     name : str
         What the metric is called in messages.
-
-    Raises
-    ------
-    InputError
-        As `metric_or_name`; for a name whose L or K nothing says.
     """
     metric = metric_or_name(metric, accept=accept, name=name)
     if not isinstance(metric, (MetricName, ListMetricName)):

@@ -41,15 +41,12 @@ class SavedMetric(Shown):
     def map_grades(self, mapping: Mapping[int, int]) -> Self:
         """Return the same metric for data on another scale.
 
+        Raises InputError if the grades of the data have a gap, or a grade is not on this metric's scale.
+
         Parameters
         ----------
         mapping : mapping of int to int
             The grade of this metric that each grade 0, 1, 2, ... of the data stands for.
-
-        Raises
-        ------
-        InputError
-            If the grades of the data have a gap, or a grade is not on this metric's scale.
 
         Examples
         --------
@@ -76,10 +73,8 @@ class SavedMetric(Shown):
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Build a metric from exactly what `to_dict` returns.
 
-        Raises
-        ------
-        InputError
-            If a key is missing or unknown, a value has another type, or the format is of another kind or version.
+        Raises InputError if a key is missing or unknown, a value has another type, or the format is of another kind or
+        version.
         """
         check_format(values, [cls._kind], SCHEMA_VERSION)
         fields = fields_of(values, cls._arrays, ("grade_names", "notes"), f"a {cls._kind}")
@@ -98,10 +93,7 @@ class SavedMetric(Shown):
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote.
 
-        Raises
-        ------
-        InputError
-            If the file is damaged, of another kind, or of another version; it names the file.
+        Raises InputError if the file is damaged, of another kind, or of another version; it names the file.
         """
         return load_metric(path, (cls,))
 

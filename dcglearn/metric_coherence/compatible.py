@@ -19,10 +19,7 @@ from dcglearn.metric_coherence.rankings import Metric, Rankings, list_values, pa
 def is_compatible(a: DCGLike, b: DCGLike) -> bool:
     """Return whether the gains of both DCGs (or files, or names) increase strictly from grade to grade.
 
-    Raises
-    ------
-    InputError
-        If the numbers of grades differ.
+    Raises InputError if the numbers of grades differ.
 
     See Also
     --------
@@ -101,17 +98,14 @@ def _proportional(first: Floats, second: Floats) -> bool:
 def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Grades:
     """Return the rankings of documents that no other ranking beats, shape (n, K), in descending order.
 
+    Raises InputError if the documents do not fill the positions.
+
     Parameters
     ----------
     metric, grades
         As in `coherence`; N >= K.
     limit : int
         Maximum number of rankings to return.
-
-    Raises
-    ------
-    InputError
-        If the documents do not fill the positions.
 
     See Also
     --------
@@ -154,6 +148,8 @@ def flip_points(
 ) -> Floats:
     """Return the parameters at which the order of two lists reverses in a family of metrics, shape (m,), ascending.
 
+    Raises InputError if the range is empty.
+
     Parameters
     ----------
     family : callable
@@ -164,11 +160,6 @@ def flip_points(
         Range of the parameter.
     n : int
         Number of equal intervals of the range; two reversals in one interval are missed.
-
-    Raises
-    ------
-    InputError
-        If the range is empty.
 
     See Also
     --------

@@ -28,7 +28,8 @@ def letor_queries(
     - *depth* makes a relevant document excellent, and is as frequent in documents off the topic, which stay irrelevant;
     - *echo* is large for a few documents of a query whose grade is 1: they are safe choices for the first positions.
 
-    So the best linear ranker depends on gains and discounts, and `conflict` says how much.
+    So the best linear ranker depends on gains and discounts, and `conflict` says how much. Raises InputError if a
+    number is out of range.
 
     Parameters
     ----------
@@ -43,11 +44,6 @@ def letor_queries(
         Size of *depth* and *echo* relative to *topic* in the features; with 0, all metrics prefer the same ranker.
     seed : int, Generator or None
         Same seed, same bytes.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
 
     See Also
     --------

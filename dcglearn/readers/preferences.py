@@ -87,7 +87,8 @@ class Preferences(PreferencePairs, Shown):
     def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Self:
         """Build from ungraded lists: rankings of the same K documents (Zhou et al. 2008, section 8).
 
-        The log's "grades" are document numbers, in the order of `documents`; learners drop monotonicity.
+        The log's "grades" are document numbers, in the order of `documents`; learners drop monotonicity. Raises
+        InputError if two lists do not hold the same documents.
 
         Parameters
         ----------
@@ -95,11 +96,6 @@ class Preferences(PreferencePairs, Shown):
             Document identifiers by position. Every list ranks the same K documents.
         **columns
             `weight`, `tie`, `strength`, `margin`, `rater`, `query`, `segment` as in the constructor.
-
-        Raises
-        ------
-        InputError
-            If two lists do not hold the same documents.
 
         Examples
         --------
@@ -141,6 +137,8 @@ class Preferences(PreferencePairs, Shown):
     ) -> Self:
         """Build from rated lists: of every two lists with different ratings, the higher rated is preferred.
 
+        Raises InputError as `read_ratings` does; rows are counted from 1.
+
         Parameters
         ----------
         lists : array_like, shape (n, K), or n sequences
@@ -149,11 +147,6 @@ class Preferences(PreferencePairs, Shown):
             The columns of `read_ratings`: how good each list is, in any unit; what it is compared within; its weight.
         n_grades, depth, pad, scale, equal_groups
             As in `read_ratings`.
-
-        Raises
-        ------
-        InputError
-            As `read_ratings`; rows are counted from 1.
 
         Examples
         --------
@@ -190,6 +183,8 @@ class Preferences(PreferencePairs, Shown):
     ) -> Self:
         """Build from dictionaries, whose keys are the columns of `read_preferences`, or from tuples.
 
+        Raises InputError as `read_preferences` does; records are counted from 1.
+
         Parameters
         ----------
         records : iterable of dict or tuple
@@ -198,11 +193,6 @@ class Preferences(PreferencePairs, Shown):
             Names of the values of a tuple.
         n_grades, **options
             As in `read_preferences`: `depth`, `pad`, `scale`, `winner_words`, `positive`, `mapping`.
-
-        Raises
-        ------
-        InputError
-            As `read_preferences`; records are counted from 1.
 
         Examples
         --------

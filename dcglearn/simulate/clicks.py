@@ -81,7 +81,8 @@ def click_log(
     """Simulate impressions, as `preferences_from_interleaving` reads them; return them and their documents' judgements.
 
     Each impression has a query of its own, whose documents have random grades. Two rankers order them by grade plus
-    noise; their top K, K the model's number of positions, are interleaved, and the top K of the result is shown.
+    noise; their top K, K the model's number of positions, are interleaved, and the top K of the result is shown. Raises
+    InputError if a setting is impossible.
 
     Parameters
     ----------
@@ -93,11 +94,6 @@ def click_log(
         How the rankings are interleaved (Radlinski et al. 2008; Joachims 2002).
     spread, seed : float, int or Generator
         Standard deviation of the noise of the rankers, in grades; same seed, same log.
-
-    Raises
-    ------
-    InputError
-        If a setting is impossible.
 
     See Also
     --------

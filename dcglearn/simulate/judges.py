@@ -41,17 +41,14 @@ _LABELS = {"rater": "n_raters", "query": "n_queries"}
 def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     """Return a ground truth of Zhou et al. 2008 (section 6.1, eq. 2, where grades and positions count from 1).
 
+    Raises InputError if the name is neither of the two, or a size is not a positive integer.
+
     Parameters
     ----------
     name : {"D1", "D2"}
         Gains ``l + 1`` or ``2^(l+1) - 1`` for the grades l = 0..L-1, 0 = worst.
     n_grades, depth : int
         L and K. The discounts are ``1 / log(k + 2)``, natural logarithm, k = 0..K-1.
-
-    Raises
-    ------
-    InputError
-        If the name is neither of the two, or a size is not a positive integer.
 
     See Also
     --------
@@ -88,7 +85,8 @@ def judge(
 
     A tie has its first list as `preferred`. Ties are those of the noise-free truth, within 1e-12 of its largest score
     (under D1, ``1/log 2``, ``1/log 4`` and ``1/log 8`` are commensurable), and are never flipped. Several kinds of
-    noise act one after the other: a pair that is flipped twice is ordered as by the truth.
+    noise act one after the other: a pair that is flipped twice is ordered as by the truth. Raises InputError if the
+    arrays do not match, or a setting is out of range, or a rater has no error rate.
 
     Parameters
     ----------
@@ -110,11 +108,6 @@ def judge(
         Probability, 0 to 1, that this rater flips a pair. Every rater of the pairs must be in it.
     seed, n_grades
         Same seed, same mistakes; the scale of the log, the truth's by default.
-
-    Raises
-    ------
-    InputError
-        If the arrays do not match, or a setting is out of range, or a rater has no error rate.
 
     See Also
     --------
@@ -164,6 +157,8 @@ def preference_pairs(
 ) -> Preferences:
     """Draw pairs of lists and judge them: ``dcglearn simulate``, and Zhou et al. 2008, sections 6.1, 6.4 and 6.5.
 
+    Raises InputError if a setting is impossible, or the truth ties all such lists.
+
     Parameters
     ----------
     truth : DCG or Utility
@@ -182,11 +177,6 @@ def preference_pairs(
         Same seed, same log, and same lists whatever the noise.
     **judge_options
         `n_flips`, `flip_rate`, `temperature`, `tie_below`, `rater`, `rater_error`, `query`, `n_grades`: see `judge`.
-
-    Raises
-    ------
-    InputError
-        If a setting is impossible, or the truth ties all such lists.
 
     See Also
     --------
@@ -269,6 +259,8 @@ def write_log(
 ) -> None:
     """Write a log of any length as Parquet, a chunk at a time, beside `path` and renamed.
 
+    Raises InputError if a setting is impossible, pyarrow is missing, or the file cannot be written.
+
     Parameters
     ----------
     path, force
@@ -277,11 +269,6 @@ def write_log(
         As in `preference_pairs`; `n_flips` counts per chunk.
     chunk, seed : int
         Number of pairs made and held at a time, a row group each; the seed of a chunk is ``(seed, its number)``.
-
-    Raises
-    ------
-    InputError
-        If a setting is impossible, pyarrow is missing, or the file cannot be written.
 
     See Also
     --------

@@ -29,6 +29,8 @@ PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
 def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed = None) -> Grades:
     """Return random orderings of one multiset of grades, shape (n, K) (Zhou et al. 2008, section 6.1).
 
+    Raises InputError if `depth` exceeds N, or the grades are not one list of grades.
+
     Parameters
     ----------
     grades : array_like of int, shape (N,)
@@ -37,11 +39,6 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
         Number of lists, and K, the positions kept (N by default). With K < N they differ in their mix of grades.
     seed : int or Generator, optional
         Same seed, same lists.
-
-    Raises
-    ------
-    InputError
-        If `depth` exceeds N, or the grades are not one list of grades.
 
     See Also
     --------
@@ -62,17 +59,14 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
 def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabilities: ArrayLike | None = None) -> Grades:
     """Return lists of independent grades, shape (n, K).
 
+    Raises InputError if the probabilities are not L numbers from 0 to 1 that add up to 1.
+
     Parameters
     ----------
     n_grades, depth, n, seed
         L, K, and as in `permutations`.
     probabilities : array_like, shape (L,), optional
         Probability of each grade, worst first; equal by default.
-
-    Raises
-    ------
-    InputError
-        If the probabilities are not L numbers from 0 to 1 that add up to 1.
 
     See Also
     --------
@@ -99,6 +93,8 @@ def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabiliti
 def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, seed: Seed = None) -> Grades:
     """Return random orderings of one multiset in which some positions hold a new random grade, shape (n, K).
 
+    Raises InputError if `n_replaced` exceeds K.
+
     Parameters
     ----------
     grades, n, n_grades, seed
@@ -106,11 +102,6 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
     n_replaced : int
         Number of positions redrawn in each list, chosen at random; the new grade can equal the old one. With 0 the
         lists are `permutations`, with K `free_lists`: the paper's two settings.
-
-    Raises
-    ------
-    InputError
-        If `n_replaced` exceeds K.
 
     See Also
     --------
@@ -151,9 +142,10 @@ def optimal_pairs(
 ) -> TwoLists:
     """Return the best ordering, n times, and n other lists, shape (n, K) each (Zhou et al. 2008, section 6.5).
 
-    The sorted list is the best under every DCG whose gains grow with the grade and whose discounts are not negative
-    and do not grow with the position (Proposition 1), so pairs with permutations tell nothing about such a DCG. Pairs
-    of equal lists are ties for `judge`; ``preference_pairs(lists="optimal")`` draws them again.
+    The sorted list is the best under every DCG whose gains grow with the grade and whose discounts are not negative and
+    do not grow with the position (Proposition 1), so pairs with permutations tell nothing about such a DCG. Pairs of
+    equal lists are ties for `judge`; ``preference_pairs(lists="optimal")`` draws them again. Raises InputError if
+    `others` is neither of the two.
 
     Parameters
     ----------
@@ -163,11 +155,6 @@ def optimal_pairs(
         The second lists: random orderings of the same multiset (figure 9), or independent grades (figure 10).
     n, n_grades, seed
         As in `permutations`, and L.
-
-    Raises
-    ------
-    InputError
-        If `others` is neither of the two.
 
     See Also
     --------
@@ -199,6 +186,8 @@ def noisy_grades(
 ) -> Grades:
     """Return a copy of lists in which some grades are replaced by wrong ones (Zhou et al. 2008, section 6.4).
 
+    Raises InputError if not exactly one of `n_documents` and `rate` is given, or a number is out of range.
+
     Parameters
     ----------
     lists : array_like of int, shape (n, K), (K,) or (n, 2, K)
@@ -209,11 +198,6 @@ def noisy_grades(
         Largest difference between the new grade and the old one, unlimited by default; all are equally likely.
     n_grades, seed
         L, at least 2; same seed, same noise.
-
-    Raises
-    ------
-    InputError
-        If not exactly one of `n_documents` and `rate` is given, or a number is out of range.
 
     See Also
     --------

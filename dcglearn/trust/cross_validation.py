@@ -57,6 +57,8 @@ def choose_C(  # noqa: N802 - the parameter is called C
 ) -> ChosenC:
     """Choose C by cross-validation; in each fold, C increases with warm starts.
 
+    Raises InputError if there are fewer decided pairs (or raters, queries) than folds.
+
     Parameters
     ----------
     log : Preferences
@@ -73,11 +75,6 @@ def choose_C(  # noqa: N802 - the parameter is called C
         Same seed, same folds.
     engine : distributed.Client, str or int, optional
         Run the folds on a Dask cluster, as in `UtilityLearner.fit`.
-
-    Raises
-    ------
-    InputError
-        If there are fewer decided pairs (or raters, queries) than folds.
 
     See Also
     --------
@@ -154,6 +151,8 @@ def ridge_path(
 ) -> RidgePath:
     """Learn at every strength of the prior, each fit starting from the last, and cross-validate.
 
+    Raises InputError if there are fewer pairs (or raters, queries) than folds.
+
     Parameters
     ----------
     log, folds, by, seed
@@ -162,11 +161,6 @@ def ridge_path(
         Learner whose other settings are kept; with ``form="auto"`` the form is chosen once, at the learner's ridge.
     grid : iterable of float
         Strengths, tried from the largest down.
-
-    Raises
-    ------
-    InputError
-        If there are fewer pairs (or raters, queries) than folds.
 
     See Also
     --------
