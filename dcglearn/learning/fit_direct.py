@@ -65,12 +65,7 @@ class FittedDCG:
 
 
 def fit_direct(
-    log: OpenLog,
-    description: DirectDescription,
-    start: Any = None,
-    *,
-    refit: str = "never",
-    keeping: Keeping = NOWHERE,
+    log: OpenLog, description: DirectDescription, start: Any = None, *, refit: str = "never", keeping: Keeping = NOWHERE
 ) -> DirectFit:
     """Return the fit of gains, discounts and judges, in the form that the description names.
 

@@ -17,14 +17,7 @@ from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solv
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.parts.parts import (
-    OpenLog,
-    PartedLog,
-    dropped_of,
-    log_fingerprint,
-    with_grades,
-    without_equal_lists,
-)
+from dcglearn.parts.parts import OpenLog, PartedLog, dropped_of, log_fingerprint, with_grades, without_equal_lists
 
 _LOG = logging.getLogger(__name__)
 

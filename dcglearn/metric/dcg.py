@@ -138,12 +138,7 @@ class NormalisedMetric(SavedMetric):
         return len(self.discounts)
 
     def ndcg(
-        self,
-        lists: ArrayLike,
-        documents: ArrayLike | None = None,
-        empty: float = 0.0,
-        *,
-        n_grades: int | None = None,
+        self, lists: ArrayLike, documents: ArrayLike | None = None, empty: float = 0.0, *, n_grades: int | None = None
     ) -> Floats:
         """Return the values divided by the ideal ones, shape (n,), or a float for one list.
 

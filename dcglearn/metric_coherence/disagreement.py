@@ -200,11 +200,7 @@ class DisagreementMatrix:
 
 
 def disagreement_matrix(
-    metrics: Mapping[str, Metric],
-    grades: ArrayLike | None = None,
-    *,
-    max_lists: int = 200_000,
-    seed: int = 0,
+    metrics: Mapping[str, Metric], grades: ArrayLike | None = None, *, max_lists: int = 200_000, seed: int = 0
 ) -> DisagreementMatrix:
     """Return the share of pairs of rankings that two metrics order differently, for every pair of several metrics.
 

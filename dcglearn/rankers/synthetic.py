@@ -82,12 +82,7 @@ def letor_queries(
 
 
 def nonlinear_queries(
-    n_queries: int = 400,
-    size: int = 30,
-    n_features: int = 12,
-    n_grades: int = 5,
-    noise: float = 0.3,
-    seed: Seed = None,
+    n_queries: int = 400, size: int = 30, n_features: int = 12, n_grades: int = 5, noise: float = 0.3, seed: Seed = None
 ) -> Queries:
     """Return queries whose grades depend on sines, products and steps of the features: data for trees.
 

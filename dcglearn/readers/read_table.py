@@ -35,16 +35,7 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import counts_of_texts
 from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role
-from dcglearn.readers.sense import (
-    SAMPLE,
-    Reversal,
-    check_first,
-    check_grades,
-    check_sense,
-    exchanged,
-    sampled,
-    turned,
-)
+from dcglearn.readers.sense import SAMPLE, Reversal, check_first, check_grades, check_sense, exchanged, sampled, turned
 from dcglearn.readers.sides import with_lists
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
@@ -165,12 +156,7 @@ def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMappi
 
 
 def read_rated(
-    kind: type[AnyLog],
-    log: Any,
-    mapping: LogMapping,
-    skip_bad: PathLike | None = None,
-    *,
-    equal_groups: bool = False,
+    kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: PathLike | None = None, *, equal_groups: bool = False
 ) -> AnyLog:
     """Return the pairs that a log of ratings implies, as a log of some kind; see `read_ratings`."""
     table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_preferences(
-    path: Any,
-    n_grades: int | None = None,
-    *,
-    skip_bad: PathLike | None = None,
-    **options: Unpack[ReadingOptions],
+    path: Any, n_grades: int | None = None, *, skip_bad: PathLike | None = None, **options: Unpack[ReadingOptions]
 ) -> Preferences:
     """Read a log of side-by-side judgements: a file, a data frame, or a list of dictionaries or tuples.
 

@@ -113,9 +113,7 @@ class Agreements:
 
 
 def check_sense(
-    log: PreferencePairs,
-    reversals: Sequence[Reversal] = (),
-    swapped: NDArray[np.bool_] | None = None,
+    log: PreferencePairs, reversals: Sequence[Reversal] = (), swapped: NDArray[np.bool_] | None = None
 ) -> None:
     """Raise UpsideDownError if the textbook DCGs contradict a log, or most of its raters, far more than chance would.
 
