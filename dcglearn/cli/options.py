@@ -15,11 +15,10 @@ import typer
 from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_option
 from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.inputs import expand_paths
-from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
 from dcglearn.plots import refuse_format, save_figure
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.figure import Figure
 
 Force = Annotated[bool, output_option("--force", help="Replace output files that exist.")]
@@ -110,7 +109,7 @@ def write_text(text: str, output: Path | None, *, force: bool) -> None:
     typer.echo(f"wrote: {output}", err=True)
 
 
-def write_log(frame: pl.DataFrame, output: Path | None, contents: str, *, force: bool) -> None:
+def write_log(frame: PolarsFrame, output: Path | None, contents: str, *, force: bool) -> None:
     """Write a log to a file and say what it holds, or write it to standard output as JSON lines."""
     if output is None:
         typer.echo(frame.write_ndjson(), nl=False)

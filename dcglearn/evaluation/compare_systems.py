@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,9 @@ from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
-from dcglearn.foundation.validation import Floats, InputError, one_of, whole_number
+from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, one_of, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,11 +50,11 @@ class SystemComparison(Shown):
     the baseline have) and ``spread`` (the differences' standard deviation) of each row.
     """
 
-    frame: pl.DataFrame
+    frame: PolarsFrame
     level: float
     correction: str
     n_queries: int
-    samples: pl.DataFrame
+    samples: PolarsFrame
 
     def gate(self, min_difference: float = 0.0, rule: str = "harm") -> Gate:
         """Decide whether the runs are good enough to replace the baseline.

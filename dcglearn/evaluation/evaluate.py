@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +19,13 @@ from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import aligned, number_of
-from dcglearn.foundation.validation import Floats, InputError, PathLike, one_of
+from dcglearn.foundation.validation import Floats, InputError, PathLike, PolarsFrame, one_of
 from dcglearn.metric.dcg import DCG, normalised_values
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import EVALUATED, SCORING, metric_or_name, read_metric
 from dcglearn.metric.scales import grades_of, warn_of_scale
 from dcglearn.metric.textbook import NamedMetric, is_metric_file
 from dcglearn.metric.textbook_lists import ListMetricName
-
-if TYPE_CHECKING:
-    import polars as pl
 
 OneMetric = DCG | ListUtility | PathLike
 Metrics = Mapping[str, OneMetric | Plain] | Sequence[PathLike] | OneMetric
@@ -80,7 +77,7 @@ class Evaluation(Shown):
         """Number of judged queries that each run does not have, shape (R,)."""
         return np.isnan(self.values[:, 0]).sum(axis=1)
 
-    def frame(self, *, by_query: bool = True) -> pl.DataFrame:
+    def frame(self, *, by_query: bool = True) -> PolarsFrame:
         """Return columns ``run``, ``query_id``, ``measure``, ``value``; rows of query ``all`` are means.
 
         Where there are residuals, they are in the column ``residual``.

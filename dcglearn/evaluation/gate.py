@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import InputError, one_of
-
-if TYPE_CHECKING:
-    import polars as pl
+from dcglearn.foundation.validation import InputError, PolarsFrame, one_of
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,7 @@ class Gate(Shown):
         return {"passed": self.passed, **self._settings, "verdicts": [asdict(row) for row in self.verdicts]}
 
 
-def gated(frame: pl.DataFrame, samples: pl.DataFrame, level: float, min_difference: float, rule: str) -> Gate:
+def gated(frame: PolarsFrame, samples: PolarsFrame, level: float, min_difference: float, rule: str) -> Gate:
     """Return the decision on the rows of a comparison; see `SystemComparison.gate`."""
     one_of(rule, "rule", ("harm", "non-inferior"))
     if not abs(min_difference) < float("inf"):

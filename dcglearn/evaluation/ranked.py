@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.trec import Judgements, Run
-from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, Grades, InputError, Integers, one_of
+from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, Grades, InputError, Integers, PolarsFrame, one_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.textbook_lists import ListMetric
@@ -101,7 +101,7 @@ def averaged(gains: Floats, groups: Integers) -> Floats:
     return (np.bincount(groups.ravel(), gains.ravel()) / sizes)[groups]
 
 
-def in_order(lines: pl.DataFrame, ties: str = "docno-desc") -> pl.DataFrame:
+def in_order(lines: PolarsFrame, ties: str = "docno-desc") -> PolarsFrame:
     """Return lines with columns ``query``, ``score``, ``document`` by query and rank; see `ranked_grades`."""
     query = lines["query"].rank("dense").to_numpy().astype(np.int64)
     return lines[_order(query, lines["score"].to_numpy().astype(np.float32), lines["document"], ties)]

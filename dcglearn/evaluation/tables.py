@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,16 +16,13 @@ from dcglearn.evaluation.trec import Duplicates, Judgements, Run, trec_judgement
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
-from dcglearn.foundation.validation import MAX_GRADES, InputError, errors_in, is_frame
+from dcglearn.foundation.validation import MAX_GRADES, InputError, PolarsFrame, errors_in, is_frame
 from dcglearn.readers.careful_pass import checked_score
 from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.readers.frames import polars_frame
 from dcglearn.readers.line_formats import FrameRows, shown
 from dcglearn.readers.read_table import frame_of, opener_of_bytes
 from dcglearn.readers.roles import Role, by_role, first_names, recognised
-
-if TYPE_CHECKING:
-    import polars as pl
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these."""
@@ -161,7 +158,7 @@ def _named_table(
     roles: Mapping[str, Role],
     expected: str = "one judgement a line",
     duplicates: Duplicates = "error",
-) -> tuple[str, pl.DataFrame]:
+) -> tuple[str, PolarsFrame]:
     """Return the name and the table of a dictionary, a data frame or a file, whose path is the name."""
     number = list(roles)[2]
     if isinstance(source, dict):
@@ -184,7 +181,7 @@ def _named_table(
     return name, lines.frame if isinstance(lines, FrameRows) else frame_of(name, lines)
 
 
-def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates, cutoffs: Cutoffs) -> Judgements:
+def _judgements(frame: PolarsFrame, name: str, duplicates: Duplicates, cutoffs: Cutoffs) -> Judgements:
     import polars as pl
 
     columns, size = cut_grades(_columns(frame, name, JUDGEMENT), name, cutoffs)
@@ -197,7 +194,7 @@ def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates, cutoffs:
     return Judgements(without_duplicates(name, whole, ["query", "document"], duplicates), name, size)
 
 
-def _table_runs(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> list[Run]:
+def _table_runs(frame: PolarsFrame, name: str, duplicates: Duplicates) -> list[Run]:
     columns = _columns(frame, name, _scored_or_ranked(frame.columns, RUN))
     if "rank" in columns.columns:
         columns = _by_rank(columns, name)
@@ -217,7 +214,7 @@ def _scored_or_ranked(names: Sequence[str], roles: Mapping[str, Role]) -> Mappin
     return RANKED if roles is RUN and ranked and not scored else roles
 
 
-def _by_rank(columns: pl.DataFrame, name: str) -> pl.DataFrame:
+def _by_rank(columns: PolarsFrame, name: str) -> PolarsFrame:
     """Return the table of runs with scores in place of ranks; raise InputError if two documents share a rank."""
     import polars as pl
 
@@ -228,7 +225,7 @@ def _by_rank(columns: pl.DataFrame, name: str) -> pl.DataFrame:
     return columns.with_columns(score=-pl.col("rank")).drop("rank")
 
 
-def _columns(frame: pl.DataFrame, name: str, roles: Mapping[str, Role]) -> pl.DataFrame:
+def _columns(frame: PolarsFrame, name: str, roles: Mapping[str, Role]) -> PolarsFrame:
     """Return the columns by role, names as text and numbers as floats; raise InputError if a cell is missing."""
     import polars as pl
 
@@ -257,7 +254,7 @@ class _Object(list[tuple[str, Any]]):
     """The pairs of a JSON object, in order; a key may occur several times."""
 
 
-def nested_json(name: str, data: bytes, number: str) -> pl.DataFrame | None:
+def nested_json(name: str, data: bytes, number: str) -> PolarsFrame | None:
     """Return the table in a JSON file of nested objects, or None if the file is lines of JSON."""
     first, _, rest = data.strip().partition(b"\n")
     if rest:
@@ -275,7 +272,7 @@ def nested_json(name: str, data: bytes, number: str) -> pl.DataFrame | None:
         return nested_table(value, number)
 
 
-def nested_table(values: Any, number: str) -> pl.DataFrame:
+def nested_table(values: Any, number: str) -> PolarsFrame:
     """Return the table of ``{query: {document: number}}`` or ``{run: ...}``, a dict or pairs, or raise InputError."""
     import polars as pl
 

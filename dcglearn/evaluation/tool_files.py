@@ -8,17 +8,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
-from dcglearn.foundation.validation import InputError, PathLike, listed
+from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, listed
 from dcglearn.readers.careful_pass import checked_score
 from dcglearn.readers.line_formats import JsonLines, numbered_lines
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 
@@ -29,7 +26,7 @@ FORMULA = ("-", "=", "+", "@")
 """First characters before which Quepid writes a blank, so that spreadsheets do not take a query for a formula."""
 
 
-def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> pl.DataFrame | None:
+def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> PolarsFrame | None:
     """Return the table in a file of these tools, with query, document and grade; None for other files.
 
     - OpenSearch: ``{"judgmentRatings": [{"query": ..., "ratings": [{"docId": ..., "rating": ...}]}]}``, alone, as an
@@ -120,7 +117,7 @@ def _rre_rows(place: str, part: dict[str, Any]) -> Iterator[Rating]:
             yield place, query, key, value["gain"]
 
 
-def rankings_of_lines(name: str, data: bytes) -> pl.DataFrame | None:
+def rankings_of_lines(name: str, data: bytes) -> PolarsFrame | None:
     """Return the table of a run whose lines of JSON hold a ranking each, or None for other files.
 
     - Predictions of sentence-transformers: ``{"query_id": ..., "results": [{"corpus_id": ..., "score": ...}]}``.
@@ -197,7 +194,7 @@ class RankEval:
     """
 
     run: Run
-    rated: pl.DataFrame
+    rated: PolarsFrame
     queries: tuple[str, ...]
     failures: dict[str, str]
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike, one_of, scale_size
+from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike, PolarsFrame, one_of, scale_size
 from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.readers.line_formats import SCORE, shown
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
 RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
@@ -50,7 +47,7 @@ class Judgements:
     ([2, 0], 3)
     """
 
-    frame: pl.DataFrame
+    frame: PolarsFrame
     name: str = "judgements"
     n_grades: int = None  # type: ignore[assignment]
 
@@ -89,7 +86,7 @@ class Run:
     ('mine', ['a', 'b'])
     """
 
-    frame: pl.DataFrame
+    frame: PolarsFrame
     name: str
 
     def __repr__(self) -> str:
@@ -127,7 +124,7 @@ def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:
     return [Run(part.drop("run"), str(part["run"][0])) for part in parts]
 
 
-def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.DataFrame:
+def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> PolarsFrame:
     """Return the columns in use; a second attempt first replaces all white space by single blanks."""
     import polars as pl
 
@@ -193,7 +190,7 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
     )
 
 
-def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:
+def without_duplicates(name: str, frame: PolarsFrame, keys: list[str], duplicates: Duplicates) -> PolarsFrame:
     """Return the table with one row per key, means and medians rounded; raise InputError if a key recurs on "error"."""
     import polars as pl
 
@@ -224,7 +221,7 @@ def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicat
     return once
 
 
-def _contradiction(frame: pl.DataFrame, row: Mapping[str, Any], keys: Sequence[str]) -> str:
+def _contradiction(frame: PolarsFrame, row: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Return the first two grades of a key, with their rows, for a message; nothing for tables without grades."""
     if "grade" not in frame.columns:
         return ""

@@ -10,18 +10,15 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.foundation.inputs import most_bytes, read_bytes, read_within, refuse_beyond_memory
-from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FORMATS = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
@@ -176,7 +173,7 @@ def kind_of(name: str, data: bytes) -> str:
     return FORMATS.get(suffix_of(name)) or ("json" if data.lstrip()[:1] == b"{" else "text")
 
 
-def parquet_rows(name: str, data: bytes) -> pl.DataFrame:
+def parquet_rows(name: str, data: bytes) -> PolarsFrame:
     """Return the table in a Parquet file as `plain_types`; raise InputError if it is damaged, empty or too large."""
     import polars as pl
 
@@ -194,7 +191,7 @@ def parquet_rows(name: str, data: bytes) -> pl.DataFrame:
     return plain_types(frame)
 
 
-def plain_types(frame: pl.DataFrame) -> pl.DataFrame:
+def plain_types(frame: PolarsFrame) -> PolarsFrame:
     """Return the table with categories and enumerations as text, and decimals as float64."""
     import polars as pl
     import polars.selectors as cs

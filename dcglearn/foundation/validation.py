@@ -7,10 +7,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats: TypeAlias = NDArray[np.float64]
 """Any array of float64."""
@@ -23,6 +26,9 @@ Integers: TypeAlias = NDArray[np.int64]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path to a file or a folder."""
+
+PolarsFrame: TypeAlias = "pl.DataFrame"
+"""A table of polars, which is imported where tables are made."""
 
 Seed: TypeAlias = int | np.random.Generator | None
 """What `numpy.random.default_rng` takes: an int repeats itself, None does not."""

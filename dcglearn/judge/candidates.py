@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -17,14 +17,11 @@ import numpy as np
 from dcglearn.evaluation.evaluate import UNJUDGED
 from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.foundation.validation import Grades, InputError, PathLike, errors_in
+from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping, MappingLike
 from dcglearn.readers.read_table import read_columns, records_of
 from dcglearn.readers.roles import MAX_LABEL, PREFERENCE, Role
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MOST_BYTES = 256 << 20
 """Largest file of candidates, in bytes."""
@@ -311,7 +308,7 @@ def candidates_from_runs(
 
 
 def _top(
-    run: pl.DataFrame, judged: pl.DataFrame, depth: int, unjudged: str, top: int
+    run: PolarsFrame, judged: PolarsFrame, depth: int, unjudged: str, top: int
 ) -> dict[str, list[tuple[str, int]]]:
     """Return the first documents of each judged query, as trec_eval ranks them, with their grades."""
     import polars as pl

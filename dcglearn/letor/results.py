@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,9 @@ from dcglearn.evaluation.compare_systems import SystemComparison, compared
 from dcglearn.evaluation.evaluate import Evaluation
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import aligned
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
 from dcglearn.letor import CHOICES
 from dcglearn.letor.measures import MEASURES, SUMMARY, Convention
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 FORMAT, VERSION = "dcglearn.letor", 1
 """Format of a saved trial, and its version."""
@@ -173,7 +169,7 @@ class LetorResult:
         evaluation = Evaluation(values, self.methods, tuple(measures), tuple(self.queries), "skip", np.zeros(len(rows)))
         return compared(evaluation, baseline, 0.95, "holm", 10_000, 0)
 
-    def frame(self) -> pl.DataFrame:
+    def frame(self) -> PolarsFrame:
         """Return columns ``method``, ``fold``, ``measure``, ``value``; rows of fold ``mean`` are means over folds."""
         import polars as pl
 

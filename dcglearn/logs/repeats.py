@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Grades, Integers
+from dcglearn.foundation.validation import Floats, Grades, Integers, PolarsFrame
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dcglearn.logs.columns import Columns
 
 INCONSISTENT = ("keep", "half", "tie")
@@ -110,7 +108,7 @@ def reasons_of(ids: Iterable[Any], supersedes: Iterable[Any], is_open: Iterable[
 
 
 def marks_of(
-    read: Callable[[list[str]], pl.DataFrame], columns: Mapping[str, str]
+    read: Callable[[list[str]], PolarsFrame], columns: Mapping[str, str]
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Return each row's id, superseded id and whether it is open, None where absent; `read` returns named columns."""
     import polars as pl

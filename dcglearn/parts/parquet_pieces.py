@@ -10,7 +10,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.sources import plain_types
-from dcglearn.foundation.validation import Grades, InputError, errors_in
+from dcglearn.foundation.validation import Grades, InputError, PolarsFrame, errors_in
 from dcglearn.logs.repeats import marks_of, reasons_of_parts
 from dcglearn.parts.parts import checked_scale, facts_of, joined
 from dcglearn.readers.line_formats import FrameRows
@@ -21,7 +21,6 @@ from dcglearn.readers.roles import PREFERENCE, ColumnsByRole, by_role
 from dcglearn.readers.sides import refuse_order, unused_orders
 
 if TYPE_CHECKING:
-    import polars as pl
     import pyarrow.parquet as pq
 
 PARQUET = "**/*.parquet"
@@ -177,7 +176,7 @@ def read_piece(piece: Piece, mapping: LogMapping) -> Preferences:
 
 
 def preferences_of(
-    frame: pl.DataFrame, name: str, mapping: LogMapping, first_row: int = 1, reasons: Grades | None = None
+    frame: PolarsFrame, name: str, mapping: LogMapping, first_row: int = 1, reasons: Grades | None = None
 ) -> Preferences:
     """Return the log in a table; messages count rows of `name` from `first_row`. `reasons`: see `log_of_table`."""
     with errors_in(name):

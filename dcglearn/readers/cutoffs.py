@@ -5,15 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from dcglearn.foundation.validation import EMPTY, UNKNOWN, InputError, errors_in
+from dcglearn.foundation.validation import EMPTY, UNKNOWN, InputError, PolarsFrame, errors_in
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Cutoffs: TypeAlias = str | int | Sequence[float] | None
 """Where grades are cut, such as ".2,.5,.8" or [0.2, 0.5, 0.8], or the number of levels of equally many grades."""
@@ -51,7 +48,7 @@ def level_of(grade: Any, cutoffs: Sequence[float], role: str = "grade") -> int:
     return bisect_right(cutoffs, number)
 
 
-def cut_grades(frame: pl.DataFrame, name: str, cutoffs: Cutoffs) -> tuple[pl.DataFrame, Any]:
+def cut_grades(frame: PolarsFrame, name: str, cutoffs: Cutoffs) -> tuple[PolarsFrame, Any]:
     """Return judgements with levels for grades, and the number of levels; as they are, and None, without cut-offs."""
     if cutoffs is None:
         return frame, None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.sources import plain_types
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PolarsFrame
 from dcglearn.readers.line_formats import as_plain
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
     return dictionaries
 
 
-def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | pl.DataFrame:
+def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | PolarsFrame:
     """Return columns of one length, None left out, as a table, or as records where one has values of several types."""
     import polars as pl
 
@@ -68,7 +68,7 @@ def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | pl.DataFra
         return [dict(zip(arrays, row, strict=True)) for row in zip(*arrays.values(), strict=True)]
 
 
-def polars_frame(frame: Any) -> pl.DataFrame:
+def polars_frame(frame: Any) -> PolarsFrame:
     """Return a table of polars, pandas or Arrow as one of polars, with plain types and nulls, or raise InputError."""
     import polars as pl
 

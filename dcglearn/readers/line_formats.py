@@ -10,14 +10,11 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.foundation.inputs import refuse_constant
-from dcglearn.foundation.validation import InputError, errors_in
+from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
 from dcglearn.readers.roles import ColumnsByRole, Role, as_list, by_role, position_of, refuse_columns
-
-if TYPE_CHECKING:
-    import polars as pl
 
 BLANK = " \t\n\r\x0b\x0c"
 """Characters stripped from a field of text; listed, since Python and polars differ on other white space."""
@@ -217,7 +214,7 @@ class FrameRows(Source):
     unit = "row"
     form = "a table"
 
-    def __init__(self, frame: pl.DataFrame, roles: Mapping[str, Role], first: int = 1) -> None:
+    def __init__(self, frame: PolarsFrame, roles: Mapping[str, Role], first: int = 1) -> None:
         self.frame, self.roles, self._first, self.names = frame, roles, first, frame.columns
         self.columns = by_role(self.names, roles)
 

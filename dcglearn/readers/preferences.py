@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.validation import InputError, PathLike, is_frame, is_records
+from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, is_frame, is_records
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.readers.frames import from_arrays, named
@@ -23,7 +23,6 @@ from dcglearn.readers.roles import PREFERENCE
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
 
 OTHER_FORMS = {".csv", ".tsv", ".gz", ".xz", ".zst"}
 """Suffixes of forms that are read and not written."""
@@ -203,7 +202,7 @@ class Preferences(PreferencePairs, Shown):
         """
         return read_pairs(cls, named(records, columns), LogMapping.of(n_grades, **options))
 
-    def to_polars(self) -> pl.DataFrame:
+    def to_polars(self) -> PolarsFrame:
         """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.
 
         Raises InputError if the log is one of documents, which have no grades to write.
@@ -251,7 +250,7 @@ def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     return log.rescaled(n_grades)
 
 
-def log_frame(table: Mapping[str, Any]) -> pl.DataFrame:
+def log_frame(table: Mapping[str, Any]) -> PolarsFrame:
     """Return the columns of a log by role as a table with the columns that `read_preferences` reads."""
     import polars as pl
 
@@ -270,7 +269,7 @@ def log_frame(table: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> None:
+def write_frame(frame: PolarsFrame, path: PathLike, *, force: bool = True) -> None:
     """Write a table as `Preferences.save` does; InputError for a suffix that readers would misread."""
     suffix = Path(path).suffix.lower()
     if suffix in OTHER_FORMS:

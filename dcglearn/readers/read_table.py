@@ -15,14 +15,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
 from dcglearn.foundation.sources import PARTS, content, kind_of, parquet_rows
-from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PathLike, errors_in, is_frame, is_records
+from dcglearn.foundation.validation import (
+    MAX_GRADES,
+    Grades,
+    InputError,
+    PathLike,
+    PolarsFrame,
+    errors_in,
+    is_frame,
+    is_records,
+)
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.annotations import annotated, is_export
@@ -38,9 +47,6 @@ from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Tabl
 from dcglearn.readers.sense import SAMPLE, Reversal, check_first, check_grades, check_sense, exchanged, sampled, turned
 from dcglearn.readers.sides import with_lists
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _LOG = logging.getLogger(__name__)
 
@@ -320,11 +326,11 @@ def _refuse_long_line(name: str, data: bytes) -> None:
         start = end + 1
 
 
-def _of_frame(frame: pl.DataFrame) -> Callable[[Mapping[str, Role]], Source]:
+def _of_frame(frame: PolarsFrame) -> Callable[[Mapping[str, Role]], Source]:
     return partial(Records, frame.to_dicts()) if is_export(frame.columns) else partial(FrameRows, frame)
 
 
-def frame_of(name: str, source: Source) -> pl.DataFrame:
+def frame_of(name: str, source: Source) -> PolarsFrame:
     """Return the columns of a source by role as a frame; those of lines that are not all alike are checked."""
     import polars as pl
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
-from dcglearn.foundation.validation import Grades, PathLike, errors_in
+from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame, errors_in
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.read_table import Recognised, check_table, read_columns, read_pairs, read_rated
 from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.winner_words import MEANINGS
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def read_preferences(
@@ -203,7 +200,7 @@ def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[Rea
 
 def native_frame(
     log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[pl.DataFrame, dict[str, int], Recognised]:
+) -> tuple[PolarsFrame, dict[str, int], Recognised]:
     """Return a log as a table, with open and superseded lines, the counts of what was left out, and the form."""
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
     with errors_in(str(log)):

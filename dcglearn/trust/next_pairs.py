@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, Grades, InputError, PathLike, graded_lists, whole_number
+from dcglearn.foundation.validation import Floats, Grades, InputError, PathLike, PolarsFrame, graded_lists, whole_number
 from dcglearn.learning.fits import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.preference_pairs import encode
@@ -28,10 +28,6 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 NEAR = 0.1
 """Differences below this share of the typical difference count as about equally near a tie."""
@@ -59,7 +55,7 @@ class Questions:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def to_polars(self) -> pl.DataFrame:
+    def to_polars(self) -> PolarsFrame:
         """Return a table whose `winner` is ``open``; replaced by a, b or tie, the table is a log to learn from."""
         import polars as pl
 
