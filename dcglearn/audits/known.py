@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
 from dcglearn.parts.open_log import check_log
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.bands import bootstrap_bands, why_no_bands
+from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.form_choice import fit_in_form
-
-if TYPE_CHECKING:
-    from dcglearn.trust.bands import Bands
 
 DRAWS = 100
 """Bands are of this many samples, of the posterior ten times as many."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dcglearn.audits.known import said
+from dcglearn.audits.known import Finding, Known, said
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.logs.circles import circular_triples
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import rater_agreement
-
-if TYPE_CHECKING:
-    from dcglearn.audits.known import Finding, Known
-    from dcglearn.readers.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 
 MOST_DAYS = 24
 """Judgements of more days than this are counted by month."""

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dcglearn.audits.known import LEARNED
+from dcglearn.audits.known import LEARNED, Finding, Known
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Grades, InputError
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metric.dcg import as_curves
 from dcglearn.metric_coherence.coherence import coherence
 from dcglearn.metric_coherence.disagreement import disagreement_matrix
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.held_out import compare_learners
 from dcglearn.trust.lack_of_fit import lack_of_fit
 from dcglearn.trust.resampling import mean_and_error, unit_of
-
-if TYPE_CHECKING:
-    from dcglearn.audits.known import Finding, Known
-    from dcglearn.foundation.validation import Grades
-    from dcglearn.readers.preferences import Preferences
 
 HELD_OUT = 0.3
 """Share of the log that is held out."""

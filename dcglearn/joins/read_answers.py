@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -12,13 +12,10 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import EMPTY, InputError
 from dcglearn.joins.join_judgements import Joining, joined_lists
 from dcglearn.readers.answers import Answers
-from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.read_table import read_columns
 from dcglearn.readers.roles import ANSWER, Role
 from dcglearn.readers.sense import check_grades
-
-if TYPE_CHECKING:
-    from dcglearn.readers.mapping import ReadingOptions
 
 
 def read_answers(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.learning.fits import DirectFit
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
-
-if TYPE_CHECKING:
-    from dcglearn.learning.fits import DirectFit
-    from dcglearn.readers.preferences import Preferences
 
 MOST_LEFT_OUT = 10
 """At most this many raters, those with the most judgements, are left out in turn."""

@@ -6,25 +6,21 @@ import math
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.plain_text import aligned, number_of
 from dcglearn.foundation.validation import Grades, InputError
 from dcglearn.learning.fits import MACHINE, DirectDescription, DirectLearner, Member, fit_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.parts.open_log import Log, opened_log
-from dcglearn.parts.parts import PartedLog
+from dcglearn.parts.parts import OpenLog, PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.sense import SAMPLE, check_sense
 from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, mean_dcg
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dcglearn.parts.parts import OpenLog
 
 RESAMPLES, PAIRS = 20, 500
 """Bands' samples, of which the posterior gives ten times as many draws; pairs of lists that draws are asked for."""
