@@ -186,10 +186,7 @@ class MachineOptions:
         """Raise InputError for an option of the other kind of judge."""
         other, given = "people", [name for name, value in of_people.items() if value]
         if self.judge == "people":
-            other, given = (
-                "machine",
-                [name for name, value in vars(self).items() if value != getattr(MachineOptions, name)],
-            )
+            other, given = "machine", [name for name in vars(self) if vars(self)[name] != getattr(MachineOptions, name)]
         for name in given:
             raise InputError(f"--{name.replace('_', '-')} goes with --judge {other}")
 

@@ -87,7 +87,7 @@ def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) 
             raise InputError(f"{output} is an input of this command; name another file for the result")
 
 
-def said_at_once(words: str, *, err: bool) -> bool:
+def said_now(words: str, *, err: bool) -> bool:
     """Print words to a terminal before the work that they belong to; return whether the report need not repeat them.
 
     `err` tells whether the report goes to standard error. Without a terminal nothing is printed, so that a command

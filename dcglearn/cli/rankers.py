@@ -13,18 +13,7 @@ import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option, scale_option
 from dcglearn.cli.metric_options import ScaleOptions
-from dcglearn.cli.options import (
-    AsJson,
-    Cluster,
-    DryRun,
-    Force,
-    Grades,
-    Groups,
-    Output,
-    Seed,
-    check_outputs,
-    said_at_once,
-)
+from dcglearn.cli.options import AsJson, Cluster, DryRun, Force, Grades, Groups, Output, Seed, check_outputs, said_now
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
@@ -212,7 +201,7 @@ def train(
         raise InputError(f"--resume: {options.method_name} trains in one piece; leave --resume out")
     where = {"validated": source.valid is not None, "over_cluster": cluster.engine is not None}
     options.check(**where)
-    said_at_once(f"reading: {source.data}", err=True)
+    said_now(f"reading: {source.data}", err=True)
     queries, validation = source.read(missing=options.model == "trees")
     data: dict[Any, Queries] = {source.data: queries} | ({} if validation is None else {source.valid: validation})
     name, dcg = _metric_on_queries(options.metric, scale, data)
@@ -221,7 +210,7 @@ def train(
         unseen = _unseen_grades(dcg, data)
         typer.echo("\n".join([f"read: {queries}", *unseen, f"would train: {ranker}", f"would write: {output}"]))
         return
-    said = said_at_once(f"read: {queries}", err=as_json)
+    said = said_now(f"read: {queries}", err=as_json)
     checkpoint = output / CHECKPOINT
     method = options.method_name
     if cluster.engine is not None:

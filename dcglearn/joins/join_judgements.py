@@ -27,7 +27,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.readers.careful_pass import Table
 from dcglearn.readers.frames import flattened
-from dcglearn.readers.line_formats import Source
+from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping, MappingLike
 from dcglearn.readers.preferences import Preferences
@@ -122,7 +122,7 @@ def join_judgements(
     return _joined_log(table, dropped, docs, joined_lists(table["query"], docs, judged, joining, place), own)
 
 
-def _roles_of_documents(open_with: Callable[[Mapping[str, Role]], Source], mapping: LogMapping) -> dict[str, Role]:
+def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Role]:
     """Return the roles of a log of documents: `docs_a` and `docs_b` where it has them, else `a` and `b`."""
     names = {name.lower() for name in open_with({}).names}
     roles = mapping.roles(PREFERENCE)

@@ -105,18 +105,12 @@ def _curves(latest: LatestFit) -> dict[str, Any] | None:
     """Return gains and discounts with the ends of their bands; None before anything is learned."""
     if latest.fit is None:
         return None
-    curves: dict[str, Any] = {
-        "n": latest.n,
-        "gains": latest.dcg.gains.tolist(),
-        "discounts": latest.dcg.discounts.tolist(),
-    }
-    if latest.bands is not None:
-        at_once = latest.bands.simultaneous
-        curves["bands"] = {
-            "by": latest.bands.by,
-            "gains": [latest.bands.gain_band.tolist(), at_once.gain_band.tolist()],
-            "discounts": [latest.bands.discount_band.tolist(), at_once.discount_band.tolist()],
-        }
+    dcg, bands = latest.dcg, latest.bands
+    curves: dict[str, Any] = {"n": latest.n, "gains": dcg.gains.tolist(), "discounts": dcg.discounts.tolist()}
+    if bands is not None:
+        both = (bands, bands.simultaneous)
+        gains, discounts = [x.gain_band.tolist() for x in both], [x.discount_band.tolist() for x in both]
+        curves["bands"] = {"by": bands.by, "gains": gains, "discounts": discounts}
     return curves
 
 

@@ -114,11 +114,8 @@ class WholeRankObjective(DCGObjective):
 
     def _summed(self, batch: Batch, work: float, kernel: Callable[..., float], *how: Any) -> tuple[float, Floats]:
         """Return the sum of a kernel over chunks of sorted documents, and its gradient; `work` is in pairs of ranks."""
-        discounts, factor, n_chunks = (
-            self._discounts(batch.longest),
-            self._factors(batch, batch.weight),
-            n_chunks_of(work),
-        )
+        discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
+        n_chunks = n_chunks_of(work)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         arrays = f, self.dcg.gains[batch.grades[order]], batch.offsets, discounts, factor, *how
         slopes = np.zeros((n_chunks, len(f)))

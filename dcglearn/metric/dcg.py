@@ -24,14 +24,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.metric.saved_metric import SavedMetric
 from dcglearn.metric.scales import warn_of_scale
-from dcglearn.metric.textbook import (
-    TEXTBOOK_DISCOUNTS,
-    TEXTBOOK_GAINS,
-    MetricName,
-    is_metric_file,
-    textbook_discounts,
-    textbook_gains,
-)
+from dcglearn.metric.textbook import DISCOUNTS, GAINS, MetricName, is_metric_file, textbook_discounts, textbook_gains
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -399,7 +392,7 @@ def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
     >>> len(textbook_dcgs(n_grades=5, depth=10)), len(textbook_dcgs(n_grades=2, depth=10))
     (36, 30)
     """
-    pairs = itertools.product(TEXTBOOK_GAINS, TEXTBOOK_DISCOUNTS)
+    pairs = itertools.product(GAINS, DISCOUNTS)
     dcgs = {f"{gain}-{discount}": DCG.standard(n_grades, depth, gain, discount) for gain, discount in pairs}
     return {name: dcg for name, dcg in dcgs.items() if dcg.gains.any()}
 

@@ -12,8 +12,8 @@ import numpy as np
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError, PathLike, whole_number
 
-TEXTBOOK_GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
-TEXTBOOK_DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
+GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
+DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
 
 MAX_DEPTH = 9_999_999
 """Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory."""
@@ -30,7 +30,7 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
         return np.exp2(grades) - 1
     match = re.fullmatch(r"(power|binary)(\d+(?:\.\d+)?)", name)
     if match is None:
-        raise InputError(f"gain {name!r} is not one of {', '.join(TEXTBOOK_GAINS)}{nearest(name, TEXTBOOK_GAINS)}")
+        raise InputError(f"gain {name!r} is not one of {', '.join(GAINS)}{nearest(name, GAINS)}")
     kind, number = match[1], float(match[2])
     if kind == "binary":
         return (grades >= number).astype(np.float64)
@@ -41,9 +41,9 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
 
 
 def has_textbook_gains(gains: Floats) -> bool:
-    """Return whether the gains, shape (L,), are those of one of `TEXTBOOK_GAINS`."""
+    """Return whether the gains, shape (L,), are those of one of `GAINS`."""
     grades = np.arange(len(gains), dtype=np.float64)
-    return any(np.array_equal(gains, textbook_gains(name, grades)) for name in TEXTBOOK_GAINS)
+    return any(np.array_equal(gains, textbook_gains(name, grades)) for name in GAINS)
 
 
 def textbook_discounts(name: str, depth: int) -> Floats:
@@ -62,8 +62,8 @@ def textbook_discounts(name: str, depth: int) -> Floats:
     match = re.fullmatch(r"rbp(0?\.\d+)", name)
     if match is None or not 0 < float(match[1]) < 1:
         raise InputError(
-            f"discount {name!r} is not one of {', '.join(TEXTBOOK_DISCOUNTS)}, letor, or rbpP with 0 < P < 1"
-            + nearest(name, (*TEXTBOOK_DISCOUNTS, "letor"))
+            f"discount {name!r} is not one of {', '.join(DISCOUNTS)}, letor, or rbpP with 0 < P < 1"
+            + nearest(name, (*DISCOUNTS, "letor"))
         )
     return float(match[1]) ** ranks
 
@@ -99,7 +99,7 @@ class MetricName(NamedMetric):
         """Return the metric that a word names; raise InputError if there is none or K is out of range."""
         match = re.fullmatch(r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?", word)
         if match is None:
-            names = [f"{gain}-{discount}" for gain in TEXTBOOK_GAINS for discount in TEXTBOOK_DISCOUNTS]
+            names = [f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS]
             raise InputError(f"metric {word!r} is neither a file nor {NAMES}{nearest(word, [*names, 'nDCG'])}")
         digits = match[3] or ""
         if len(digits) > len(str(MAX_DEPTH)):

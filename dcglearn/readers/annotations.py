@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
-from dcglearn.readers.line_formats import Objects, Records, Source, answer_of
+from dcglearn.readers.line_formats import Objects, Opener, Records, Source, answer_of
 from dcglearn.readers.roles import Role
 
 Answers: TypeAlias = list[tuple[dict[str, Any], Any]]
@@ -49,7 +49,7 @@ class Annotations(Records):
         return super().record(item)
 
 
-def annotated(open_with: Callable[[Mapping[str, Role]], Source]) -> Callable[[Mapping[str, Role]], Source]:
+def annotated(open_with: Opener) -> Opener:
     """Return a function that opens the annotations of exports, and other sources as they are."""
 
     def opened(roles: Mapping[str, Role]) -> Source:

@@ -10,7 +10,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
@@ -63,6 +63,10 @@ class Source(ABC):
     def has(self, role: str) -> bool:
         """Return whether the lines read so far have a column for a role, be it blank."""
         return role in self.columns
+
+
+Opener: TypeAlias = Callable[[Mapping[str, Role]], Source]
+"""A function that opens a log by the roles of its columns."""
 
 
 class Objects(Source):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.line_formats import INTEGER, Reshaped, Source, shown
+from dcglearn.readers.line_formats import INTEGER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.outcomes import Outcomes, outcome_roles
 from dcglearn.readers.roles import LONG, Role, recognised
@@ -31,18 +31,14 @@ class Rows:
     error: InputError | None = None
 
 
-def open_shaped(
-    open_with: Callable[[Mapping[str, Role]], Source], roles: Mapping[str, Role], mapping: LogMapping
-) -> Source:
+def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
     """Return the judgements in what `open_with` opens: its lines, rows of single documents, or columns of outcomes."""
     roles = mapping.roles(roles)
     source = _opened(open_with, roles, mapping)
     return with_order(source, lambda others: _opened(open_with, others, mapping))
 
 
-def _opened(
-    open_with: Callable[[Mapping[str, Role]], Source], roles: Mapping[str, Role], mapping: LogMapping
-) -> Source:
+def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
     source: Source | InputError
     try:
         source = open_with(roles)

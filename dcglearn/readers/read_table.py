@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -22,23 +22,14 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
 from dcglearn.foundation.sources import PARTS, content, kind_of, parquet_rows
-from dcglearn.foundation.validation import (
-    MAX_GRADES,
-    Grades,
-    InputError,
-    PathLike,
-    PolarsFrame,
-    errors_in,
-    is_frame,
-    is_records,
-)
+from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in, is_frame, is_records
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
 from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
-from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, Reshaped, Source, TextLines
+from dcglearn.readers.line_formats import FrameRows, JsonLines, Opener, Records, Reshaped, Source, TextLines
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rated_lists import pairs_of_ratings
@@ -138,8 +129,8 @@ def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") ->
     """Return the reversal of the grades, and how it is told: by an option, or in other words."""
     if told:
         return Reversal("With the grades turned round", turned(log), told)
-    known = [grades[grades >= 0].min(initial=MAX_GRADES) for grades in (log.preferred, log.other)]
-    best = str(min(1, *map(int, known))) if mapping.scale is None else mapping.scale[0]
+    lowest = min(int(grades[grades >= 0].min(initial=1)) for grades in (log.preferred, log.other))
+    best = str(lowest) if mapping.scale is None else mapping.scale[0]
     told = f"best_grade={best!r} (--best-grade {best})" if mapping.best_grade is None else "leave best_grade out"
     option = None if mapping.best_grade is not None else f"--best-grade {shlex.quote(best)}"
     return Reversal("With the grades turned round", turned(log), told, option)
@@ -273,9 +264,7 @@ def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None
         table[role] = np.where(grades < 0, grades, worst - grades).astype(np.int8)
 
 
-def opener_of(
-    log: Any, roles: Mapping[str, Role], encoding: str | None = None
-) -> tuple[str, Callable[[Mapping[str, Role]], Source]]:
+def opener_of(log: Any, roles: Mapping[str, Role], encoding: str | None = None) -> tuple[str, Opener]:
     """Return what messages call a path, data frame or sequence of records, and a function that opens it by roles."""
     if is_frame(log):
         return "data frame", annotated(_of_frame(polars_frame(log)))
@@ -303,7 +292,7 @@ def records_of(
         yield place, record
 
 
-def opener_of_bytes(name: str, data: bytes) -> Callable[[Mapping[str, Role]], Source]:
+def opener_of_bytes(name: str, data: bytes) -> Opener:
     """Return a function that opens the bytes of a file by roles."""
     kind = kind_of(name, data)
     if kind == "parquet":
@@ -326,7 +315,7 @@ def _refuse_long_line(name: str, data: bytes) -> None:
         start = end + 1
 
 
-def _of_frame(frame: PolarsFrame) -> Callable[[Mapping[str, Role]], Source]:
+def _of_frame(frame: PolarsFrame) -> Opener:
     return partial(Records, frame.to_dicts()) if is_export(frame.columns) else partial(FrameRows, frame)
 
 

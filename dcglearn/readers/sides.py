@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError, listed
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.readers.line_formats import NUMBER, Source
+from dcglearn.readers.line_formats import NUMBER, Opener, Source
 from dcglearn.readers.roles import SWAPPED, Role, by_role
 from dcglearn.readers.winner_words import WINNERS, Winners, word_of
 
@@ -58,7 +58,7 @@ def refuse_order(name: str, values: Sequence[str] = ()) -> None:
     )
 
 
-def with_order(source: Source, open_with: Callable[[Mapping[str, Role]], Source]) -> Source:
+def with_order(source: Source, open_with: Opener) -> Source:
     """Return the source with the column that says which list was shown first; raise InputError where that is unsure."""
     roles, used = source.roles, known_order(source.names, source.roles)
     if used is not None and (used.lower() == "swapped" or len(roles["swapped"].names) == 1):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
 from dcglearn.metric.smooth_discount import LOG2, TABLE, TILT, SmoothDiscount
-from dcglearn.metric.textbook import TEXTBOOK_DISCOUNTS, textbook_discounts
+from dcglearn.metric.textbook import DISCOUNTS, textbook_discounts
 from tests.makers import refused
 
 FORMULAS = {
@@ -94,7 +94,7 @@ def test_the_tail_is_that_of_log2():
     np.testing.assert_allclose(smooth(ranks), 0.3 * np.log2(4) / np.log2(ranks + 1))
 
 
-@pytest.mark.parametrize("name", TEXTBOOK_DISCOUNTS)
+@pytest.mark.parametrize("name", DISCOUNTS)
 def test_every_textbook_discount_is_met_at_whole_ranks(name):
     c = textbook_discounts(name, 10)
     np.testing.assert_allclose(SmoothDiscount.of(c).vector(10), c, atol=TILT if name == "flat" else 1e-14)
