@@ -52,9 +52,7 @@ def doctor(
         typer.echo(json.dumps(found))
         return
     lines = [f"dcglearn: {found['dcglearn']} in {found['folder']}", f"python: {found['python']} on {found['system']}"]
-    lines.append(
-        "libraries: " + ", ".join(f"{name} {version or 'missing'}" for name, version in found["libraries"].items())
-    )
+    lines.append("libraries: " + ", ".join(f"{name} {v or 'missing'}" for name, v in found["libraries"].items()))
     lines += [f"extra {name}: {_extra(name, versions)}" for name, versions in found["extras"].items()]
     omp = found["OMP_NUM_THREADS"] or "not set"
     lines.append(f"threads: {found['threads']}, for trees {found['free_threads']} (OMP_NUM_THREADS {omp})")

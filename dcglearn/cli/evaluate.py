@@ -65,9 +65,7 @@ class EvaluationOptions:
         str, first_option(metavar="worst|best|drop|GAIN", help="What a document without a judgement counts as.")
     ] = "worst"
     missing: Annotated[Missing, input_option(help="What judged queries count that a run does not have.")] = "zero"
-    ideal: Annotated[Ideal, model_option(help="Documents of the best ranking: all judged, or the run's own.")] = (
-        "judgements"
-    )
+    ideal: Annotated[Ideal, model_option(help="Documents of the best ranking: all judged or the run's.")] = "judgements"
     duplicates: Annotated[
         Duplicates, input_option(help="What to do with a document that occurs twice for a query.")
     ] = "error"

@@ -173,9 +173,7 @@ class MachineOptions:
         Literal["people", "machine"],
         first_option(help="People, or a language model that sees each pair in both orders."),
     ] = "people"
-    taste: Annotated[str | None, model_option(metavar="METRIC", help="machine: what it goes by; else the truth.")] = (
-        None
-    )
+    taste: Annotated[str | None, model_option(metavar="METRIC", help="machine: its metric; else the truth.")] = None
     error: Annotated[float, model_option(help="machine: share of pairs that it gets wrong, by its taste.")] = 0.1
     side: Annotated[
         float, model_option(help="machine: share of verdicts for the list shown first, whatever it is.")

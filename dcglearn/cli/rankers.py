@@ -60,9 +60,7 @@ class TrainingData:
     """Training and validation data, and how they are read."""
 
     data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Svmlight text with qid, also .gz, .xz and .zst.")]
-    valid: Annotated[Path | None, model_option(help="Validation data, used to choose the stage of the training.")] = (
-        None
-    )
+    valid: Annotated[Path | None, model_option(help="Validation data, to choose the stage of the training.")] = None
     groups: Groups = None
     valid_groups: Annotated[Path | None, input_option(help="Group sizes of the validation data.")] = None
     grades: Grades = None

@@ -93,9 +93,7 @@ class MappingOptions(Reading):
     depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions.")] = None
     pad: Annotated[bool, input_option("--pad", help='Fill short lists with "grade unknown", not "no result".')] = False
     ratings: Ratings = False
-    equal_groups: Annotated[bool, input_option("--equal-groups", help="With --ratings: each group counts once.")] = (
-        False
-    )
+    equal_groups: Annotated[bool, input_option("--equal-groups", help="With --ratings: a group counts once.")] = False
     skip_bad: Annotated[
         Path | None, input_option(metavar="FILE", help="Put bad lines into FILE and read the others.")
     ] = None

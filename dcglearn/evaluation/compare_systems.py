@@ -106,11 +106,9 @@ class SystemComparison(Shown):
             f"({self.n_queries} queries; {'t' if powered else 'permutation'} test {how})",
             *(f"{fact}; the others count as 0" for fact in absent),
         ]
-        for row in powered:
-            worth = (
-                f"the machine is worth {row['worth']:.0f} more queries judged by people (lambda {row['lambda']:.2f})"
-            )
-            lines.append(one_line(f"{row['run']}, {row['measure']}: {worth}"))
+        for x in powered:
+            worth = f"the machine is worth {x['worth']:.0f} more queries judged by people (lambda {x['lambda']:.2f})"
+            lines.append(one_line(f"{x['run']}, {x['measure']}: {worth}"))
         return "\n".join(lines)
 
     def to_markdown(self) -> str:

@@ -275,9 +275,7 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) 
     one_of(missing, "missing", get_args(Missing))
     one_of(ideal, "ideal", get_args(Ideal))
     if unjudged == "drop" and ties == "average":
-        raise InputError(
-            'unjudged="drop" and ties="average" do not go together: documents that move up leave their ties'
-        )
+        raise InputError('unjudged="drop" and ties="average" do not go together: documents moving up leave their ties')
 
 
 def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, Known | str]:

@@ -159,10 +159,8 @@ def explain_values(
 
 def definition_of(own: DCG, **settings: Any) -> Definition:
     """Return the definition of a metric with settings of `evaluate`."""
-    gain = next((word for word in WORDS["gain"] if np.array_equal(_gains(word, own.n_grades), own.gains)), "")
-    discount = next(
-        (word for word in WORDS["discount"] if np.array_equal(_discounts(word, own.depth), own.discounts)), ""
-    )
+    gain = next((x for x in WORDS["gain"] if np.array_equal(_gains(x, own.n_grades), own.gains)), "")
+    discount = next((x for x in WORDS["discount"] if np.array_equal(_discounts(x, own.depth), own.discounts)), "")
     usual = {kind: next(iter(words)) for kind, words in WORDS.items()}
     known = {kind: value for kind, value in settings.items() if kind in WORDS}
     return {**usual, "cut-off": own.depth, "gain": gain, "discount": discount, **known}

@@ -95,9 +95,8 @@ class Gate(Shown):
         lines = [f"gate: {'passed' if self.passed else 'failed'}"]
         lines += [f"  {self._sentence(row)}" for row in self.verdicts]
         lines += [f"  {one_line(row.run)}: {shared}" for row, shared in self._partial]
-        return "\n".join(
-            [*lines, f"rule: {self.rule_in_words}", *(f"power: {sentence}" for sentence in self.power_in_words)]
-        )
+        lines += [f"rule: {self.rule_in_words}", *(f"power: {sentence}" for sentence in self.power_in_words)]
+        return "\n".join(lines)
 
     @property
     def _partial(self) -> list[tuple[Verdict, str]]:

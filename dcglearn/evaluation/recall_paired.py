@@ -108,9 +108,7 @@ def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats,
     for name, values in (("x", x), ("y", y)):
         ordered = np.sort(np.array([np.inf if value is None else value for value in values], dtype=np.float64))
         if np.isnan(ordered).any() or (ordered < 1).any():
-            raise InputError(
-                f"{name}={list(values)!r}: ranks are numbers from 1; None stands for a document not ranked"
-            )
+            raise InputError(f"{name}={list(values)!r}: ranks are numbers from 1; None is a document not ranked")
         if (np.diff(ordered[np.isfinite(ordered)]) == 0).any():
             raise InputError(f"{name}={list(values)!r}: two documents have one rank; break the tie first")
         ranks.append(ordered)

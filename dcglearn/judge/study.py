@@ -306,9 +306,7 @@ class Study:
 
     def _held(self, now: float) -> list[tuple[str, str]]:
         """Return the rater and the pair of each lease that has not ended."""
-        return [
-            (r, key) for (r, _), leases in self._leases.items() for key, lease in leases.items() if lease.until > now
-        ]
+        return [(r, key) for (r, _), held in self._leases.items() for key, x in held.items() if x.until > now]
 
     def _leased(self, now: float, rater: str | None) -> Counter[str]:
         """Return how many pages of others, who have not judged it, hold each pair."""

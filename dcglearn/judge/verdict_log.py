@@ -119,9 +119,7 @@ class VerdictLog:
             disk.lock(file)
         except OSError as error:
             os.close(file)
-            raise InputError(
-                f"{self.path}: another server writes to this log; stop that one, or name another log"
-            ) from error
+            raise InputError(f"{self.path}: another server writes to this log; stop it, or name another") from error
         self._file = file
         if new:
             disk.entered(self.path.parent)

@@ -159,20 +159,11 @@ class FormScore:
 class Member:
     """A member of a blend.
 
-    Attributes
-    ----------
-    name : str
-        "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; "prior"; "machine", the DCG of a proxy, or
-        "near machine 4" and so on, fits that have it as their prior, and the strength of that.
-    weight : float
-        Its share of the blend.
-    share, error : float
-        Share of the preferences that it respects where it was learned or chosen without them, ties half, and the
-        standard error of that share; nan where no preference could be held out.
-    dcg : DCG
-        Its gains from 0 to 1, or 0 for what is worth nothing, and discounts from 1.
-    fit : DirectFit or None
-        The fit, where it is one.
+    `name` is "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; "prior"; "machine", the DCG of a
+    proxy, or "near machine 4" and so on, fits that have it as their prior, and the strength of that. `weight` is its
+    share of the blend; `share` that of the preferences that it respects where it was learned or chosen without them,
+    ties half, and `error` its standard error, nan where no preference could be held out. `dcg` has gains from 0 to 1,
+    or 0 for what is worth nothing, and discounts from 1; `fit` is the fit, where it is one.
     """
 
     name: str

@@ -154,9 +154,7 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
     """
     whole_number(n_folds, "n_folds", 3)
     if len(queries) < n_folds:
-        raise InputError(
-            f"{number_of(len(queries), 'queries')} cannot make {n_folds} folds; give {n_folds} queries or more"
-        )
+        raise InputError(f"{number_of(len(queries), 'queries')} cannot make {n_folds} folds; give {n_folds} or more")
     parts = np.array_split(np.arange(len(queries)), n_folds)
     folds = []
     for number in range(n_folds):

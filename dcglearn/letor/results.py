@@ -83,9 +83,7 @@ class Trial:
         if values.get("sha256") != _checksum(values):
             raise InputError("the result is damaged or was changed: it has another SHA-256")
         try:
-            tables = {
-                name: np.array([[np.nan if x is None else x for x in row] for row in values[name]]) for name in CHOICES
-            }
+            tables = {name: np.array(values[name], dtype=np.float64) for name in CHOICES}
             trial = cls(
                 str(values["fold"]),
                 str(values["method"]),

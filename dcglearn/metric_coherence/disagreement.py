@@ -233,9 +233,7 @@ def disagreement_matrix(
         scaled = {name: rankings.scaled(table) for name, table in zip(metrics, weights, strict=True)}
     kept = {name: table for name, table in scaled.items() if table is not None}
     if len(kept) < 2:
-        raise InputError(
-            f"{len(kept)} of {len(metrics)} metrics order these rankings at all; a matrix needs two or more"
-        )
+        raise InputError(f"{len(kept)} of {len(metrics)} metrics order these rankings at all; a matrix needs two")
     exact = rankings.n_lists <= whole_number(max_lists, "max_lists", 2)
     if exact:
         enumeration = rankings.enumerated(list(kept.values()))

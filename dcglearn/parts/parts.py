@@ -281,9 +281,7 @@ def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | 
                 "leave it out (--columns swapped=)"
             )
         if n_grades is not None and part.top >= n_grades:
-            raise InputError(
-                f"{name}: grade {part.top} lies outside -2..{n_grades - 1}; the scale has {n_grades} grades"
-            )
+            raise InputError(f"{name}: grade {part.top} is outside -2..{n_grades - 1}; the scale has {n_grades} grades")
     whole = reduce(Facts.__add__, facts)
     if whole.raters is not None and any(part.raters is None for part, _ in held):
         whole = replace(whole, raters=whole.raters | {""})

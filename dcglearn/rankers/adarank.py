@@ -94,9 +94,7 @@ class AdaRankRanker(LinearModel):
         signs = (1.0, -1.0) if self.both_signs else (1.0,)
         columns = design.scaled()
         columns = columns.toarray() if hasattr(columns, "tocsr") else columns
-        table = np.array(
-            [self.value_by_query(queries, sign * columns[:, k]) for sign in signs for k in range(n_features)]
-        )
+        table = np.array([self.value_by_query(queries, s * columns[:, k]) for s in signs for k in range(n_features)])
         v, scores = np.zeros(n_features), np.zeros(len(columns))
         best, best_v = -np.inf, v
         self.chosen_, self.history_, self.n_rounds_ = [], [], 0

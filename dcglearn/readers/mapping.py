@@ -106,9 +106,7 @@ class LogMapping:
             raise InputError(f"columns: {unknown[0]!r} is no column of a log; give {listed([*PREFERENCE, *RATING])}")
         for role, name in self.columns.items():
             if "{}" in name and not {**LONG, **PREFERENCE, **OUTCOMES, **RATING}[role].marks:
-                raise InputError(
-                    f"columns: {role}={name}: braces stand for the position in a list, such as a=Links {{}}"
-                )
+                raise InputError(f"columns: {role}={name}: braces stand for the position in a list, as in a=Links {{}}")
         OwnWords.of(self.winner_words)
 
     def _check_cutoffs(self) -> None:

@@ -40,8 +40,6 @@ class Outcomes(Reshaped):
         marks = {role: record.pop(role) for role in OUTCOMES if role in record}
         said = [MARKS.get(word_of("" if mark is None else mark).lower()) for mark in marks.values()]
         if marks and (None in said or sum(map(bool, said)) != 1):
-            raise InputError(
-                f"{', '.join(marks)} are {shown(list(marks.values()))}; one of them must be 1, the others 0"
-            )
+            raise InputError(f"{', '.join(marks)} are {shown([*marks.values()])}; one of them must be 1, the others 0")
         winner = list(marks)[said.index(1)].removeprefix("winner_") if marks else "a"
         return {**record, "winner": winner}
