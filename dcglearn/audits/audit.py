@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from dcglearn.audits.known import Known
 from dcglearn.audits.of_decisions import drift_finding, next_finding, systems_finding, then_and_now, tools_finding
 from dcglearn.audits.of_log import log_finding
 from dcglearn.audits.of_metric import curves_finding, disagreement_finding, held_out_finding
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.validation import PathLike
@@ -25,9 +26,6 @@ from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metric.dcg import DCGLike
 from dcglearn.readers.preferences import Preferences, as_preferences
-
-if TYPE_CHECKING:
-    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 
 
 @dataclass(frozen=True, eq=False)

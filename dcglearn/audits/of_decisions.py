@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import warnings
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
-from dcglearn.audits.known import LEARNED, said
+from dcglearn.audits.known import LEARNED, Finding, Known, said
 from dcglearn.evaluation.compare_systems import interval_of_mean
 from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.tables import read_judgements, read_runs
@@ -22,12 +22,9 @@ from dcglearn.metric.reading import read_metric
 from dcglearn.metric.scales import ScaleWarning
 from dcglearn.metric_coherence.system_order import system_order
 from dcglearn.parts.parts import joined
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.segment_test import segment_test
-
-if TYPE_CHECKING:
-    from dcglearn.audits.known import Finding, Known
-    from dcglearn.readers.preferences import Preferences
 
 LISTS, PAIRS, SWAPS, DRAWN, RESAMPLES = 200, 20, 20, 100, 1000
 """Lists made to be paired, pairs to ask next, swaps with intervals, draws of the bands, bootstrap samples of topics."""

@@ -74,15 +74,8 @@ class CandidateOptions:
             return read_candidates(self.file, mapping=mapping, documents=self.documents)
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
-        return candidates_from_runs(
-            list(self.runs),
-            self.qrels,
-            self.documents,
-            self.topics,
-            depth=mapping.depth or 10,
-            n_grades=mapping.n_grades,
-            unjudged=self.unjudged,
-        )
+        how: dict[str, Any] = {"depth": mapping.depth or 10, "n_grades": mapping.n_grades, "unjudged": self.unjudged}
+        return candidates_from_runs(list(self.runs), self.qrels, self.documents, self.topics, **how)
 
 
 @dataclass(frozen=True)
@@ -120,18 +113,9 @@ def judge(
     from dcglearn.judge.study import Rules, Study
 
     pairs = source.candidates(reading.mapping)
-    rules = Rules(
-        raters=tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip()),
-        redundancy=asking.redundancy,
-        active=not asking.random,
-        balanced=asking.queries,
-        strengths=asking.strengths,
-        width=asking.width,
-        images=asking.images,
-        practice=not asking.no_practice,
-        checks=asking.checks,
-        seed=asking.seed,
-    )
+    raters = tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip())
+    same = {name: getattr(asking, name) for name in ("redundancy", "strengths", "width", "images", "checks", "seed")}
+    rules = Rules(raters, active=not asking.random, balanced=asking.queries, practice=not asking.no_practice, **same)
     queries = len({pair.query for pair in pairs.pairs})
     sizes = (len(pairs), "pairs"), (queries, "queries"), (pairs.depth, "positions"), (pairs.n_grades, "grades")
     seen = ["candidates: {}, {}; {}, {}".format(*(number_of(*size) for size in sizes)), *left_out(pairs.dropped)]

@@ -102,22 +102,17 @@ def letor(
         if experiment.method and baseline not in {method_named(name).name for name in experiment.method}:
             raise InputError(f"--baseline {baseline} is not among the methods; add --method {baseline!r}")
     settings: dict[str, Any] = {"metric": experiment.metric, "grid": experiment.grid, "seed": experiment.seed}
-    data: dict[str, Any] = {"n_features": experiment.features, "methods": experiment.method}
+    settings |= {"n_features": experiment.features, "methods": experiment.method}
     if dry_run:
         with ScaleOptions().watched(None):
-            plan = Plan.of(experiment.folder, **settings, **data)
+            plan = Plan.of(experiment.folder, **settings)
         sizes = ", ".join(f"{name} {n}" for name, n in candidates_of(plan).items())
         typer.echo(f"{plan}\ncandidates: {sizes}\nwould write: {output or 'nothing'}")
         return
     with ScaleOptions().watched(None):
+        jobs = jobs or min(threads(), 8)
         results = letor_experiment(
-            experiment.folder,
-            choice=choice,
-            output=output,
-            resume=resume,
-            jobs=jobs or min(threads(), 8),
-            **settings,
-            **data,
+            experiment.folder, choice=choice, output=output, resume=resume, jobs=jobs, **settings
         )
     if form == "json":
         typer.echo(json.dumps(results.to_dict(), allow_nan=False))

@@ -148,13 +148,8 @@ class ModelOptions:
 
         penalty: dict[str, Any] = {} if self.l2 is None else {"l2": self.l2}
         if self.method_name in LOSSES:
-            options: dict[str, Any] = {
-                "solver": self.solver,
-                "start": self.start,
-                "n_restarts": self.restarts,
-                "seed": self.seed,
-            }
-            return LinearRanker(self._loss(dcg), metric=dcg, **options, **penalty)
+            options: dict[str, Any] = {"solver": self.solver, "start": self.start, "n_restarts": self.restarts}
+            return LinearRanker(self._loss(dcg), metric=dcg, seed=self.seed, **options, **penalty)
         if self.method_name == "rsrank":
             return SparseRanker(dcg)
         return RankSVMRanker(metric=dcg) if self.method_name == "ranksvm" else RidgeRanker(dcg, **penalty)

@@ -142,12 +142,8 @@ class Report:
             names = ["loss", "error_rate", "rater_error", "scale", "n_effective"]
             names += ["position_bias", "rater_bias"] if len(learner.curves.biases) else []
             members = {"members": [member.to_dict() for member in learner.members]} if learner.members else {}
-            return {
-                "method": "dcg",
-                **{name: getattr(learner, name) for name in names},
-                **members,
-                **_form_dict(learner),
-            }
+            values = {name: getattr(learner, name) for name in names}
+            return {"method": "dcg", **values, **members, **_form_dict(learner)}
         return {
             "method": "qp",
             "C": learner.description.C,

@@ -314,16 +314,8 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     say(f"open: {url}")
     if place.browser:
         webbrowser.open(url)
-    config = uvicorn.Config(
-        app,
-        http=PatientProtocol,
-        ws="none",
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        timeout_graceful_shutdown=2,
-    )
+    quiet: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
+    config = uvicorn.Config(app, http=PatientProtocol, ws="none", lifespan="off", timeout_graceful_shutdown=2, **quiet)
     _LOG.info("the judging page listens on %s and writes to %s", hosts[0], study.log.path)
     uvicorn.Server(config).run(sockets=[listening])
     _LOG.info("the judging page has ended")

@@ -245,13 +245,9 @@ KINDS = {
 }
 """The keys of a mapping's file and the types of their values."""
 
-EXPECTED = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
+EXPECTED: dict[type, str] = {
+    **{int: "a whole number", float: "a number", bool: "true or false", str: "a text", dict: "a table of texts"},
     list: 'a list of texts, such as ["Bad", "Good"]',
-    str: "a text",
-    dict: "a table of texts",
 }
 """What a message calls the types of values."""
 

@@ -335,11 +335,5 @@ def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised
     roles = source.table_roles if isinstance(source, Reshaped) else source.roles
     columns = by_role(source.names, roles) if source.names else {}
     used = {name for names in columns.values() for name in ([names] if isinstance(names, str) else names)}
-    winners = table.get("winner")
-    return Recognised(
-        source.form,
-        columns,
-        tuple(name for name in source.names if name not in used),
-        mapping,
-        winners if isinstance(winners, Winners) else None,
-    )
+    ignored, winners = tuple(name for name in source.names if name not in used), table.get("winner")
+    return Recognised(source.form, columns, ignored, mapping, winners if isinstance(winners, Winners) else None)
