@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.audits.known import LEARNED, Finding, Known
+from dcglearn.audits.known import LEARNED, Finding, Known, said
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Grades, InputError
@@ -30,28 +30,20 @@ SECONDS, WITNESSES, FEWEST = 20.0, 3, 10
 def curves_finding(known: Known) -> Finding:
     """Return the learned gains and discounts with their bands, beside those of the metric in use."""
     learned, bands = known.fit.dcg, known.bands
-    return {
-        "finding": known.no_bands or _against_the_bands(known),
-        "notes": list(learned.notes),
-        "in_use": {"name": known.name, **known.current.to_dict()},
-        "learned": learned.to_dict(),
-        "bands": None if bands is None else bands.to_dict(),
-        "curves": as_curves({"learned": learned, known.name: known.current}, bands),
-    }
-
-
-def _against_the_bands(known: Known) -> str:
-    """Return where the metric in use lies outside the bands of all parameters at once, in words."""
-    assert known.bands is not None
-    in_use = np.concatenate([known.current.gains, known.current.discounts])
-    rows = [(row, x) for row, x in zip(known.bands.table(), in_use, strict=True) if row["all_low"] < row["all_high"]]
-    beyond = [max(row["all_low"] - x, x - row["all_high"]) for row, x in rows]
-    n, (row, x) = sum(distance > 0 for distance in beyond), rows[int(np.argmax(beyond))]
-    if not n:
-        return f"{known.name} lies within all bands: this log cannot tell it from what its judges follow"
-    return (
-        f"{known.name} is not what these judges follow, with {n} of {len(rows)} gains and discounts outside the bands: "
-        f"the {row['parameter']} is {row['all_low']:.2f} to {row['all_high']:.2f}, and not {x:.2f}"
+    in_use = np.concatenate([known.current.gains, known.current.discounts]).tolist()
+    rows = [{**row, "in_use": x} for row, x in zip(bands.table(), in_use, strict=True)] if bands is not None else []
+    rows = [row for row in rows if row["all_low"] < row["all_high"]]
+    beyond = [max(row["all_low"] - row["in_use"], row["in_use"] - row["all_high"]) for row in rows]
+    return said(
+        "curves",
+        no_bands=known.no_bands,
+        in_use={"name": known.name, **known.current.to_dict()},
+        learned=learned.to_dict(),
+        bands=None if bands is None else bands.to_dict(),
+        free=len(rows),
+        outside=sum(distance > 0 for distance in beyond),
+        furthest=rows[int(np.argmax(beyond))] if rows else None,
+        curves=as_curves({"learned": learned, known.name: known.current}, bands),
     )
 
 
@@ -66,24 +58,15 @@ def held_out_finding(known: Known) -> Finding:
         if comparison.below_ceiling:
             comparison = replace(comparison, lack_of_fit=lack_of_fit(log, learner=known.fit, seed=known.seed))
     except InputError as error:
-        return {"finding": f"nothing can be held out: {error}", "notes": [], "held_out": None, "intervals": []}
-    lack, ceiling, reached = comparison.lack_of_fit, comparison.ceiling, comparison.reached
+        return said("held_out", held_out=None, reason=str(error))
+    ceiling, reached = comparison.ceiling, comparison.reached
     drawn = {name: comparison[name] for name in (comparison.current, comparison.textbook)}
     rows: list[Any] = [(f"{name}: {row.share:.1%}", row.difference, row.low, row.high) for name, row in drawn.items()]
-    room = comparison.room
     if ceiling is not None and reached is not None:
         name = f"noise ceiling, where lists recur: {ceiling.share:.1%}"
         rows.append((name, reached - ceiling.share, *(reached - end for end in ceiling.interval[::-1])))
-        room = f"on {ceiling.about}: {room}"
-    *on_others, on_current = comparison.verdict.split("; ")
-    share, best = comparison[comparison.current].share, comparison.rows[0].share
-    shares = f"{comparison.current} respects {share:.1%} of the judgements held out, {LEARNED} {best:.1%}"
-    return {
-        "finding": f"{shares}: {on_current}",
-        "notes": [*on_others, room, *([] if lack is None else lack.sentences)],
-        "held_out": comparison.to_dict(),
-        "intervals": rows,
-    }
+    values = {"held_out": comparison.to_dict(), "share": drawn[comparison.current].share, "intervals": rows}
+    return said("held_out", **values, about="" if ceiling is None else ceiling.about, room=comparison.room)
 
 
 def disagreement_finding(known: Known) -> Finding:
@@ -93,30 +76,28 @@ def disagreement_finding(known: Known) -> Finding:
         proof = coherence(known.fit.dcg, known.current, time_limit=SECONDS, names=(LEARNED, known.name))
         share = float(disagreement_matrix(metrics, seed=known.seed).share[0, 1])
     apart, pairs = disputed(log, *map(log.verdicts, metrics.values()))
-    sided = "no judgement of the log is on such a pair: ask for some"
+    mean, clear = None, False
     if len(apart):
         respected = (apart.verdicts(known.fit.dcg) > 0)[None].astype(np.float64)
         weight = np.ones(len(apart)) if apart.weight is None else apart.weight
         mean, error = (x.item() for x in mean_and_error(respected, weight, apart.clusters(unit_of(apart))))
         clear = len(apart) >= FEWEST and abs(mean - 0.5) > normal_quantile(LEVEL) * error
-        whom = f"follow {LEARNED if mean > 0.5 else known.name}" if clear else "are not shown to follow either"
-        sided = f"where they differ, people {whom} ({mean:.0%} of {len(apart):,} judgements are as {LEARNED} says)"
     if not pairs and proof.witness is not None:
         pairs = [{"lists": proof.witness.lists, "verdicts": None}]
     for pair in pairs:
         pair["scores"] = [metric.score(pair["lists"]).tolist() for metric in metrics.values()]
         pair["lists"] = pair["lists"].tolist()
-    both = f"{LEARNED} and {known.name}"
-    differ = f"{both} order {share:.1%} of all pairs of lists differently; {sided}"
-    return {
-        "finding": f"{both} can never disagree: they order all lists alike" if proof.coherent else differ,
-        "notes": ["it is not proven whether they can disagree at all"] if proof.coherent is None else [],
-        "coherent": proof.coherent,
-        "disagreement": share,
-        "judgements": len(apart),
-        "pairs": pairs,
-        "proof": str(proof),
-    }
+    return said(
+        "disagreement",
+        name=known.name,
+        coherent=proof.coherent,
+        disagreement=share,
+        judgements=len(apart),
+        with_learned=mean,
+        clear=clear,
+        pairs=pairs,
+        proof=str(proof),
+    )
 
 
 def disputed(log: Preferences, mine: Grades, theirs: Grades) -> tuple[Preferences, list[dict[str, Any]]]:

@@ -35,7 +35,7 @@ def results():
     yield coherence(STEEP, FLAT, names=(TAG, "flat")), "not coherent", 0
 
 
-@pytest.mark.parametrize(("result", "text", "n_pictures"), results(), ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(("result", "text", "n_pictures"), [*results()], ids=lambda x: type(x).__name__)
 def test_a_result_shows_itself(result, text, n_pictures):
     shown = result._repr_html_()
     page = Page(shown)
