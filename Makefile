@@ -20,7 +20,7 @@ help:            ## list the targets
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
-	@echo "Setting up $(VENV): 1.4 GB with the tests' libraries, of which pip downloads 0.5 GB at first"
+	@echo "Setting up $(VENV) with the tests' libraries (about 1.5 GB; some minutes the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) 'pip>=25.1'  # the first that knows dependency groups
 	$(PIP) --group dev --editable '.[$(EXTRAS)]'
@@ -33,7 +33,7 @@ $(BENCH): $(READY)
 demo: $(READY)   ## learn a DCG from the log that ships with the project, draw it, and audit the usual metric; the first time sets up .venv
 	@mkdir -p build
 	@echo "Learning a DCG from examples/side_by_side.jsonl (500 judgements), with 200 fits for its bands:"
-	@echo "20 seconds, and as long again the first time, when the kernels are compiled."
+	@echo "about 20 seconds where nothing else runs, some of them for kernels that are compiled the first time."
 	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.3 --bands 200 --force
 	$(BIN)/dcglearn audit examples/side_by_side.jsonl -o build/audit.html --force
 	@echo "the audit of the usual metric: open build/audit.html in a browser"
