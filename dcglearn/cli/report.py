@@ -82,7 +82,7 @@ class Report:
     @property
     def metric(self) -> DCG | ListUtility:
         """The metric learned: the DCG, or in another form the list utility."""
-        return _beyond(self.learner) or self.dcg
+        return self.learner.list_utility or self.dcg
 
     @property
     def utility(self) -> Utility:
@@ -144,10 +144,12 @@ class Report:
             members = {"members": [member.to_dict() for member in learner.members]} if learner.members else {}
             values = {name: getattr(learner, name) for name in names}
             return {"method": "dcg", **values, **members, **_form_dict(learner)}
+        c = self.chosen
+        scores = () if c is None else zip(c.grid.tolist(), c.mean.tolist(), c.error.tolist(), strict=True)
         return {
             "method": "qp",
             "C": learner.description.C,
-            "C_path": None if self.chosen is None else _path(self.chosen),
+            "C_path": [{"C": C, "share": mean, "standard_error": error} for C, mean, error in scores] or None,
             "gap": learner.gap,
             "explained": self._factored.explained,
             "sigma2_over_sigma1": self._factored.ratio,
@@ -255,7 +257,7 @@ def _held_out(
     with stage("held out"):
         learner, _ = _fitted(train, description, options, trust, proxy)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
-        metrics: dict[str, Any] = {"current": trust.current, "utility": _beyond(learner)}
+        metrics: dict[str, Any] = {"current": trust.current, "utility": learner.list_utility}
         dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
         comparison = compare_dcg(dcg, train, test, C=reference_C, seed=trust.seed, **metrics)
     if not comparison.below_ceiling:
@@ -308,11 +310,6 @@ def _bias_lines(learner: DirectFit) -> list[str]:
     return [*lines, *([f"raters who lean to the list shown first (-: to the other): {leaning}"] if leaning else [])]
 
 
-def _beyond(learner: DirectFit | QPFit) -> ListUtility | None:
-    """Return the list utility of a learner in another form than the DCG."""
-    return learner.list_utility if isinstance(learner, DirectFit) else None
-
-
 def _form_dict(learner: DirectFit) -> dict[str, Any]:
     """Return the form, its metric and the scores of all forms, unless a DCG was asked for."""
     if learner.description.form == "dcg":
@@ -361,8 +358,3 @@ def _fitted(
         fit = fit_qp(log, description, keeping=keeping)
     warn_of(fit)
     return fit, chosen
-
-
-def _path(chosen: ChosenC) -> list[dict[str, float]]:
-    rows = zip(chosen.grid.tolist(), chosen.mean.tolist(), chosen.error.tolist(), strict=True)
-    return [{"C": C, "share": mean, "standard_error": error} for C, mean, error in rows]

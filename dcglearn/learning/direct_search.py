@@ -130,16 +130,13 @@ def fit_from(
     if warm is not None and not if_worse:
         return warm, True
     starts = starts_of()
-    if warm is not None and warm.objective <= lowest_objective(model, judgements, share, starts):
-        return warm, True
+    if warm is not None:
+        objective = DirectObjective(model, judgements, share)
+        lowest = _chosen(objective, [np.concatenate(starts)], 1)  # of all starts, on a few pairs
+        if warm.objective <= objective.values(lowest)[0]:
+            return warm, True
     cold = fit(model, judgements, share, starts, n_starts=n_starts, max_iter=max_iter)
     return (warm, True) if warm is not None and warm.objective <= cold.objective else (cold, False)
-
-
-def lowest_objective(model: Model, judgements: JudgementSource, share: float, starts: Sequence[Floats]) -> float:
-    """Return the objective over all judgements of the start, in groups as for `fit`, that is best on a few pairs."""
-    objective = DirectObjective(model, judgements, share)
-    return float(objective.values(_chosen(objective, [np.concatenate(starts)], 1))[0])
 
 
 def _steps(n: int) -> list[int]:

@@ -192,6 +192,7 @@ class QPFit:
     """
 
     results: ClassVar = ("metric", "utility", "objective", "gap", "n_iter", "visible", "dropped")
+    list_utility: ClassVar = None
 
     description: QPDescription
     utility: Utility

@@ -163,8 +163,8 @@ def lack_of_fit(
         rows, values, whole = _held_out(pairs, unit, description, seed)
         ceiling, no_ceiling = ceiling_of(pairs[rows], seed)
         parts = _parts(values, pairs[rows], unit, ceiling)
-        shown = [form for form in FORM_NAMES if _part(parts, form).shown]
-        form = max(shown, key=lambda form: _part(parts, form).ahead, default=None)
+        ahead = {form: part.ahead for form, part in zip(FORM_NAMES, parts[2:], strict=True) if part.shown}
+        form = max(ahead, key=ahead.__getitem__, default=None)
         utility = None
         if form is not None:
             utility = fit_direct(pairs, replace(description, form=form), whole[form]).list_utility
@@ -217,10 +217,6 @@ def _parts(values: Floats, log: Preferences, unit: str, ceiling: NoiseCeiling | 
     return [Part(name, *row) for name, row in zip(names, np.transpose(numbers).tolist(), strict=True)]
 
 
-def _part(parts: list[Part], form: str) -> Part:
-    return next(part for part in parts if part.name == FORM_NAMES[form])
-
-
 def _sentences(
     parts: list[Part], form: str | None, utility: ListUtility | None, ceiling: NoiseCeiling | None
 ) -> list[str]:
@@ -240,7 +236,7 @@ def _sentences(
             "worth depends on its position by more than a common discount"
         )
     if form is not None and utility is not None:
-        part = _part(parts, form)
+        part = forms[[*FORM_NAMES].index(form)]
         more = f"{100 * part.ahead:.1f} points more of all held-out preferences than the DCG"
         if part.covered_share is not None and dcg.covered_share is not None:
             more += f" ({100 * (part.covered_share - dcg.covered_share):+.1f} where lists recur)"
