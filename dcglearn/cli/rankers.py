@@ -37,18 +37,8 @@ LOSSES = {
 }
 """Methods that train against an objective of `dcglearn.losses`, and its class."""
 
-Method = Literal[
-    "approx-ndcg",
-    "smooth-ndcg",
-    "sdcg",
-    "shf-sdcg",
-    "reg-shf-sdcg",
-    "softrank",
-    "lambdarank",
-    "rsrank",
-    "ranksvm",
-    "ridge",
-]
+OfLoss = Literal["approx-ndcg", "smooth-ndcg", "sdcg", "shf-sdcg", "reg-shf-sdcg", "softrank", "lambdarank"]
+Method = Literal[OfLoss, "rsrank", "ranksvm", "ridge"]
 PATIENCE = 50
 """Trees without a better value on the validation data before the training stops."""
 
