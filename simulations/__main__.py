@@ -25,7 +25,7 @@ import dcglearn as dl
 import simulations
 from simulations import overview
 from simulations.claims import Claim
-from simulations.claims_page import page, summary_table
+from simulations.claims_page import pages, summary_table
 from simulations.run import Program, complete, parser, produce, rounded, tested
 
 HERE = Path(__file__).parent
@@ -61,8 +61,8 @@ def run(arguments: argparse.Namespace) -> None:
     for module in tqdm(chosen, disable=not sys.stderr.isatty(), unit="program"):
         for claim in produce(module, arguments):
             print(claim, flush=True)
-    target = write_page(arguments.folder)
-    print(f"wrote: {target}", file=sys.stderr)
+    for target in write_pages(arguments.folder):
+        print(f"wrote: {target}", file=sys.stderr)
 
 
 def begin(name: str) -> None:
@@ -89,18 +89,18 @@ def all_claims(folder: Path) -> dict[str, list[Claim]]:
     return {module.STEM: tested(module, folder) for module in programs() if complete(folder, module.STEM)}
 
 
-def write_page(folder: Path) -> Path:
-    """Write the page of claims, the table of all claims and the overviews, from a folder's tables; return the page."""
+def write_pages(folder: Path) -> list[Path]:
+    """Write the pages of claims, the table of all claims and the overviews from a folder's tables; return the pages."""
     claims = all_claims(folder)
     in_project = folder == Path("figures") and Path("docs").is_dir()
-    target = Path("docs/claims.md") if in_project else folder / "claims.md"
+    texts = {(Path("docs") if in_project else folder) / name: text for name, text in pages(claims).items()}
     table = rounded(summary_table(claims))
-    for path, text in ((target, page(claims)), (folder / "claims.csv", table.write_csv())):
+    for path, text in (*texts.items(), (folder / "claims.csv", table.write_csv())):
         temporary = path.with_suffix(".new")
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     overview.draw(table, folder)
-    return target
+    return list(texts)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The page ``docs/claims.md`` with ten findings, the rule, and every claim; and the table of all claims."""
+"""The pages ``docs/claims.md``, of the papers' claims, and ``docs/our_claims.md``; and the table of all claims."""
 
 from __future__ import annotations
 
@@ -14,19 +14,31 @@ Claims = Mapping[str, Sequence[Claim]]
 
 PAPERS = {
     "zhou": "Zhou, Zha, Xue and Yu 2008: learning the gain values and discount factors of DCG",
-    "ours": "What we claim beyond the papers",
     "qin": "Qin, Liu and Li 2010: ApproxNDCG and ApproxAP",
     "chapelle-wu": "Chapelle and Wu 2010: SmoothNDCG and annealing",
     "sun": "Sun, Qin, Tao and Wang 2009: RSRank",
     "wu": "Wu, Chang, Zheng and Zha 2009: smoothed hinge ranks",
+    "ours": "What we claim beyond the papers",
 }
-"""Titles of the page's tables."""
+"""Titles of the tables."""
 
 HEAD = """# Claims of the papers, tested
 
 Five papers say how to learn a ranking metric from preferences, and how to train rankers on one. We ran what they claim,
-and what we claim ourselves: of {total} claims {holds} hold, {condition} hold with a condition, {fails} do not hold, and
-{undecided} are undecided. Ten findings first; pictures lead to a larger size.
+and what [we claim ourselves](our_claims.md): of {total} claims {holds} hold, {condition} hold with a condition, {fails}
+do not hold, and {undecided} are undecided.
+
+"""
+
+OURS = """# What we claim beyond the papers
+
+What this package says of its own methods, tested by [the rule](claims.md#the-rule) of the papers' claims, in
+[the words](claims.md#the-words) of that page.
+
+"""
+
+FINDINGS_HEAD = """
+Ten findings; pictures lead to a larger size.
 
 """
 
@@ -100,12 +112,25 @@ ERRORS = """
 """
 
 
-def page(claims: Claims) -> str:
-    """Return the page in Markdown."""
+def pages(claims: Claims) -> dict[str, str]:
+    """Return the pages in Markdown, by the names of their files."""
     numbers = dict(zip(("holds", "condition", "fails", "undecided"), counts(claims).values(), strict=True))
     head = HEAD.format(total=sum(numbers.values()), **numbers)
-    parts = [head, *screen(claims), RULE, *_tables(claims), FOREST, MISSING, ERRORS]
-    return "".join(parts)
+    findings = [FINDINGS_HEAD, *screen(claims)]
+    papers = [line for paper in PAPERS if paper != "ours" for line in _table(claims, paper)]
+    parts = [head, *_scoreboard(claims), *findings, RULE, *papers, FOREST, MISSING, ERRORS]
+    return {"claims.md": "".join(parts), "our_claims.md": "".join([OURS, *_rows(claims, "ours")])}
+
+
+def _scoreboard(claims: Claims) -> Iterator[str]:
+    """Yield one row a paper with the numbers of its claims by verdict."""
+    names = list(counts({}))
+    yield f"| paper | claims | {' | '.join(names)} |\n|{' --- |' * (len(names) + 2)}\n"
+    for paper, title in PAPERS.items():
+        own = counts({stem: [claim for claim in of if claim.paper == paper] for stem, of in claims.items()})
+        if total := sum(own.values()):
+            cells = [title.split(":")[0], *map(str, (total, *own.values()))]
+            yield f"| {' | '.join(cells)} |\n"
 
 
 def screen(claims: Claims) -> Iterator[str]:
@@ -122,13 +147,19 @@ def _cell(number: int, finding: Finding, sentence: str) -> str:
     return f"[![{finding.picture}]({picture})]({picture})<br>**{number}.** {sentence}"
 
 
-def _tables(claims: Claims) -> Iterator[str]:
-    """Yield a heading and the rows of each paper that has claims."""
-    for paper, title in PAPERS.items():
-        rows = [line for stem in claims for c in claims[stem] if c.paper == paper for line in _row(stem, c)]
-        if rows:
-            columns = "picture | claim | must be | measured (interval) | verdict\n--- | --- | --- | --- | ---"
-            yield "\n".join([f"\n## {title}\n", columns, *rows, ""])
+def _table(claims: Claims, paper: str) -> Iterator[str]:
+    """Yield a heading and the rows of a paper that has claims."""
+    if rows := list(_rows(claims, paper)):
+        yield f"\n## {PAPERS[paper]}\n\n"
+        yield from rows
+
+
+def _rows(claims: Claims, paper: str) -> Iterator[str]:
+    """Yield the table of a paper's claims, if it has any."""
+    rows = [line for stem in claims for c in claims[stem] if c.paper == paper for line in _row(stem, c)]
+    if rows:
+        columns = "picture | claim | must be | measured (interval) | verdict\n--- | --- | --- | --- | ---"
+        yield "\n".join([columns, *rows, ""])
 
 
 def _row(stem: str, claim: Claim) -> Iterator[str]:
