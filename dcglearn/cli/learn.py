@@ -145,7 +145,9 @@ def _learn_outcomes(
 
     answers = read_answers(source.log[0], mapping=source.mapping)
     with told_on_a_terminal():
-        description: Any = replace(learner.description(answers), zero="none")
+        description: Any = learner.description(answers)
+        if learner.zero is None:
+            description = replace(description, zero="none")
         fit = learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
     outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None))
 

@@ -65,8 +65,7 @@ class LearnerOptions:
             usable = False
         if not usable:
             raise InputError(f"--C {self.C}: give a positive number, or auto")
-        of_dcg = {"loss": "auto", "form": "dcg"}
-        of_dcg |= dict.fromkeys(("ridge", "prior", "zero", "proxy"))
+        of_dcg = {"loss": "auto", "form": "dcg", **dict.fromkeys(("ridge", "prior", "zero", "proxy"))}
         of_qp = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
         for name, default in (of_qp if self.method == "dcg" else of_dcg).items():
             if getattr(self, name) != default:
@@ -86,7 +85,7 @@ class LearnerOptions:
         return DirectDescription(loss=self.loss, ridge=ridge, prior=prior, form=self.form, zero=zero)
 
 
-def grade_of(word: str, log: Preferences | PartedLog) -> int | str:
+def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
     """Return the grade of a name or number, or "none"; raise InputError for any other word."""
     names = [name.lower() for name in log.grade_names or map(str, range(log.n_grades))]
     if word.lower() in names:

@@ -218,7 +218,8 @@ def simulate(
     from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 
     dcg = ground_truth(truth) if truth in ("D1", "D2") else read_metric(truth, n_grades=5)
-    noise = {"flips": flips, "temperature": temperature, "tie_below": tie_below, "raters": raters, "queries": queries}
+    noise: dict[str, Any] = {"flips": flips, "temperature": temperature, "tie_below": tie_below}
+    noise |= {"raters": raters, "queries": queries}
     machine.refuse(**noise)
     if machine.judge == "machine":
         taste = dcg if machine.taste is None else read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")

@@ -341,8 +341,8 @@ def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
     if dcg.n_grades != len(curves.gains) or dcg.depth != len(curves.discounts):
         raise InputError('"dcg" and "curves" have different numbers of grades or positions')
     if len(raters) not in (0, len(curves.errors)) or len(curves.biases) not in (0, len(curves.errors)):
-        numbers = f"{len(curves.errors)} error rates and {len(curves.biases)} position biases"
-        raise InputError(f"{len(raters)} raters for {numbers}")
+        held = f"{len(curves.errors)} error rates and {len(curves.biases)} position biases"
+        raise InputError(f"{len(raters)} raters for {held}")
     return DirectFit(**{**values, **numbers, "dcg": dcg, "curves": curves, "raters": raters})
 
 

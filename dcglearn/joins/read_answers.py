@@ -75,7 +75,8 @@ def read_answers(
         lists, n_grades = joined.lists[0], joined.n_grades
         dropped, counted = {**joined.dropped, **dropped}, {**counted, **joined.counted}
     lists = np.where(np.cumsum(lists[:, ::-1] >= 0, axis=1)[:, ::-1] > 0, lists, np.int8(EMPTY))
+    names = None if mapping.scale is None else tuple(mapping.scale)
     right, name = table["right"], path if is_path(path) else "answers"
     if np.ptp(right) == 0:
         raise InputError(f"{name}: all {len(right):,} are equally right ({right[0]:g}), so nothing tells lists apart")
-    return Answers(lists, right, table["question"].astype(str), n_grades, mapping.scale, dropped, counted)
+    return Answers(lists, right, table["question"].astype(str), n_grades, names, dropped, counted)

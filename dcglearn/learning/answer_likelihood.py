@@ -62,21 +62,22 @@ def profiled(utility: Floats, right: Floats, count: Floats) -> tuple[float, Floa
     """
     share = (right.sum() + 0.5) / (count.sum() + 1)
     at = np.array([np.log(share / (1 - share)) - utility.mean(), 0.0])
-    value, gradient, *derivatives = integrated(utility, right, count, at)
+    value, (gradient, *derivatives) = integrated(utility, right, count, at)
     for _ in range(100):
         curvatures, axes = np.linalg.eigh(derivatives[-1])
         step = axes @ (axes.T @ gradient / np.maximum(np.abs(curvatures), 1e-9))
         step *= min(1.0, 1 / max(float(np.abs(step).max()), 1e-300))
         while (there := integrated(utility, right, count, at + step))[0] < value and np.abs(step).max() > 1e-9:
             step /= 2
-        at, (value, gradient, *derivatives) = at + step, there
+        at, (value, (gradient, *derivatives)) = at + step, there
         if np.abs(step).max() <= 1e-8:
             break
-    return value, *derivatives
+    slope, curvature, across, inner = derivatives
+    return value, slope, curvature, across, inner
 
 
-def integrated(utility: Floats, right: Floats, count: Floats, at: Floats) -> tuple[float, *tuple[Floats, ...]]:
-    """Return the log likelihood with the prior at (mu, log tau), its gradient there, and derivatives as `profiled`."""
+def integrated(utility: Floats, right: Floats, count: Floats, at: Floats) -> tuple[float, list[Floats]]:
+    """Return the log likelihood with the prior at (mu, log tau), its gradient there and derivatives as `profiled`."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     spread = np.exp(at[1]) * nodes
     logit = utility[:, None] + at[0] + spread
@@ -94,4 +95,4 @@ def integrated(utility: Floats, right: Floats, count: Floats, at: Floats) -> tup
     across = np.column_stack([curvature, with_tau])
     inner = np.array([across.sum(axis=0), [with_tau.sum(), in_tau.sum()]]) - np.diag(SPREADS**-2)
     value = float((np.log(total) + top).sum() - 0.5 * np.sum((at / SPREADS) ** 2))
-    return value, np.array([slope.sum(), of_tau.sum()]) - at / SPREADS**2, slope, curvature, across, inner
+    return value, [np.array([slope.sum(), of_tau.sum()]) - at / SPREADS**2, slope, curvature, across, inner]

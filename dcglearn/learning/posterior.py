@@ -7,7 +7,6 @@ log. Half of the chains start around the fit, half at textbook curves: noisy log
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +73,8 @@ def _sample(judgements: JudgementSource, size: int) -> JudgedPairs:
         return near
     ends = np.cumsum(np.broadcast_to(near.weight, len(near)))
     at, times = np.unique(np.searchsorted(ends, ends[-1] * (np.arange(size) + 0.5) / size), return_counts=True)
-    columns: list[Any] = [x if len(x) == 1 else x[at] for x in near.arrays[:-1]]
-    return JudgedPairs(*columns, times.astype(np.float64))
+    chosen = JudgedPairs(*(x if x.ndim == 1 and len(x) == 1 else x[at] for x in near.arrays))
+    return replace(chosen, weight=times.astype(np.float64))
 
 
 def _chains(objective: DirectObjective, points: Floats, n_draws: int, rng: np.random.Generator) -> Floats:

@@ -250,8 +250,8 @@ def _estimates(
     tie = np.zeros(len(log), bool) if log.tie is None else log.tie
     kept = np.ones(len(log), bool) if fit.tie_threshold > 0 else ~tie
     weight = np.ones(len(log)) if log.weight is None else log.weight
-    columns = (column[kept] for column in (tie, way, weight, rater))
-    error, bias = fitted_raters(Observations(z[kept], fit.tie_threshold, *columns, n_raters), level)
+    observed = Observations(z[kept], fit.tie_threshold, tie[kept], way[kept], weight[kept], rater[kept], n_raters)
+    error, bias = fitted_raters(observed, level)
     biases = bias if log.swapped is not None else np.full((n_raters, 3), np.nan)
     return [(Estimate(*e), Estimate(*b)) for e, b in zip(error.tolist(), biases.tolist(), strict=True)]
 

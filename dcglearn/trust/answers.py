@@ -130,7 +130,7 @@ def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
         lists = filled(answers.lists, zero_of(log, description.zero)[0] or UNKNOWN)
         pairs = JudgedPairs(lists[rows], lists[wrong], *one, weight)
         _, first, number = np.unique(answers.number[alone], return_index=True, return_inverse=True)
-        right, count = np.bincount(number, answers.right[alone]), np.bincount(number).astype(np.float64)
+        right, count = (np.bincount(number, x).astype(float) for x in (answers.right[alone], np.ones(len(alone))))
         judged = JudgedAnswers(pairs, lists[alone][first], right, count)
         return fit_dcg(log, description, WarmStart.of(fit), kept=lambda _: judged, independent=True)[0]
 

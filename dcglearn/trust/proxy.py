@@ -90,7 +90,8 @@ class ProxyReport:
     def _difference(self) -> str:
         if self.machine.share >= self.people.share:
             return "the machine respects people's verdicts as well as a fit to these does"
-        over, under = [], []
+        over: list[str] = []
+        under: list[str] = []
         for row in self.table():
             if beyond := _beyond(row):  # discounts are relative to that of the top result
                 kind, _, place = row["parameter"].rpartition(" ")
@@ -178,14 +179,15 @@ def proxy_report(
     if why_no_bands(log):
         return report
     draw = partial(bootstrap_bands, log, n_resamples=RESAMPLES, method="posterior", seed=seed)
-    truths = [draw(member.fit) if member.fit else member.dcg for member in (fit.members[0], *near)]
+    own = draw(fit.members[0].fit)
+    truths = [own, *(draw(member.fit) if member.fit else member.dcg for member in near)]
     lists = np.random.default_rng(seed).permutation(np.concatenate([log.preferred, log.other]))[: 2 * PAIRS]
     wrong = [_wrong(fit.dcg, truth, lists) for truth in truths]
     after = float(np.average(wrong, weights=[1 - weight, *(member.weight for member in near)]))
     alone = mean_dcg([member for member in fit.members if member not in near])
-    ratio = _wrong(alone, truths[0], lists) / max(after, 1e-9)
+    ratio = _wrong(alone, own, lists) / max(after, 1e-9)
     worth = min(len(log) * max(ratio**2 - 1, 0.0), math.inf if n_machine is None else n_machine)
-    return replace(report, bands=truths[0], worth=worth)
+    return replace(report, bands=own, worth=worth)
 
 
 def _wrong(dcg: DCG, truth: Bands | DCG, lists: Grades) -> float:
