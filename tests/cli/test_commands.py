@@ -172,7 +172,7 @@ def test_simulate_repeats_and_pipes(dcglearn, tmp_path):
     ("text", "words"),
     [
         ("", "empty"),
-        (GOOD + '{"a": [2, 1, 0], "b": [0, 1], "winner": "a"}\n', "line 3"),
+        (GOOD + '{"a": [2, 1, 0], "b": [], "winner": "a"}\n', "line 3"),
         (GOOD + '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "c"}\n', "line 3"),
         (GOOD.replace('"winner": "a"', '"winner": "tie"').replace('"b"}', '"tie"}'), "nothing to learn from"),
         ('{"a": [2, 1], "b": [2, 1], "winner": "a"}\n', "1 pair of equal lists"),

@@ -51,8 +51,8 @@ def test_the_address_is_that_of_the_package(monkeypatch, url, address):
 
 def test_the_command_line_keeps_to_one_line_and_reasons_of_skipped_lines_stay_short(misuse, tmp_path):
     log, rest = tmp_path / "log.jsonl", tmp_path / "rest.jsonl"
-    log.write_text('{"a": [0, 1], "b": [1, 0], "winner": "a"}\n{"a": [0, 1], "b": [1], "winner": "a"}\n', "utf-8")
-    assert misuse("(see docs/reference/errors.md#lengths)", "learn", log).count("\n") == 1
+    log.write_text('{"a": [0, 1], "b": [1, 0], "winner": "a"}\n{"a": [0, 1], "b": [1, 0], "winner": "huh"}\n', "utf-8")
+    assert misuse("(see docs/reference/errors.md#winners)", "learn", log).count("\n") == 1
     with pytest.warns(UserWarning, match="errors.md#too-few"):
         skipped = dl.read_preferences(log, skip_bad=rest).dropped
         dl.DCGLearner().fit(dl.read_preferences(log, skip_bad=rest))

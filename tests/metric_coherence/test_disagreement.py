@@ -116,7 +116,7 @@ def test_a_matrix_of_the_textbook():
 
 
 def test_bad_input():
-    refused("two or more", disagreement_matrix, {"a": standard("linear", "log2")})
-    refused("two or more", disagreement_matrix, {})
+    refused("needs two", disagreement_matrix, {"a": standard("linear", "log2")})
+    refused("needs two", disagreement_matrix, {})
     refused("n_pairs", disagreement, standard("linear", "log2"), standard("linear", "rbp0.8"), n_pairs=0)
     refused(r"all worth the same", disagreement, standard("linear", "log2", 2), standard("linear", "rbp0.8", 2), [3, 3])

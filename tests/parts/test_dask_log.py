@@ -165,7 +165,7 @@ def test_partitions_that_do_not_go_together_are_named(client, tmp_path):
     message = r"b\.parquet holds lists of 8 positions, .*a\.parquet of 10"
     refused(message, dl.DaskLog, tmp_path, client, partitions=2)
     refused(message, dl.UtilityLearner().fit, tmp_path, engine=client)
-    message = r"a\.parquet, row 1: a holds the grade 4, outside -1\.\.2"
+    message = r"a\.parquet, row 1: a holds the grade 4, outside -2\.\.2"
     refused(message, dl.UtilityLearner(n_grades=3).fit, tmp_path / "a.parquet", engine=client)
 
 

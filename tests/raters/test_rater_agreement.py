@@ -90,7 +90,7 @@ def test_slope_and_curvature_of_the_likelihood():
 
 @pytest.mark.parametrize("tie", [0.0, 0.5])
 def test_errors_and_biases_are_recovered_and_their_intervals_hold_their_level(tie):
-    rng, n_raters = np.random.default_rng(1), 150
+    rng, n_raters = np.random.default_rng(1), 80
     errors, biases = rng.choice([0.02, 0.1, 0.25], n_raters), rng.choice([-0.8, 0.0, 0.5], n_raters)
     error, bias = fitted_raters(observations(rng, n_raters, 300, errors, biases, tie), 0.95)
     for estimates, truth in ((error, errors), (bias, biases)):
