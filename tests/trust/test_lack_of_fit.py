@@ -76,14 +76,20 @@ def test_a_part_is_shown_only_if_it_orders_more_pairs_right_and_is_more_likely()
 def test_standard_errors_of_clusters_are_those_of_simulated_logs():
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(30, 1)
-    clusters = {"list": (first, second), "pair": (np.arange(len(first)),) * 2, "query": (first, first)}
+    often = rng.choice(len(first), 900, p=(weight := np.exp(-(first + second) / 12)) / weight.sum())
+    clusters = {
+        "list": (first, second),
+        "list, some in many pairs": (first[often], second[often]),
+        "pair": (np.arange(len(first)),) * 2,
+        "query": (first, first),
+    }
     for unit, (one, two) in clusters.items():
         means, errors = [], []
         for _ in range(400):
-            own = rng.normal(size=(2, len(first)))
+            own = rng.normal(size=(2, len(one)))
             shared = own if unit == "pair" else rng.normal(size=(2, 30))
-            values = shared[:, one] + (shared[:, two] if unit == "list" else 0) + 0.3 * own
-            mean, error = mean_and_error(values, np.ones(len(first)), (one, two))
+            values = shared[:, one] + (shared[:, two] if unit.startswith("list") else 0) + 0.3 * own
+            mean, error = mean_and_error(values, np.ones(len(one)), (one, two))
             means.append(mean)
             errors.append(error)
         assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(means), rel=0.15)
@@ -110,7 +116,8 @@ def test_errors_by_list_are_those_of_a_bootstrap_but_for_what_is_particular_to_p
     _, errors = mean_and_error(leads, weight, pairs.clusters("list"))
     drawn = resampled_weights(pairs, "list", 400, seed=0)
     ratio = np.std([leads @ one / one.sum() for one in drawn], axis=0, ddof=1) / errors
-    assert (ratio > 0.9).all() and (ratio < 1.1 * np.sqrt(3)).all()  # a bootstrap counts a pair's own part 3 times
+    # A bootstrap counts a pair's own part 3 times, and is too small where a few lists are in many pairs.
+    assert (ratio > 0.7).all() and (ratio < 1.1 * np.sqrt(3)).all()
 
 
 def test_the_parts_are_drawn_with_their_intervals_and_the_ceiling(of_enough):
