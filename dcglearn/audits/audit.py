@@ -77,6 +77,8 @@ def audit(
 ) -> Audit:
     """Audit a metric: whether it follows the users of a log, what it gets wrong, how sure that is, and what to do.
 
+    Raises InputError if nothing can be learned from the log, or the metric lacks grades of it.
+
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
@@ -100,11 +102,6 @@ def audit(
     -------
     Audit
         Its `save` writes one HTML file, its `to_dict` returns the same numbers.
-
-    Raises
-    ------
-    InputError
-        If nothing can be learned from the log, or the metric lacks grades of it.
 
     See Also
     --------

@@ -203,6 +203,10 @@ class DCGLearner(PairLearner):
     ) -> DCGLearner:
         """Learn from a log.
 
+        Raises the errors of `UtilityLearner.fit`; InputError also if the proxy or the start has other numbers of grades
+        or positions, the start another loss or impossible values, or a form beyond the DCG is asked of a log in parts,
+        with a checkpoint, or with a proxy.
+
         Parameters
         ----------
         X, engine, memory, checkpoint, resume, as_is
@@ -219,17 +223,6 @@ class DCGLearner(PairLearner):
             learned from them. It becomes a member of the blend, and so do fits that have it as their prior at three
             strengths, weighed by the people's own verdicts: a machine that disagrees with people loses its weight. It
             is left out, with a warning, where nothing can be learned from it. By default that of the start.
-
-        Raises
-        ------
-        InputError
-            As in `UtilityLearner.fit`; if the proxy or the start has other numbers of grades or positions, the start
-            another loss or impossible values; if a form beyond the DCG is asked of a log in parts, with a checkpoint,
-            or with a proxy.
-        UpsideDownError
-            As in `UtilityLearner.fit`.
-        RuntimeError
-            If the cluster is lost.
         """
         description, keeping = self.description, Keeping(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:

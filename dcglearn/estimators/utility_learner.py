@@ -171,6 +171,10 @@ class UtilityLearner(PairLearner):
     ) -> UtilityLearner:
         """Learn from a log.
 
+        Raises InputError if a parameter has no meaning, the log cannot tell any two lists apart, a file is damaged, or
+        the checkpoint is of another fit; UpsideDownError if the textbook DCGs contradict the log, or most of its
+        raters, far more often than by chance; RuntimeError if the cluster is lost.
+
         Parameters
         ----------
         X : Preferences, array_like of int, shape (n, 2, K), path, ParquetLog, DaskLog or Dask dataframe
@@ -186,16 +190,6 @@ class UtilityLearner(PairLearner):
             A file that keeps the sums of every pass; whether to continue from it, to the same bytes.
         as_is : bool
             Learn from a log even if it seems to be upside down.
-
-        Raises
-        ------
-        InputError
-            If a parameter has no meaning, the log cannot tell any two lists apart, a file is damaged, or the
-            checkpoint is of another fit.
-        UpsideDownError
-            If the textbook DCGs contradict the log, or most of its raters, far more often than by chance.
-        RuntimeError
-            If the cluster is lost.
         """
         with opened_log(X, self.n_grades, engine=engine, memory=memory) as log:
             check_log(log, as_is=as_is)

@@ -31,6 +31,9 @@ def evaluate_arrays(
 ) -> Floats | dict[str, Floats]:
     """Return the NDCG or DCG of each query's ranking by score, shape (Q,); of several metrics, by name.
 
+    Raises InputError if shapes differ, a grade is above a metric's, a score of a document is not finite, or `ties` is
+    unknown.
+
     Parameters
     ----------
     grades : array_like of int, shape (Q, N)
@@ -44,11 +47,6 @@ def evaluate_arrays(
     ties : {"average", "stable"}
         Documents with equal scores share their positions, as in scikit-learn, or keep the order of the row ("stable"),
         if that is the order that users saw.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a grade is above a metric's, a score of a document is not finite, or `ties` is unknown.
 
     See Also
     --------

@@ -61,7 +61,9 @@ class SystemComparison(Shown):
 
         A run is "worse" if the upper limit of its interval is below `min_difference`, "not worse" if the lower limit is
         above it, else "undecided". Each rule looks at one limit of the interval, so at a true difference of
-        `min_difference` its decision is wrong with a probability of ``(1 - level) / 2``.
+        `min_difference` its decision is wrong with a probability of ``(1 - level) / 2``. Raises InputError if the rule
+        is unknown, the margin is not finite, two runs have no judged topic in common, or one lacks most topics of the
+        other, which would count as 0.
 
         Parameters
         ----------
@@ -69,12 +71,6 @@ class SystemComparison(Shown):
             The margin: the smallest difference from the baseline that is acceptable, such as -0.005.
         rule : {"harm", "non-inferior"}
             "harm" lets a run pass unless it is worse; "non-inferior" lets it pass only if it is not worse.
-
-        Raises
-        ------
-        InputError
-            If the rule is unknown, the margin is not finite, two runs have no judged topic in common, or one lacks
-            most topics of the other, which would count as 0.
         """
         return gated(self.frame, self.samples, self.level, min_difference, rule)
 
@@ -138,6 +134,9 @@ def compare_systems(
 ) -> SystemComparison:
     """Compare systems with a baseline by paired tests over queries.
 
+    Raises InputError as in `evaluate`; if there are fewer than two systems or two queries, or the baseline is not one
+    of the runs; if the machine lacks a query that people judged, or has none of its own.
+
     Parameters
     ----------
     runs, judgements, metrics, **settings
@@ -159,12 +158,6 @@ def compare_systems(
     proxy : judgements, optional
         A machine's judgements of the same queries and of more. Differences then rest on both: PPI++ corrects the
         machine by the queries that people judged, so that its errors widen the intervals and shift nothing.
-
-    Raises
-    ------
-    InputError
-        As in `evaluate`; if there are fewer than two systems or two queries, or the baseline is not one of the runs; if
-        the machine lacks a query that people judged, or has none of its own.
 
     See Also
     --------

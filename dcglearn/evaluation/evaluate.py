@@ -153,6 +153,10 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate runs under any number of metrics, sorting once.
 
+    Raises InputError if a file cannot be read, a grade is above a metric's, run and judgements share no query, a
+    setting is unknown, or ties="average" or a gain of unjudged documents is asked of a metric that is no DCG. Warns
+    with ScaleWarning if a DCG or a file has gains for more grades than the judgements (see `read_judgements`).
+
     Parameters
     ----------
     runs, judgements
@@ -186,17 +190,6 @@ def evaluate(
     residuals : bool
         Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum over them of the
         discount times what the best grade gains over the worst, divided as the value is.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, a grade is above a metric's, run and judgements share no query, a setting is unknown,
-        or ties="average" or a gain of unjudged documents is asked of a metric that is no DCG.
-
-    Warns
-    -----
-    ScaleWarning
-        If a DCG or a file has gains for more grades than the judgements (see `read_judgements`).
 
     See Also
     --------

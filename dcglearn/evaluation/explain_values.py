@@ -118,7 +118,8 @@ def explain_values(
     """Compare values of a (N)DCG from elsewhere with ours, and name the conventions that explain where they differ.
 
     Single changes of convention are tried first, then any two: gains, discounts (base of the logarithm, off by one),
-    cut-off, the ideal ranking, order of ties, unjudged documents, queries without a relevant one.
+    cut-off, the ideal ranking, order of ties, unjudged documents, queries without a relevant one. Raises InputError as
+    in `evaluate`; if the metric is no DCG, or the values cannot be read or are of other queries, runs, measures.
 
     Parameters
     ----------
@@ -127,11 +128,6 @@ def explain_values(
         the output of ``trec_eval -q``, ir_measures or PyTerrier. A query "all" or "mean" is the mean.
     runs, judgements, metric, **settings
         As in `evaluate`, with one metric, a DCG.
-
-    Raises
-    ------
-    InputError
-        As in `evaluate`; if the metric is no DCG, or the values cannot be read or are of other queries, runs, measures.
 
     See Also
     --------

@@ -54,6 +54,9 @@ def read_judgements(
 ) -> Judgements:
     """Return judgements, reading them if a path is given.
 
+    Raises InputError if a column is missing, a value has the wrong type, a grade is not on the scale, or a file cannot
+    be read.
+
     Parameters
     ----------
     judgements : Judgements, path, data frame or dict
@@ -69,11 +72,6 @@ def read_judgements(
         Number of grades of their scale; by default the largest grade plus 1. Give it if the top grade may not occur.
     cutoffs : str, sequence of float or int, optional
         For grades that are fractions from 0 to 1: where they are cut into levels, as in `read_preferences`.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, a value has the wrong type, a grade is not on the scale, or a file cannot be read.
 
     See Also
     --------
@@ -97,6 +95,8 @@ def read_judgements(
 def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
     """Return runs, reading them if paths are given.
 
+    Raises InputError if there is no run, two have the same name, a column is missing, or a file cannot be read.
+
     Parameters
     ----------
     runs : Run, path, data frame, dict, or a list of these
@@ -105,11 +105,6 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
         snapshots, predictions of sentence-transformers and files of ranx (.lz4 where lz4 is installed) are recognised.
     duplicates : {"error", "first", "last"}
         What to do with a document ranked twice for one query.
-
-    Raises
-    ------
-    InputError
-        If there is no run, two have the same name, a column is missing, or a file cannot be read.
 
     See Also
     --------

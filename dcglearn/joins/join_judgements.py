@@ -60,6 +60,9 @@ def join_judgements(
 ) -> Preferences:
     """Read a log whose lists name documents, and look up their grades by query and document.
 
+    Raises InputError if a file is bad, a query has no judgements, or no document of the log is judged; the message
+    names the place.
+
     Parameters
     ----------
     log : path, data frame or sequence
@@ -85,11 +88,6 @@ def join_judgements(
     Preferences
         Its `dropped` counts pairs without a judged document, and pairs of queries without judgements; its `counted` the
         documents looked up, and those without a judgement; its `docs` holds the names of the documents.
-
-    Raises
-    ------
-    InputError
-        If a file is bad, a query has no judgements, or no document of the log is judged; the message names the place.
 
     See Also
     --------
@@ -168,6 +166,8 @@ def preferences_from_runs(
 ) -> Preferences:
     """Turn two runs with verdicts on their result lists into a log of preferences.
 
+    Raises InputError if a file is bad, or a verdict is on a query that a run or the judgements do not have.
+
     Parameters
     ----------
     first, second : Run, path, data frame or dict
@@ -186,11 +186,6 @@ def preferences_from_runs(
         How documents with equal scores are ranked, as in `evaluate`.
     as_is
         As in `read_preferences`.
-
-    Raises
-    ------
-    InputError
-        If a file is bad, or a verdict is on a query that a run or the judgements do not have.
 
     See Also
     --------

@@ -32,7 +32,8 @@ def read_answers(
     `read_preferences` reads; lists may differ in length, and the configuration may be missing. Columns may also be
     called question: query, qid; list: grades, results; right: correct, score, outcome, holding true or false, right or
     wrong, or a score from 0 to 1; configuration: config, system, retriever. A document may have a row: ``question,
-    configuration, position, grade, right``.
+    configuration, position, grade, right``. Raises InputError if a line is bad (the message names file, line, value and
+    remedy), or all answers are equally right.
 
     Parameters
     ----------
@@ -40,11 +41,6 @@ def read_answers(
         As in `read_preferences` (`depth`, `scale`, `cutoffs`, `best_grade`, `mapping`).
     judgements : Judgements, path, data frame or dict, optional
         The grades of the documents that lists name, by question, as in `read_judgements`; others have the worst grade.
-
-    Raises
-    ------
-    InputError
-        If a line is bad (the message names file, line, value and remedy), or all answers are equally right.
 
     See Also
     --------

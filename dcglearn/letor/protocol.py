@@ -102,6 +102,8 @@ def letor_experiment(
 ) -> LetorResult:
     """Train methods on each fold, choose on its validation file, and measure on its test file.
 
+    Raises InputError if the folds cannot be used, a name is unknown, or `output` holds other results.
+
     Parameters
     ----------
     folder : path
@@ -124,11 +126,6 @@ def letor_experiment(
     jobs, seed : int
         Number of processes; with more than one, a script needs ``if __name__ == "__main__"``. Same seed, same result,
         for any number of processes.
-
-    Raises
-    ------
-    InputError
-        If the folds cannot be used, a name is unknown, or `output` holds other results.
 
     See Also
     --------

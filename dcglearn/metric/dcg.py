@@ -31,7 +31,8 @@ from dcglearn.metric.textbook import DISCOUNTS, GAINS, MetricName, is_metric_fil
 class Utility(SavedMetric):
     """A weight of every grade at every position; the value of a list is the sum over its positions.
 
-    It is ``<W, s>`` with the K x L binary encoding ``s`` of the list (Zhou et al. 2008, section 5, case 2).
+    It is ``<W, s>`` with the K x L binary encoding ``s`` of the list (Zhou et al. 2008, section 5, case 2). Raises
+    InputError if the weights are not a finite (K, L) array or the names do not match it.
 
     Parameters
     ----------
@@ -39,11 +40,6 @@ class Utility(SavedMetric):
         ``weights[k, l]`` is the weight of grade ``l`` (0 = worst) at position ``k`` (0 = top).
     grade_names, notes : sequence of str, optional
         Names of the L grades, worst first; remarks that are saved with the utility, such as what was not learned.
-
-    Raises
-    ------
-    InputError
-        If the weights are not a finite (K, L) array or the names do not match it.
 
     See Also
     --------
@@ -142,12 +138,8 @@ class NormalisedMetric(SavedMetric):
         empty : float
             The value where the ideal is not positive.
         n_grades : int, optional
-            Number of grades of the data's scale; by default the largest grade of several lists plus 1.
-
-        Warns
-        -----
-        ScaleWarning
-            If this metric has gains for more grades.
+            Number of grades of the data's scale, by default the largest grade of several lists plus 1. Warns with
+            ScaleWarning if this metric has gains for more.
         """
         pool = lists if documents is None else documents
         value, ideal = self.score(lists), self.ideal(pool)
@@ -162,7 +154,8 @@ class DCG(NormalisedMetric):
     """Discounted cumulated gain with any gains and discounts.
 
     A list with grade ``g_k`` at position ``k`` has the value ``sum_k discounts[k] * gains[g_k]`` (Jarvelin and
-    Kekalainen 2000). As a utility, ``W = discounts gains^T`` (Zhou et al. 2008, section 5, case 1).
+    Kekalainen 2000). As a utility, ``W = discounts gains^T`` (Zhou et al. 2008, section 5, case 1). Raises InputError
+    if gains or discounts are not finite one-dimensional arrays, or the names do not match them.
 
     Parameters
     ----------
@@ -171,11 +164,6 @@ class DCG(NormalisedMetric):
         decrease.
     grade_names, notes
         As in `Utility`.
-
-    Raises
-    ------
-    InputError
-        If gains or discounts are not finite one-dimensional arrays, or the names do not match them.
 
     See Also
     --------
@@ -209,6 +197,8 @@ class DCG(NormalisedMetric):
     def standard(cls, n_grades: int, depth: int, gain: str = "exponential", discount: str = "log2") -> DCG:
         """Return a textbook DCG.
 
+        Raises InputError if a name is not one of these, or a number is out of range.
+
         Parameters
         ----------
         n_grades, depth : int
@@ -218,11 +208,6 @@ class DCG(NormalisedMetric):
         discount : {"flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear", "letor"}
             At rank ``r``: ``1``, ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)``, ``0.8^r``, ``(K-r+1)/K``, and LETOR's
             ``1`` at ranks 1 and 2, then ``1/log2(r)``; any ``rbpP`` with 0 < P < 1.
-
-        Raises
-        ------
-        InputError
-            If a name is not one of these, or a number is out of range.
 
         Examples
         --------

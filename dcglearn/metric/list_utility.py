@@ -29,6 +29,8 @@ class ListUtility(NormalisedMetric):
     - best result: ``(1 - x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``. ``x = 0`` is DCG, ``x = 1`` counts the best
       result alone.
 
+    Raises InputError if a number is out of its range, shapes do not match, or both `stops` and `best` are given.
+
     Parameters
     ----------
     gains, discounts : array_like, shapes (L,) and (K,)
@@ -40,11 +42,6 @@ class ListUtility(NormalisedMetric):
         Share ``x`` of the best result, from 0 to 1. It is 0 where `stops` are given.
     grade_names, notes
         As in `DCG`.
-
-    Raises
-    ------
-    InputError
-        If a number is out of its range, shapes do not match, or both `stops` and `best` are given.
 
     See Also
     --------

@@ -123,6 +123,10 @@ def coherence(
 ) -> Coherence:
     """Prove that two metrics never disagree, or find the pair of rankings on which they differ most.
 
+    Raises InputError if the numbers of grades differ, the documents do not fill the positions, a metric is constant, or
+    the margin is not between 0 and 1. Warns with ScaleWarning if a DCG or a file has more grades than the documents'
+    scale.
+
     Parameters
     ----------
     a, b : DCG, Utility, array_like of shape (K, L), file or name
@@ -140,17 +144,6 @@ def coherence(
         Number of grades of the documents' scale, which is also that of names. By default that of the metrics.
     names : (str, str), optional
         Names of the metrics in print.
-
-    Raises
-    ------
-    InputError
-        If the numbers of grades differ, the documents do not fill the positions, a metric is constant, or the margin is
-        not between 0 and 1.
-
-    Warns
-    -----
-    ScaleWarning
-        If a DCG or a file has more grades than the documents' scale.
 
     See Also
     --------

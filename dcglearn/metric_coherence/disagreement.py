@@ -79,6 +79,8 @@ def disagreement(
 ) -> Disagreement:
     """Return the share of pairs of rankings that two metrics order differently.
 
+    Raises InputError if the metrics cannot be compared (see `coherence`), or `n_pairs` is not a positive integer.
+
     Parameters
     ----------
     a, b, grades, names
@@ -86,11 +88,6 @@ def disagreement(
     n_pairs, seed : int
         Number and seed of the random pairs compared if there are more than 20 million rankings, or a metric is a
         `ListUtility`; otherwise all are. A million give the share to about 0.001.
-
-    Raises
-    ------
-    InputError
-        If the metrics cannot be compared (see `coherence`), or `n_pairs` is not a positive integer.
 
     See Also
     --------
@@ -204,17 +201,14 @@ def disagreement_matrix(
 ) -> DisagreementMatrix:
     """Return the share of pairs of rankings that two metrics order differently, for every pair of several metrics.
 
+    Raises InputError if there are fewer than two metrics, or they cannot be compared (see `coherence`).
+
     Parameters
     ----------
     metrics, grades
         Metrics by name, for example `textbook_dcgs(5, 10)`; the documents, as in `coherence`.
     max_lists, seed : int
         If there are more than `max_lists` rankings, a random sample of 5,000 is compared; `seed` is its seed.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two metrics, or they cannot be compared (see `coherence`).
 
     See Also
     --------

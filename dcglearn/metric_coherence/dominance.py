@@ -192,6 +192,8 @@ def dominance(
 ) -> Dominance:
     """Return whether x is better than y under every DCG, or under every DCG that respects a log of preferences.
 
+    Raises InputError if x, y and the log have different depths, or no metric keeps within the budget.
+
     Parameters
     ----------
     x, y : array_like of int, shape (K,) or (n, K)
@@ -206,11 +208,6 @@ def dominance(
         L, if larger than the largest grade + 1; number of distinct pairs of the log to use, the heaviest first.
     names : (str, str)
         Names of x and y in print.
-
-    Raises
-    ------
-    InputError
-        If x, y and the log have different depths, or no metric keeps within the budget.
 
     See Also
     --------
@@ -402,6 +399,8 @@ def consistent_ranges(
 ) -> Ranges:
     """Return the range of every gain and discount over the DCGs that respect a log.
 
+    Raises InputError if the log has no usable pair or no grades, or a setting is out of range.
+
     Parameters
     ----------
     log, max_pairs, n_grades
@@ -409,11 +408,6 @@ def consistent_ranges(
     slack : float
         A metric respects the log if its mean violation is at most (1 + slack) times the least possible. 0 admits only
         the metrics that respect the log best; a larger slack suits noisy logs, and widens the ranges.
-
-    Raises
-    ------
-    InputError
-        If the log has no usable pair or no grades, or a setting is out of range.
 
     See Also
     --------

@@ -140,6 +140,8 @@ def system_order(
 ) -> SystemOrder:
     """Order systems by several metrics and test which differences between the orders are more than chance.
 
+    Raises InputError as in `evaluate`, and if there are fewer than two systems.
+
     Parameters
     ----------
     runs, judgements, metrics, ties, missing, normalise
@@ -153,11 +155,6 @@ def system_order(
         Number of bootstrap samples of the topics, and their seed.
     level : float
         Share of the samples in which both metrics must keep their order for a swap to be solid.
-
-    Raises
-    ------
-    InputError
-        As in `evaluate`, or if there are fewer than two systems.
 
     See Also
     --------

@@ -88,6 +88,9 @@ class DaskParts:
 class DaskLog(PartedLog):
     """A log of preferences over a Dask cluster, for `UtilityLearner` and `DCGLearner`.
 
+    Raises InputError if the workers lack dcglearn or have another version, a file is damaged, or two parts differ in
+    depth or scale; ClusterLost if the scheduler cannot be reached, or no worker for a minute.
+
     Parameters
     ----------
     log : Preferences, path, sequence of paths, or dask.dataframe.DataFrame
@@ -100,13 +103,6 @@ class DaskLog(PartedLog):
         alone, and so does every byte of what is learned. Give fewer, larger parts beyond some ten billion pairs.
     n_grades, **options
         As in `read_preferences`.
-
-    Raises
-    ------
-    InputError
-        If the workers lack dcglearn or have another version, a file is damaged, or two parts differ in depth or scale.
-    ClusterLost
-        If the scheduler cannot be reached, or no worker for a minute.
 
     See Also
     --------

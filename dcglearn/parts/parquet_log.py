@@ -195,6 +195,7 @@ class ParquetLog(PartedLog):
     """A log of preferences in Parquet files of any size, for `UtilityLearner` and `DCGLearner`.
 
     Each file is read once, into one byte a grade and eight a weight, strength or margin, kept in memory if they fit.
+    Raises InputError if a file is bad (it names the file and the row), or if there is no room.
 
     Parameters
     ----------
@@ -212,11 +213,6 @@ class ParquetLog(PartedLog):
     ----------
     on_disk : bool
         Whether the codes are on disk.
-
-    Raises
-    ------
-    InputError
-        Naming the file, and the row, that is bad; or if there is no room.
 
     See Also
     --------

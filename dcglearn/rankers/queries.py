@@ -27,6 +27,9 @@ _CELLS = 1 << 22
 class Queries:
     """Documents with features and grades, the documents of one query together.
 
+    Raises InputError if a feature is not finite, a grade is not an integer of the scale, or the documents of a query
+    are not next to each other; it names the row.
+
     Parameters
     ----------
     features : array_like, scipy.sparse matrix or data frame, shape (n, d)
@@ -46,12 +49,6 @@ class Queries:
     ----------
     offsets, names : ndarray of int64, shape (m + 1,); ndarray, shape (m,)
         Query q holds rows ``offsets[q]:offsets[q + 1]`` and has the `qid` ``names[q]``.
-
-    Raises
-    ------
-    InputError
-        If a feature is not finite, a grade is not an integer of the scale, or the documents of a query are not next to
-        each other; it names the row.
 
     See Also
     --------

@@ -67,6 +67,9 @@ class Ranker(BaseEstimator):
     ) -> Self:
         """Learn from documents X with grades y of queries qid, or from `Queries`.
 
+        Raises InputError if a parameter or an input cannot be used, nothing can be learned from the data, or the
+        checkpoint is damaged or of another training; ClusterLost if a worker or the scheduler is lost.
+
         Parameters
         ----------
         X : array_like, CSR or data frame, shape (n, d), or Queries
@@ -86,14 +89,6 @@ class Ranker(BaseEstimator):
             ``distributed.Client``, the address of a scheduler, or the number of local processes to start (2 by
             default). Its X and `eval_set` may name learning-to-rank files (a path, pattern, folder, or several), whose
             features ``sparse=True`` keeps as CSR.
-
-        Raises
-        ------
-        InputError
-            If a parameter or an input cannot be used, nothing can be learned from the data, or the checkpoint is
-            damaged or of another training.
-        ClusterLost
-            If a worker or the scheduler is lost.
         """
         for name in [*options, *([] if eval_set is None else ["eval_set"])]:
             if name not in self._options:

@@ -30,6 +30,8 @@ def read_queries(
 ) -> Queries:
     r"""Read documents with features and grades: lines ``2 qid:7 1:0.3 4:1.5 # docid = D12``.
 
+    Raises InputError if the file cannot be read or a line is wrong; it names file, line and value.
+
     Parameters
     ----------
     path : path
@@ -44,11 +46,6 @@ def read_queries(
         Keep the features as a CSR matrix. Take it where most features are 0.
     missing : bool
         Read ``4:nan`` as a missing value, which trees take. A feature that a line leaves out is 0, as in LightGBM.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or a line is wrong; it names file, line and value.
 
     See Also
     --------

@@ -40,6 +40,8 @@ FIXED = {"metric": "none", "boost_from_average": False}
 class BoostedRanker(Ranker):
     """Rank by boosted trees that maximise a smooth metric, or any loss of `dcglearn.losses`, on LightGBM.
 
+    Raises InputError if LightGBM is not installed, or does not know a parameter.
+
     Parameters
     ----------
     loss : loss, optional
@@ -79,11 +81,6 @@ class BoostedRanker(Ranker):
         Columns of the data frame that the trees were trained on; absent for other data.
     validation_ : list of float
         Normalised DCG on the validation set after each tree.
-
-    Raises
-    ------
-    InputError
-        If LightGBM is not installed, or does not know a parameter.
 
     See Also
     --------

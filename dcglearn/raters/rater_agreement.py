@@ -108,6 +108,9 @@ def rater_agreement(
 ) -> RaterAgreement:
     """Measure how far raters agree with each other, with themselves, and with a learned DCG.
 
+    Raises InputError if the log has no pair, or nothing can be learned from it; if the learner is not fitted by a
+    likelihood.
+
     Parameters
     ----------
     log : Preferences
@@ -120,11 +123,6 @@ def rater_agreement(
         Whether to estimate errors and position biases. False suits logs too small to learn from.
     level, seed
         Level of the intervals; seed of the bootstrap.
-
-    Raises
-    ------
-    InputError
-        If the log has no pair, or nothing can be learned from it; if the learner is not fitted by a likelihood.
 
     See Also
     --------

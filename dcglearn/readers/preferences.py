@@ -31,6 +31,8 @@ OTHER_FORMS = {".csv", ".tsv", ".gz", ".xz", ".zst"}
 class Preferences(PreferencePairs, Shown):
     """Pairs of graded lists, the first preferred to the second, with optional columns for each pair.
 
+    Raises InputError if shapes differ, a grade is outside the scale, or a weight is not positive and finite.
+
     Parameters
     ----------
     preferred, other : array_like of int, shape (n, K)
@@ -52,11 +54,6 @@ class Preferences(PreferencePairs, Shown):
         For a log of rated lists, how often each list got each rating in each group; see `noise_ceiling`.
     recognised : Recognised or None
         What a reader took the columns and the winners' words to mean; prints as text.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a grade is outside the scale, or a weight is not positive and finite.
 
     See Also
     --------

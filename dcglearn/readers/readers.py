@@ -46,7 +46,9 @@ def read_preferences(
 
     A list may have a column for each position: ``left_1 .. left_10, right_1 .. right_10``, ``a1, a2``, ``grade_a_01``
     and so on; blank cells end a list. Or each document has a row, ``query, side, position, grade, winner``, where rows
-    of one query (and rater, and pair, where there are such columns) make a judgement.
+    of one query (and rater, and pair, where there are such columns) make a judgement. Raises InputError if the file
+    cannot be read, or a line is bad; the message names file, line, value and remedy; UpsideDownError if all textbook
+    DCGs contradict most of the judgements.
 
     Parameters
     ----------
@@ -94,13 +96,6 @@ def read_preferences(
         The preferred lists first. Its `dropped` counts the bad lines, and gives the reasons of the first three; its
         `recognised` says which columns were used and what the winners' words were taken to mean.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line is bad; the message names file, line, value and remedy.
-    UpsideDownError
-        If all textbook DCGs contradict most of the judgements.
-
     See Also
     --------
     read_ratings : Rated lists instead of pairs.
@@ -135,6 +130,8 @@ def read_ratings(
     their segment if there is such a column. A line of weight w counts as w lines. Columns may also be called list:
     grades, results; rating: satisfaction, score; group: user, session, rater; weight: count. A list may have a column
     for each position (``grade_1 .. grade_10``), or a row for each document: ``list_id, position, grade, rating``.
+    Raises InputError if the file cannot be read, or a line is bad (the message names file, line, value and remedy); if
+    no two lists of a group are rated differently, or there are more than `rated_lists.MAX_PAIRS` pairs.
 
     Parameters
     ----------
@@ -151,12 +148,6 @@ def read_ratings(
         `rater` the group. Its `ratings` keep how often each list got each rating. Its `dropped` counts ``pairs of equal
         lists`` (rated differently), ``pairs rated equally``, ``pairs of different segments``, ``groups without a pair``
         and ``bad lines``, where there are any.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line is bad (the message names file, line, value and remedy); if no two lists
-        of a group are rated differently, or there are more than `rated_lists.MAX_PAIRS` pairs.
 
     See Also
     --------

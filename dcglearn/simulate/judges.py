@@ -208,6 +208,8 @@ def machine_verdicts(
 ) -> Preferences:
     """Draw pairs of lists and have a machine, such as a language model, judge each in both orders; 2 n verdicts.
 
+    Raises InputError if a setting is impossible, or the taste ties all such lists.
+
     Parameters
     ----------
     taste, n, lists, grades, seed
@@ -215,11 +217,6 @@ def machine_verdicts(
     error, side, consistency : float
         Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the list shown first,
         whatever the lists; and that it makes the same mistake, or none, when it is asked again: else it may err afresh.
-
-    Raises
-    ------
-    InputError
-        If a setting is impossible, or the taste ties all such lists.
 
     See Also
     --------

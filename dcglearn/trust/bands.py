@@ -169,6 +169,8 @@ def bootstrap_bands(
 ) -> Bands:
     """Return bands of gains and discounts, pointwise and simultaneous.
 
+    Raises InputError if a setting is impossible, the log cannot be learned from, or it is too short for bands.
+
     Parameters
     ----------
     log : Preferences
@@ -188,11 +190,6 @@ def bootstrap_bands(
     seed, jobs, engine
         Seed; for the bootstrap, number of processes, and a Dask cluster as in `UtilityLearner.fit`, on which the bands
         do not depend.
-
-    Raises
-    ------
-    InputError
-        If a setting is impossible, the log cannot be learned from, or it is too short for bands.
 
     See Also
     --------

@@ -190,6 +190,8 @@ def compare_learners(
 ) -> Comparison:
     """Learn from one log; compare the learners and the textbook DCGs on another.
 
+    Raises InputError if the logs differ in shape, or one of them holds too little.
+
     Parameters
     ----------
     train, held_out : Preferences
@@ -210,11 +212,6 @@ def compare_learners(
     Comparison
         Rows for the learned list utility (in another form), the learned DCG, the QP's factors and utility, the textbook
         DCG that is best in training, the metric used now, and the `textbook_list_metrics` that are best in training.
-
-    Raises
-    ------
-    InputError
-        If the logs differ in shape, or one of them holds too little.
 
     See Also
     --------

@@ -121,6 +121,8 @@ def lack_of_fit(
 ) -> LackOfFit:
     """Say how much of a log's preferences a DCG cannot express, and which form expresses it.
 
+    Raises InputError if the log lacks the column, or is too small to hold anything out.
+
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
@@ -129,11 +131,6 @@ def lack_of_fit(
         Unit that is held out, and that standard errors are by; by default the independent one (see `unit_of`).
     learner, seed : DCGLearner, int, optional
         Learner whose settings are used, by default ``DCGLearner()``; seed of folds and samples.
-
-    Raises
-    ------
-    InputError
-        If the log lacks the column, or is too small to hold anything out.
 
     See Also
     --------

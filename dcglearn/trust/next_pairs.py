@@ -80,6 +80,9 @@ def suggest_pairs(
 ) -> Questions:
     """Choose the pairs of lists whose verdicts would be most informative.
 
+    Raises InputError if the candidates have another depth than the log, or all are judged or pairs of equal lists, or
+    the fitted learner has fewer grades or another depth.
+
     Parameters
     ----------
     log : Preferences, array_like of shape (m, 2, K), or None
@@ -97,12 +100,6 @@ def suggest_pairs(
     -------
     Questions
         Fewer than `n`, with a warning, where fewer candidates are left.
-
-    Raises
-    ------
-    InputError
-        If the candidates have another depth than the log, or all are judged or pairs of equal lists, or the fitted
-        learner has fewer grades or another depth.
 
     See Also
     --------

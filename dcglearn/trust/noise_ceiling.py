@@ -99,6 +99,8 @@ class NoiseCeiling:
 def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, seed: int = 0) -> NoiseCeiling:
     """Estimate the largest share of a log's preferences that any function of the two lists' grades can respect.
 
+    Raises InputError if too few lists recur.
+
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
@@ -109,11 +111,6 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
         agree with themselves far better than frequent ones, which shows copies of one rating.
     seed : int
         Seed of folds and draws.
-
-    Raises
-    ------
-    InputError
-        If too few lists recur.
 
     See Also
     --------

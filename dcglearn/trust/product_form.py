@@ -60,17 +60,14 @@ class PositionTest:
 def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199, seed: int = 0) -> PositionTest:
     """Test whether gains depend on the position.
 
+    Raises InputError if no log of this shape can show a dependence (two grades or one position).
+
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log; ties are left out.
     n_resamples, seed : int
         Number of logs simulated from the product form, of which 199 are enough at the 5% level, and their seed.
-
-    Raises
-    ------
-    InputError
-        If no log of this shape can show a dependence (two grades or one position).
 
     See Also
     --------

@@ -41,17 +41,14 @@ class DiscountTest:
 def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None = None) -> DiscountTest:
     """Test whether a log needs ``DCGLearner(discounts="free")``.
 
+    Raises InputError if lists have a single position, or as in `DCGLearner.fit`.
+
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log, in memory.
     learner : DCGLearner, optional
         Learner whose `ridge`, `prior` and `zero` are used; the loss is "robust".
-
-    Raises
-    ------
-    InputError
-        If lists have a single position, or as in `DCGLearner.fit`.
 
     See Also
     --------

@@ -94,6 +94,8 @@ class SegmentTest:
 def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int = 0) -> SegmentTest:
     """Test whether segments of queries or raters need DCGs of their own.
 
+    Raises InputError if the log lacks the column, or fewer than two segments have enough decided pairs.
+
     Parameters
     ----------
     log : Preferences
@@ -102,11 +104,6 @@ def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int
         The column whose values are the segments: "rater" asks whether judges differ in taste.
     seed
         As in `lack_of_fit`.
-
-    Raises
-    ------
-    InputError
-        If the log lacks the column, or fewer than two segments have enough decided pairs.
 
     See Also
     --------
