@@ -58,6 +58,10 @@ OF_CURVES = ("gains", "discounts", "sharpness", "errors", "thresholds", "biases"
 class DCGLearner(PairLearner):
     """Learn gains and discounts directly from preferences, clean or noisy.
 
+    Source: Zhou et al. 2008, section 5, case 1, with the likelihood in place of the margin. Pairs of the same few lists
+    are not independent (all pairs of a list share its worth beyond its grades), hence `n_effective_`. Strengths of
+    preference are ordered verdicts; ties lie between them (Rao and Kupper 1967).
+
     Parameters
     ----------
     loss : {"auto", "robust", "logistic", "sigmoid", "squared_hinge"}
@@ -128,12 +132,6 @@ class DCGLearner(PairLearner):
     bootstrap_bands : How exactly the log determines the result.
     suggest_pairs : Choose the next pairs to judge.
     compare_learners : Compare learners on held-out pairs.
-
-    Notes
-    -----
-    Case 1 of Zhou et al. 2008, section 5, with the likelihood in place of the margin. Pairs of the same few lists are
-    not independent (all pairs of a list share its worth beyond its grades), hence `n_effective_`. Strengths of
-    preference are ordered verdicts; ties lie between them (Rao and Kupper 1967).
 
     Examples
     --------

@@ -70,6 +70,8 @@ class PairLearner(BaseEstimator):
 class UtilityLearner(PairLearner):
     """Learn the worth of each grade at each position from preferences, by the paper's QP.
 
+    Source: Zhou et al. 2008, eq. 1 (unit margin), 4 (Hamming margin), 6 (documents).
+
     Parameters
     ----------
     C : float
@@ -111,19 +113,13 @@ class UtilityLearner(PairLearner):
     DCGLearner : Gains and discounts directly; needs fewer judgements.
     identifiable_similarity : Compare two utilities by what a log can tell.
 
-    Notes
-    -----
-    Zhou et al. 2008, eq. 1 (unit margin), 4 (Hamming margin), 6 (documents).
-
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
     >>> log = dl.simulate.preference_pairs(truth, 500, seed=0)
     >>> learner = UtilityLearner(C=1.0).fit(log)
-    >>> learner.gap_ < 1e-8
-    True
-    >>> learner.score(dl.simulate.preference_pairs(truth, 2000, seed=1)) > 0.9
-    True
+    >>> learner.gap_ < 1e-8, learner.score(dl.simulate.preference_pairs(truth, 2000, seed=1)) > 0.9
+    (True, True)
     """
 
     fit_: QPFit

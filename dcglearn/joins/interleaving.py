@@ -166,8 +166,12 @@ def preferences_from_interleaving(
     rankings, best first, as grades or (with `judgements`) as names of documents, the team of each position that was
     shown, and the positions clicked, from 1. With ``merged``, the names of the documents shown, the teams of team
     drafting can be left out, as far as the list tells them; balanced interleaving needs ``merged`` and no teams.
-    ``weight`` (or ``impressions``) counts a line several times. Raises InputError if an impression is bad (the message
-    names its line, the value and the remedy), or no click can be credited.
+    ``weight`` (or ``impressions``) counts a line several times.
+
+    The winner of each impression has more credited clicks, the strength is the difference, and equal numbers are a tie.
+    Impressions of the same rankings with the same result are one pair; its weight is their number. `dropped` counts
+    those without a click, and those whose clicks are all on positions that either ranking can have given. Raises
+    InputError if an impression is bad (it names line, value and remedy), or no click can be credited.
 
     Parameters
     ----------
@@ -183,13 +187,6 @@ def preferences_from_interleaving(
         As in `join_judgements`.
     as_is
         As in `read_preferences`.
-
-    Returns
-    -------
-    Preferences
-        The winner of each impression has more credited clicks, the strength is the difference, and equal numbers are a
-        tie. Impressions of the same rankings with the same result are one pair; its weight is their number. `dropped`
-        counts those without a click, and those whose clicks are all on positions that either ranking can have given.
 
     See Also
     --------

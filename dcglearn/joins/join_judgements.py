@@ -60,8 +60,9 @@ def join_judgements(
 ) -> Preferences:
     """Read a log whose lists name documents, and look up their grades by query and document.
 
-    Raises InputError if a file is bad, a query has no judgements, or no document of the log is judged; the message
-    names the place.
+    The log's `dropped` counts pairs without a judged document, and pairs of queries without judgements; its `counted`
+    the documents looked up, and those without a judgement; its `docs` holds the names of the documents. Raises
+    InputError if a file is bad, a query has no judgements, or no document of the log is judged; it names the place.
 
     Parameters
     ----------
@@ -82,12 +83,6 @@ def join_judgements(
         As in `read_judgements`.
     winner_words, positive, skip_bad, mapping
         As in `read_preferences`.
-
-    Returns
-    -------
-    Preferences
-        Its `dropped` counts pairs without a judged document, and pairs of queries without judgements; its `counted` the
-        documents looked up, and those without a judgement; its `docs` holds the names of the documents.
 
     See Also
     --------

@@ -354,7 +354,9 @@ def divided(
 
 
 def encode(lists: ArrayLike, n_grades: int) -> Grades:
-    """Return the binary encoding of graded lists (Zhou et al. 2008, section 5.1; columns worst to best).
+    """Return the binary encoding of graded lists, int8 of shape (n, K, L) or (K, L), columns worst to best.
+
+    Source: Zhou et al. 2008, section 5.1.
 
     Parameters
     ----------
@@ -362,10 +364,6 @@ def encode(lists: ArrayLike, n_grades: int) -> Grades:
         Grades by position; a position without a known grade (-1) becomes a row of zeros.
     n_grades : int
         L.
-
-    Returns
-    -------
-    ndarray of int8, shape (n, K, L) or (K, L)
 
     See Also
     --------

@@ -25,7 +25,9 @@ from dcglearn.metric.dcg import DCG
 def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None) -> Floats:
     """Return ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))`` within each query, shape (n,).
 
-    Raises InputError if a score is not finite, alpha is not positive, or the offsets do not fit.
+    Source: Qin, Liu, Li 2010, equation 12; their table 1 is the example. The error of a rank in a query of n documents
+    is below ``(n - 1) / (exp(alpha gap) + 1)``, gap the smallest difference of two scores. Raises InputError if a score
+    is not finite, alpha is not positive, or the offsets do not fit.
 
     Parameters
     ----------
@@ -33,11 +35,6 @@ def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None
         As in a call of an `Objective`.
     alpha : float
         Sharpness, per unit of score.
-
-    Notes
-    -----
-    Qin, Liu, Li 2010, equation 12; their table 1 is the example. The error of a rank in a query of n documents is below
-    ``(n - 1) / (exp(alpha gap) + 1)``, gap the smallest difference of two scores.
 
     Examples
     --------
@@ -56,6 +53,10 @@ def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None
 @dataclass(frozen=True)
 class ApproxNDCG(SoftRankObjective):
     """NDCG at soft ranks, ``sum_i G_i D(r_i) sigma(beta (k + 1/2 - r_i)) / ideal``.
+
+    Source: Qin, Liu, Li 2010, equations 12-16. Between whole ranks, and past the DCG's last position, D is
+    `SmoothDiscount`. As alpha and beta grow, the value tends to the sum of NDCG@k over queries, if no two scores tie
+    and the discounts are positive and decrease.
 
     Parameters
     ----------
@@ -77,12 +78,6 @@ class ApproxNDCG(SoftRankObjective):
     --------
     SmoothNDCG : Smooth mixtures of documents at each position.
     LinearRanker : Train a linear model on it.
-
-    Notes
-    -----
-    Qin, Liu, Li 2010, equations 12-16. Between whole ranks, and past the DCG's last position, D is `SmoothDiscount`. As
-    alpha and beta grow, the value tends to the sum of NDCG@k over queries, if no two scores tie and the discounts are
-    positive and decrease.
 
     Examples
     --------
@@ -132,7 +127,9 @@ class SDCG(ApproxNDCG):
 class ApproxAP(Objective):
     """Average precision at soft ranks, ``1/R sum_y [1 + sum_{x != y} sigma(beta (r_y - r_x))] / r_y``.
 
-    The sums are over the R relevant documents of a query.
+    The sums are over the R relevant documents of a query. Source: Qin, Liu, Li 2010, equation 15. The bracket is itself
+    a soft rank, of ``-r_y`` among the relevant documents, and is computed by the same kernel. A query without a
+    relevant document counts 0.
 
     Parameters
     ----------
@@ -145,11 +142,6 @@ class ApproxAP(Objective):
     See Also
     --------
     SmoothAP : Smooth mixtures instead of smooth ranks.
-
-    Notes
-    -----
-    Qin, Liu, Li 2010, equation 15. The bracket is itself a soft rank, of ``-r_y`` among the relevant documents, and is
-    computed by the same kernel. A query without a relevant document counts 0.
 
     Examples
     --------
@@ -277,6 +269,9 @@ class SHFSDCG(SoftRankObjective):
 class RegSHFSDCG(SHFSDCG):
     """A mixture that begins as a regression and ends as `SHFSDCG`: ``(1 - tau) SHF-SDCG + tau Regression``.
 
+    Source: Wu et al. 2009, equations 18-19, with the sign reversed, since objectives are maximised. In `lambdas` the
+    regression has the smaller weight `share`.
+
     Parameters
     ----------
     dcg, k, alpha, beta, annealed, shift, normalise
@@ -288,11 +283,6 @@ class RegSHFSDCG(SHFSDCG):
     See Also
     --------
     BoostedRanker : The trees for which it was made.
-
-    Notes
-    -----
-    Wu et al. 2009, equations 18-19, with the sign reversed, since objectives are maximised. In `lambdas` the regression
-    has the smaller weight `share`.
 
     Examples
     --------

@@ -47,7 +47,7 @@ class Regression(Objective):
 class ListNet(Objective):
     """Minus the cross entropy of top-one probabilities, ``sum_i p_i log q_i``.
 
-    p and q are the softmax of a query's targets and of its scores.
+    p and q are the softmax of a query's targets and of its scores. Source: Cao et al. 2007.
 
     Parameters
     ----------
@@ -57,10 +57,6 @@ class ListNet(Objective):
     See Also
     --------
     ApproxNDCG : A smooth form of the metric itself.
-
-    Notes
-    -----
-    Cao et al. 2007.
 
     Examples
     --------

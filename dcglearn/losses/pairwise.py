@@ -21,6 +21,9 @@ from dcglearn.metric.dcg import DCG
 class RankHinge(Objective):
     """Minus the mean of ``max(0, margin - (f_better - f_worse))`` over a query's pairs of different grades.
 
+    The loss of RankSVM (Joachims 2002). With documents sorted by grade and score, the time for n documents grows as n
+    log n, not as the number of pairs.
+
     Parameters
     ----------
     margin : float
@@ -31,11 +34,6 @@ class RankHinge(Objective):
     See Also
     --------
     RankSVMRanker : The solver of RankSVM.
-
-    Notes
-    -----
-    The loss of RankSVM (Joachims 2002). With documents sorted by grade and score, the time for n documents grows as
-    n log n, not as the number of pairs.
 
     Examples
     --------
@@ -69,6 +67,8 @@ class RankHinge(Objective):
 class GBRank(RankHinge):
     """Minus the mean of ``1/2 max(0, margin - (f_better - f_worse))^2`` over a query's pairs of different grades.
 
+    Source: Zheng et al. 2007, equation 1, with their tau as margin.
+
     Parameters
     ----------
     margin, normalise
@@ -77,10 +77,6 @@ class GBRank(RankHinge):
     See Also
     --------
     LambdaRank : Pairs weighted by what they are worth.
-
-    Notes
-    -----
-    Zheng et al. 2007, equation 1, with their tau as margin.
 
     Examples
     --------
@@ -96,7 +92,9 @@ class GBRank(RankHinge):
 class LambdaRank(WholeRankObjective):
     """``-sum |(G_a - G_b) (D_a - D_b)| log(1 + exp(-alpha (f_a - f_b))) / ideal`` over pairs in which a is better.
 
-    The weight of a pair is the change of NDCG if the two documents are swapped.
+    The weight of a pair is the change of NDCG if the two documents are swapped. Source: Burges et al. 2006. D are the
+    discounts at the ranks in the sort, ties in input order, which are constants in the gradient; so the value jumps
+    where two scores cross.
 
     Parameters
     ----------
@@ -108,11 +106,6 @@ class LambdaRank(WholeRankObjective):
     See Also
     --------
     ApproxNDCG : A smooth form of the metric itself.
-
-    Notes
-    -----
-    Burges et al. 2006. D are the discounts at the ranks in the sort, ties in input order, which are constants in the
-    gradient; so the value jumps where two scores cross.
 
     Examples
     --------
@@ -142,7 +135,9 @@ class LambdaRank(WholeRankObjective):
 class RSRank(LambdaRank):
     """``-sum |(G_a - G_b) (D_a - D_b)| phi(alpha (f_a - f_b)) / ideal`` over pairs in which a is better.
 
-    phi is the modified Huber loss: ``phi(v) = -4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0.
+    phi is the modified Huber loss: ``phi(v) = -4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0. Source: Sun et al. 2009,
+    equation 14, with the absolute value of the weight as in their equation 3. The signed weight of their section 4
+    would push pairs in the right order apart the wrong way.
 
     Parameters
     ----------
@@ -152,11 +147,6 @@ class RSRank(LambdaRank):
     See Also
     --------
     SparseRanker : The ranker that uses it.
-
-    Notes
-    -----
-    Sun et al. 2009, equation 14, with the absolute value of the weight as in their equation 3. The signed weight of
-    their section 4 would push pairs in the right order apart the wrong way.
 
     Examples
     --------

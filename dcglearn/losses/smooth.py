@@ -23,7 +23,8 @@ class SmoothNDCG(WholeRankObjective):
     """NDCG at soft positions, ``sum_j D_j sum_i G_i h_ij / ideal``.
 
     ``h_ij``, proportional to ``exp(-(f_i - f_d(j))^2 / s)`` with sum 1 over i, is the share of document i in position
-    j, which document d(j) has in the sort.
+    j, which document d(j) has in the sort. Source: Chapelle and Wu 2010, equations 7-8. Continuous, with a kink where
+    scores tie. Tends to the DCG as sigma falls. The time grows at most as positions times documents.
 
     Parameters
     ----------
@@ -38,11 +39,6 @@ class SmoothNDCG(WholeRankObjective):
     See Also
     --------
     ApproxNDCG : Smooth ranks; faster on long lists.
-
-    Notes
-    -----
-    Chapelle and Wu 2010, equations 7-8. Continuous, with a kink where scores tie. Tends to the DCG as sigma falls. The
-    time grows at most as positions times documents.
 
     Examples
     --------
@@ -74,7 +70,9 @@ class SmoothAP(Objective):
 
     R is the number of relevant documents, rel_i 1 for these and else 0, ``H_j = sum_i h_ij rel_i`` with h of
     `SmoothNDCG`, and Prec@j the mean of H up to position j. The direct form is the mean over relevant i of
-    ``[1 + sum_{j != i} rel_j sigma((f_j - f_i)/s)] / r_i``, with r_i the soft rank at ``alpha = 1/s``.
+    ``[1 + sum_{j != i} rel_j sigma((f_j - f_i)/s)] / r_i``, with r_i the soft rank at ``alpha = 1/s``. Source: Chapelle
+    and Wu 2010, section 4.2. In the direct form (their equation 9) a document's comparison with itself counts 1 (as
+    printed 1/2, by which a perfect list would not score 1). A query without a relevant document counts 0.
 
     Parameters
     ----------
@@ -89,11 +87,6 @@ class SmoothAP(Objective):
     See Also
     --------
     ApproxAP : Smooth ranks instead of smooth mixtures.
-
-    Notes
-    -----
-    Chapelle and Wu 2010, section 4.2. In the direct form (their equation 9) a document's comparison with itself
-    counts 1 (as printed 1/2, by which a perfect list would not score 1). A query without a relevant document counts 0.
 
     Examples
     --------
@@ -165,6 +158,10 @@ def _at_soft_positions(
 class SoftRankNDCG(WholeRankObjective):
     """NDCG with expected discounts under Gaussian noise of the scores, ``sum_i G_i E[D(r_i)] / ideal``.
 
+    Source: Taylor et al. 2008, who take the rank of a document as a sum of independent comparisons with each other
+    document. The comparisons are not independent: where all scores tie, true ranks are uniform, but these are binomial.
+    The time grows as the cube of the number of documents whose noise overlaps (within 12 sigma).
+
     Parameters
     ----------
     dcg, k, normalise
@@ -176,12 +173,6 @@ class SoftRankNDCG(WholeRankObjective):
     See Also
     --------
     SmoothNDCG : Faster, and as flexible.
-
-    Notes
-    -----
-    Taylor et al. 2008, who take the rank of a document as a sum of independent comparisons with each other document.
-    The comparisons are not independent: where all scores tie, true ranks are uniform, but these are binomial. The time
-    grows as the cube of the number of documents whose noise overlaps (within 12 sigma).
 
     Examples
     --------

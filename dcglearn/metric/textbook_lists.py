@@ -212,8 +212,6 @@ def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, List
     >>> families = textbook_list_metrics(n_grades=4, depth=10)
     >>> families["ERR"]["ERR@10"].score([3, 0, 2]).round(4)
     np.float64(0.8906)
-    >>> len(families["RBP"])
-    18
     """
     families: dict[str, dict[str, ListMetric]] = {}
     for kind, definition in DEFINITIONS.items():

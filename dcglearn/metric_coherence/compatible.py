@@ -19,16 +19,13 @@ from dcglearn.metric_coherence.rankings import Metric, Rankings, list_values, pa
 def is_compatible(a: DCGLike, b: DCGLike) -> bool:
     """Return whether the gains of both DCGs (or files, or names) increase strictly from grade to grade.
 
-    Raises InputError if the numbers of grades differ.
+    Zhou et al. 2008, section 4. Compatible gains with decreasing discounts have the same best rankings (rearrangement
+    inequality); with more than two grades they may still disagree below the best: see `coherence`. Raises InputError if
+    the numbers of grades differ.
 
     See Also
     --------
     two_grade_theorem : When compatible metrics are coherent.
-
-    Notes
-    -----
-    Zhou et al. 2008, section 4. Compatible gains with decreasing discounts have the same best rankings (rearrangement
-    inequality); with more than two grades they may still disagree below the best: see `coherence`.
 
     Examples
     --------
@@ -64,14 +61,12 @@ class Theorem:
 def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
     """Return whether two DCGs are coherent by the theorem on two grades; if it does not apply, see `coherence`.
 
+    Zhou et al. 2008, section 4: with two grades, compatible gains are coherent, if the discounts are the same up to a
+    factor. Otherwise they need not be: 1, 0, 0 is better than 0, 1, 1 under 1/r and worse under 1/log2(r + 1).
+
     See Also
     --------
     is_compatible : Its condition on the gains.
-
-    Notes
-    -----
-    Zhou et al. 2008, section 4: with two grades, compatible gains are coherent, if the discounts are the same up to a
-    factor. Otherwise they need not be: 1, 0, 0 is better than 0, 1, 1 under 1/r and worse under 1/log2(r + 1).
 
     Examples
     --------

@@ -79,7 +79,10 @@ def disagreement(
 ) -> Disagreement:
     """Return the share of pairs of rankings that two metrics order differently.
 
-    Raises InputError if the metrics cannot be compared (see `coherence`), or `n_pairs` is not a positive integer.
+    The number of pairs ordered differently is Kendall's distance, counted by merge sort, O(n log n). Values closer than
+    1e-12 of a metric's span are tied. Two rankings are different if the sequences of grades of all documents differ; if
+    there are more documents than positions, rankings with the same top K are tied by both. Raises InputError if the
+    metrics cannot be compared (see `coherence`), or `n_pairs` is not a positive integer.
 
     Parameters
     ----------
@@ -93,12 +96,6 @@ def disagreement(
     --------
     disagreement_matrix : Many metrics.
     coherence : Whether they disagree at all, with a witness.
-
-    Notes
-    -----
-    The number of pairs ordered differently is Kendall's distance, counted by merge sort, O(n log n). Values closer than
-    1e-12 of a metric's span are tied. Two rankings are different if the sequences of grades of all documents differ; if
-    there are more documents than positions, rankings with the same top K are tied by both.
 
     Examples
     --------

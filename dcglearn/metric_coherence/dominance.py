@@ -192,7 +192,9 @@ def dominance(
 ) -> Dominance:
     """Return whether x is better than y under every DCG, or under every DCG that respects a log of preferences.
 
-    Raises InputError if x, y and the log have different depths, or no metric keeps within the budget.
+    A linear program over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0, which contain these DCGs;
+    without a log, the numbers of grades of at least m down to position k are compared, for every m and k. Raises
+    InputError if x, y and the log have different depths, or no metric keeps within the budget.
 
     Parameters
     ----------
@@ -213,17 +215,10 @@ def dominance(
     --------
     consistent_ranges : What a log determines of gains and discounts.
 
-    Notes
-    -----
-    A linear program over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0, which contain these DCGs;
-    without a log, the numbers of grades of at least m down to position k are compared, for every m and k.
-
     Examples
     --------
-    >>> dominance([2, 1, 0], [1, 2, 0]).verdict
-    'x'
-    >>> dominance([2, 0, 0], [1, 1, 1]).verdict
-    'open'
+    >>> dominance([2, 1, 0], [1, 2, 0]).verdict, dominance([2, 0, 0], [1, 1, 1]).verdict
+    ('x', 'open')
     >>> print(dominance([2, 0, 0], [1, 1, 1], log=[[[2, 0, 0], [1, 2, 1]]]))
     x beats y under every DCG that respects the log (mean violation up to 0): by 0.0000 to 1.0000 of the span
     decided by 1 judgement, the strongest first:
@@ -399,7 +394,10 @@ def consistent_ranges(
 ) -> Ranges:
     """Return the range of every gain and discount over the DCGs that respect a log.
 
-    Raises InputError if the log has no usable pair or no grades, or a setting is out of range.
+    Linear programs over the utilities of `dominance`, which include every DCG with increasing gains and decreasing
+    discounts, so no range is too narrow. The gain of l is ``sum_k W[k, l]`` divided by ``sum_k W[k, L-1]``, the
+    discount at k is ``W[k, L-1]`` divided by ``W[0, L-1]``. Raises InputError if the log has no usable pair or no
+    grades, or a setting is out of range.
 
     Parameters
     ----------
@@ -414,17 +412,10 @@ def consistent_ranges(
     bootstrap_bands : Bands under a model of noise.
     dominance : Which of two lists is better under all of these DCGs.
 
-    Notes
-    -----
-    Linear programs over the utilities of `dominance`, which include every DCG with increasing gains and decreasing
-    discounts, so no range is too narrow. The gain of l is ``sum_k W[k, l]`` divided by ``sum_k W[k, L-1]``, the
-    discount at k is ``W[k, L-1]`` divided by ``W[0, L-1]``.
-
     Examples
     --------
-    >>> from dcglearn.simulate import ground_truth, preference_pairs
-    >>> few = consistent_ranges(preference_pairs(ground_truth("D1"), 20, lists="free", seed=0))
-    >>> many = consistent_ranges(preference_pairs(ground_truth("D1"), 500, lists="free", seed=0))
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 500, lists="free", seed=0)
+    >>> few, many = consistent_ranges(log[:20]), consistent_ranges(log)
     >>> bool(np.ptp(many.gains, axis=0).sum() < np.ptp(few.gains, axis=0).sum())
     True
     """

@@ -140,7 +140,8 @@ def system_order(
 ) -> SystemOrder:
     """Order systems by several metrics and test which differences between the orders are more than chance.
 
-    Raises InputError as in `evaluate`, and if there are fewer than two systems.
+    Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one if both do. Raises
+    InputError as in `evaluate`, and if there are fewer than two systems.
 
     Parameters
     ----------
@@ -160,10 +161,6 @@ def system_order(
     --------
     compare_systems : Paired tests of two or more systems.
     plots.slope_figure : Draw it.
-
-    Notes
-    -----
-    Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one if both do.
 
     Examples
     --------

@@ -194,7 +194,8 @@ class CodeStore:
 class ParquetLog(PartedLog):
     """A log of preferences in Parquet files of any size, for `UtilityLearner` and `DCGLearner`.
 
-    Each file is read once, into one byte a grade and eight a weight, strength or margin, kept in memory if they fit.
+    Each file is read once, into one byte a grade and eight a weight, strength or margin, kept in memory if they fit;
+    `on_disk` tells whether they do not.
     Raises InputError if a file is bad (it names the file and the row), or if there is no room.
 
     Parameters
@@ -208,11 +209,6 @@ class ParquetLog(PartedLog):
         Where codes are stored that do not fit; by default the system's folder for temporary files.
     n_grades, **options
         As in `read_preferences`.
-
-    Attributes
-    ----------
-    on_disk : bool
-        Whether the codes are on disk.
 
     See Also
     --------

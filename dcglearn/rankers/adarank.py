@@ -21,7 +21,10 @@ class AdaRankRanker(LinearModel):
     """Rank by a weighted sum of features, chosen one by one for the queries that are ranked badly so far.
 
     In each round a query has weight P, proportional to ``exp(-E)``, where E is the measure of its ranking so far. The
-    feature with the best weighted mean E is added with weight ``1/2 ln(sum P (1 + E) / sum P (1 - E))``.
+    feature with the best weighted mean E is added with weight ``1/2 ln(sum P (1 + E) / sum P (1 - E))``. Source: Xu and
+    Li 2007, without their unlimited repetitions if `max_in_a_row` is set. Features are divided by their spread within
+    queries, so that their units do not change the model. In training, documents of equal score rank worst first: many
+    features of text are 0, and the order of a file may reveal the grades.
 
     Parameters
     ----------
@@ -52,12 +55,6 @@ class AdaRankRanker(LinearModel):
     --------
     LinearRanker : One weight a feature, on any loss.
     letor_experiment : Compare the papers' methods under one protocol.
-
-    Notes
-    -----
-    Xu and Li 2007, without their unlimited repetitions if `max_in_a_row` is set. Features are divided by their spread
-    within queries, so that their units do not change the model. In training, documents of equal score rank worst first:
-    many features of text are 0, and the order of a file may reveal the grades.
 
     Examples
     --------

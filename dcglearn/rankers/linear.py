@@ -29,7 +29,8 @@ class LinearRanker(LinearModel):
     """Rank by a linear model that maximises a smooth metric, or any loss of `dcglearn.losses`.
 
     Maximises the mean of the loss over queries minus ``l2 |v - v0|^2``, where v are the coefficients of the features in
-    units of their spread within queries, and v0 the start.
+    units of their spread within queries, and v0 the start. Source: Chapelle and Wu 2010, algorithm 1 (``solver="cg"``);
+    Qin et al. 2010, algorithm 1 (``solver="sgd"``, ``start="random"``, ``n_restarts=10``).
 
     Parameters
     ----------
@@ -75,11 +76,6 @@ class LinearRanker(LinearModel):
     --------
     BoostedRanker : Trees.
     load_ranker : Read a saved model.
-
-    Notes
-    -----
-    Chapelle and Wu 2010, algorithm 1 (``solver="cg"``); Qin et al. 2010, algorithm 1 (``solver="sgd"``,
-    ``start="random"``, ``n_restarts=10``).
 
     Examples
     --------

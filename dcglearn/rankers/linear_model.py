@@ -153,6 +153,8 @@ def least_squares(design: Design, queries: Queries, dcg: DCG | None, l2: float, 
 class RidgeRanker(LinearModel):
     """Rank by a least-squares prediction of the gain.
 
+    Source: Chapelle and Wu 2010, section 6.
+
     Parameters
     ----------
     metric : DCG, file or name, optional
@@ -170,10 +172,6 @@ class RidgeRanker(LinearModel):
     See Also
     --------
     LinearRanker : Improve on it by a smooth metric.
-
-    Notes
-    -----
-    Chapelle and Wu 2010, section 6.
 
     Examples
     --------
@@ -203,7 +201,9 @@ class RankSVMRanker(LinearModel):
     """Rank by a linear model that orders pairs: RankSVM with the squared hinge, solved to a proven gap.
 
     Minimises ``|v|^2 / 2 + C mean_pairs max(0, 1 - f_i + f_j)^2`` over pairs of different grades in a query, v the
-    coefficients of features in units of their spread within queries.
+    coefficients of features in units of their spread within queries. Source: Joachims 2002; Newton's method as in
+    Chapelle and Keerthi 2010. The objective is 1-strongly convex, so ``|gradient|^2 / 2`` bounds the distance to the
+    optimum. Time O(n log n) a step, memory O(n): no pair is formed.
 
     Parameters
     ----------
@@ -225,11 +225,6 @@ class RankSVMRanker(LinearModel):
     See Also
     --------
     RidgeRanker : Least squares on gains.
-
-    Notes
-    -----
-    Joachims 2002; Newton's method as in Chapelle and Keerthi 2010. The objective is 1-strongly convex, so
-    ``|gradient|^2 / 2`` bounds the distance to the optimum. Time O(n log n) a step, memory O(n): no pair is formed.
 
     Examples
     --------

@@ -26,7 +26,9 @@ class PairwiseRanker(Ranker):
 
     NDCG-Train fits the classifier in `n_rounds` rounds. A pair's weight is what its order is worth at the positions
     that the last round's classifier gives the two: ``|(a_i - a_j)(D(r_i) - D(r_j))|`` over the ideal value. NDCG-Test
-    ranks a query's documents by how many others beat them.
+    ranks a query's documents by how many others beat them. Source: Sun, Qin, Tao and Wang 2009, procedures 1 and 2,
+    where label and decision do not fit together: here ``1`` means that the first document ranks before the second. The
+    first round's positions are those of a ridge regression on gains.
 
     Parameters
     ----------
@@ -49,11 +51,6 @@ class PairwiseRanker(Ranker):
     See Also
     --------
     RankSVMRanker : A linear classifier of pairs, solved directly.
-
-    Notes
-    -----
-    Sun, Qin, Tao and Wang 2009, procedures 1 and 2, where label and decision do not fit together: here ``1`` means that
-    the first document ranks before the second. The first round's positions are those of a ridge regression on gains.
 
     Examples
     --------

@@ -48,7 +48,8 @@ class SparseRanker(LinearModel):
     Follows the gradient of importance-weighted pairs (``w = Z |(a_i - a_j)(D(r_i) - D(r_j))|`` under the modified Huber
     loss), and every `truncate_every` steps moves each coefficient towards 0 by ``step * l1``. A path of increasing
     `l1`, each model starting from the last, ends when no feature is left. The model with the fewest features is kept
-    whose normalised DCG is within `tolerance` of the best.
+    whose normalised DCG is within `tolerance` of the best. Source: Sun, Qin, Tao and Wang 2009, algorithm 1, with the
+    absolute value of the weights, see `RSRank`.
 
     Parameters
     ----------
@@ -80,10 +81,6 @@ class SparseRanker(LinearModel):
     See Also
     --------
     LinearRanker : All features, any loss.
-
-    Notes
-    -----
-    Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute value of the weights, see `RSRank`.
 
     Examples
     --------

@@ -40,7 +40,9 @@ FIXED = {"metric": "none", "boost_from_average": False}
 class BoostedRanker(Ranker):
     """Rank by boosted trees that maximise a smooth metric, or any loss of `dcglearn.losses`, on LightGBM.
 
-    Raises InputError if LightGBM is not installed, or does not know a parameter.
+    Source: Wu et al. 2009. The first tree fits gains by least squares, since many losses are flat where all scores are
+    equal. LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their discounts are log2. Raises InputError if
+    LightGBM is not installed, or does not know a parameter.
 
     Parameters
     ----------
@@ -86,11 +88,6 @@ class BoostedRanker(Ranker):
     --------
     LinearRanker : For few queries.
     exports.lightgbm_callables : Train with LightGBM directly.
-
-    Notes
-    -----
-    Wu et al. 2009. The first tree fits gains by least squares, since many losses are flat where all scores are equal.
-    LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their discounts are log2.
 
     Examples
     --------

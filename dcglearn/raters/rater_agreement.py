@@ -139,12 +139,9 @@ def rater_agreement(
 
     Examples
     --------
-    >>> from dcglearn.simulate import ground_truth, judge, free_lists
-    >>> lists = free_lists(5, 10, 400, seed=0)
-    >>> pairs = [(lists[:200], lists[200:])] * 2
-    >>> first, second = (np.concatenate(side) for side in zip(*pairs))
-    >>> rater = np.repeat(["ann", "bob"], 200)
-    >>> log = judge(ground_truth("D1"), first, second, rater=rater, rater_error={"ann": 0, "bob": 0.2}, seed=1)
+    >>> pairs = np.tile(dl.simulate.free_lists(5, 10, 400, seed=0).reshape(2, 200, 10), (1, 2, 1))
+    >>> raters = {"rater": np.repeat(["ann", "bob"], 200), "rater_error": {"ann": 0, "bob": 0.2}}
+    >>> log = dl.simulate.judge(dl.simulate.ground_truth("D1"), *pairs, **raters, seed=1)
     >>> agreement = rater_agreement(log, errors=False)
     >>> agreement.n_units, round(agreement.nominal.value, 2)
     (200, 0.49)

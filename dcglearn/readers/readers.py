@@ -46,9 +46,11 @@ def read_preferences(
 
     A list may have a column for each position: ``left_1 .. left_10, right_1 .. right_10``, ``a1, a2``, ``grade_a_01``
     and so on; blank cells end a list. Or each document has a row, ``query, side, position, grade, winner``, where rows
-    of one query (and rater, and pair, where there are such columns) make a judgement. Raises InputError if the file
-    cannot be read, or a line is bad; the message names file, line, value and remedy; UpsideDownError if all textbook
-    DCGs contradict most of the judgements.
+    of one query (and rater, and pair, where there are such columns) make a judgement.
+
+    The log's `dropped` counts the bad lines, and gives the reasons of the first three; its `recognised` says which
+    columns were used and what the winners' words were taken to mean. Raises InputError if the file cannot be read, or a
+    line is bad (it names file, line, value and remedy); UpsideDownError if all textbook DCGs contradict most verdicts.
 
     Parameters
     ----------
@@ -90,12 +92,6 @@ def read_preferences(
         A TOML file that holds these options, and the log's own names of columns (``[columns]``); ``dcglearn convert
         --save-mapping`` writes one. The options that are given beside it count.
 
-    Returns
-    -------
-    Preferences
-        The preferred lists first. Its `dropped` counts the bad lines, and gives the reasons of the first three; its
-        `recognised` says which columns were used and what the winners' words were taken to mean.
-
     See Also
     --------
     read_ratings : Rated lists instead of pairs.
@@ -130,7 +126,11 @@ def read_ratings(
     their segment if there is such a column. A line of weight w counts as w lines. Columns may also be called list:
     grades, results; rating: satisfaction, score; group: user, session, rater; weight: count. A list may have a column
     for each position (``grade_1 .. grade_10``), or a row for each document: ``list_id, position, grade, rating``.
-    Raises InputError if the file cannot be read, or a line is bad (the message names file, line, value and remedy); if
+
+    The log has each distinct ordered pair once per group; its weight is the number of pairs of lines that imply it, its
+    `rater` the group. `ratings` keep how often each list got each rating. `dropped` counts ``pairs of equal lists``
+    (rated differently), ``pairs rated equally``, ``pairs of different segments``, ``groups without a pair`` and ``bad
+    lines``. Raises InputError if the file cannot be read, or a line is bad (it names file, line, value and remedy); if
     no two lists of a group are rated differently, or there are more than `rated_lists.MAX_PAIRS` pairs.
 
     Parameters
@@ -140,14 +140,6 @@ def read_ratings(
     equal_groups : bool
         Scale the weights within each group to sum to 1, so that every user counts the same. Take it if few users gave
         most of the ratings.
-
-    Returns
-    -------
-    Preferences
-        Each distinct ordered pair once per group; its weight is the number of pairs of lines that imply it, its
-        `rater` the group. Its `ratings` keep how often each list got each rating. Its `dropped` counts ``pairs of equal
-        lists`` (rated differently), ``pairs rated equally``, ``pairs of different segments``, ``groups without a pair``
-        and ``bad lines``, where there are any.
 
     See Also
     --------

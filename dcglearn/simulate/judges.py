@@ -119,8 +119,6 @@ def judge(
     >>> log = judge(truth, [[0, 2], [2, 1], [1, 1]], [[2, 0], [1, 2], [1, 1]])
     >>> log.preferred.tolist(), log.tie.tolist()
     ([[2, 0], [2, 1], [1, 1]], [False, False, True])
-    >>> judge(truth, [[0, 2], [2, 1]], [[2, 0], [1, 2]], n_flips=2).preferred.tolist()
-    [[0, 2], [1, 2]]
     """
     lists = ((first, "first"), (second, "second"))
     ahead, behind = (graded_lists(values, name, truth.n_grades, empty=True) for values, name in lists)
@@ -184,11 +182,9 @@ def preference_pairs(
 
     Examples
     --------
-    >>> log = preference_pairs(ground_truth("D1"), 200, seed=0)
+    >>> log = preference_pairs(ground_truth("D1"), 200, n_flips=20, seed=0)
     >>> log, log.agreement(ground_truth("D1")).precision
-    (Preferences(200 pairs, depth 10, 5 grades), 1.0)
-    >>> preference_pairs(ground_truth("D1"), 200, n_flips=20, seed=0).agreement(ground_truth("D1")).precision
-    0.9
+    (Preferences(200 pairs, depth 10, 5 grades), 0.9)
     """
     rng = np.random.default_rng(seed)
     first, second = _decided_pairs(partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n)

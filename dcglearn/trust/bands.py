@@ -173,10 +173,9 @@ def bootstrap_bands(
 
     Parameters
     ----------
-    log : Preferences
-        The log.
-    learner : DCGLearner, optional
-        Learner whose settings are used; by default ``DCGLearner()``. With ``form="auto"`` the form is chosen once.
+    log, learner : Preferences, DCGLearner, optional
+        The log, and the learner whose settings are used, by default ``DCGLearner()``. With ``form="auto"`` the form is
+        chosen once.
     method : {"posterior", "bootstrap"}, optional
         By default the posterior; the bootstrap where the loss is no likelihood.
     by : {"pair", "rater", "query", "list"}, optional

@@ -61,10 +61,8 @@ def choose_C(  # noqa: N802 - the parameter is called C
 
     Parameters
     ----------
-    log : Preferences
-        The log.
-    learner : UtilityLearner, optional
-        Learner whose other parameters are kept.
+    log, learner : Preferences, UtilityLearner, optional
+        The log, and the learner whose other parameters are kept.
     grid : iterable of float
         Values of C to try.
     folds : int

@@ -190,7 +190,9 @@ def compare_learners(
 ) -> Comparison:
     """Learn from one log; compare the learners and the textbook DCGs on another.
 
-    Raises InputError if the logs differ in shape, or one of them holds too little.
+    Rows of the result are the learned list utility (in another form), the learned DCG, the QP's factors and utility,
+    the textbook DCG that is best in training, the metric used now, and the `textbook_list_metrics` that are best in
+    training. Raises InputError if the logs differ in shape, or one of them holds too little.
 
     Parameters
     ----------
@@ -206,12 +208,6 @@ def compare_learners(
         Unit that the bootstrap draws from `held_out`; by default the independent one (see `unit_of`).
     n_resamples, seed : int, optional
         Number of bootstrap samples, by default 1,000, for more than 50,000 pairs 200; seed of folds and bootstrap.
-
-    Returns
-    -------
-    Comparison
-        Rows for the learned list utility (in another form), the learned DCG, the QP's factors and utility, the textbook
-        DCG that is best in training, the metric used now, and the `textbook_list_metrics` that are best in training.
 
     See Also
     --------

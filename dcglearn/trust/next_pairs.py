@@ -90,16 +90,12 @@ def suggest_pairs(
     candidates : Preferences, or array_like of int, shape (m, 2, K) or (m, K)
         Pairs that could be shown, or lists any two of which could be shown.
     n : int
-        Number of pairs, each chosen as if those before it were answered. Small batches teach more.
+        Number of pairs, each chosen as if those before it were answered. Small batches teach more. Fewer, with a
+        warning, where fewer candidates are left.
     learner : DCGLearner, optional
         A fitted learner, whose metric is used; or one to fit to `log`, by default ``DCGLearner()``.
     n_grades, seed : int, optional
         L where log and candidates may lack the top grade; seed of the pairs drawn from many candidate lists.
-
-    Returns
-    -------
-    Questions
-        Fewer than `n`, with a warning, where fewer candidates are left.
 
     See Also
     --------

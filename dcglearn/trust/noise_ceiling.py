@@ -127,7 +127,6 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> lists = rng.integers(0, 2, (600, 4))
     >>> ratings = np.round(lists @ [2, 1, 1, 1] + rng.normal(0, 1, 600))

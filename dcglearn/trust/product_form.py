@@ -60,7 +60,9 @@ class PositionTest:
 def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199, seed: int = 0) -> PositionTest:
     """Test whether gains depend on the position.
 
-    Raises InputError if no log of this shape can show a dependence (two grades or one position).
+    A likelihood ratio test against logs simulated from the fitted product form (Zhou et al. 2008, section 5.2). Where
+    lists recur, the log likelihood is scaled to the number of distinct lists. Raises InputError if no log of this shape
+    can show a dependence (two grades or one position).
 
     Parameters
     ----------
@@ -72,11 +74,6 @@ def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199,
     See Also
     --------
     UtilityLearner : A learner without gains times discounts.
-
-    Notes
-    -----
-    A likelihood ratio test against logs simulated from the fitted product form (Zhou et al. 2008, section 5.2). Where
-    lists recur, the log likelihood is scaled to the number of distinct lists.
 
     Examples
     --------

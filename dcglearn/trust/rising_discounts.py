@@ -41,7 +41,8 @@ class DiscountTest:
 def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None = None) -> DiscountTest:
     """Test whether a log needs ``DCGLearner(discounts="free")``.
 
-    Raises InputError if lists have a single position, or as in `DCGLearner.fit`.
+    A parametric bootstrap of 39 logs: the p-value is at most .05 where at most one has as large a statistic. Raises
+    InputError if lists have a single position, or as in `DCGLearner.fit`.
 
     Parameters
     ----------
@@ -53,10 +54,6 @@ def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None
     See Also
     --------
     position_dependence : A test of gains times discounts.
-
-    Notes
-    -----
-    A parametric bootstrap of 39 logs: the p-value is at most .05 where at most one has as large a statistic.
 
     Examples
     --------

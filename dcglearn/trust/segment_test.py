@@ -94,7 +94,10 @@ class SegmentTest:
 def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int = 0) -> SegmentTest:
     """Test whether segments of queries or raters need DCGs of their own.
 
-    Raises InputError if the log lacks the column, or fewer than two segments have enough decided pairs.
+    In each fold, a common DCG is learned from the training pairs, and a DCG for each segment from its own, with the
+    common one as the prior. A segment of fewer than 20 pairs, or beyond the 30 largest, keeps the common DCG. Fits and
+    standard errors are as in `lack_of_fit`. Raises InputError if the log lacks the column, or fewer than two segments
+    have enough decided pairs.
 
     Parameters
     ----------
@@ -108,12 +111,6 @@ def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int
     See Also
     --------
     lack_of_fit : Whether one DCG fits the log.
-
-    Notes
-    -----
-    In each fold, a common DCG is learned from the training pairs, and a DCG for each segment from its own, with the
-    common one as the prior. A segment of fewer than 20 pairs, or beyond the 30 largest, keeps the common DCG. Fits and
-    standard errors are as in `lack_of_fit`.
 
     Examples
     --------
