@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.stats import beta
 from scipy.stats import t as student
 
 import dcglearn as dl
@@ -18,6 +19,9 @@ Rows = Mapping[str, Any]
 
 HOLDS, CONDITION, FAILS, UNDECIDED = "holds", "holds with a condition", "does not hold", "undecided"
 VERDICTS = (HOLDS, CONDITION, FAILS, UNDECIDED)
+PROVED, CONSTRUCTED = "proved", "by construction"
+"""Verdicts on claims that cannot fail: theorems, and what the form of the experiment implies."""
+CANNOT_FAIL = (PROVED, CONSTRUCTED)
 
 LEVEL = 0.95
 """Level of the intervals."""
@@ -31,7 +35,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over repeats and the ends of its interval at `LEVEL` by Student's t."""
+    """A mean over repeats and the ends of its interval at `LEVEL`."""
 
     mean: float
     low: float
@@ -39,24 +43,75 @@ class Interval:
     repeats: int
 
     def __str__(self) -> str:
-        return f"{_digits(self.mean, self)} ({_digits(self.low, self)}, {_digits(self.high, self)})"
+        mean = _digits(self.mean, self)
+        if self.low == self.high:
+            return f"{mean} in all {self.repeats} repeats"
+        return f"{mean} ({_digits(self.low, self)}, {_digits(self.high, self)})"
 
 
-def interval(values: Any) -> Interval:
-    """Return the mean of one value per repeat, with its interval.
+def interval(values: Any, overlap: float = 0.0) -> Interval:
+    """Return the mean of one value per repeat, with its interval by Student's t.
+
+    Parameters
+    ----------
+    values : array-like, shape (n_repeats,)
+        One value per repeat.
+    overlap : float
+        If every repeat splits the same queries anew: the number of queries on which a value is measured, divided by the
+        number of the others it depends on. The variance of the mean is then 1 / n_repeats + `overlap` times that of a
+        repeat (Nadeau and Bengio 2003, Inference for the generalization error, section 3). 0 if repeats draw new data.
 
     Raises
     ------
     InputError
         If there are fewer than two values, or one is not finite.
     """
-    values = np.asarray(values, dtype=float)
-    if len(values) < 2 or not np.isfinite(values).all():
-        raise dl.InputError(f"a claim needs a finite value in each of at least two repeats, not {values.tolist()}")
-    error = float(values.std(ddof=1)) / np.sqrt(len(values))
+    values = _finite(values)
+    error = float(values.std(ddof=1)) * np.sqrt(1 / len(values) + overlap)
     reach = float(student.ppf((1 + LEVEL) / 2, len(values) - 1)) * error
     mean = float(values.mean())
     return Interval(mean, mean - reach, mean + reach, len(values))
+
+
+def share_interval(shares: Any, outcomes: float = 1) -> Interval:
+    """Return the mean of each repeat's share of 0/1 outcomes, with an exact interval, which never leaves [0, 1].
+
+    It is Clopper and Pearson's for the number of outcomes that count as independent: the number whose binomial variance
+    is the variance between repeats (Korn and Graubard 1998, Confidence intervals for proportions with small expected
+    number of positive counts). That is at most all outcomes; and one of each repeat if all repeats agree, which shows
+    no variance.
+
+    Parameters
+    ----------
+    shares : array-like, shape (n_repeats,)
+        Each repeat's share.
+    outcomes : float
+        Outcomes of a repeat, on average.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two shares, or one is not finite.
+    """
+    shares = _finite(shares)
+    mean, repeats, upper = float(shares.mean()), len(shares), (1 + LEVEL) / 2
+    between = float(shares.var(ddof=1)) / repeats
+    count = float(repeats)
+    if outcomes > 1 and between > 0:
+        fewer = student.ppf(upper, repeats * outcomes - 1) / student.ppf(upper, repeats - 1)
+        count = min(mean * (1 - mean) / between * fewer**2, repeats * outcomes)
+    hits, misses = mean * count, (1 - mean) * count
+    low = float(beta.ppf(1 - upper, hits, misses + 1)) if hits else 0.0
+    high = float(beta.ppf(upper, hits + 1, misses)) if misses else 1.0
+    return Interval(mean, low, high, repeats)
+
+
+def _finite(values: Any) -> np.ndarray:
+    """Return values as an array; raise InputError unless there are two or more, all finite."""
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2 or not np.isfinite(values).all():
+        raise dl.InputError(f"a claim needs a finite value in each of at least two repeats, not {values.tolist()}")
+    return values
 
 
 def verdict(measured: Interval, low: float = -np.inf, high: float = np.inf) -> str:
@@ -109,6 +164,12 @@ class Claim:
         Words that complete the claim, "if ..."; they need `otherwise`.
     otherwise : pair of mappings, optional
         `rows` and `minus` where the condition is not met; the claim with a condition says that it fails there.
+    overlap : float
+        `overlap` of `interval`, if repeats split the same queries anew.
+    outcomes : int
+        Number of 0/1 outcomes of which a value is the share. Columns of integers 0 and 1 need not say so.
+    cannot_fail : str
+        `PROVED` or `CONSTRUCTED` if the claim cannot fail; it is then shown, and not counted as tested.
     """
 
     table: pl.DataFrame = field(repr=False, compare=False)
@@ -122,6 +183,9 @@ class Claim:
     high: float = np.inf
     condition: str = ""
     otherwise: tuple[Rows, Rows | None] | None = None
+    overlap: float = 0.0
+    outcomes: int = 0
+    cannot_fail: str = ""
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.low) or np.isfinite(self.high)) or self.low > self.high:
@@ -160,7 +224,21 @@ class Claim:
     @cached_property
     def measured(self) -> list[Interval]:
         """The mean and interval of each branch's differences."""
-        return [interval(differences) for differences in self._all_differences]
+        return [self._measured(branch) for branch in range(len(self.branches))]
+
+    def _measured(self, branch: int) -> Interval:
+        """Return the interval of a branch: exact for shares of 0/1 outcomes, else by Student's t, within the range."""
+        (rows, minus), differences = self.branches[branch], self._all_differences[branch]
+        column = self.table[self.value].drop_nulls()
+        unit = column.is_between(0, 1).all()
+        if minus is None and (self.outcomes or (unit and column.dtype.is_integer())):
+            each = select(self.table, rows)[self.value].drop_nulls().len() / len(differences)
+            return share_interval(differences, each * max(self.outcomes, 1))
+        found = interval(differences, self.overlap)
+        if not unit:
+            return found
+        least = 0.0 if minus is None else -1.0
+        return replace(found, low=max(found.low, least), high=min(found.high, 1.0))
 
     @property
     def verdicts(self) -> list[str]:
@@ -169,7 +247,10 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """One of `VERDICTS`."""
+        """One of `VERDICTS`, or `cannot_fail` as long as the mean agrees."""
+        mean = self.measured[0].mean
+        if self.cannot_fail and verdict(Interval(mean, mean, mean, 1), self.low, self.high) == HOLDS:
+            return self.cannot_fail
         return conditional(*self.verdicts) if self.condition else self.verdicts[0]
 
     @property

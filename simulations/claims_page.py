@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from simulations.claims import CLOSE, LEVEL, NEGLIGIBLE, VERDICTS, Claim
+from simulations.claims import CANNOT_FAIL, CLOSE, LEVEL, NEGLIGIBLE, VERDICTS, Claim
 from simulations.findings import FINDINGS, Finding
+from simulations.ranking_data import RATIOS
 
 Claims = Mapping[str, Sequence[Claim]]
 """The claims of each program, by its stem."""
@@ -22,11 +23,14 @@ PAPERS = {
 }
 """Titles of the tables."""
 
+TEST, REST, TRAIN = (RATIOS[part] for part in ("test", "validation and test", "train"))
+"""Ratios of the correction of Nadeau and Bengio."""
+
 HEAD = """# Claims of the papers, tested
 
 Five papers say how to learn a ranking metric from preferences, and how to train rankers on one. We ran what they claim,
-and what [we claim ourselves](our_claims.md): of {total} claims {holds} hold, {condition} hold with a condition, {fails}
-do not hold, and {undecided} are undecided.
+and what [we claim ourselves](our_claims.md): of {total} claims that a run can contradict {holds} hold, {condition} hold
+with a condition, {fails} do not hold, and {undecided} are undecided. {sure} more cannot fail, and are not counted.
 
 """
 
@@ -47,13 +51,17 @@ RULE = f"""
 
 A claim states beforehand what is compared, in which direction, and by how much. Each experiment is repeated with
 new random data, the same for both sides, so that every repeat gives one difference. From these come the mean and its
-{LEVEL:.0%} interval (Student's t).
+{LEVEL:.0%} interval, by Student's t; of shares of yes or no by Clopper and Pearson, exactly. The LightGBM example has
+only 251 queries, which repeats split anew, so that its repeats are not independent: Nadeau and Bengio's correction
+widens its intervals, with {TEST:.2g} test queries for each training query ({REST:.2g} for trees; for values of the
+training queries themselves, {TRAIN:.2g} of them for each other query).
 
 - **holds**: the whole interval lies where the claim says;
 - **does not hold**: the whole interval lies elsewhere;
 - **undecided**: the interval covers both;
 - **holds with a condition**: the claim holds where the stated condition is met and does not hold elsewhere. Both
-  are tested, and the row below shows the second test.
+  are tested, and the row below shows the second test;
+- **proved, by construction**: a theorem, or what the form of the experiment implies. The run checks the program only.
 
 "Close" means within {CLOSE}, "level" and "no worse" within {NEGLIGIBLE}. Of a hundred verdicts a few are wrong by
 chance. The rule is [one function](../simulations/claims.py); tests on made-up tables show that every row can come out
@@ -115,7 +123,7 @@ ERRORS = """
 def pages(claims: Claims) -> dict[str, str]:
     """Return the pages in Markdown, by the names of their files."""
     numbers = dict(zip(("holds", "condition", "fails", "undecided"), counts(claims).values(), strict=True))
-    head = HEAD.format(total=sum(numbers.values()), **numbers)
+    head = HEAD.format(total=sum(numbers.values()), sure=sum(counts(claims, CANNOT_FAIL).values()), **numbers)
     findings = [FINDINGS_HEAD, *screen(claims)]
     papers = [line for paper in PAPERS if paper != "ours" for line in _table(claims, paper)]
     parts = [head, *_scoreboard(claims), *findings, RULE, *papers, FOREST, MISSING, ERRORS]
@@ -124,12 +132,13 @@ def pages(claims: Claims) -> dict[str, str]:
 
 def _scoreboard(claims: Claims) -> Iterator[str]:
     """Yield one row a paper with the numbers of its claims by verdict."""
-    names = list(counts({}))
-    yield f"| paper | claims | {' | '.join(names)} |\n|{' --- |' * (len(names) + 2)}\n"
+    names = [*counts({}), "cannot fail"]
+    yield f"| paper | claims tested | {' | '.join(names)} |\n|{' --- |' * (len(names) + 2)}\n"
     for paper, title in PAPERS.items():
-        own = counts({stem: [claim for claim in of if claim.paper == paper] for stem, of in claims.items()})
+        of_paper = {stem: [claim for claim in of if claim.paper == paper] for stem, of in claims.items()}
+        own, sure = counts(of_paper), sum(counts(of_paper, CANNOT_FAIL).values())
         if total := sum(own.values()):
-            cells = [title.split(":")[0], *map(str, (total, *own.values()))]
+            cells = [title.split(":")[0], *map(str, (total, *own.values(), sure))]
             yield f"| {' | '.join(cells)} |\n"
 
 
@@ -200,7 +209,7 @@ def summary_table(claims: Claims) -> pl.DataFrame:
     )
 
 
-def counts(claims: Claims) -> dict[str, int]:
+def counts(claims: Claims, names: Sequence[str] = VERDICTS) -> dict[str, int]:
     """Return the number of claims with each verdict."""
     verdicts = [claim.verdict for of in claims.values() for claim in of]
-    return {name: verdicts.count(name) for name in VERDICTS}
+    return {name: verdicts.count(name) for name in names}

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import CLOSE, Claim
+from simulations.claims import CLOSE, CONSTRUCTED, Claim
 from simulations.run import TRUTHS, draw_measures, main, recovery, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_01_02", 50, 3, (9.5, 3.2)
@@ -57,7 +57,8 @@ def claims(table):
     D1, D2 = ({"n": last, "truth": truth} for truth in TRUTHS)
     yield claim("section 6.3", f"precision is higher for D1 than for D2, {last} pairs", "precision", D1, D2, low=0.0)
     yield claim("section 6.3", f"similarity is higher for D2 than for D1, {last} pairs", "similarity", D2, D1, low=0.0)
-    yield claim("section 6.3", f"large offsets push similarity to 1, {first} pairs", "offset", {"n": first}, low=0.99)
+    text = f"large offsets push similarity to 1, {first} pairs"
+    yield claim("section 6.3", text, "offset", {"n": first}, low=0.99, cannot_fail=CONSTRUCTED)
     yield claim(
         "figure 2", f"similarity still grows from 100 to {last} pairs", "similarity", {"n": last}, {"n": 100}, low=0.0
     )

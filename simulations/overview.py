@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import dcglearn as dl
-from simulations.claims import CONDITION, FAILS, HOLDS, UNDECIDED
+from simulations.claims import CANNOT_FAIL, CONDITION, FAILS, HOLDS, UNDECIDED
 from simulations.run import TRUTH_STYLES, TRUTHS
 
 VERDICT_LOOKS: dict[str, dict[str, Any]] = {
@@ -69,7 +69,7 @@ def truths() -> Figure:
 
 def forest(claims: pl.DataFrame) -> Figure:
     """Return a figure with a row per claim: how far its mean and interval lie on the claim's side of its edge."""
-    rows = claims.filter(branch="")
+    rows = claims.filter(pl.col("verdict").is_in(CANNOT_FAIL).not_(), branch="")
     figure = Figure(figsize=(8.5, 0.9 + 0.135 * len(rows)), layout="constrained")
     axes = figure.subplots()
     for y, row in enumerate(rows.iter_rows(named=True)):

@@ -16,6 +16,8 @@ REAL = "LightGBM example"
 """Name of the real queries in tables."""
 DATA = ("LETOR-shaped", REAL)
 PARTS = ("train", "vali", "test")
+RATIOS = {"test": 0.2 / 0.6, "validation and test": 0.4 / 0.6, "train": 0.6 / 0.4}
+"""Queries on which a value is measured, per query of the others, by the part of `split` that they make up."""
 WAYS = {"gradient": ("gradient", "constant"), "exchange": ("lambdas", "diagonal")}
 """Parameters `follow` and `curvature` of boosted trees, by their name in tables."""
 
@@ -66,6 +68,15 @@ def rows(table, axes):
         else:
             for ax in line:
                 leave_empty(ax, data)
+
+
+def overlap(data, part="test"):
+    """Return how many queries a value is measured on for each other, where repeats split the same queries anew.
+
+    Nadeau and Bengio's ratio of test to training queries; a value of the training queries themselves recurs with all
+    of them. 0 for synthetic queries, which each repeat draws.
+    """
+    return RATIOS[part] if data == REAL else 0.0
 
 
 def leave_empty(ax, data):

@@ -79,7 +79,7 @@ def plot(table, axes):
 
 def claims(table):
     """Yield our claims."""
-    claim = partial(Claim, table, "ours", "study v", value="stopped")
+    claim = partial(Claim, table, "ours", "study v", value="stopped", outcomes=int(table["logs"].max()))
     rows = {"kind": "honest"}
     yield claim("at most 1 of 1,000 honest logs is stopped, up to 35% wrong", rows=rows, low=0.0, high=0.001)
     for some in ((0.0, 0.1), (0.35,)):

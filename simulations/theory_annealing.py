@@ -7,7 +7,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.ranking_data import available, rows, split
+from simulations.ranking_data import available, overlap, rows, split
 from simulations.run import STYLES, curves, legend, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, (2, 3), (11.5, 6.6)
@@ -115,14 +115,14 @@ def claims(table):
         claim = partial(Claim, table.filter(data=data), "chapelle-wu", value="value")
         rough, smooth = ({"what": "peaks", "line": line} for line in ("sigma = 2^-8", "sigma = 2^6"))
         text = f"{data}: more local maxima for sigma = 2^-8 than 2^6"
-        yield claim("figure 1", text, rows=rough, minus=smooth, low=0.0)
+        yield claim("figure 1", text, rows=rough, minus=smooth, low=0.0, overlap=overlap(data, "train"))
         for part, start, words, edge in (
             ("train", first, "training NDCG rises", {"low": 0.0}),
             ("test", -2.0, "test NDCG falls slightly", {"high": 0.0}),
         ):
             rows, minus = ({"what": part, "x": float(power)} for power in (last, start))
             text = f"{data}: {words} as sigma falls from 2^{start:.0f} to 2^{last:.0f}"
-            yield claim("figure 2", text, rows=rows, minus=minus, **edge)
+            yield claim("figure 2", text, rows=rows, minus=minus, overlap=overlap(data, part), **edge)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Qin et al., figures 1 and 2: errors of ApproxNDCG and ApproxAP in training."""
 
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.ranking_data import available, split
+from simulations.ranking_data import available, overlap, split
 from simulations.run import curves, main, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_approximation", 20, 3, (11.5, 4.0)
@@ -85,17 +85,21 @@ def plot(table, axes):
 
 
 def claims(table):
-    """Yield the claims, on all data sets together."""
-    last, claim = {"x": table["x"].max()}, partial(Claim, table, "qin")
-    for figure, metric, sharper, blunter in (
-        ("figure 1a", AP_ALPHA, "alpha = 100", "alpha = 10"),
-        ("figure 1b", AP_BETA, "beta = 100", "beta = 1"),
-        ("figure 2", NDCG, "alpha = 100", "alpha = 10"),
+    """Yield the claims for each data set."""
+    last = {"x": table["x"].max()}
+    for data, (figure, metric, sharper, blunter) in product(
+        table["data"].unique(maintain_order=True),
+        (
+            ("figure 1a", AP_ALPHA, "alpha = 100", "alpha = 10"),
+            ("figure 1b", AP_BETA, "beta = 100", "beta = 1"),
+            ("figure 2", NDCG, "alpha = 100", "alpha = 10"),
+        ),
     ):
+        claim = partial(Claim, table.filter(data=data), "qin", overlap=overlap(data, "train"))
         rows, minus = ({"what": metric, "line": line, **last} for line in (sharper, blunter))
-        text = f"{metric}: error below .05 after training, even with {blunter}"
+        text = f"{data}, {metric}: error below .05 after training, even with {blunter}"
         yield claim(figure, text, "error", minus, high=0.05)
-        text = f"{metric}: smaller error with {sharper} than with {blunter}"
+        text = f"{data}, {metric}: smaller error with {sharper} than with {blunter}"
         yield claim(figure, text, "error", rows, minus, high=0.0)
 
 

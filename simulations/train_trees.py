@@ -13,7 +13,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, interval
-from simulations.ranking_data import REAL, WAYS, lambdarank_folder, leave_empty, split
+from simulations.ranking_data import REAL, WAYS, lambdarank_folder, leave_empty, overlap, split
 from simulations.run import STYLES, draw_means, forest, legend, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (13.0, 7.6)
@@ -151,7 +151,7 @@ def claims(table):
     last, quarter = stops[-1], max(stop for stop in stops if stop <= stops[-1] / 4)
     for data in table["data"].unique(maintain_order=True):
         of, label = {"data": data, "trees": last}, DATA[data]
-        claim = partial(Claim, table, value="ndcg", low=0.0)
+        claim = partial(Claim, table, value="ndcg", low=0.0, overlap=overlap(data, "validation and test"))
         for better, worse in LEADS:
             rows, minus = ({**of, "method": name, "follow": "gradient"} for name in (better, worse))
             text = f"{label}: {better} beats {worse}, gradients"

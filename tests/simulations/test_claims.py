@@ -9,14 +9,27 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 
 import dcglearn as dl
 from simulations import __main__ as everything
 from simulations import claims as rule
-from simulations import claims_page, overview, run
+from simulations import claims_page, overview, ranking_data, run
 from simulations import study_f_two_similarities as study_f
 from simulations import study_g_margins as study_g
-from simulations.claims import CONDITION, FAILS, HOLDS, UNDECIDED, Claim, interval, select
+from simulations.claims import (
+    CANNOT_FAIL,
+    CONDITION,
+    CONSTRUCTED,
+    FAILS,
+    HOLDS,
+    PROVED,
+    UNDECIDED,
+    Claim,
+    interval,
+    select,
+    share_interval,
+)
 from simulations.findings import FINDINGS
 from tests.makers import refused
 
@@ -34,7 +47,7 @@ def all_rows():
 
 
 def made_up(claim, targets, noise=0.0):
-    """Return the claim on a table of four repeats in which its means, branch by branch, are these targets."""
+    """Return the claim, as one that can fail, on a table of four repeats whose means, branch by branch, are targets."""
     rows_of = {}
     for (rows, minus), target in zip(claim.branches, targets, strict=True):
         base = 0.0
@@ -47,7 +60,7 @@ def made_up(claim, targets, noise=0.0):
         for setting in settings(rows)
         for repeat in range(4)
     ]
-    return replace(claim, table=pl.DataFrame(records, infer_schema_length=None))
+    return replace(claim, table=pl.DataFrame(records, infer_schema_length=None), outcomes=0, cannot_fail="")
 
 
 def settings(rows):
@@ -103,6 +116,53 @@ class TestRule:
     @pytest.mark.parametrize("values", [[1.0], [1.0, np.nan], [1.0, np.inf]])
     def test_values_without_an_interval_are_refused(self, values):
         refused("finite value in each of at least two repeats", interval, values)
+        refused("finite value in each of at least two repeats", share_interval, values)
+
+    @pytest.mark.parametrize(("hits", "repeats"), [(0, 20), (20, 20), (1, 20), (13, 20), (199, 200)])
+    def test_shares_have_clopper_and_pearsons_interval(self, hits, repeats):
+        found = share_interval([1] * hits + [0] * (repeats - hits))
+        exact = binomtest(hits, repeats).proportion_ci(0.95, "exact")
+        assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
+        assert found.mean == hits / repeats and 0 <= found.low < found.high <= 1
+
+    @pytest.mark.parametrize("share", [0.02, 0.3, 0.97])
+    @pytest.mark.parametrize(("together", "apart"), [(1, 1), (5, 1), (1, 5)])
+    def test_intervals_of_shares_cover_whether_outcomes_come_together_or_not(self, share, together, apart):
+        rng = np.random.default_rng(0)
+        drawn = rng.random((1000, 30, apart)) < share
+        outcomes = together * apart
+        intervals = [share_interval(repeats.mean(axis=1), outcomes) for repeats in drawn]
+        covered = np.mean([i.low <= share <= i.high for i in intervals])
+        assert covered > 0.94
+        known = [i.high - i.low for i, repeats in zip(intervals, drawn, strict=True) if 0 < repeats.mean() < 1]
+        alone = share_interval([1] * round(30 * share) + [0] * (30 - round(30 * share)))
+        if apart > 1 and share == 0.3:
+            assert np.mean(known) < 0.6 * (alone.high - alone.low)
+
+    def test_splits_of_the_same_queries_are_corrected_for(self):
+        rng, covered = np.random.default_rng(0), {0.0: 0, 1 / 3: 0}
+        for _ in range(400):  # the value of 60 queries says how far 20 others lie above 0, in ten splits of them all
+            queries = rng.normal(size=100)
+            splits = [rng.permutation(100) for _ in range(10)]
+            values = [queries[order[60:80]].mean() - 0.5 * queries[order[:60]].mean() for order in splits]
+            for overlap in covered:
+                found = interval(values, overlap)
+                covered[overlap] += found.low <= 0 <= found.high
+        assert covered[0.0] < 0.9 * 400 < 0.93 * 400 < covered[1 / 3]
+
+    def test_what_lies_in_0_to_1_has_no_interval_beyond_it(self):
+        rows = [(r, kind, float(kind == "a") * (1 - 0.2 * (r == 0))) for r in range(4) for kind in "ab"]
+        table = pl.DataFrame(rows, schema=["repeat", "kind", "x"], orient="row")
+        claim = Claim(table, "ours", "here", "a is above b by half", "x", {"kind": "a"}, {"kind": "b"}, low=0.5)
+        assert interval(claim.differences()).high > 1 == claim.measured[0].high
+        assert replace(claim, minus=None).measured[0].high == 1
+
+    def test_a_proved_claim_shows_where_its_run_contradicts_it(self):
+        table = pl.DataFrame({"repeat": [0, 1, 2], "x": [1, 1, 1]})
+        claim = Claim(table, "ours", "here", "x is 1, always", "x", {}, low=1.0, high=1.0, cannot_fail=PROVED)
+        assert claim.verdict == PROVED
+        wrong = replace(claim, table=table.with_columns(x=pl.Series([1, 0, 1])))
+        assert wrong.verdict == FAILS
 
     def test_differences_are_paired_by_repeat_in_any_order(self):
         rows = [(r, kind, 10.0 * r + (kind == "a") * r) for r in (2, 0, 1) for kind in "ba"]
@@ -146,6 +206,25 @@ class TestEveryRow:
             assert claim.paper in claims_page.PAPERS
             assert len(claim.text) > 20
 
+    def test_rows_of_the_same_queries_split_anew_are_corrected_and_others_are_not(self):
+        for stem, claims in committed().items():
+            for claim in claims:
+                real = ranking_data.REAL in claim.text
+                assert (claim.overlap in ranking_data.RATIOS.values()) == real, f"{stem}: {claim.text}"
+
+    def test_no_share_claims_more_than_it_covers(self):
+        shares = [claim for claim in all_rows() if claim.table[claim.value].dtype.is_integer() or claim.outcomes]
+        assert len(shares) > 30
+        for claim in shares:
+            for found in claim.measured:
+                assert 0 <= found.low < found.high <= 1, claim.text
+
+    def test_only_theorems_and_what_is_built_in_cannot_fail(self):
+        sure = {claim.text: claim.cannot_fail for claim in all_rows() if claim.cannot_fail}
+        assert set(sure.values()) == set(CANNOT_FAIL) and len(sure) < 20
+        assert all(claim.verdict == claim.cannot_fail for claim in all_rows() if claim.cannot_fail)
+        assert all(claim.paper != "ours" for claim in all_rows() if claim.cannot_fail)
+
     def test_no_comparison_has_two_rows(self):
         texts = [claim.text for claim in all_rows()]
         assert len(set(texts)) == len(texts)
@@ -167,7 +246,9 @@ class TestPage:
         assert len(rows) == len(all_rows())
         for row in rows:
             assert row.count("|") == 4
-            assert len(re.findall(r"[-\d.e+]+", row.split("|")[3].split("](")[0])) == 3
+            number = r"-?[\d.]+(?:e[-+]\d+)?"
+            interval_of_all = rf"\[{number} (\({number}, {number}\)|in all \d+ repeats)\]"
+            assert re.match(interval_of_all, row.split("|")[3].strip()), row
 
     def test_their_links_lead_to_files(self):
         for text in claims_page.pages(committed()).values():
@@ -176,11 +257,12 @@ class TestPage:
 
     def test_the_scoreboard_counts_each_paper(self):
         text = claims_page.pages(committed())["claims.md"].split("\n## ")[0]
-        counted = re.findall(r"^\| [^|]+ ((?:\| \d+ ){5})\|$", text, re.MULTILINE)
+        counted = re.findall(r"^\| [^|]+ ((?:\| \d+ ){6})\|$", text, re.MULTILINE)
         rows = [[int(cell) for cell in row.split("|")[1:]] for row in counted]
-        assert len(rows) == len(claims_page.PAPERS) and all(row[0] == sum(row[1:]) for row in rows)
-        totals = [sum(column) for column in zip(*rows, strict=True)]
-        assert totals == [len(all_rows()), *claims_page.counts(committed()).values()]
+        assert len(rows) == len(claims_page.PAPERS) and all(row[0] == sum(row[1:-1]) for row in rows)
+        tested, *verdicts, sure = [sum(column) for column in zip(*rows, strict=True)]
+        assert verdicts == [*claims_page.counts(committed()).values()] and tested + sure == len(all_rows())
+        assert sure == sum(claims_page.counts(committed(), CANNOT_FAIL).values())
 
     def test_the_first_screen_has_ten_findings_and_each_can_leave_it(self):
         claims = committed()
@@ -188,7 +270,7 @@ class TestPage:
         assert len(FINDINGS) == 10
         for finding in FINDINGS:
             for beginning, needed in finding.rests_on:
-                assert needed in (HOLDS, FAILS, CONDITION)
+                assert needed in (HOLDS, FAILS, CONDITION, PROVED, CONSTRUCTED)
                 named = [claim for claim in all_rows() if claim.text.startswith(beginning)]
                 assert named, beginning
                 inside, outside = targets(named[0])
@@ -197,7 +279,7 @@ class TestPage:
                 assert finding.sentence({"elsewhere": [other]}) is None
 
     def test_a_claim_prints_the_numbers_of_both_branches(self):
-        claim = next(claim for claim in all_rows() if claim.condition)
+        claim = next(claim for claim in all_rows() if claim.condition and not claim.cannot_fail)
         assert str(claim).count("(") >= 2
         assert claim.condition in str(claim)
         assert "; elsewhere " in str(claim)
