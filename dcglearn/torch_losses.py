@@ -1,7 +1,5 @@
 """Objectives as PyTorch modules, over padded batches, with the gradient of this package's kernels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

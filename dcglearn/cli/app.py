@@ -1,7 +1,5 @@
 """The command line: results to standard output, words to standard error, exit status 2 for bad input."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

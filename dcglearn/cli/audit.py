@@ -1,7 +1,5 @@
 """``dcglearn audit``: one page on whether a metric follows the users of a log."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex

@@ -1,7 +1,5 @@
 """A command and its help page: options in panels, one example a line; drawn on a terminal, plain text in a pipe."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import sys

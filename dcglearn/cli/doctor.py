@@ -1,7 +1,5 @@
 """``dcglearn doctor``: versions, extras, threads, caches and rights, which a report of a bug should tell."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

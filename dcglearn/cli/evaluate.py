@@ -1,7 +1,5 @@
 """Commands that evaluate runs: ``evaluate`` and ``compare``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Commands of LETOR's five-fold protocol: ``dcglearn folds`` makes folds, ``dcglearn letor`` runs methods on them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How commands read metrics: files and names, the depth of a name, and the scale of a file beside that of the data."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

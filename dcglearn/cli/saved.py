@@ -1,7 +1,5 @@
 """Commands on saved files: ``dcglearn show`` and ``export`` metrics, ``dcglearn verify`` models."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

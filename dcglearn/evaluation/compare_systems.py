@@ -1,7 +1,5 @@
 """Paired tests of systems against a baseline, with intervals of their differences, under one metric or several."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence

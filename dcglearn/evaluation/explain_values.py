@@ -1,7 +1,5 @@
 """Values of a DCG from elsewhere beside ours, and the conventions that explain where they differ."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

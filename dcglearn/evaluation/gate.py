@@ -1,7 +1,5 @@
 """A gate for a new ranker: from a paired interval, whether it is worse than a margin, not worse, or undecided."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import NormalDist

@@ -1,7 +1,5 @@
 """Measures by other tools' names: those of trec_eval and others as ours, and what ir_measures computes."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator, Sequence

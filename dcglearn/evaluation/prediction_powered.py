@@ -1,7 +1,5 @@
 """Means of few outcomes by people and many of a machine: PPI++ (Angelopoulos, Duchi and Zrnic 2023)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Read TREC files: runs (the documents that systems ranked) and judgements (the grades of documents)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A DCG as a measure of ir_measures; imported only if ir_measures is installed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """A DCG as a program: a scorer for Quepid in JavaScript, a query in standard SQL, a few lines of Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from string import Template
 from typing import Any

@@ -1,7 +1,5 @@
 """The tools that a metric can be exported to, by name: what each can hold, and what is written for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ in JSON. Each part follows its length and the SHA-256 of length and part, so tha
 noticed, as after a kill in the middle of writing, and zeros are no part.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

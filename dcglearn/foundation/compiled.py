@@ -1,7 +1,5 @@
 """Numba's compiler, with a cache that is left out where it cannot be written (`njit`)."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

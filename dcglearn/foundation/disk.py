@@ -4,8 +4,6 @@ Whatever dcglearn keeps goes through these functions. Callers name them as ``dis
 them and stop the program at each.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

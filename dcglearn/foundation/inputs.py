@@ -1,7 +1,5 @@
 """Paths that are expanded, bytes and JSON that are read strictly, and no more of them than memory holds."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import json

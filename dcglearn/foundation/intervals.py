@@ -1,7 +1,5 @@
 """Confidence intervals by `scipy.special` alone, since `scipy.stats` takes long to import."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 LEVEL = 0.9

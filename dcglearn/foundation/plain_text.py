@@ -1,7 +1,5 @@
 """Text to print: text from files with its control characters escaped, and nouns that agree with their number."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

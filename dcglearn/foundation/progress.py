@@ -1,7 +1,5 @@
 """Progress bars of long work: on a terminal, none in a pipe, and named by the stage of the work around them."""
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import sys

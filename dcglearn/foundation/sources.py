@@ -1,7 +1,5 @@
 """The bytes of a file or of standard input: decompressed, in UTF-8, and recognised as JSON lines, text or Parquet."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import lzma

@@ -1,7 +1,5 @@
 """Work in a fixed number of parts, shared by threads: no result depends on how many threads there are."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading

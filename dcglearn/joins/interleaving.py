@@ -1,7 +1,5 @@
 """Clicks on interleaved rankings as preferences between the two rankings."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Logs of answers: what was retrieved for a question, as grades or as names of documents, and how right it is."""
 
-from __future__ import annotations
-
 import os
 from typing import Any, Unpack
 

@@ -4,8 +4,6 @@ An answer from a list of utility u is right with probability ``sigma(u + b)``, w
 mean mu and standard deviation tau. Gauss-Hermite quadrature integrates b out; mu and tau are the best at every u.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

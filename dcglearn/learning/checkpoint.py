@@ -4,8 +4,6 @@ The solvers are deterministic and see the log only through these sums. So a fit 
 questions in the same order; those already answered cost nothing, and the rest leads to the same bytes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -5,8 +5,6 @@ error (0 or 1), gains of empty places (0 or 1), position biases (0 or 1), thresh
 threshold that is a parameter, and counts the deviations of judges' logits, which follow.
 """
 
-from __future__ import annotations
-
 import math
 
 from dcglearn.foundation.compiled import njit

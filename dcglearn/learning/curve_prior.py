@@ -4,8 +4,6 @@ The curvatures of the two log curves cost ``KNEE^2 (sqrt(1 + (curvature / KNEE)^
 cheap; all else is a normal distribution of linear functions of the parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property

@@ -9,8 +9,6 @@ Free discounts have a ``delta_k`` of either sign; a free zero is one more gain, 
 grade at 0 and the best at 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 

@@ -4,8 +4,6 @@ The objective is not convex. All starts are evaluated in one pass over a few pai
 side by side, fewer and fewer of them; then from hops around the lowest end. Long logs are learned from samples first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

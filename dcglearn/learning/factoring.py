@@ -1,7 +1,5 @@
 """Factors of a utility, gains times discounts: the singular value decomposition of its visible part."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How a metric predicts held-out preferences, by a link from differences to probabilities."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit

@@ -5,8 +5,6 @@ g_{l_k} + x max_k c_k g_{l_k}``; with no stop and no share of the best result it
 an entry for -1, the grade that is not known, in front.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dcglearn.foundation.compiled import njit

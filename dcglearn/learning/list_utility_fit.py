@@ -4,8 +4,6 @@ The further parameters are those of `ListUtility`. The search starts near the fi
 alone. What a list is worth is computed once for each distinct list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

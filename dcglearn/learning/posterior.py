@@ -4,8 +4,6 @@ A chain moves by the difference of two others (differential evolution, ter Braak
 log. Half of the chains start around the fit, half at textbook curves: noisy logs have several basins.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

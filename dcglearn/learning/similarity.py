@@ -1,7 +1,5 @@
 """How alike two utilities are: the paper's cosine, and the cosine of what a log can tell."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Pairs of the QP and judgements of the direct fit in parts, on disk or on a cluster: sums are added over the parts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """Folders as LETOR has them: Fold1 to Fold5, each with a training, a validation and a test file."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

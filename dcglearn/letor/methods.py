@@ -1,7 +1,5 @@
 """The methods of the five papers by name, each with its grids of candidates: ours, and what its paper states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Circles of preferences: triples of lists of which each is preferred to the next, and the last to the first."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dcglearn.logs.columns import Columns

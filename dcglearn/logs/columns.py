@@ -1,7 +1,5 @@
 """The columns of a log: one row each in the table `Columns`, from which checks, readers, writers and docs follow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial

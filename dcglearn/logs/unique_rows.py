@@ -1,7 +1,5 @@
 """Distinct graded lists and pairs of lists: found by sorting rows packed into integers, and numbered."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Which directions of a utility a log identifies: those of W that change the difference of some pair."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Metrics at soft ranks: ApproxNDCG, SDCG, ApproxAP; at smoothed hinge ranks: SHFSDCG, RegSHFSDCG (Wu et al. 2009)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property

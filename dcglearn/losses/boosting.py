@@ -1,7 +1,5 @@
 """The gradient and the Hessian's diagonal that a booster such as LightGBM asks of an objective."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A DCG and an average precision at real-valued ranks, and weights over the ideal value of each query."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What objectives that follow a DCG share: its depth, its ideal values, and lambdas by swaps of two documents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, Literal

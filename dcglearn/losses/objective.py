@@ -1,7 +1,5 @@
 """What all objectives share: the signature of a call, its checks, and the checked batch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """Losses and lambdas of pairs of a better and a worse document of one query."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Losses of pairs of documents: hinges, and pairs weighted by the change of a DCG if the two are swapped."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Metrics at soft positions (SmoothNDCG, SmoothAP; Chapelle and Wu 2010), and of noisy scores (SoftRankNDCG)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -4,8 +4,6 @@
 Documents are sorted by query and score, so that i and j index one array. Terms below ``exp(-40)`` are left out.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From an object, a file or a name to a metric: `read_metric`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Any

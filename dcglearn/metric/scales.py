@@ -1,7 +1,5 @@
 """Scales of grades: whether that of a metric is that of the data, and maps from one to the other."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 

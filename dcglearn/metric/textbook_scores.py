@@ -1,7 +1,5 @@
 """All textbook DCGs scored at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

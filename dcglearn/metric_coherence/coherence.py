@@ -1,7 +1,5 @@
 """Whether two metrics can disagree: a proof that they cannot, or the rankings on which they differ most."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Coherence without a search: compatible gains, the theorem on two grades, optimal rankings, flip points."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice

@@ -1,7 +1,5 @@
 """Share of pairs of rankings that two metrics order differently, exact or sampled, for two metrics or many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

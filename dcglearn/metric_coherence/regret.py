@@ -1,7 +1,5 @@
 """Search for the largest regret between two metrics, by enumeration of all lists or by integer programming."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Whether the order of systems depends on the metric, and which differences are more than chance."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Open any supported input as a log."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any, TypeAlias

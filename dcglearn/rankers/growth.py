@@ -1,7 +1,5 @@
 """Growing boosted trees for any objective on LightGBM, in segments that a checkpoint can hold; checks of their text."""
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

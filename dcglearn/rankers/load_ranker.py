@@ -1,7 +1,5 @@
 """Reading a saved model of any kind (`load_ranker`)."""
 
-from __future__ import annotations
-
 from dcglearn.foundation.validation import PathLike
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.model_files import read_model

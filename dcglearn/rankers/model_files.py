@@ -1,7 +1,5 @@
 """Fitted rankers as folders: parameters as strict JSON, numbers as npz read without pickle or as LightGBM's text."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Learning-to-rank files: svmlight with qid, or with a file of group sizes beside it; plain, .gz, .xz or .zst."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

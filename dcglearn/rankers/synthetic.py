@@ -1,7 +1,5 @@
 """Synthetic learning-to-rank data: in the shape of LETOR's OHSUMED, and with grades that only trees can learn."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Grades, InputError, Seed, whole_number

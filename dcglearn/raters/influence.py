@@ -1,7 +1,5 @@
 """How much one rater decides: by how far gains and discounts move when the rater is left out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How far raters agree with each other, with themselves, and with a learned DCG: alpha, consistency, errors, sides."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

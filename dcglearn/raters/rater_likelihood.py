@@ -5,8 +5,6 @@ first. With the probabilities A of the preferred list and B of the other that `j
 rater with error rate e names the preferred list with ``(1 - e) A + e B``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Exports of annotation tools whose records hold several annotations: Label Studio's tasks and Argilla's records."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ It defines what a log may contain; the fast pass of `dcglearn.readers.fast_pass`
 it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from array import array

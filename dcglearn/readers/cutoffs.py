@@ -1,7 +1,5 @@
 """Grades that are fractions from 0 to 1, as machines give them, cut into the levels of a scale."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The fast pass over a log, with polars: for logs whose lines are all alike and all good."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables with a row for each document, such as ``query, side, position, grade, winner``: their rows as judgements."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Tables whose columns tell the winner: a chosen and a rejected list, or a column of 0 and 1 for each outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any

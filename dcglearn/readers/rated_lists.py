@@ -1,7 +1,5 @@
 """The pairs that rated lists imply: of every two lists with different ratings, the higher rated is preferred."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How often each list of a log got each rating, as text in files: ``2:1 4:12``, a rating and its number each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@
 the lines and accepts some bad ones, so `dcglearn.readers.careful_pass` reads every other input.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

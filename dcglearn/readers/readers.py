@@ -1,7 +1,5 @@
 """Logs of preferences, and of rated lists, from files, data frames and records."""
 
-from __future__ import annotations
-
 from typing import Any, Unpack
 
 import numpy as np

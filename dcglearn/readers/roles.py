@@ -1,7 +1,5 @@
 """The meanings of a log's columns, and how columns are recognised by their names, one a list or one a position."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

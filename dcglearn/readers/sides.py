@@ -1,7 +1,5 @@
 """Which list was shown first: columns that tell it, and winners that name a side of the screen rather than a list."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Every function takes `seed` (int, Generator or None), and the same seed gives th
 noise level adds to the mistakes of a lower one, so curves over the noise level are not blurred by other mistakes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Lists of grades for simulations: permutations, free lists, optimal ones, and noise in their grades."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

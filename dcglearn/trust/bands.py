@@ -1,7 +1,5 @@
 """Bands of gains and discounts: draws of what a log allows, pointwise and simultaneous."""
 
-from __future__ import annotations
-
 import logging
 from contextlib import closing
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ textbook with fitted judges against the robust fit, whose free curves are charge
 DCG.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 The parts are weights free at each grade and position, list utilities, and any function of the grades at all.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

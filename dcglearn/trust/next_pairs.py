@@ -5,8 +5,6 @@ near a tie under the present metric. ``H`` sums ``d d'`` over the log and the pa
 which grades differ at which positions; for a list utility it is the slope of the difference in its parameters.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 People who see the same two lists disagree, so no metric respects all of them; where lists recur, a log says how often.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any

@@ -5,8 +5,6 @@ the grade, decreasing in the position. The product form is ``B = a b^T``. Parame
 statistic has no chi-square distribution and is compared with that of logs simulated from the fitted product form.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass

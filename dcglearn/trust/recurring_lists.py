@@ -1,7 +1,5 @@
 """The lists of a log that recur, the pairs between them, and folds of their ratings or judgements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Units of a log (pairs, raters, queries or lists): folds, bootstrap weights, and standard errors of means."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

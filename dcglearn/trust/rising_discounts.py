@@ -4,8 +4,6 @@ The statistic is by how much the objective, loss and prior, falls where discount
 logs simulated from the falling discounts and judges that fit best, on the log's own pairs of lists.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from numpy.typing import ArrayLike

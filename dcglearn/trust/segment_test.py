@@ -1,7 +1,5 @@
 """One DCG for all? Whether a DCG for each segment of a log predicts held-out preferences better than a common one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

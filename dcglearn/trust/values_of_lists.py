@@ -4,8 +4,6 @@ Both models say that a list is worth the sum over its grades and positions plus 
 beta, tau^2 I)``. A log of few lists tells tau only roughly: draws of the values of lists are over its likely sizes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
