@@ -85,6 +85,13 @@ class SystemComparison(Shown):
             rows.append([row["run"], row["measure"], mean, *differences, *p_values])
         return [[one_line(cell) for cell in row] for row in rows]
 
+    def _pictures(self) -> list[dict[str, Any]]:
+        names = self.frame.select("run", "measure").rows()
+        ends = self.frame.select("difference", "low", "high").rows()
+        rows = [(", ".join(name), *row) for name, row in zip(names, ends, strict=True)]
+        title = f"minus {self.frame['baseline'][0]} ({self.level:.0%} intervals)"
+        return [{"title": title, "rows": rows}]
+
     def __str__(self) -> str:
         return "\n".join([*aligned(self.cells, n_left=2), self.note])
 

@@ -133,6 +133,12 @@ class Evaluation(Shown):
             notes.append(f"not judged: up to {self.unjudged.max():.1%} of the positions looked at")
         return notes
 
+    def _pictures(self) -> list[dict[str, Any]]:
+        values = self.filled[:, 0]
+        ends = np.nanpercentile(values, [25, 75], axis=1)
+        rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
+        return [{"title": f"mean {self.metrics[0]}, and the middle half of the queries", "rows": [*rows]}]
+
     def __str__(self) -> str:
         return "\n".join([*aligned(self.cells, least=6), *self.notes])
 

@@ -89,6 +89,12 @@ class Gate(Shown):
             sentences.append(one_line(f"these {row.n_topics} topics can show {shown} four times in five {whose}"))
         return tuple(sentences)
 
+    def _pictures(self) -> list[dict[str, Any]]:
+        rows = [
+            (f"{row.run}, {row.measure}: {row.verdict}", row.difference, row.low, row.high) for row in self.verdicts
+        ]
+        return [{"title": f"{self.level:.0%} intervals; margin {self._margin}", "rows": rows}]
+
     def __str__(self) -> str:
         lines = [f"gate: {'passed' if self.passed else 'failed'}"]
         lines += [f"  {self._sentence(row)}" for row in self.verdicts]

@@ -32,14 +32,14 @@ def rendered(template: str, **values: Any) -> str:
 
 
 class Shown:
-    """Mixin of results that notebooks show as curves and their printed table; plain text stays `repr`."""
+    """Mixin of results that notebooks show as pictures and their printed table; plain text stays `repr`."""
 
-    def _curves(self) -> list[dict[str, Any]]:
-        """Return the arguments of each picture of curves, as ``foundation/pictures.html`` takes them."""
+    def _pictures(self) -> list[dict[str, Any]]:
+        """Return the arguments of each picture, as ``foundation/pictures.html`` takes them."""
         return []
 
     def _table(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return rendered("foundation/notebook.html", curves=self._curves(), table=self._table())
+        return rendered("foundation/notebook.html", drawn=self._pictures(), table=self._table())

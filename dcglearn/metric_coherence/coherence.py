@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,6 +73,12 @@ class Coherence(Shown):
     def tie_regret(self) -> float:
         """Largest difference under b of lists that a ties, as a share of b's span; past 20 million lists a bound."""
         return self._ties().regret
+
+    def _pictures(self) -> list[dict[str, Any]]:
+        lists = [] if self.witness is None else zip(self.names, self.witness.lists.tolist(), strict=True)
+        rows = [(f"preferred by {name}", grades) for name, grades in lists]
+        best = max((max(grades) for _, grades in rows), default=0)
+        return [{"title": "grades by position", "lists": rows, "n_grades": best + 1}] if rows else []
 
     def __str__(self) -> str:
         a, b = self.names

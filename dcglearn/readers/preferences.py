@@ -73,7 +73,7 @@ class Preferences(PreferencePairs, Shown):
     recognised: Recognised | None
     __doc__ = __doc__.replace("COLUMNS", f"\n{' ' * 8}".join(f"{name}: {row.meaning}" for name, row in COLUMNS.items()))
 
-    def _curves(self) -> list[dict[str, Any]]:
+    def _pictures(self) -> list[dict[str, Any]]:
         sides = {"preferred": self.preferred, "other": self.other} if self.graded and len(self) else {}
         lines = {name: np.maximum(lists, 0).mean(axis=0).tolist() for name, lists in sides.items()}
         ticks = [str(k + 1) for k in range(self.depth)]

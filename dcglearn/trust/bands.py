@@ -130,7 +130,7 @@ class Bands(Shown):
         rows = zip(names, *np.array([*columns, *outer]).tolist(), strict=True)
         return [dict(zip(keys, row, strict=True)) for row in rows]
 
-    def _curves(self) -> list[dict[str, Any]]:
+    def _pictures(self) -> list[dict[str, Any]]:
         return as_curves({"learned": self.dcg}, self)
 
     def to_dict(self) -> dict[str, Any]:
