@@ -10,6 +10,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -406,6 +407,7 @@ class Study:
             "strength": self._strength(answer.get("strength"), winner),
             "shown_left": left,
             "rater": rater,
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": answer.get("seconds"),
             "note": answer.get("note"),
             "supersedes": supersedes,
@@ -428,7 +430,7 @@ class Study:
 def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
     """Return verdicts with an answer as `read_preferences` returns them, on a scale of `n_grades`."""
     won = [(v["b"], v["a"]) if v["winner"] == "b" else (v["a"], v["b"]) for v in verdicts]
-    labels = {name: [v[name] or "" for v in verdicts] for name in ("rater", "query")}
+    labels = {name: [v.get(name) or "" for v in verdicts] for name in ("rater", "query", "time")}
     columns: dict[str, Any] = {name: values for name, values in labels.items() if any(values)}
     if any(v["strength"] is not None for v in verdicts):
         columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]

@@ -21,12 +21,12 @@ _LOG = logging.getLogger(__name__)
 
 FIELDS = (
     *("id", "query", "a", "b", "items_a", "items_b", "winner", "tie", "strength"),
-    *("shown_left", "rater", "seconds", "note", "supersedes", "check"),
+    *("shown_left", "rater", "time", "seconds", "note", "supersedes", "check"),
 )
 """The fields of a line, in this order."""
 
 KINDS = {
-    **dict.fromkeys(("query", "rater"), "label"),
+    **dict.fromkeys(("query", "rater", "time"), "label"),
     **dict.fromkeys(("tie", "note", "check"), "text"),
     **{"supersedes": "identity", "strength": "positive", "seconds": "number"},
 }

@@ -84,6 +84,7 @@ def test_verdicts_reach_the_disk_and_the_learner(client, study):
     assert [line["winner"] for line in written] == [sides[0], "ab"[sides[1] == "a"], "tie", "tie", "open"]
     assert [line["tie"] for line in written] == [None, None, "both good", "both bad", None]
     assert (written[0]["note"], written[1]["note"], written[0]["seconds"]) == ("why", None, 1.5)
+    assert written[0]["time"][:2] == "20" and written[0]["time"].endswith("+00:00")
     counts = {"judged": 4, "skipped": 1, "all": 4, "goal": len(study.candidates)}
     assert {name: page.progress[name] for name in counts} == counts
     log, live = read_preferences(study.log.path, n_grades=5), study.preferences()
