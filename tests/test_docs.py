@@ -284,7 +284,7 @@ SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 REFERENCE = (ROOT / "docs" / "reference" / "api.md").read_text()
 
 
-SLOW = {"plot_active_against_random", "plot_learn_and_bands", "plot_linear_ranker", "plot_trees"}
+SLOW = {"plot_active_against_random", "plot_audit", "plot_learn_and_bands", "plot_linear_ranker", "plot_trees"}
 
 
 @pytest.mark.filterwarnings("ignore")

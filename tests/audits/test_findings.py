@@ -137,12 +137,15 @@ def test_a_log_too_short_for_bands_says_so():
     assert "fewer than 20" in curves_finding(known)["finding"]
 
 
-def test_held_out_judgements_speak_for_the_learned_or_for_neither(steep):
+def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     better = held_out_finding(replace(steep, log=steep.log[:120]))
     assert "the learned DCG orders held-out pairs better than the metric used now" in better["finding"]
     assert better["held_out"]["rows"][0]["share"] > 0.9
     short = replace(steep, given=STEEP, log=judged(40, noise=0.3))
     assert "cannot tell whether" in held_out_finding(short)["finding"]
+    rising = DCG([0, 0.05, 0.2, 1], [0.1, 0.4, 0.7, 1])  # which the learned DCG cannot be
+    worse = held_out_finding(replace(steep, given=rising, log=judged(300, rising)))["finding"]
+    assert "the learned DCG orders held-out pairs worse than the metric used now" in worse and "keep that" in worse
     one = held_out_finding(replace(steep, log=judged(1)))
     assert one["finding"].startswith("nothing can be held out: a split of 1 pair")
 
