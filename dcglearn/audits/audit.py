@@ -111,7 +111,8 @@ def audit(
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", seed=0)
+    >>> truth = dl.simulate.ground_truth("D1", n_grades=3, depth=3)
+    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", seed=0)
     >>> audit(log, "linear-log2")["disagreement"]["judgements"] < 10
     True
     """

@@ -67,7 +67,16 @@ def copied(figure_09, tmp_path):
     return figure_09[0], shutil.copytree(figure_09[1], tmp_path / "copied")
 
 
-LONG = ("study_n_forms", "study_s_proxy", "study_t_answers", "theory_", "train_")
+LONG = (
+    "study_h_learners",
+    "study_i_active",
+    "study_k_bands",
+    "study_n_forms",
+    "study_s_proxy",
+    "study_t_answers",
+    "theory_",
+    "train_",
+)
 """What the names of programs begin with whose quick runs `make test` leaves out."""
 
 
