@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import beta, binomtest
+from scipy.stats import t as student
 
 import dcglearn as dl
 from simulations import __main__ as everything
@@ -31,6 +32,7 @@ from simulations.claims import (
     share_interval,
 )
 from simulations.findings import FINDINGS
+from simulations.reasons import REASONS, reason
 from tests.makers import refused
 
 ROOT = Path(__file__).parents[2]
@@ -225,9 +227,97 @@ class TestEveryRow:
         assert all(claim.verdict == claim.cannot_fail for claim in all_rows() if claim.cannot_fail)
         assert all(claim.paper != "ours" for claim in all_rows() if claim.cannot_fail)
 
+    def test_every_failing_row_has_a_sentence_why_and_every_sentence_a_row(self):
+        texts = [claim.text for claim in all_rows()]
+        for claim in all_rows():
+            assert claim.verdict != FAILS or reason(claim.text).endswith("."), claim.text
+        assert [beginning for beginning in REASONS if not any(text.startswith(beginning) for text in texts)] == []
+        assert "*" + REASONS["it falls all along"] + "*" in claims_page.pages(committed())["claims.md"]
+
+    def test_the_page_says_beside_each_row_whether_metrics_conflict(self):
+        pages = "".join(claims_page.pages(committed()).values())
+        rows = [line for line in pages.splitlines() if "LETOR-shaped" in line and line.startswith("[")]
+        assert len(rows) > 30 and all(re.search(r"LETOR-shaped `conflict=[01]`", row) for row in rows)
+
     def test_no_comparison_has_two_rows(self):
         texts = [claim.text for claim in all_rows()]
         assert len(set(texts)) == len(texts)
+
+
+def recounted(claim, branch):
+    """Return the value of each repeat of a claim's branch, and all of the values, counted by hand."""
+    parts = []
+    for rows in claim.branches[branch]:
+        if rows is None:
+            continue
+        of_repeat, chosen = {}, claim.table
+        for name, value in rows.items():
+            chosen = chosen.filter(pl.col(name).is_in([*value] if isinstance(value, tuple) else [value]))
+        for repeat, value in chosen.select("repeat", claim.value).drop_nulls().iter_rows():
+            of_repeat.setdefault(repeat, []).append(value)
+        parts.append(of_repeat)
+    first = {repeat: sum(values) / len(values) for repeat, values in parts[0].items()}
+    other = {repeat: sum(values) / len(values) for repeat, values in parts[1].items()} if len(parts) > 1 else {}
+    return [first[repeat] - other.get(repeat, 0.0) for repeat in first], [x for part in parts for x in part.values()]
+
+
+def interval_by_hand(claim, branch):
+    """Return mean, low and high of a claim's branch by the formulas of the page."""
+    values, all_values = recounted(claim, branch)
+    n, mean = len(values), sum(values) / len(values)
+    variance = sum((x - mean) ** 2 for x in values) / (n - 1)
+    outcomes = claim.outcomes or int(claim.table[claim.value].dtype.is_integer())
+    if outcomes and claim.branches[branch][1] is None:
+        outcomes *= sum(len(some) for some in all_values) / n
+        count = float(n)
+        if outcomes > 1 and variance > 0:
+            wider = student.ppf(0.975, n * outcomes - 1) / student.ppf(0.975, n - 1)
+            count = min(mean * (1 - mean) * n / variance * wider**2, n * outcomes)
+        hits = mean * count
+        low = 0.0 if hits == 0 else beta.ppf(0.025, hits, count - hits + 1)
+        return mean, low, 1.0 if hits == count else beta.ppf(0.975, hits + 1, count - hits)
+    reach = student.ppf(0.975, n - 1) * (variance * (1 / n + claim.overlap)) ** 0.5
+    known = claim.table[claim.value].drop_nulls()
+    least, most = -np.inf, np.inf
+    if known.min() >= 0 and known.max() <= 1:
+        least, most = 0.0 if claim.branches[branch][1] is None else -1.0, 1.0
+    return mean, max(mean - reach, least), min(mean + reach, most)
+
+
+def verdict_by_hand(low, high, above, below):
+    """Return the verdict on an interval; 1e-12 is rounding."""
+    slack = 1e-12 if np.isfinite(above) and np.isfinite(below) else -1e-12
+    if low >= above - slack and high <= below + slack:
+        return HOLDS
+    return FAILS if high < above - slack or low > below + slack else UNDECIDED
+
+
+def test_every_verdict_recounted_by_hand_from_the_tables_is_that_of_claims_csv():
+    """Every program's table is read, and every row of claims.csv recomputed, without the code of the rule."""
+    rows = pl.read_csv(ROOT / "figures" / "claims.csv").to_dicts()
+    listed = {(row["program"], row["claim"], row["branch"]): row for row in rows}
+    assert len(listed) == len(rows)
+    for stem, claims in committed().items():
+        for claim in claims:
+            name = f"{claim.text}, {claim.condition}" if claim.condition else claim.text
+            by_hand = []
+            for branch, place in enumerate(("", "elsewhere")[: len(claim.branches)]):
+                row = listed.pop((stem, name, place))
+                found = interval_by_hand(claim, branch)
+                assert found == pytest.approx((row["mean"], row["low"], row["high"]), rel=2e-5, abs=1e-9), name
+                above, below = (row[end] if row[end] is not None else claim.low for end in ("above", "below"))
+                by_hand.append(verdict_by_hand(*found[1:], above, below))
+                assert row["verdict"] == by_hand[1] if branch else True, name
+                if not branch:
+                    written = row["verdict"]
+            reached = by_hand[0]
+            if claim.condition and reached == HOLDS:
+                reached = {FAILS: CONDITION}.get(by_hand[1], by_hand[1])
+            if written in CANNOT_FAIL:
+                assert claim.low - 1e-12 <= interval_by_hand(claim, 0)[0] <= claim.high + 1e-12
+            else:
+                assert written == reached, name
+    assert listed == {}
 
 
 class TestPage:
@@ -240,7 +330,8 @@ class TestPage:
     def test_they_have_every_program_and_are_short(self):
         assert list(committed()) == [module.STEM for module in everything.programs()]
         texts = list(claims_page.pages(committed()).values())
-        assert max(len(text.split()) for text in texts) <= 4500
+        words = [re.findall(r"\S*\w\S*", text) for text in texts]  # not the rules of tables
+        assert max(map(len, words)) <= 4500
         assert claims_page.counts(committed())[CONDITION] <= 12
         rows = [line for text in texts for line in text.splitlines() if re.match(r"\[[^!].* \| .* \| ", line)]
         assert len(rows) == len(all_rows())
