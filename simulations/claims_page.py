@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from simulations.claims import CANNOT_FAIL, CLOSE, LEVEL, NEGLIGIBLE, VERDICTS, Claim
+from simulations.claims import CANNOT_FAIL, CLOSE, FAILS, LEVEL, NEGLIGIBLE, VERDICTS, Claim
 from simulations.findings import FINDINGS, Finding
 from simulations.ranking_data import RATIOS
+from simulations.reasons import reason
 
 Claims = Mapping[str, Sequence[Claim]]
 """The claims of each program, by its stem."""
@@ -26,6 +27,13 @@ PAPERS = {
 TEST, REST, TRAIN = (RATIOS[part] for part in ("test", "validation and test", "train"))
 """Ratios of the correction of Nadeau and Bengio."""
 
+SPELLED = {
+    "LETOR-shaped, no conflict": "LETOR-shaped `conflict=0`",
+    "LETOR-shaped:": "LETOR-shaped `conflict=1`:",
+    "LETOR-shaped,": "LETOR-shaped `conflict=1`,",
+}
+"""How much metrics conflict on the synthetic queries, which the page says beside each row."""
+
 HEAD = """# Claims of the papers, tested
 
 Five papers say how to learn a ranking metric from preferences, and how to train rankers on one. We ran what they claim,
@@ -37,7 +45,8 @@ with a condition, {fails} do not hold, and {undecided} are undecided. {sure} mor
 OURS = """# What we claim beyond the papers
 
 What this package says of its own methods, tested by [the rule](claims.md#the-rule) of the papers' claims, in
-[the words](claims.md#the-words) of that page.
+[the words](claims.md#the-words) of that page. All judges and users are simulated. Studies g, i and j answer questions
+that Zhou et al. leave open in sections 7, 6.5 and 5.2.
 
 """
 
@@ -80,11 +89,16 @@ each way. All numbers: [claims.csv](../figures/claims.csv).
 - **precision**: share of new clean pairs that the learned metric orders correctly. **Similarity**: cosine of the
   learned and the true utility. **Identifiable similarity** leaves out what pairs cannot show: permutations, for
   example, hide a constant added to all discounts.
-- **LETOR-shaped**: simulated queries of the size of the LETOR collections. **LightGBM example**: its 251 real
-  queries, split anew in each repeat. **Nonlinear queries**: simulated queries that only trees can rank.
+- **LETOR-shaped `conflict=1`**: simulated queries of the size of LETOR's, *made so that metrics conflict*: what makes
+  a result excellent, and what makes it safe, are features of their own, so that the best linear ranker depends on gains
+  and discounts. With **`conflict=0`** all metrics prefer the same ranker. **LightGBM example**: its 251 real queries.
+  **Nonlinear queries**: simulated queries that only trees can rank.
 - **flat, steep truth**: a users' DCG by which any relevant result will do, or only the best count.
+- **binary1-log2**: a DCG with gain 1 from grade 1 on, and discounts 1 / log2(rank + 1); **linear-log2**,
+  **exponential-log2**: the same with gains grade and 2^grade - 1.
 - **alpha, beta, sigma**: sharpness of smoothed ranks (larger is sharper), of smoothed cut-offs, and width of
-  smoothing.
+  smoothing. **gradients, lambdas**: what trees follow: slopes of the smoothed metric, or what swapping two documents
+  would change in it.
 """
 
 FOREST = """
@@ -103,20 +117,8 @@ MISSING = """
   [benchmarks](benchmarks.md).
 - **Chapelle and Wu, figure 5.** Compares with a Gaussian process for an older collection; neither is available.
 - **Wu et al., figure 2, on a commercial engine's queries.** Not public; the same comparisons on others are above.
-"""
 
-ERRORS = """
-## Errors in the papers, and what this package does
-
-- **Zhou et al., theorem on two grades.** It needs the *same* discounts in both metrics. Otherwise two grades
-  can disagree: (1,0,0) against (0,1,1) under log2 and under 1/rank.
-- **Wu et al., equation 13.** The branch of A for wrongly ordered pairs must be 1/2 - (alpha/4) x: as printed, A is
-  negative and its slope jumps. Their k in the soft truncation halves the weight at rank k; k + 1/2 does not.
-- **Chapelle and Wu, equation 9.** As printed, a perfect list with one relevant document has an average precision of
-  1/2; the self term must be 1.
-- **Sun et al., theorem 1.** It fails for random labels and for cyclic classifiers; it holds in expectation for
-  decisions derived from scores. With a margin loss, their signed
-  pair weight pushes correctly ordered pairs the wrong way; its absolute value does not.
+Errors in the papers, and what this package does: [reproduce](reproduce.md#errors-in-the-papers).
 """
 
 
@@ -126,7 +128,7 @@ def pages(claims: Claims) -> dict[str, str]:
     head = HEAD.format(total=sum(numbers.values()), sure=sum(counts(claims, CANNOT_FAIL).values()), **numbers)
     findings = [FINDINGS_HEAD, *screen(claims)]
     papers = [line for paper in PAPERS if paper != "ours" for line in _table(claims, paper)]
-    parts = [head, *_scoreboard(claims), *findings, RULE, *papers, FOREST, MISSING, ERRORS]
+    parts = [head, *_scoreboard(claims), *findings, RULE, *papers, FOREST, MISSING]
     return {"claims.md": "".join(parts), "our_claims.md": "".join([OURS, *_rows(claims, "ours")])}
 
 
@@ -172,10 +174,14 @@ def _rows(claims: Claims, paper: str) -> Iterator[str]:
 
 
 def _row(stem: str, claim: Claim) -> Iterator[str]:
-    """Yield the row of a claim, and a row for the test where its condition is not met."""
+    """Yield the row of a claim, and one below it: the test where its condition is not met, or why it does not hold."""
     place, table = f"[{claim.place}](../figures/{stem}.png)", f"../figures/{stem}.csv"
     words = f"{claim.text}, {claim.condition}" if claim.condition else claim.text
+    for data, spelled in SPELLED.items():
+        words = words.replace(data, spelled)
     yield f"{place} | {words} | {claim.bounds} | [{claim.measured[0]}]({table}) | **{claim.verdict}**"
+    if claim.verdict == FAILS:
+        yield f"| | *{reason(claim.text)}* | | | |"
     if claim.condition:
         elsewhere = f"[{claim.measured[1]}]({table}) | {claim.verdicts[1]} |"
         yield f"| | *elsewhere* | {claim.bounds} | {elsewhere}"

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import Claim
+from simulations.claims import Claim, in_every_cell
 from simulations.run import STYLES, draw_means, legend, main, repeated, share_scale, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_r_interleaving", 20, 2, (8.0, 3.6)
@@ -76,12 +76,13 @@ def claims(table):
     """Yield our claims."""
     claim = partial(Claim, table, "ours", "study r", value="error")
     upper, lower = tuple(range(2, HALF + 1)), tuple(range(HALF + 1, len(EXAMINATION) + 1))
-    both = ("team draft", "balanced")
+    both, near = ("team draft", "balanced"), {"low": -NEAR, "high": NEAR}
     for name in both:
         gain = {"setting": name, "curve": "gains", "place": 1}
-        discounts = {"setting": name, "curve": "discounts", "place": upper}
-        yield claim(f"{name}: gain of grade 1 is near", rows=gain, low=-NEAR, high=NEAR)
-        yield claim(f"{name}: discounts 2 to {HALF} are near", rows=discounts, low=-NEAR, high=NEAR)
+        yield claim(f"{name}: gain of grade 1 is near", rows=gain, **near)
+        of_discounts = {"setting": name, "curve": "discounts"}
+        each = [claim(f"{name}: discount {k} is near", rows={**of_discounts, "place": k}, **near) for k in upper]
+        yield in_every_cell(each)
     text = f"{' and '.join(both)}: discounts below {HALF} are too small"
     yield claim(text, rows={"setting": both, "curve": "discounts", "place": lower}, high=0)
     for setting, curve, at, text, bounds in (
