@@ -116,6 +116,10 @@ def learn(
         source.refuse_in_parts(
             holdout=trust.holdout, bands=trust.bands, ranges=trust.ranges, C_auto=learner.C == "auto"
         )
+    if learner.proxy is not None:
+        from dcglearn.readers.shared_ids import refuse_other_lists
+
+        refuse_other_lists(source.log[0], learner.proxy, source.mapping)
     if dry_run:
         with source.opened(cluster) as log:
             _dry_run(log, outputs.files)

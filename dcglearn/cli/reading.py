@@ -147,7 +147,8 @@ def read_proxy(path: str, n_grades: int) -> Preferences:
         try:
             return read_preferences(path, n_grades=n_grades, as_is=True)
         except InputError as error:
-            raise InputError(f"{error}; --proxy is read on people's scale, 0 to {n_grades - 1}") from error
+            scale = f"; --proxy is read on people's scale, 0 to {n_grades - 1}" if "n_grades" in str(error) else ""
+            raise InputError(f"{error}{scale}") from error
 
 
 @dataclass(frozen=True, kw_only=True)

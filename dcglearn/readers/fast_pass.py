@@ -157,7 +157,7 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], mapping: LogMapping
     for role, about in roles.items():
         if role not in frame.columns or (not about.required and frame[role].null_count() == len(frame)):
             continue
-        if about.kind == "identity" and "supersedes" not in frame.columns:
+        if role == "id" and "supersedes" not in frame.columns:
             continue
         column = frame[role]
         if column.null_count() and (about.required or about.uniform):
