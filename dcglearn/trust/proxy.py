@@ -84,8 +84,9 @@ class ProxyReport:
         its = "its verdicts" if self.n_machine is None else f"its {number_of(self.n_machine, 'verdicts', ',')}"
         if self.worth is None:
             return self._difference(), "people's verdicts are too few to say what the machine's are worth"
-        more = f"about {self.worth:,.0f}" if self.worth >= 1 else "less than one"
-        return self._difference(), f"{its} are worth {more} more of people's"
+        many = f"about {float(f'{self.worth:.0g}'):,.0f} more of people's, give or take an order of magnitude"
+        more = many if self.worth >= 1 else "less than one more of people's"
+        return self._difference(), f"{its} are worth {more}"
 
     def _difference(self) -> str:
         if self.machine.share >= self.people.share:
