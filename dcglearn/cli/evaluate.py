@@ -64,9 +64,7 @@ class EvaluationOptions:
     ] = "worst"
     missing: Annotated[Missing, input_option(help="What judged queries count that a run does not have.")] = "zero"
     ideal: Annotated[Ideal, model_option(help="Documents of the best ranking: all judged or the run's.")] = "judgements"
-    duplicates: Annotated[
-        Duplicates, input_option(help="What to do with a document that occurs twice for a query.")
-    ] = "error"
+    duplicates: Annotated[Duplicates, input_option(help="What to do if a document occurs twice for a query.")] = "error"
 
     grades: Grades = None
     cutoffs: Cutoffs = None
@@ -117,15 +115,10 @@ class EvaluationOptions:
             others = [name for name in metrics if companion_of(name)]
             others += [name for name, metric in known.items() if isinstance(metric, str)]
             if others:
-                raise InputError(
-                    f"{others[0]} needs all judgements, and a response has those of its hits: give --qrels"
-                )
+                raise InputError(f"{others[0]} needs all judgements; a response has those of its hits: give --qrels")
             if self.grades is None:  # the top grade may be missing among the hits
                 judged = replace(judged, n_grades=max([judged.n_grades, *(dcg.n_grades for dcg in dcgs)]))
-            typer.echo(
-                "note: DCG, since a response does not hold all judgements; for NDCG, give the request by --qrels",
-                err=True,
-            )
+            typer.echo("note: DCG, since a response does not hold all judgements; NDCG needs --qrels REQUEST", err=True)
         for note in notes_of_responses(responses, judged, max((dcg.depth for dcg in dcgs), default=1)):
             typer.echo(f"note: {note}", err=True)
         return runs, judged

@@ -44,12 +44,8 @@ def folds(
 class Experiment:
     """Folds, methods and how they are trained."""
 
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Holds Fold1, Fold2, ...; files may be .gz, .xz and .zst.")
-    ]
-    method: Annotated[
-        list[str] | None, first_option(help="A method by name, several times for several; all by default.")
-    ] = None
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Holds Fold1, Fold2, ...; also .gz, .xz and .zst.")]
+    method: Annotated[list[str] | None, first_option(help="One method each time; all by default.")] = None
     metric: Annotated[
         str, first_option(help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.")
     ] = "letor"

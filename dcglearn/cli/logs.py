@@ -157,9 +157,7 @@ def ask(
     elif judged is not None:
         pool = generated_lists(judged, generate, seed=seed)
     else:
-        raise InputError(
-            "nothing to choose from: give a file of CANDIDATES, or --log to make lists with its mix of grades"
-        )
+        raise InputError("nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades")
     questions = suggest_pairs(judged, pool, n, n_grades=mapping.n_grades, seed=seed)
     number = number_of(len(questions), "questions")
     write_log(questions.to_polars(), output, f"{number}; fill in winner and append to the log", force=force)
@@ -175,9 +173,7 @@ class MachineOptions:
     ] = "people"
     taste: Annotated[str | None, model_option(metavar="METRIC", help="machine: its metric; else the truth.")] = None
     error: Annotated[float, model_option(help="machine: share of pairs that it gets wrong, by its taste.")] = 0.1
-    side: Annotated[
-        float, model_option(help="machine: share of verdicts for the list shown first, whatever it is.")
-    ] = 0.1
+    side: Annotated[float, model_option(help="machine: share of verdicts for whatever list is shown first.")] = 0.1
     consistency: Annotated[float, model_option(help="machine: share of pairs on which it does not think anew.")] = 0.9
 
     def refuse(self, **of_people: Any) -> None:

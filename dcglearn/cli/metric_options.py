@@ -31,9 +31,7 @@ class ScaleOptions:
             help="The metric's grade H that each grade G of the data stands for: 0=0,1=2,2=4.",
         ),
     ] = None
-    strict: Annotated[
-        bool, input_option("--strict", help="Refuse a metric with more grades than the data, rather than warn.")
-    ] = False
+    strict: Annotated[bool, input_option("--strict", help="Refuse a metric of more grades than the data.")] = False
 
     def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
         """Return the metrics of files on the scale of the data; raise InputError if the map fits none of them."""

@@ -74,12 +74,10 @@ class TrainingData:
 class ModelOptions:
     """The model, the method and their parameters."""
 
-    metric: Annotated[str, first_option(help="The DCG to train against: a file, or GAIN-DISCOUNT[@K].")] = (
+    metric: Annotated[str, first_option(help="Train for this DCG: a file or GAIN-DISCOUNT[@K].")] = (
         "exponential-log2@10"
     )
-    model: Annotated[
-        Literal["linear", "trees"], first_option(help="A linear model, or boosted trees (needs LightGBM).")
-    ] = "linear"
+    model: Annotated[Literal["linear", "trees"], first_option(help="Linear or boosted trees (by LightGBM).")] = "linear"
     method: Annotated[
         Method | None,
         first_option(help="What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."),
@@ -100,9 +98,7 @@ class ModelOptions:
         scale_option(min=1, metavar="N", help="Boosted trees: threads; by default the processors that are free now."),
     ] = None
     solver: Annotated[Literal["cg", "lbfgs", "sgd"], model_option(help="Linear models: optimiser.")] = "cg"
-    start: Annotated[
-        Literal["ridge", "ranksvm", "random"], model_option(help="Linear models: coefficients to start from.")
-    ] = "ridge"
+    start: Annotated[Literal["ridge", "ranksvm", "random"], model_option(help="Linear models: the start.")] = "ridge"
     restarts: Annotated[int, model_option(help="Linear models: starts, those after the first at random.")] = 1
     l2: Annotated[
         float | None, model_option(help="Linear models: penalty on the distance to the start; else the method's own.")

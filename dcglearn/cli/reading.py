@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from dcglearn.readers.preferences import Preferences
     from dcglearn.readers.read_table import Recognised
 
-Read = Annotated[
-    str | None, input_option("--read", metavar="FILE", help="Read the log as `convert --save-mapping` saved it.")
-]
+Read = Annotated[str | None, input_option("--read", metavar="FILE", help="Read as saved by `convert --save-mapping`.")]
 Cutoffs = Annotated[
     str | None,
     input_option(metavar=".2,.5,.8|N", help="Grades are fractions from 0 to 1: cut there, or into N levels."),
@@ -63,9 +61,7 @@ class MappingOptions(Reading):
         str | None,
         input_option(metavar="NAME=COLUMN,...", help="The log's own columns: a=Result A,winner=Verdict; a=Links {}."),
     ] = None
-    encoding: Annotated[
-        str | None, input_option(metavar="NAME", help="The encoding of text that is not UTF-8: cp1252, shift_jis.")
-    ] = None
+    encoding: Annotated[str | None, input_option(metavar="NAME", help="Encoding of text, if not UTF-8: cp1252.")] = None
     winner_words: Annotated[
         str | None,
         first_option(
@@ -76,16 +72,12 @@ class MappingOptions(Reading):
         Literal["a", "b"] | None,
         input_option(help="Winners are numbers as -3..3: positive ones prefer this side, the size is the strength."),
     ] = None
-    middle: Annotated[
-        float | None, input_option(metavar="N", help="With --positive: the number that means a tie, 4 on 1..7.")
-    ] = None
+    middle: Annotated[float | None, input_option(metavar="N", help="With --positive: what is a tie, 4 on 1..7.")] = None
     sides: Annotated[
         Literal["shown", "listed"] | None,
         input_option(help="Whether winners name what was shown there, or the lists a and b wherever shown."),
     ] = None
-    scale: Annotated[
-        str | None, first_option(metavar="NAMES", help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")
-    ] = None
+    scale: Annotated[str | None, first_option(metavar="NAMES", help="Grade names, worst first: Bad,Fair,Good.")] = None
     cutoffs: Cutoffs = None
     best_grade: Annotated[
         str | None, input_option(metavar="0|1|NAME", help="Small grades are good: the best, or the scale's first name.")
@@ -94,9 +86,7 @@ class MappingOptions(Reading):
     pad: Annotated[bool, input_option("--pad", help='Fill short lists with "grade unknown", not "no result".')] = False
     ratings: Ratings = False
     equal_groups: Annotated[bool, input_option("--equal-groups", help="With --ratings: a group counts once.")] = False
-    skip_bad: Annotated[
-        Path | None, input_option(metavar="FILE", help="Put bad lines into FILE and read the others.")
-    ] = None
+    skip_bad: Annotated[Path | None, input_option(metavar="FILE", help="Put bad lines in FILE; read the rest.")] = None
 
     def __post_init__(self) -> None:
         if self.equal_groups and not self.ratings:
@@ -228,9 +218,7 @@ class JoinOptions:
         str | None,
         first_option(metavar="FILE", help="Grades of the documents that lists name: TREC, CSV, or a tool's file."),
     ] = None
-    run_a: Annotated[
-        str | None, input_option(metavar="RUN", help="With --run-b and --qrels: LOG holds query and winner.")
-    ] = None
+    run_a: Annotated[str | None, input_option(metavar="RUN", help="With --run-b: LOG holds query and winner.")] = None
     run_b: Annotated[str | None, input_option(metavar="RUN", help="The other run.")] = None
     interleaving: Annotated[
         Literal["team-draft", "balanced"] | None,

@@ -156,10 +156,7 @@ def gated(frame: PolarsFrame, samples: PolarsFrame, level: float, min_difference
     verdicts = []
     for row, sample in zip(frame.iter_rows(named=True), samples.iter_rows(named=True), strict=True):
         if not sample["n_shared"]:
-            raise InputError(
-                f"the runs {row['run']} and {row['baseline']} have no judged topic in common; check the files",
-                see="names",
-            )
+            raise InputError(f"{row['run']} and {row['baseline']} share no judged topic; check the files", see="names")
         if absence := mostly_absent(row, sample):
             raise InputError(
                 f"{absence}: it did not run as it should, so the gate decides nothing; run it again, or compare the "

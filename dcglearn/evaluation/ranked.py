@@ -193,9 +193,7 @@ def check_list_settings(
     if not isinstance(unjudged, str):
         raise InputError(f"{name} is not a DCG: documents without a judgement count as worst or best, or are dropped")
     if ties == "average":
-        raise InputError(
-            f'{name} is not a DCG, so documents with equal scores cannot share gains: give ties="docno-desc"'
-        )
+        raise InputError(f'{name} is not a DCG, so documents of equal score cannot share gains: give ties="docno-desc"')
 
 
 def judged_ideal(metric: Known, counts: Integers, unjudged: str | float) -> Floats:

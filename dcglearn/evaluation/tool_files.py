@@ -272,9 +272,7 @@ def _body(name: str, data: bytes) -> dict[str, Any]:
     if "error" in value:
         raise InputError(f"{name} is an error of the server, not a response: {_reason(value)}")
     if "requests" in value:
-        raise InputError(
-            f"{name} is the request of a _rank_eval, not its response{remedy}; give the request by --qrels"
-        )
+        raise InputError(f"{name} is the request of a _rank_eval, not its response{remedy}; give that by --qrels")
     endpoint = next((endpoint for key, endpoint in ENDPOINTS.items() if key in value), None)
     kind = "another JSON" if endpoint is None else f"the response of {endpoint}" if endpoint[0] == "_" else endpoint
     raise InputError(f"{name} is {kind}, not the response of _rank_eval (its keys are {listed(list(value))}){remedy}")
@@ -305,9 +303,7 @@ def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = Non
     names = ", ".join(response.run.name for response in responses)
     rated = pl.concat([response.rated for response in responses]).unique(maintain_order=True)
     if not len(rated):
-        raise InputError(
-            f"{names}: no hit is rated; do the _index and _id of the ratings agree with those of the hits?", see="names"
-        )
+        raise InputError(f"{names}: no hit is rated; do _index and _id of ratings and hits agree?", see="names")
     differing = rated.filter(rated.select("query", "document").is_duplicated())
     if len(differing):
         query, document, grade = differing.row(0)

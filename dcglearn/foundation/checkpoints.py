@@ -75,9 +75,7 @@ def _opened(path: PathLike) -> tuple[dict[str, Any], bytes, int]:
         )
     identity = _IDENTITY.match(content, writer.end()) if writer else None
     if identity is None or hashlib.sha256(identity[2]).hexdigest().encode() != identity[1]:
-        raise InputError(
-            f"{path} is not a dcglearn checkpoint, or is damaged: start again, without resume", see="damaged"
-        )
+        raise InputError(f"{path} is not a dcglearn checkpoint, or damaged: start again, without resume", see="damaged")
     return json.loads(identity[2]), content, identity.end()
 
 

@@ -36,9 +36,7 @@ GRACE = 2.0
 RESTART = 30.0
 """Time limit of a restart, in seconds."""
 
-_RESUME = (
-    "with a checkpoint, start workers and resume from it (checkpoint=FILE, resume=True; --checkpoint FILE --resume)"
-)
+_RESUME = "start workers and resume from a checkpoint (checkpoint=FILE, resume=True; --checkpoint FILE --resume)"
 
 
 class ClusterLost(RuntimeError):
@@ -119,9 +117,7 @@ def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
         for (package, version), theirs in zip(versions.items(), answer, strict=True):
             parts = 2 if package == "Python" else None
             if theirs.split(".")[:parts] != version.split(".")[:parts]:
-                raise InputError(
-                    f"worker {worker} has {package} {theirs}, this process {version}: install the same on all"
-                )
+                raise InputError(f"worker {worker} has {package} {theirs}, this process {version}: install the same")
 
 
 def scheduler_of(client: Client) -> Mapping[str, Any]:
@@ -218,9 +214,7 @@ def cluster_errors(client: Client) -> Any:
     try:
         yield
     except KilledWorker as error:
-        raise ClusterLost(
-            f"{error.task}: every worker that took it died ({error}); check that it fits in their memory"
-        ) from error
+        raise ClusterLost(f"{error.task}: every worker that took it died ({error}); does it fit in memory?") from error
     except (CancelledError, CommClosedError, ClosedClientError) as error:
         address = getattr(client.scheduler, "address", None) or "the cluster"
         raise ClusterLost(f"the scheduler of {address} was lost ({error}); {_RESUME}") from error

@@ -93,9 +93,7 @@ def sheet_text(name: str, data: bytes) -> bytes:
         # Columns are text, since a type that is inferred turns other cells into nulls or numbers.
         sheet = pl.read_excel(io.BytesIO(data), engine=engine, infer_schema_length=0, drop_empty_rows=False)
     except Exception as error:  # each engine raises errors of its own for what is damaged
-        raise InputError(
-            f"{name} is an Excel workbook or another zip file that cannot be read ({error}); save the sheet as CSV"
-        ) from error
+        raise InputError(f"{name} is an Excel or zip file that cannot be read ({error}); save it as CSV") from error
     return sheet.with_columns(pl.all().replace("", None)).write_csv(separator="\t").encode()
 
 

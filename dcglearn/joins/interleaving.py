@@ -74,9 +74,7 @@ class Impression:
         lowest = merged[max(self.clicks) - 1]
         depths = [ranking.index(lowest) + 1 for ranking in (self.a, self.b) if lowest in ranking]
         if not depths:
-            raise InputError(
-                f"{self.place}: merged holds {lowest!r} at position {max(self.clicks)}, which is in neither a nor b"
-            )
+            raise InputError(f"{self.place}: merged has {lowest!r} at position {max(self.clicks)}, in neither a nor b")
         clicked = {merged[position - 1] for position in self.clicks}
         ahead, behind = (len(clicked & set(ranking[: min(depths)])) for ranking in (self.a, self.b))
         return ahead, behind
@@ -114,9 +112,7 @@ def _impression(place: str, record: Any) -> Impression:
         raise InputError(f"{place}: teams holds {wrong[0]!r}; use a, b, or null for a position of neither")
     shown = lists["merged"] if lists["merged"] is not None else teams
     if shown is None:
-        raise InputError(
-            f"{place}: neither teams nor merged is there; give the team of each position, or the list shown"
-        )
+        raise InputError(f"{place}: neither teams nor merged is there; give each position's team, or the list shown")
     if teams is not None and len(teams) != len(shown):
         raise InputError(f"{place}: {len(teams)} teams for {len(shown)} positions of merged; give one for each")
     clicks = lists["clicks"] or []
@@ -254,9 +250,7 @@ def _grades(pairs: Mapping[tuple[Any, ...], float], side: int, joining: Joining)
     rankings = [key[side] for key in pairs]
     named = next((grade for ranking in rankings for grade in ranking if isinstance(grade, str)), None)
     if named is not None:
-        raise InputError(
-            f"{' ab'[side]} holds {named!r}, which is no grade; give the judgements of the documents (--qrels)"
-        )
+        raise InputError(f"{' ab'[side]} holds {named!r}, which is no grade; give the documents' judgements (--qrels)")
     depth = joining.depth or max(len(key[i]) for key in pairs for i in (1, 2))
     lists = [[*ranking[:depth], *[EMPTY] * (depth - len(ranking))] for ranking in rankings]
     return graded_lists(lists, " ab"[side], empty=True)

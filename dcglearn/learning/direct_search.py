@@ -170,9 +170,7 @@ def _softened(objective: DirectObjective, theta: Floats) -> Floats:
 def _fit_of(model: Model, ends: Descents) -> Fit:
     i = ends.best
     if not np.isfinite(ends.local.value[i]):
-        raise InputError(
-            "the objective is not finite at any start: weights, strengths or the ridge are too large to add up"
-        )
+        raise InputError("the objective is not finite at any start: weights, strengths or the ridge are too large")
     x = ends.theta[i]
     return Fit(model, x, float(ends.local.value[i]), int(ends.n_iter[i]), bool(ends.converged[i]))
 

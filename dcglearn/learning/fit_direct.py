@@ -260,7 +260,4 @@ def _cautions(n_effective: float, n_free: int, rater_error: Mapping[str, float])
 
 
 def _unconverged(n_iter: int) -> str:
-    return (
-        f"the descent stopped after {n_iter} iterations, before a stationary point: raise max_iter "
-        f"{pointer('convergence-warning')}"
-    )
+    return f"stopped after {n_iter} iterations, not yet stationary: raise max_iter {pointer('convergence-warning')}"

@@ -94,9 +94,7 @@ class WarmStart:
         gains = finite_array(self.gains, f"{self.name}: gains", 1)
         discounts = finite_array(self.discounts, f"{self.name}: discounts", 1)
         if gains[-1] <= gains[0]:
-            raise InputError(
-                f"{self.name}: the gains do not rise from {gains[0]:g}, of the worst grade, to {gains[-1]:g}"
-            )
+            raise InputError(f"{self.name}: gains do not rise from {gains[0]:g}, of the worst grade, to {gains[-1]:g}")
         if discounts.max() <= 0:
             raise InputError(f"{self.name}: no discount is positive")
         if self.curves is None:

@@ -280,9 +280,7 @@ class PreferencePairs(Columns):
         if inconsistent == "keep":
             return self
         if self.swapped is None:
-            raise InputError(
-                f"inconsistent={inconsistent!r} needs to know which list was shown first: give the column swapped"
-            )
+            raise InputError(f"inconsistent={inconsistent!r} must know the list shown first: give the column swapped")
         repeated = shown_both_ways(self)
         differ: NDArray[np.bool_] = ~np.append(repeated.same, True)[repeated.member]  # member -1 takes the last entry
         if inconsistent == "tie":

@@ -104,9 +104,7 @@ DEFINITIONS: dict[str, _Definition] = {
 }
 """The metrics by name."""
 
-LIST_NAMES = (
-    "ERR, RBP(p=0.8) or RBP(p=0.8,rel=1), INST(T=1), BPM(T=1), BestGrade, BestGradeRank, each with or without @K"
-)
+LIST_NAMES = "ERR, RBP(p=0.8) or RBP(p=0.8,rel=1), INST(T=1), BPM(T=1), BestGrade, BestGradeRank, with or without @K"
 """For messages: names that stand for one of these metrics."""
 
 

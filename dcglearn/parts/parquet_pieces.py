@@ -58,9 +58,7 @@ def mapping_of_parts(n_grades: int | None, options: ReadingOptions) -> LogMappin
     if mapping.pad and mapping.depth is None:
         raise InputError("pad of a log in many parts needs a depth (depth=, also in --read FILE) to fill the lists to")
     if mapping.positive is not None and mapping.middle is None:
-        raise InputError(
-            "positive of a log in many parts needs the number that means a tie (middle=0, also in --read FILE)"
-        )
+        raise InputError("positive of a log in parts needs the number that means a tie (middle=0, also in --read FILE)")
     if mapping.best_grade is not None and mapping.n_grades is None:
         raise InputError("best_grade of a log in many parts needs the number of grades (n_grades=, --grades)")
     return mapping
@@ -121,9 +119,7 @@ def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, Col
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError as error:
-        raise InputError(
-            "a log of many Parquet files needs pyarrow: pip install 'dcglearn[scale]'; one file alone does not"
-        ) from error
+        raise InputError("many Parquet files need pyarrow: pip install 'dcglearn[scale]'; one file does not") from error
     try:
         file = pq.ParquetFile(path, memory_map=False)
     except (pa.ArrowException, OSError) as error:

@@ -91,9 +91,7 @@ class DaskBoostedRanker(BoostedRanker):
             if not workers:
                 raise InputError("the cluster has no worker; start some")
             if len(queries) < len(workers):
-                raise InputError(
-                    f"{number_of(len(queries), 'queries')} for {len(workers)} workers: use at most one worker a query"
-                )
+                raise InputError(f"{number_of(len(queries), 'queries')} for {len(workers)} workers: each needs a query")
             rank = balanced(queries.sizes, len(workers))
             self.shares_ = [queries.names[rank == i].tolist() for i in range(len(workers))]
             own = closing.enter_context(_pinned_client(client, workers))

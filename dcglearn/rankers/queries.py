@@ -280,9 +280,7 @@ def checked_grades(grades: ArrayLike, n: int, n_grades: int | None = None, scale
         elif labels[row] < 0:
             expected = "a known grade; leave unjudged documents out, or grade them 0"
         else:
-            expected = (
-                f"a grade of {scale}, 0..{top - 1}; give a DCG, or n_grades, with as many grades as the labels have"
-            )
+            expected = f"a grade of {scale}, 0..{top - 1}; give a DCG, or n_grades, with as many grades as the labels"
         raise InputError(f"grades[{row}] = {labels[row]:g} is not {expected}")
     return labels.astype(np.int8)
 
@@ -319,9 +317,7 @@ def group_labels(sizes: ArrayLike, n: int) -> Integers:
     if counts.ndim != 1 or counts.dtype.kind not in "iuf" or (counts != np.floor(counts)).any():
         raise InputError("group sizes must be whole numbers, one per query")
     if len(counts) == n and counts.sum() != n:
-        raise InputError(
-            f"{n} group sizes for {n} documents: this looks like the query of each document; give it as qid"
-        )
+        raise InputError(f"{n} group sizes for {n} documents: looks like the query of each document; give it as qid")
     if (counts < 1).any():
         raise InputError(f"group size {int((counts < 1).argmax())} is {counts.min():g}; leave empty queries out")
     if counts.sum() != n:

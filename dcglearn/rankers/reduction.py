@@ -100,9 +100,7 @@ class PairwiseRanker(Ranker):
         return self._positions(features, np.array([0, n]) if qid is None else query_offsets(qid, n)[0])
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
-        raise InputError(
-            "a PairwiseRanker holds another library's learner, which has no file without pickle; keep it yourself"
-        )
+        raise InputError("a PairwiseRanker's learner is another library's: no file without pickle; keep it yourself")
 
     def _pair_features(self, features: Any, first: NDArray[np.intp], second: NDArray[np.intp]) -> Any:
         if self.pairs == "difference":

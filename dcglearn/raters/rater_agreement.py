@@ -86,9 +86,7 @@ class RaterAgreement:
             "two raters or more"
         ]
         if self.both_ways:
-            lines.append(
-                f"shown both ways: {self.both_ways:,} pairs, the same verdict on a share of {self.consistency}"
-            )
+            lines.append(f"shown both ways: {self.both_ways:,} pairs, same verdict on a share of {self.consistency}")
         width = max(len("rater"), *(len(rater.rater) for rater in self.raters))
         titles = {"error": "error", "bias": "position bias", "first": "names first", "consistency": "consistent"}
         shown = [name for name in titles if any(not np.isnan(getattr(r, name).value) for r in self.raters)]

@@ -26,9 +26,7 @@ from dcglearn.readers.winner_words import WinnerCodes, winners_of, word_of
 REASONS_KEPT = 3
 """Bad lines of which the reason is kept."""
 
-JUDGE_DOCUMENTS = (
-    "if lists hold names of documents, give their judgements (dl.join_judgements); names of grades are told by scale="
-)
+JUDGE_DOCUMENTS = "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
 """What to do where a grade looks like the name of a document."""
 
 LEAST_BYTES = 4_000_000

@@ -40,9 +40,7 @@ def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
         else:
             values = (*record, "a") if len(record) == 2 and tuple(names) == PAIR_NAMES else record
             if len(values) != len(names):
-                raise InputError(
-                    f"record {number} has {len(values)} values for the names {', '.join(names)}; name them by columns="
-                )
+                raise InputError(f"record {number}: {len(values)} values for {', '.join(names)}; name them by columns=")
             dictionaries.append(dict(zip(names, values, strict=True)))
     return dictionaries
 

@@ -144,9 +144,7 @@ class LogMapping:
             raise InputError(f"best_grade={self.best_grade!r}: give 0 or 1; larger numbers are better without it")
         names = [name.strip(BLANK).lower() for name in self.scale or (best,)]
         if best.lower() not in (names[0], names[-1]):
-            raise InputError(
-                f"best_grade={self.best_grade!r} is neither end of the scale {', '.join(self.scale or ())}"
-            )
+            raise InputError(f"best_grade={self.best_grade!r} is not an end of the scale {', '.join(self.scale or ())}")
         if self.scale is not None:
             ordered = self.scale if best.lower() == names[-1] else self.scale[::-1]
             object.__setattr__(self, "scale", list(ordered))

@@ -187,9 +187,7 @@ def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
     if order[0] > 1 or order[-1] - order[0] != len(order) - 1:
         missing = next(number for number in range(min(order[0], 1), order[-1]) if number not in numbers)
         found = ", ".join(numbers[number][0] for number in order)
-        raise InputError(
-            f"position {missing} is missing among the columns {found}; add its column, or drop those beyond it"
-        )
+        raise InputError(f"position {missing} is missing among the columns {found}; add it, or drop those beyond it")
     return tuple(numbers[number][0] for number in order)
 
 

@@ -230,14 +230,10 @@ def check_first(log: PreferencePairs, *, translated: bool) -> None:
     if not one_sided[-1] and 2 * one_sided[:-1].sum() <= len(n) - 1:
         return
     share = 1 - second[-1] / max(n[-1], 1)
-    found = (
-        f"most raters always name one side: the list shown first in {share:.1%} of {len(swapped):,} decided verdicts"
-    )
+    found = f"most raters always name one side: the list shown first in {share:.1%} of {len(swapped):,} preferences"
     doubt = "do winners mean lists, and not what was shown?"
     if translated:
-        doubt = (
-            "words such as left were taken for what was shown there; sides='listed' takes them for the lists a and b"
-        )
+        doubt = "words such as left were taken for what was shown there; sides='listed' takes them for lists a and b"
     warnings.warn(f"{found}: of the lists they say nothing, unless they were misread ({doubt})", stacklevel=2)
 
 

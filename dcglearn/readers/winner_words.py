@@ -105,9 +105,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             yield word.strip(), meaning
             word = ""
     if word:
-        raise InputError(
-            f"winner_words {text!r}: {word.rstrip(',')!r} has no meaning; write word=a, word=b or word=tie"
-        )
+        raise InputError(f"winner_words {text!r}: {word.rstrip(',')!r} has no meaning; write word=a, word=b, word=tie")
 
 
 def word_of(value: Any) -> str:
@@ -195,9 +193,7 @@ def by_sign(values: Floats, positive: str, middle: float | None) -> tuple[Winner
     """Return the winners that numbers mean, and their strengths: sign and size of the distance to `middle`."""
     if middle is None and values.min() >= 0:
         remedy, option = _remedy([f"{value:g}" for value in np.unique(values)])
-        problem = (
-            f"positive={positive!r} is for numbers of both signs, and these are {values.min():g} to {values.max():g}"
-        )
+        problem = f"positive={positive!r} needs numbers of both signs; these are {values.min():g} to {values.max():g}"
         raise InputError(f"{problem}: {remedy}; middle=0 insists", option=option)
     distance = values - (middle or 0.0)
     side = WINNERS[positive]

@@ -82,9 +82,7 @@ def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabiliti
         return rng.integers(size, size=shape, dtype=np.int8)
     chances = finite_array(probabilities, "probabilities", 1)
     if chances.shape != (size,) or (chances < 0).any() or abs(chances.sum() - 1) > 1e-8:
-        raise InputError(
-            f"probabilities={probabilities} must be {size} numbers from 0 to 1, one a grade, adding up to 1"
-        )
+        raise InputError(f"probabilities={probabilities} must be {size} numbers from 0 to 1, one a grade, with sum 1")
     return rng.choice(size, size=shape, p=chances).astype(np.int8)
 
 

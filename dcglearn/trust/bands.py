@@ -253,10 +253,7 @@ def why_no_bands(log: Preferences, by: str | None = None) -> str:
     by = by or unit_of(log, fewest=FEWEST_DRAWN)
     n_decided = len(log[log.differing].decided)
     if n_decided < FEWEST_JUDGED:
-        return (
-            f"no bands: the log holds {n_decided} preferences between different lists, fewer than {FEWEST_JUDGED}: get "
-            "more judgements"
-        )
+        return f"no bands: the log holds {n_decided} preferences between different lists; {FEWEST_JUDGED} are needed"
     n = 0 if by == "pair" else len(np.unique(np.concatenate(log.clusters(by))))
     if 0 < n < FEWEST_DRAWN:
         remedy = "" if by == "list" else ", or give by=pair and speak of these alone"

@@ -158,9 +158,7 @@ def _open(pairs: Grades, asked: Grades | None) -> Grades:
     equal = (pairs[:, 0] == pairs[:, 1]).all(axis=1)
     asked = pairs[:0] if asked is None else asked
     if asked.shape[2] != pairs.shape[2]:
-        raise InputError(
-            f"the candidates have {pairs.shape[2]} positions, the log {asked.shape[2]}: cut or pad with depth="
-        )
+        raise InputError(f"candidates have {pairs.shape[2]} positions, the log {asked.shape[2]}: cut or pad by depth=")
     both = np.concatenate([asked, pairs])
     new = np.zeros(len(both), dtype=bool)
     new[np.unique(pair_numbers(*list_numbers(both[:, 0], both[:, 1])), return_index=True)[1]] = True

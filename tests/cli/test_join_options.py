@@ -51,7 +51,7 @@ def test_convert_joins(dcglearn, folder, options, expected):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["log.jsonl"], "a holds 'd1', which is no grade; if lists hold names of documents, give their judgements"),
+        (["log.jsonl"], "a holds 'd1', which is no grade; for names of documents, give judgements"),
         (["log.jsonl", "--run-a", "old.txt"], "--run-a, --run-b and --qrels go together"),
         (["log.jsonl", "--interleaving", "balanced", "--run-a", "old.txt"], "leave --run-a and --run-b out"),
         (["log.jsonl", "--qrels", "qrels.txt", "--ratings"], "--qrels is for pairs: leave it out with --ratings"),

@@ -183,4 +183,4 @@ def test_verify_of_a_checkpoint(dcglearn, data):
         file.write(b"torn")
     assert "drops: 4" in dcglearn("verify", "fit.checkpoint")[1]
     Path("fit.checkpoint").write_bytes(b"dcglearn checkpoint 1\n")
-    assert "is not a dcglearn checkpoint, or is damaged" in dcglearn("verify", "fit.checkpoint")[2]
+    assert "is not a dcglearn checkpoint, or damaged" in dcglearn("verify", "fit.checkpoint")[2]

@@ -122,7 +122,7 @@ def test_exit_status(dcglearn, files):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("first.txt", "last.txt", "--baseline", "first"), "last and first have no judged topic in common"),
+        (("first.txt", "last.txt", "--baseline", "first"), "last and first share no judged topic"),
         (("few.txt",), "few has 14 of the 30 judged topics: it did not run"),
         (("few.txt", "--baseline", "few"), "few has 14 of the 30 judged topics"),
         (("new.txt", "--min-difference", "nan"), "min_difference=nan must be a finite number"),

@@ -26,9 +26,9 @@ def test_parts_come_back_until_one_is_cut_short(tmp_path):
     ("content", "message"),
     [
         (b"dcglearn checkpoint 4 of dcglearn 4.5.6\n{}\n", "by dcglearn 4.5.6 (checkpoint format 4; this version"),
-        (HEAD, "is not a dcglearn checkpoint, or is damaged"),
-        (HEAD + b"{}\n", "is not a dcglearn checkpoint, or is damaged"),
-        (b"", "is not a dcglearn checkpoint, or is damaged"),
+        (HEAD, "is not a dcglearn checkpoint, or damaged"),
+        (HEAD + b"{}\n", "is not a dcglearn checkpoint, or damaged"),
+        (b"", "is not a dcglearn checkpoint, or damaged"),
         (
             HEAD + b'%s {"C": 2}\n' % hashlib.sha256(b'{"C": 2}').hexdigest().encode(),
             "of another training: its C is 2, now it is 1; give what it was made with",

@@ -245,7 +245,7 @@ class TestResuming:
         path.write_bytes(path.read_bytes()[:-1])
         refused("is damaged: its state is cut short", quick().fit, queries, checkpoint=path, resume=True)
         path.write_bytes(path.read_bytes()[:100])
-        refused("is not a dcglearn checkpoint, or is damaged", quick().fit, queries, checkpoint=path, resume=True)
+        refused("is not a dcglearn checkpoint, or damaged", quick().fit, queries, checkpoint=path, resume=True)
         refused("no checkpoint to resume from", quick().fit, queries, checkpoint=tmp_path / "none.npz", resume=True)
 
 

@@ -220,7 +220,7 @@ def test_frames_with_bad_rows_are_refused():
     refused(r"table or a list of records.*Preferences.from_frame", dl.Preferences, bad)
     from_records = dl.Preferences.from_records
     refused("records, record 2: winner is 'x'", from_records, [OBJECTS[0], {**OBJECTS[1], "winner": "x"}])
-    message = "record 1 has 4 values for the names a, b, winner; name them by columns="
+    message = "record 1: 4 values for a, b, winner; name them by columns="
     refused(message, from_records, [(*RECORDS["tuples"][0], 1)])
     refused(r"the lists have different lengths.*from_records", dl.Preferences, [([1, 2], [1])])
 
