@@ -98,8 +98,7 @@ def plot_discounts(dcgs: Any, axes: Axes) -> Axes:
 def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, title: str = "") -> Any:
     """Draw a heat map of utility weights, shape (K, L): positions from top to bottom, grades from worst to best.
 
-    The colour scale runs from -limit to limit, by default the largest weight in size; NaN is drawn white. The image is
-    returned, for a colour bar.
+    The colour scale runs from -limit to limit, by default the largest weight in size; NaN is white. Returns the image.
     """
     limit = limit or float(np.nanmax(np.abs(weights))) or 1.0
     image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
@@ -188,8 +187,7 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
 def banded_figure(dcg: Any, others: Mapping[str, Any] | None = None, bands: Bands | None = None) -> Figure:
     """Return a figure of a learned DCG (gains from 0 to 1, first discount 1) with its bands, beside other metrics.
 
-    `dcg` may be the fitted learner. The inner bands are those of each parameter by itself, the outer ones those of all
-    at once.
+    `dcg` may be the fitted learner. Inner bands are of each parameter by itself, outer ones of all at once.
     """
     figure = dcg_figure({"learned": dcg, **(others or {})})
     with _print_style():

@@ -27,8 +27,7 @@ _LOG = logging.getLogger("dcglearn")
 class Escaped:
     """A text stream that escapes control characters, and what its encoding lacks; see `escaped`.
 
-    With `progress`, the moves of the cursor that tqdm writes pass: a carriage return that begins a write, and writes
-    that only move between lines.
+    With `progress`, the moves of the cursor that tqdm writes pass: an initial carriage return, and moves between lines.
     """
 
     def __init__(self, stream: Any, *, progress: bool = False) -> None:

@@ -73,8 +73,7 @@ class DCGLearner(PairLearner):
         Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free. Keep 2, or let
         `ridge_path` choose. For a metric with one large step between grades and a few dozen pairs, 0.1 is better.
     prior : DCG, file or name, optional
-        A metric to shrink to, for logs of a few dozen pairs. Take the metric that you use now. It is a member of the
-        blend too.
+        A metric to shrink to, for logs of a few dozen pairs. Take the one that you use now. The blend has it too.
     n_starts : int
         Number of descents from the best of the starts (textbook DCGs, a family of curves, the factored QP, `prior`).
         More take longer and can find a lower objective.
@@ -105,8 +104,7 @@ class DCGLearner(PairLearner):
     form_scores_ : dict of str to FormScore
         With ``form="auto"`` how well each form fits and predicts; else empty.
     scale_, tie_threshold_ : float
-        Size of a difference of 1 in `dcg_`, and the utility difference up to which ties are likely (0 without ties), in
-        units of the judges' noise.
+        Size of a difference of 1 in `dcg_`, and of the largest likely tie, in units of the judges' noise.
     error_rate_, rater_error_ : float, dict of str to float
         How often judges name the wrong list of a clear pair; 0 where it is not estimated. By rater, if several.
     position_bias_, rater_bias_ : float, dict of str to float
@@ -245,8 +243,7 @@ class DCGLearner(PairLearner):
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the fitted learner, without its log, as strict JSON; ``force=False`` refuses an existing file.
 
-        Raises NotFittedError or InputError if the learner is not fitted; if the file cannot be written, or exists and
-        `force` is false.
+        Raises NotFittedError or InputError if the learner is not fitted; or the file cannot be written (or replaced).
         """
         check_is_fitted(self)
         save_fit(self.fit_, path, force=force)

@@ -75,8 +75,7 @@ class UtilityLearner(PairLearner):
     Parameters
     ----------
     C : float
-        Weight of the shortfalls against the norm of W. 1 suits clean logs; noisy ones need a smaller C, which
-        `choose_C` finds.
+        Weight of the shortfalls against the norm of W. 1 suits clean logs; noisy ones a smaller C, see `choose_C`.
     margin : {"unit", "hamming", "log"} or DCG or Utility
         By how much the preferred list should win: 1; the number of positions whose grades differ; the log's own
         `margin` column (its `strength` where there is none); or the difference of the two under that metric. A metric

@@ -31,8 +31,7 @@ def evaluate_arrays(
 ) -> Floats | dict[str, Floats]:
     """Return the NDCG or DCG of each query's ranking by score, shape (Q,); of several metrics, by name.
 
-    Raises InputError if shapes differ, a grade is above a metric's, a score of a document is not finite, or `ties` is
-    unknown.
+    Raises InputError if shapes differ, a grade is above a metric's, a score is not finite, or `ties` is unknown.
 
     Parameters
     ----------

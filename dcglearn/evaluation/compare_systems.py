@@ -60,8 +60,7 @@ class SystemComparison(Shown):
         A run is "worse" if the upper limit of its interval is below `min_difference`, "not worse" if the lower limit is
         above it, else "undecided". Each rule looks at one limit of the interval, so at a true difference of
         `min_difference` its decision is wrong with a probability of ``(1 - level) / 2``. Raises InputError if the rule
-        is unknown, the margin is not finite, two runs have no judged topic in common, or one lacks most topics of the
-        other, which would count as 0.
+        is unknown, the margin is not finite, two runs have no judged topic in common, or one lacks most of them.
 
         Parameters
         ----------
@@ -158,8 +157,7 @@ def compare_systems(
         Correction for multiple tests: Holm's (family-wise error rate) suits a decision, Benjamini and Hochberg's (false
         discovery rate) a search among many systems, "none" a single comparison planned beforehand.
     n_resamples, seed : int
-        Number of bootstrap samples, and of sign permutations where there are more than this; the seed of both. 10,000
-        give p-values down to 0.0001.
+        Number of bootstrap samples and, at most, of sign permutations; their seed. 10,000 give p-values down to 0.0001.
     proxy : judgements, optional
         A machine's judgements of the same queries and of more. Differences then rest on both: PPI++ corrects the
         machine by the queries that people judged, so that its errors widen the intervals and shift nothing.

@@ -296,8 +296,7 @@ def _reordered(run: Run, ties: str, cut: int | None) -> Run:
 def read_values(values: Any, metric: str, evaluation: Evaluation) -> tuple[Floats, float, tuple[str, ...]]:
     """Return values for the runs and queries of an evaluation, shape (R, Q), NaN where there is none.
 
-    Also up to which difference values agree, by the digits that these have, and notes. For parameters and errors see
-    `explain_values`.
+    Also up to which difference values agree, by their digits, and notes. For parameters see `explain_values`.
     """
     name, rows = _rows(values, metric, evaluation)
     with errors_in(name):

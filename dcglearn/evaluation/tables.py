@@ -54,8 +54,7 @@ def read_judgements(
 ) -> Judgements:
     """Return judgements, reading them if a path is given.
 
-    Raises InputError if a column is missing, a value has the wrong type, a grade is not on the scale, or a file cannot
-    be read.
+    Raises InputError if a column is missing, a value has the wrong type, a grade is off the scale, or a file is bad.
 
     Parameters
     ----------

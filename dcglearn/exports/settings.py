@@ -103,8 +103,7 @@ def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
 def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_eval") -> list[int]:
     """Return gains as whole numbers from 0, which trec_eval, pytrec_eval and ranx need.
 
-    Raises InputError if a gain is below 0, gains fall from one grade to the next, or two different gains would become
-    one number.
+    Raises InputError if a gain is below 0, gains fall from one grade to the next, or two would become one number.
 
     Parameters
     ----------

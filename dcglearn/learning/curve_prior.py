@@ -26,8 +26,7 @@ class CurvePrior:
 
     ``0.5 theta' precision theta - pull theta + level + ridge KNEE^2 sum (sqrt(1 + (curvatures / KNEE)^2) - 1)`` with
     ``curvatures = rows theta - centre``. The `precision`, shape (p,), is diagonal but for the rank-one terms
-    `functionals`, shape (q, p), each with the weight 1. All are zero beyond the first d parameters but for the
-    diagonal.
+    `functionals`, shape (q, p), each with the weight 1. All but the diagonal are zero beyond the first d parameters.
     """
 
     precision: Floats
@@ -80,8 +79,7 @@ def curve_prior(
 ) -> CurvePrior:
     """Return the prior of n parameters, of which the last `n_free` are independent of all others.
 
-    The mean of the parameters at `pinned` is standard normal; `normals` holds slices of parameters with their means and
-    standard deviations.
+    The mean of the parameters at `pinned` is standard normal; `normals` holds slices, means and deviations.
     """
     d = n - n_free
     precision, pull, level = np.zeros(n), np.zeros(n), 0.0

@@ -5,8 +5,7 @@ The parameters are logarithms. Gains rise by ``a_m = exp(alpha_m)`` from grade m
 scales the usual curves are straight lines: ``alpha`` is linear in the grade for gains ``p^g - 1`` (constant for linear
 gains), ``log c`` is linear in the log of the rank for discounts ``r^-q``, nearly so for ``1/log2(r + 1)``. The prior
 charges curvatures by a smooth Huber loss, so a few sharp ones stay cheap and a step in the data is learned as a step.
-Free discounts have a ``delta_k`` of either sign; a free zero is one more gain, that of an empty place, with the worst
-grade at 0 and the best at 1.
+Free discounts have a ``delta_k`` of either sign; a free zero is one more gain, of an empty place.
 """
 
 from dataclasses import dataclass, field, replace
@@ -55,8 +54,7 @@ FURTHER_SPREAD = 1.0
 
 LEAST_FALL, MOST = 0.02, 0.99
 """In forms other than the DCG, least fall of the log discount from one position to the next, and largest stop
-probability or share of the best: beyond them many lists would be tied for good, though the log only says that they are
-nearly level."""
+probability or share of the best: beyond them lists would be tied that are only nearly level."""
 
 GROUP = 32
 """Values are computed at this many points at once: more need more memory than is near the processor."""
@@ -97,14 +95,14 @@ class Curves:
 class Model:
     """The model to fit: K positions, L grades, R raters, M levels of strength, the loss, and the prior.
 
-    `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties` whether the log
-    holds ties, and `sided` whether it tells which list was shown first: then position biases are parameters. `form` is
-    that of `ListUtility`; its further parameters are the last, from 0 to 1, and at 0 the model is that of the DCG.
-    `ridge` is the strength of the prior on the two curves (on their curvatures, times `straighter`), `centre` the prior
-    mean of the log sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight
-    lines by default). `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero` is the grade that is worth
-    nothing, L for none: then the gain of an empty place is a parameter, expected at `empty`. Discounts may rise unless
-    they are `falling`.
+    `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties` whether the log holds
+    ties, and `sided` whether it tells which list was shown first: then position biases are parameters. `form` is that
+    of `ListUtility`; its further parameters are the last, from 0 to 1, and at 0 the model is that of the DCG. `ridge`
+    is the strength of the prior on the two curves (on their curvatures, times `straighter`), `centre` the prior mean of
+    the log sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight lines
+    by default). `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero` is the grade that is worth nothing,
+    L for none: then the gain of an empty place is a parameter, expected at `empty`. Discounts may rise unless they are
+    `falling`.
     """
 
     depth: int

@@ -106,8 +106,7 @@ class JudgedPairs:
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points, with slopes if the order is SLOPES, and curvature if it is CURVATURE.
 
-        Linear in n, without temporary memory; the bytes depend neither on the number of threads nor on the other
-        points.
+        Linear in n, without temporary memory; the bytes depend on neither the number of threads nor other points.
         """
         gains = with_unknown(points.gains)
         tables = points.discounts[:, :, None] * gains[:, None, :]

@@ -111,8 +111,7 @@ def letor_experiment(
     methods : sequence of str, optional
         Names in `dcglearn.letor.methods.METHODS`; all by default.
     metric : str
-        ``letor``, ``standard``, ``GAIN-DISCOUNT[@K]``, or a DCG's file: the metric of training, validation and test,
-        see `Convention`.
+        ``letor``, ``standard``, ``GAIN-DISCOUNT[@K]``, or a DCG's file: see `Convention`.
     grid : {"default", "quick", "papers"}
         Candidates: regularised ones from good starts; a few of these; or the papers' own, where they state them.
     choice : {"blend", "best"}
@@ -124,8 +123,7 @@ def letor_experiment(
     n_features : int, optional
         Number of features, for files that leave zeros out.
     jobs, seed : int
-        Number of processes; with more than one, a script needs ``if __name__ == "__main__"``. Same seed, same result,
-        for any number of processes.
+        Number of processes; with more than one, a script needs ``if __name__ == "__main__"``. Same seed, same result.
 
     See Also
     --------

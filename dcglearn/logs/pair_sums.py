@@ -50,8 +50,7 @@ def pair_sums(
 
     The lists hold grades by position, -1 = no known grade, shape (n, K), C-contiguous; `margin` and `weight` have shape
     (n,) or (1,). The `curvature` takes about ten times as long as the rest. Linear in n; the only temporary memory is
-    one table of fixed size a chunk. The result is the same to the byte for any number of threads: chunks depend on n
-    alone and are added in order.
+    one table of fixed size a chunk. Chunks depend on n alone and are added in order: threads do not change a byte.
     """
     n = len(first)
     if n == 0:

@@ -31,8 +31,7 @@ class Visibility:
     without changing a difference, and if `free_columns` also to those of any one grade. `unseen_grades` are grades of
     the scale that never occur; `graded` is False where the columns are documents. A direction counts as invisible up to
     the share `tolerance` of the largest eigenvalue of ``sum d d^T``. That matrix holds integers, exact in floating
-    point: a true zero eigenvalue is computed as some 1e-16 of the largest, while a direction that one pair in a billion
-    shows has about 1e-9 of it.
+    point: a true zero eigenvalue comes out as some 1e-16 of the largest; a direction of one pair in a billion has 1e-9.
     """
 
     invisible: Floats

@@ -126,8 +126,8 @@ class ApproxAP(Objective):
     """Average precision at soft ranks, ``1/R sum_y [1 + sum_{x != y} sigma(beta (r_y - r_x))] / r_y``.
 
     The sums are over the R relevant documents of a query. Source: Qin, Liu, Li 2010, equation 15. The bracket is itself
-    a soft rank, of ``-r_y`` among the relevant documents, and is computed by the same kernel. A query without a
-    relevant document counts 0.
+    a soft rank, of ``-r_y`` among the relevant documents, by the same kernel. A query without a relevant document
+    counts 0.
 
     Parameters
     ----------
@@ -182,8 +182,7 @@ EARLIER = 1e5
 class SHFSDCG(SoftRankObjective):
     """NDCG at smoothed hinge ranks, ``sum_i G_i D(r_i) sigma(beta (k + 1/2 - r_i)) / ideal``.
 
-    A pair of documents in the wrong order changes their ranks linearly, however far apart their scores are, so that its
-    gradient does not vanish.
+    A pair in the wrong order changes the ranks linearly, however far apart the scores: its gradient does not vanish.
 
     Parameters
     ----------

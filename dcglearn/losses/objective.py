@@ -46,8 +46,7 @@ class Batch:
 class Objective:
     """A function ``objective(scores, grades, offsets=None, weight=None) -> (value, gradient)`` to be maximised.
 
-    A higher value is a better ranking. Where the literature minimises a loss (a hinge, a cross entropy), the value is
-    minus that loss.
+    A higher value is a better ranking. Where the literature minimises a loss (hinge, cross entropy), it is minus that.
     """
 
     sharpness: ClassVar[str | None] = None
@@ -69,8 +68,7 @@ class Objective:
     ) -> tuple[float, Floats]:
         """Return the value and its gradient with respect to the scores.
 
-        Raises InputError if a score is not finite, a grade is not on the scale, or offsets or weights do not fit the
-        documents.
+        Raises InputError if a score is not finite, a grade is not on the scale, or offsets or weights do not fit.
 
         Parameters
         ----------
@@ -100,18 +98,16 @@ class Objective:
         """Return LambdaMART's lambdas and their curvature, shapes (n,), to which boosted trees are fitted.
 
         Objectives of soft ranks, and LambdaRank, weigh a pair of documents a, b with gains G, scores f, and discounts D
-        at their ranks (`DCGObjective.swap_discounts`: the mean of the DCG's own and of log2's) by the change of the DCG
-        if the two are swapped::
+        at their ranks (`DCGObjective.swap_discounts`: the mean of the DCG's own and of log2's) by a swap's effect::
 
             lambda_ab = |(G_a - G_b) (D_a - D_b)| step(alpha (f_a - f_b)) / (|f_a - f_b| + 0.001 / alpha)
             curvature_ab = lambda_ab / (|f_a - f_b| + 1.5 / alpha)
 
         The better document gains lambda_ab and the worse one loses it; the curvature is added to both, so that a Newton
         step brings the pair in order. ``step`` is the slope of the objective's own comparison of two scores, 1 where
-        they are equal. If queries are normalised and the lambdas of one sum to S, they are scaled to log2(1 + S).
-        All other objectives return their gradient; its curvature is its size times the sharpness, the second derivative
-        in `Regression`. Lambdas point to higher values, curvatures are not negative; arguments and errors are those of
-        a call.
+        they are equal. If queries are normalised and the lambdas of one sum to S, they are scaled to log2(1 + S). All
+        other objectives return their gradient; its curvature is its size times the sharpness, the second derivative in
+        `Regression`. Lambdas point to higher values, curvatures are not negative; arguments and errors: see a call.
         """
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:

@@ -91,8 +91,7 @@ class LambdaRank(WholeRankObjective):
     """``-sum |(G_a - G_b) (D_a - D_b)| log(1 + exp(-alpha (f_a - f_b))) / ideal`` over pairs in which a is better.
 
     The weight of a pair is the change of NDCG if the two documents are swapped. Source: Burges et al. 2006. D are the
-    discounts at the ranks in the sort, ties in input order, which are constants in the gradient; so the value jumps
-    where two scores cross.
+    discounts at the ranks in the sort, ties in input order, constants in the gradient: it jumps where scores cross.
 
     Parameters
     ----------

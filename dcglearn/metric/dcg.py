@@ -86,8 +86,7 @@ class Utility(SavedMetric):
         Parameters
         ----------
         lists : array_like of int, shape (n, M) or (M,)
-            Grades by position, -1 = a result of unknown grade, -2 = no result. Both count 0, as do positions that are
-            missing or below K.
+            Grades by position, -1 = a result of unknown grade, -2 = no result. Both count 0, as do those below K.
         """
         return self._score(lists, np.zeros(self.depth))
 
@@ -160,8 +159,7 @@ class DCG(NormalisedMetric):
     Parameters
     ----------
     gains, discounts : array_like, shapes (L,) and (K,)
-        Gain of each grade, worst grade first, and discount of each position, top first. Any floats; discounts need not
-        decrease.
+        Gain of each grade, worst grade first, and discount of each position, top first. Any floats; discounts may rise.
     grade_names, notes
         As in `Utility`.
 
@@ -238,9 +236,8 @@ class DCG(NormalisedMetric):
     def from_name(cls, name: str, n_grades: int, depth: int | None = None) -> DCG:
         """Return the textbook DCG called ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``, which is ``linear-log2``.
 
-        `depth` is that of a name without ``@K``: the length of the lists that the metric is applied to. Raises
-        InputError if it is not of this form, a gain or discount is not one of `standard`'s, or K is missing or out of
-        range.
+        `depth` is that of a name without ``@K``: the length of the lists to evaluate. Raises InputError if it is not of
+        this form, a gain or discount is not one of `standard`'s, or K is missing or out of range.
 
         Examples
         --------

@@ -26,8 +26,7 @@ class ListUtility(NormalisedMetric):
     - saturation: ``sum_k c_k g_{l_k} prod_{m<k} (1 - s_{l_m})``. After a result of grade ``l`` the user goes on with
       probability ``1 - s_l``. ``s = 0`` is DCG; ``s_l = g_l`` and ``c_k = 1/k`` is ERR (Chapelle et al. 2009); one
       ``s`` for all grades and positions is RBP's persistence (Moffat and Zobel 2008).
-    - best result: ``(1 - x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``. ``x = 0`` is DCG, ``x = 1`` counts the best
-      result alone.
+    - best result: ``(1 - x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``. ``x = 0`` is DCG, ``x = 1`` the best alone.
 
     Raises InputError if a number is out of its range, shapes do not match, or both `stops` and `best` are given.
 

@@ -73,8 +73,7 @@ class SavedMetric(Shown):
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Build a metric from exactly what `to_dict` returns.
 
-        Raises InputError if a key is missing or unknown, a value has another type, or the format is of another kind or
-        version.
+        Raises InputError if a key is missing or unknown, a value has another type, or the format another version.
         """
         check_format(values, [cls._kind], SCHEMA_VERSION)
         fields = fields_of(values, cls._arrays, ("grade_names", "notes"), f"a {cls._kind}")

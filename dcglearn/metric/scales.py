@@ -9,8 +9,7 @@ from dcglearn.foundation.validation import InputError, pointer, whole_number
 class ScaleWarning(UserWarning):
     """A metric has gains for more grades than the data have: the two scales may not be the same.
 
-    `declared` holds the number of grades of each such metric, `n_grades` is that of the data, and `fact` says what
-    differs, without a remedy.
+    `declared` holds the number of grades of each such metric, `n_grades` is that of the data, `fact` says what differs.
 
     See Also
     --------

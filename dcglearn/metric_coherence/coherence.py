@@ -129,8 +129,7 @@ def coherence(
     """Prove that two metrics never disagree, or find the pair of rankings on which they differ most.
 
     Raises InputError if the numbers of grades differ, the documents do not fill the positions, a metric is constant, or
-    the margin is not between 0 and 1. Warns with ScaleWarning if a DCG or a file has more grades than the documents'
-    scale.
+    the margin is not between 0 and 1. Warns with ScaleWarning if a metric has more grades than the documents.
 
     Parameters
     ----------

@@ -129,8 +129,7 @@ class Dominance:
     shares of the span ``sum_k W[k, L-1]``. `deciding` holds the judgements that imply the verdict, the strongest first,
     and `multipliers`, shape (n,), the decrease of `low` if each were violated by 1; None without a log or if none is
     needed. If the verdict is open, x is better under the DCG `for_x` and y under `for_y`; None if none was found.
-    `budget` is the allowed mean violation of the log (see `dominance`), `used` the share of the log's weight in the
-    pairs used.
+    `budget` is the allowed mean violation of the log (see `dominance`), `used` the share of its weight used.
     """
 
     verdict: str
@@ -201,8 +200,7 @@ def dominance(
     x, y : array_like of int, shape (K,) or (n, K)
         Grades by position (0 = worst, -1 counts as it): a list, or all lists of a system, whose mean counts.
     log : Preferences, or array_like of int, shape (m, 2, K), optional
-        Preferences of users; ties are left out. By default every DCG with increasing gains (worst 0) and decreasing
-        discounts is allowed.
+        Preferences of users; ties are left out. By default every DCG with gains rising from 0 and falling discounts.
     budget : float, optional
         Mean violation of the log that a metric may have, as a share of its mean advantage, ``mean <W, s - s'>`` over
         the log's pairs; by default 1.1 times the least possible. Give a larger one for a noisy log.

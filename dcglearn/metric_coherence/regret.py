@@ -42,8 +42,7 @@ def quiet_solver() -> Iterator[None]:
 class LargestRegret:
     """The largest regret that a search found, as a share of the span; 0 if there is no pair.
 
-    No pair has a larger regret than `bound`. `pair`, shape (2, K), holds the lists that the first and the second metric
-    prefer.
+    No pair has a larger regret than `bound`. `pair`, shape (2, K), holds the lists that either metric prefers.
     """
 
     regret: float

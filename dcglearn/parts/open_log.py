@@ -37,9 +37,9 @@ def opened_log(
 ) -> Iterator[Preferences | PartedLog]:
     """Open any supported input as a log, and close afterwards what was opened here.
 
-    `log` is a Preferences, an array of pairs, a data frame, records, a path or sequence of paths, a PartedLog or a
-    Dask dataframe; the rest is as in `DaskLog` and `ParquetLog`. Raises InputError if the log is none of these, or
-    they do not fit it.
+    `log` is a Preferences, an array of pairs, a data frame, records, a path or sequence of paths, a PartedLog or a Dask
+    dataframe; the rest is as in `DaskLog` and `ParquetLog`. Raises InputError if the log is none of these, or they do
+    not fit it.
     """
     files = is_path(log)
     if memory is not None and (engine is not None or not files):

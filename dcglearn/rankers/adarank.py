@@ -29,8 +29,7 @@ class AdaRankRanker(LinearModel):
     Parameters
     ----------
     measure : {"ndcg", "map"}
-        E: normalised DCG by `metric`, or average precision (grade 1 or better is relevant). Take "map" for grades of
-        two kinds.
+        E: normalised DCG by `metric`, or average precision (grade 1 or better is relevant). Take "map" for two grades.
     metric : DCG, file or name, optional
         The metric of `score`, and of E for ``"ndcg"``; the textbook DCG by default.
     n_rounds, patience : int

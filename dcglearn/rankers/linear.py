@@ -35,8 +35,7 @@ class LinearRanker(LinearModel):
     Parameters
     ----------
     loss : loss, optional
-        Higher is better; ``ApproxNDCG`` of the textbook DCG by default. Take ``ApproxNDCG(mine)`` for a DCG of your
-        own.
+        Higher is better; ``ApproxNDCG`` of the textbook DCG by default. Take ``ApproxNDCG(mine)`` for your own DCG.
     solver : {"cg", "lbfgs", "sgd"}
         Nonlinear conjugate gradients (Chapelle and Wu), limited-memory BFGS, or stochastic gradients over shuffled
         queries (Qin et al.). Keep "cg"; "sgd" suits many random starts.
@@ -61,8 +60,7 @@ class LinearRanker(LinearModel):
     metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
     patience, seed : int
-        With a validation set, the annealing ends after this many stages without a better value; and the seed of random
-        starts and shuffles.
+        With a validation set, the annealing ends after this many stages without a better value; and the seed.
 
     Attributes
     ----------

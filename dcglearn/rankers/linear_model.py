@@ -158,8 +158,7 @@ class RidgeRanker(LinearModel):
     Parameters
     ----------
     metric : DCG, file or name, optional
-        The metric whose gains are predicted, and that of `score`; by default, grades are predicted, and `score` uses
-        the textbook DCG.
+        The metric whose gains are predicted, and that of `score`; by default, grades and the textbook DCG.
     l2 : float
         Weight of the squared coefficients of scaled features, relative to the mean squared error.
     reweighted : bool

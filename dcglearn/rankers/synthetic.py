@@ -26,8 +26,7 @@ def letor_queries(
     - *depth* makes a relevant document excellent, and is as frequent in documents off the topic, which stay irrelevant;
     - *echo* is large for a few documents of a query whose grade is 1: they are safe choices for the first positions.
 
-    So the best linear ranker depends on gains and discounts, and `conflict` says how much. Raises InputError if a
-    number is out of range.
+    So the best linear ranker depends on the metric, by `conflict`. Raises InputError if a number is out of range.
 
     Parameters
     ----------

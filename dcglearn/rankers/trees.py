@@ -49,8 +49,7 @@ class BoostedRanker(Ranker):
     loss : loss, optional
         ``RegSHFSDCG`` of the textbook DCG by default. The DCG matters more than which of the smooth losses it is.
     n_trees, learning_rate : int, float
-        Number of trees, and factor of each; a smaller factor needs more trees. Give many, with a validation set and
-        `patience`.
+        Number of trees, and factor of each; a smaller factor needs more trees. Give many, and `patience`.
     num_leaves : int
         Most leaves of a tree. Take 7 or so for some hundred queries.
     follow : {"lambdas", "gradient"}

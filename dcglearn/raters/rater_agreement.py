@@ -104,8 +104,7 @@ def rater_agreement(
 ) -> RaterAgreement:
     """Measure how far raters agree with each other, with themselves, and with a learned DCG.
 
-    Raises InputError if the log has no pair, or nothing can be learned from it; if the learner is not fitted by a
-    likelihood.
+    Raises InputError if the log has no pair, or nothing can be learned from it; if the learner's loss is no likelihood.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
 """The careful pass over a log: line by line, so that a bad line can be named or set aside.
 
-It defines what a log may contain; the fast pass of `dcglearn.readers.fast_pass` returns the same or leaves the log to
-it.
+It defines what a log may contain; the fast pass of `dcglearn.readers.fast_pass` returns the same or calls it.
 """
 
 import json

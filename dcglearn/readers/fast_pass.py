@@ -50,8 +50,7 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     """Read JSON lines that all have the keys of the first line, each once, with no null among the roles; else None.
 
     Polars ignores keys outside its schema, takes the first of two equal keys and makes text of any value, so characters
-    or keys are counted in the bytes. If no value is null, no line lacks a key; then the counts show that none has one
-    twice.
+    or keys are counted in the bytes. If no value is null, no line lacks a key; the counts show that none has it twice.
     """
     keys = list(source.names)
     try:

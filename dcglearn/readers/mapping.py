@@ -47,8 +47,8 @@ class LogMapping:
     Parameters
     ----------
     n_grades, depth, pad, scale, cutoffs, winner_words, positive, encoding, middle, best_grade, sides, as_is
-        As in `read_preferences`. A scale whose first name is the best grade is kept worst first; the scale of
-        `cutoffs` names the levels.
+        As in `read_preferences`. A scale whose first name is the best grade is kept worst first; the scale of `cutoffs`
+        names the levels.
     columns : mapping of str, optional
         The log's own names of columns, in any case, by the usual name: ``{"a": "Result A", "winner": "Verdict"}``. A
         list with a column for each position is named by what they have in common, ``{"a": "first"}`` for

@@ -136,8 +136,7 @@ def read_ratings(
     path, n_grades, skip_bad, **options
         As in `read_preferences` (`depth`, `pad`, `scale`, `mapping`); tuples are ``(list, rating)``.
     equal_groups : bool
-        Scale the weights within each group to sum to 1, so that every user counts the same. Take it if few users gave
-        most of the ratings.
+        Scale the weights within each group to sum to 1, so that users count the same. Take it if few users gave most.
 
     See Also
     --------

@@ -166,8 +166,7 @@ def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
 
     Names consist of one of the `marks`, one number, and words of `FILLERS`, in any order, joined in any way:
     ``left_1``, ``a1``, ``Left grade 1``, ``grade_a_01``, ``right[3]``. The mark "" stands for no word beside fillers.
-    Raises InputError if positions do not count from 0 or 1 without a gap, one occurs twice, or names follow several
-    patterns.
+    Raises InputError if positions do not count from 0 or 1 without a gap, one occurs twice, or names differ in pattern.
     """
     patterns: dict[tuple[str, ...], dict[int, list[str]]] = {}
     for name in names:

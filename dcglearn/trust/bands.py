@@ -45,13 +45,12 @@ DRAWS = 10
 class Bands(Shown):
     """Bands of gains and discounts; prints as a table of parameters.
 
-    `dcg` is learned from the whole log (best gain 1, first discount 1), `gains`, shape (B, L), and `discounts`,
-    shape (B, K), are draws. In a form beyond the DCG, `further` holds draws of the stop probabilities, shape (B, L), or
-    of the share of the best result, shape (B, 1), and `further_learned` what was learned; a stop probability common to
-    all grades cannot be told from a discount, so all are on the scale on which grade 0 never stops. `level` is
-    the share of the draws within a band: of each parameter by itself, or of all at once in `simultaneous` bands. `by`
-    is the independent unit, `n_units` their number in the log, and `failed` the number of bootstrap samples from which
-    nothing could be learned.
+    `dcg` is learned from the whole log (best gain 1, first discount 1), `gains`, shape (B, L), and `discounts`, shape
+    (B, K), are draws. In a form beyond the DCG, `further` holds draws of the stop probabilities, shape (B, L), or of
+    the share of the best result, shape (B, 1), and `further_learned` what was learned; a stop probability common to all
+    grades cannot be told from a discount, so all are on the scale on which grade 0 never stops. `level` is the share of
+    the draws within a band: of each parameter by itself, or of all at once in `simultaneous` bands. `by` is the
+    independent unit, `n_units` their number in the log, and `failed` the number of samples that taught nothing.
     """
 
     dcg: DCG
@@ -172,21 +171,18 @@ def bootstrap_bands(
     Parameters
     ----------
     log, learner : Preferences, DCGLearner, optional
-        The log, and the learner whose settings are used, by default ``DCGLearner()``. With ``form="auto"`` the form is
-        chosen once.
+        The log, and the learner whose settings are used, by default ``DCGLearner()``. ``form="auto"`` is chosen once.
     method : {"posterior", "bootstrap"}, optional
         By default the posterior; the bootstrap where the loss is no likelihood.
     by : {"pair", "rater", "query", "list"}, optional
-        The independent unit; by default raters, else queries, of which there must be 20, else lists where they recur,
-        else pairs.
+        The independent unit; by default raters, else queries (20 at least), else lists that recur, else pairs.
     n_resamples : int
         Number of bootstrap samples; ten times as many are drawn from the posterior. More make the ends of the bands
         steadier. Take 1,000 for a level of 0.99.
     level : float
         The share of logs in which a band is to hold the truth: docs/bands.md has what was found in simulations.
     seed, jobs, engine
-        Seed; for the bootstrap, number of processes, and a Dask cluster as in `UtilityLearner.fit`, on which the bands
-        do not depend.
+        Seed; for the bootstrap, number of processes, and a Dask cluster as in `UtilityLearner.fit`.
 
     See Also
     --------
@@ -253,7 +249,7 @@ def why_no_bands(log: Preferences, by: str | None = None) -> str:
     by = by or unit_of(log, fewest=FEWEST_DRAWN)
     n_decided = len(log[log.differing].decided)
     if n_decided < FEWEST_JUDGED:
-        return f"no bands: the log holds {n_decided} preferences between different lists; {FEWEST_JUDGED} are needed"
+        return f"no bands: the log holds {n_decided} preferences between different lists, fewer than {FEWEST_JUDGED}"
     n = 0 if by == "pair" else len(np.unique(np.concatenate(log.clusters(by))))
     if 0 < n < FEWEST_DRAWN:
         remedy = "" if by == "list" else ", or give by=pair and speak of these alone"

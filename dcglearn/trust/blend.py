@@ -3,8 +3,7 @@
 Neither loss is the better one on every log, and with few judgements a textbook is often the best bet. Each member is
 learned, or chosen, without some of the judgements and asked for these. Its weight is the probability that it respects
 the largest share, given the shares' errors; where the judgements are independent, times that of the likelihood: a
-textbook with fitted judges against the robust fit, whose free curves are charged for. The weighted mean of DCGs is a
-DCG.
+textbook with fitted judges against the robust fit, whose free curves are charged for. A weighted mean of DCGs is a DCG.
 """
 
 import math

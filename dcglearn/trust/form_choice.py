@@ -180,8 +180,7 @@ class LogsOfDCG:
 
     `model` and `theta` are the fitted DCG, `lists`, shape (m, K), the distinct lists. `row` and `ratings`, shape (r,),
     are the list of each rated list and its number of ratings; without ratings, the lists themselves, once each.
-    `first`, `second`, `rater` and `weight`, shape (n,), are the rated lists of each distinct pair, its judge, and how
-    much it counts.
+    `first`, `second`, `rater` and `weight`, shape (n,), are each distinct pair's rated lists, judge and weight.
     """
 
     model: Model

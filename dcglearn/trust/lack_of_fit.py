@@ -42,8 +42,7 @@ class Part:
 
     `share` is the share of the preferences respected (ties of the utility count half), `log_likelihood` the mean log
     probability of a preference; `ahead` and `likelihood_ahead` are those minus the DCG's, with their standard errors
-    `ahead_error` and `likelihood_error`. `covered_share`, the share where lists recur, can be compared with the noise
-    ceiling.
+    `ahead_error` and `likelihood_error`. `covered_share`, the share where lists recur, compares with the noise ceiling.
     """
 
     name: str
