@@ -77,6 +77,7 @@ from .rankers.sparse import SparseRanker as SparseRanker
 from .rankers.svmlight import read_queries as read_queries
 from .rankers.trees import BoostedRanker as BoostedRanker
 from .raters.rater_agreement import rater_agreement as rater_agreement
+from .readers.experiments import read_experiments as read_experiments
 from .readers.preferences import Preferences as Preferences
 from .readers.readers import read_preferences as read_preferences
 from .readers.readers import read_questions as read_questions
@@ -85,6 +86,7 @@ from .trust.answers import learn_from_answers as learn_from_answers
 from .trust.bands import bootstrap_bands as bootstrap_bands
 from .trust.cross_validation import choose_C as choose_C
 from .trust.cross_validation import ridge_path as ridge_path
+from .trust.experiments import learn_from_experiments as learn_from_experiments
 from .trust.held_out import compare_learners as compare_learners
 from .trust.lack_of_fit import lack_of_fit as lack_of_fit
 from .trust.next_pairs import suggest_pairs as suggest_pairs

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import dcglearn as dl
 from dcglearn.cli.command import examples, first_option, output_option, scale_option
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.options import Cluster, Force, check_outputs, said_now, write_figure
@@ -75,6 +76,7 @@ class OutputOptions:
     "dcglearn learn human.jsonl --proxy machine.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
     "dcglearn learn --answers answers.jsonl -o dcg.json",
+    "dcglearn learn --experiments tests.jsonl -o dcg.json",
     "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
     "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint",
     "dcglearn learn logs/ --workers 4",
@@ -108,7 +110,7 @@ def learn(
     )
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
-    if source.answers:
+    if source.answers or source.experiments:
         others = {"dry_run": dry_run, "checkpoint": checkpoint, "workers": cluster.workers}
         _learn_outcomes(source, outputs, learner, trust, others)
         return
@@ -138,21 +140,30 @@ def learn(
 def _learn_outcomes(
     source: LogOptions, outputs: OutputOptions, learner: LearnerOptions, trust: TrustOptions, others: dict[str, Any]
 ) -> None:
-    """Learn from a file of answers; raise InputError for options that go with verdicts."""
+    """Learn from answers or experiments; raise InputError for options that go with verdicts."""
     asked = {**vars(learner), **vars(trust), **vars(source), **others}
-    wrong = next((name for name, default in OF_VERDICTS.items() if (asked[name] or None) != default), None)
+    kind = "experiments" if source.experiments else "answers"
+    defaults = OF_VERDICTS | (
+        {"answers": None, "prior": None, "zero": None, "loss": "auto"} if source.experiments else {}
+    )
+    wrong = next((name for name, default in defaults.items() if (asked[name] or None) != default), None)
     if wrong is not None:
-        raise InputError(f"--{wrong.replace('_', '-')} does not go with --answers, which holds questions out by itself")
-    from dcglearn.joins.read_answers import read_answers
+        raise InputError(f"--{wrong.replace('_', '-')} does not go with --{kind}, which holds some out by itself")
+    if len(source.log) > 1:
+        raise InputError(f"--{kind}: give one file, not {len(source.log)}")
     from dcglearn.plots import banded_figure
-    from dcglearn.trust.answers import learn_from_answers
 
-    answers = read_answers(source.log[0], mapping=source.mapping)
     with told_on_a_terminal():
-        description: Any = learner.description(answers)
-        if learner.zero is None:
-            description = replace(description, zero="none")
-        fit = learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
+        if source.experiments:
+            read = dl.read_experiments(source.log[0], mapping=source.mapping)
+            ridge = {} if learner.ridge is None else {"ridge": learner.ridge}
+            fit = dl.learn_from_experiments(read, **ridge, current=trust.current, seed=trust.seed)
+        else:
+            answers = dl.read_answers(source.log[0], mapping=source.mapping)
+            description: Any = learner.description(answers)
+            if learner.zero is None:
+                description = replace(description, zero="none")
+            fit = dl.learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
     outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None))
 
 

@@ -155,6 +155,9 @@ class LogOptions(Reading):
     ]
     ratings: Ratings = False
     answers: Annotated[bool, first_option("--answers", help="The log holds answers: question, list, right.")] = False
+    experiments: Annotated[
+        bool, first_option("--experiments", help="It holds A/B tests: experiment, arm, unit, list, outcome.")
+    ] = False
     memory: Annotated[
         str | None,
         scale_option("--memory", metavar="SIZE", help="Use at most this much memory (2GB, 512MB), and disk beyond it."),

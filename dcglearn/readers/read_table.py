@@ -263,7 +263,12 @@ def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None
 
 
 def opener_of(log: Any, roles: Mapping[str, Role], encoding: str | None = None) -> tuple[str, Opener]:
-    """Return what messages call a path, data frame or sequence of records, and a function that opens it by roles."""
+    """Return what messages call a path, data frame or sequence of records, and a function that opens it by roles.
+
+    A pair of both is returned as it is.
+    """
+    if isinstance(log, tuple) and len(log) == 2 and callable(log[1]):
+        return log
     if is_frame(log):
         return "data frame", annotated(_of_frame(polars_frame(log)))
     if is_records(log):

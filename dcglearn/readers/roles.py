@@ -75,6 +75,19 @@ ANSWER = {
 }
 """The columns of a log of answers."""
 
+EXPERIMENT = {
+    "experiment": Role("label", ("experiment", "experiment_id", "test"), required=True),
+    "outcome": Role("label", ("outcome",), required=True),
+    "arm": Role("label", ("arm", "variant", "side"), required=True),
+    "unit": Role("label", ("unit", "user", "session"), required=True),
+    "list": ANSWER["list"],
+    "query": Role("label", ("query", "query_id", "qid")),
+}
+"""The columns of a log of experiments."""
+
+ENCODED = {name: Role("identity", (name,)) for name in ("experiment", "outcome", "control", "treatment", "covariance")}
+"""The keys of experiments whose mean encodings are known."""
+
 
 LONG = {
     "side": Role("label", ("side", "list", "panel", "which", "system"), required=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,14 +44,16 @@ class OutcomesFit:
     def __str__(self) -> str:
         lines = [f"{name}: {f'{fact:,.4g}' if isinstance(fact, float) else fact}" for name, fact in self.facts.items()]
         for name, rows in self.held_out.items():
-            lines += ["", f"{name} (right: how far the learned DCG is ahead, {LEVEL:.0%} interval)", *map(str, rows)]
+            lines += ["", f"{name} (right: the learned DCG minus this, {LEVEL:.0%} interval)", *map(str, rows)]
         return "\n".join([*lines, *(f"  - {note}" for note in self.dcg.notes), "", self.dcg.table()])
 
 
-def compared_rows(means: Floats, errors: Floats) -> tuple[Row, ...]:
-    """Return the rows of the learned DCG and of nDCG, given both means, that of the difference, and their errors."""
-    (learned, other, ahead), reach = means.tolist(), normal_quantile(LEVEL) * float(errors[2])
-    return Row(LEARNED, learned, learned, 0, 0, 0), Row("nDCG", other, other, ahead, ahead - reach, ahead + reach)
+def compared_rows(shares: Floats, weight: Floats, clusters: Any, names: Sequence[str]) -> tuple[Row, ...]:
+    """Return the mean shares of metrics, shape (M, n), the learned one first, with its lead and the lead's interval."""
+    means, errors = mean_and_error(np.concatenate([shares, shares[0] - shares]), weight, clusters)
+    (own, ahead), reach = means.reshape(2, -1).tolist(), normal_quantile(LEVEL) * errors[len(shares) :]
+    rows = zip(names, own, own, ahead, ahead - reach, ahead + reach, strict=True)
+    return tuple(Row(name, *map(float, values)) for name, *values in rows)
 
 
 def learn_from_answers(
@@ -147,8 +150,13 @@ def explained_at_most(answers: Answers, seed: int = 0) -> str:
     draws = np.vstack([np.ones(n), np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), DRAWS)]) / n
     between = draws @ mean**2 - (draws @ mean) ** 2 - draws @ (within / size)
     shares = draws @ within / np.maximum(draws @ within + np.maximum(between, 0), 1e-300)
-    low, high = np.percentile(shares[1:], (50 * (1 - LEVEL), 50 * (1 + LEVEL)))
-    return f"{shares[0]:.1%} ({LEVEL:.0%} interval {low:.1%} to {high:.1%})"
+    return with_interval(shares, ".1%")
+
+
+def with_interval(values: Floats, form: str) -> str:
+    """Return the first value with the interval of the others, those of bootstrap samples, in words."""
+    ends = np.percentile(values[1:], (50 * (1 - LEVEL), 50 * (1 + LEVEL)))
+    return f"{values[0]:{form}} ({LEVEL:.0%} interval {ends[0]:{form}} to {ends[1]:{form}})"
 
 
 def _held_out(
@@ -172,10 +180,8 @@ def _held_out(
         questions, numbers = np.unique(ends, return_inverse=True)
         if len(questions) >= FEWEST_QUESTIONS:
             first, second = numbers.reshape(2, -1)
-            respected = np.vstack([respected, respected[0] - respected[1]])
-            means, errors = mean_and_error(respected, weight, (first, second))
             name = f"held-out comparisons {kind.replace('_', ' ')}, the share ordered as the answers are"
-            tables[name] = compared_rows(means, errors)
+            tables[name] = compared_rows(respected, weight, (first, second), (LEARNED, "nDCG"))
     return tables
 
 

@@ -22,6 +22,7 @@ from dcglearn.foundation.checkpoints import read_checkpoint, write_checkpoint
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.sources import zstd
 from dcglearn.foundation.validation import InputError
+from dcglearn.joins.read_answers import read_answers
 from dcglearn.judge.progress import Progress
 from dcglearn.judge.study import Study
 from dcglearn.metric.dcg import DCG
@@ -31,6 +32,7 @@ from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker
 from dcglearn.readers.careful_pass import read_carefully
+from dcglearn.readers.experiments import read_experiments
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
@@ -189,6 +191,19 @@ QUEPID = b"query,docid,rating\nbeer,d1,3\nbeer,d2,0\nwine\nwine,d3,1\n"
 RATINGS = "".join(
     json.dumps({"list": [i % 3, 1], "rating": i % 5, "group": f"u{i % 2}"}) + "\n" for i in range(12)
 ).encode()
+ANSWERS = "".join(
+    json.dumps({"question": f"q{i // 2}", "list": [i % 3, 1, 0][: 1 + i % 3], "right": bool(i % 2)}) + "\n"
+    for i in range(12)
+).encode()
+BY_UNIT = "experiment,arm,unit,list,outcome\n" + "".join(
+    f"e{i // 8},{('control', 'treatment')[i % 2]},u{i},{i % 3} 1 {i % 2},{('better', 'A/A')[i // 8]}\n"
+    for i in range(16)
+)
+ENCODINGS = "".join(
+    json.dumps({"experiment": str(i), "outcome": "worse", "control": [[0.5, 0.5]], "treatment": [[0.4, 0.4]], **s})
+    + "\n"
+    for i, s in enumerate([{"covariance": [[0.02, -0.01], [-0.01, 0.02]]}] * 3)
+).encode()
 SVM = "".join(f"{i % 3} qid:{i // 4} 1:{i / 7:.3f} 2:{i % 5} 3:0.5 # docid = D{i}\n" for i in range(12)).encode()
 METRIC = json.dumps(DCG([0, 1, 3.5], [1, 0.6, 0.5], ("bad", "fair", "good"), ("a note",)).to_dict()).encode()
 CANDIDATES = candidates(6)
@@ -236,6 +251,8 @@ def targets(folder: Path) -> dict[str, Target]:
         "logs of verdicts": Target({"v.jsonl": VERDICTS}, _verdicts),
         "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
         "ratings": Target({"r.jsonl": RATINGS}, *ratings),
+        "answers": Target({"a.jsonl": ANSWERS}, read_answers),
+        "experiments": Target({"u.csv": BY_UNIT.encode(), "e.jsonl": ENCODINGS}, read_experiments),
         "svmlight": Target({"s.svm": SVM}, _queries, referees.svmlight),
         "metrics": Target({"m.json": METRIC}, _metric, referees.metric),
         "checkpoints": Target({"c.checkpoint": checkpoint.read_bytes()}, _checkpoint),
@@ -252,6 +269,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
     "coherence": (["coherence", "m.json", "linear-log2@3", "--grades", "2,1,0"], {"m.json": METRIC}),
     "learn": (["learn", "log.jsonl", "--dry-run"], {"log.jsonl": LOG}),
     "learn ratings": (["learn", "r.jsonl", "--ratings", "--dry-run"], {"r.jsonl": RATINGS}),
+    "learn experiments": (["learn", "e.jsonl", "--experiments"], {"e.jsonl": ENCODINGS}),
     "convert skipping": (["convert", "l.csv", "--skip-bad", "bad.csv"], {"l.csv": LOG_CSV}),
     "ask": (["ask", "c.jsonl", "-n", "2"], {"c.jsonl": LOG}),
     "train": (["train", "s.svm", "-o", "m", "--method", "ridge", "--dry-run"], {"s.svm": SVM}),

@@ -1,0 +1,102 @@
+"""DCGs learned from experiments: how sensitive they are to held-out ones, and how often they raise a false alarm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.mean_encodings import MeanEncodings
+from dcglearn.logs.preference_pairs import divided
+from dcglearn.metric.dcg import DCGLike
+from dcglearn.metric.reading import read_metric
+from dcglearn.readers.experiments import Experiments
+from dcglearn.trust.answers import DRAWS, OutcomesFit, compared_rows, with_interval
+from dcglearn.trust.held_out import CURRENT, LEARNED, UTILITY
+from dcglearn.trust.resampling import FOLDS
+
+FEWEST, LEAST = 10, 0.01
+"""With fewer known outcomes nothing is held out; a mean z-score below this counts as this."""
+
+
+def learn_from_experiments(
+    experiments: Experiments, *, ridge: float = DirectDescription.ridge, current: DCGLike = CURRENT, seed: int = 0
+) -> OutcomesFit:
+    """Learn a DCG from experiments, and measure on held-out ones whether it is more sensitive than nDCG.
+
+    Raises InputError if no outcome is known.
+
+    The DCG is the most likely to have the sign of every outcome: minus the log of ``Phi(z)`` is least, z being the
+    difference of its mean between the arms in standard errors. A/A tests are not learned from. The `held_out` of the
+    result are shares of tests at 5%, |z| > 1.96: known outcomes with the right and with the wrong sign, and A/A tests
+    (Jeunen and Ustimenko 2024). Its `facts` say how many users a test needs for the power that it has with another
+    metric: (mean z of the other / mean z of the learned DCG)^2.
+
+    Parameters
+    ----------
+    experiments : Experiments
+        What `read_experiments` reads.
+    ridge : float
+        Strength of the prior for smooth curves, as in `DCGLearner`.
+    current : DCG, file or name
+        The DCG used now, to compare with; so is the utility of the QP and, where lists are known, nDCG.
+    seed : int
+        Seed of folds and bootstrap.
+
+    See Also
+    --------
+    read_experiments : Read a file.
+
+    Examples
+    --------
+    >>> line = {"outcome": "better", "control": [[0.5, 0.5], [0.5, 0.5]], "treatment": [[0.4, 0.6], [0.5, 0.5]]}
+    >>> lines = [{**line, "experiment": i, "covariance": (np.eye(4) / 100).tolist()} for i in range(3)]
+    >>> dl.learn_from_experiments(dl.read_experiments(lines)).dcg.discounts.round(2).tolist()
+    [1.0, 0.66]
+    """
+    known, alike = experiments[experiments.outcome != 0], experiments[experiments.outcome == 0]
+    if not len(known):
+        raise InputError("no experiment has a known outcome, better or worse, so there is nothing to learn from")
+    ridge, fitted = DirectDescription(ridge=ridge).ridge, _signed(known)
+    dcg = fitted.dcg(ridge)
+    facts: dict[str, Any] = {"experiments": len(experiments), "with a known outcome": len(known)}
+    facts |= {f"left out, {reason}": n for reason, n in experiments.dropped.items()}
+    if len(known) < FEWEST:
+        return OutcomesFit(dcg, facts | {"held out": f"nothing, with fewer than {FEWEST} known outcomes"})
+    usual = read_metric(current, len(dcg.gains), dcg.depth).utility.weights
+    if usual.shape != dcg.utility.weights.shape:
+        raise InputError(f"current is of shape {usual.shape}; the experiments are of {dcg.utility.weights.shape}")
+    names = [LEARNED, UTILITY, current if isinstance(current, str) else "current DCG"]
+    names += ["nDCG"] * bool(np.isfinite(experiments.ndcg).all())
+
+    def z_scores(some: Experiments, learned: MeanEncodings) -> Floats:
+        weights = (learned.dcg(ridge).utility.weights, learned.qp().weights, usual)
+        return np.array([*map(some.z_scores, weights), some.ndcg])[: len(names)]
+
+    each, signed = np.arange(len(known)), np.zeros((len(names), len(known)))
+    folds = divided((each, each), FOLDS, np.random.default_rng(seed))
+    for train, test in counted(folds, len(folds), "held-out experiments"):
+        signed[:, test] = z_scores(known[test], _signed(known[train])) * known.outcome[test]
+    kinds = {"known outcomes that are significant": signed, "known outcomes with the wrong sign": -signed}
+    kinds["A/A tests that are significant"] = np.abs(z_scores(alike, fitted))
+    held_out = {}
+    for name, z in kinds.items():
+        if z.shape[1]:
+            found, each = (z > normal_quantile(0.95)).astype(np.float64), np.arange(z.shape[1])
+            held_out[f"held-out {name}"] = compared_rows(found, np.ones(len(each)), (each, each), names)
+    draws = np.random.default_rng(seed).multinomial(len(known), np.full(len(known), 1 / len(known)), DRAWS)
+    means = np.maximum(np.vstack([np.ones(len(known)), draws]) @ signed.T / len(known), LEAST)
+    for name, mean in zip(names[1:], means.T[1:], strict=True):
+        share = with_interval((mean / means[:, 0]) ** 2, ".2g")
+        facts[f"users that an experiment needs, as a share of those with {name}"] = share
+    return OutcomesFit(dcg, facts, held_out)
+
+
+def _signed(known: Experiments) -> MeanEncodings:
+    """Return the differences of experiments with known outcomes, the better arm first."""
+    difference = known.difference * known.outcome[:, None, None]
+    return MeanEncodings(difference, known.covariance, known.grade_names)
