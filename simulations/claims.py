@@ -44,7 +44,7 @@ class Interval:
 
     def __str__(self) -> str:
         mean = _digits(self.mean, self)
-        if self.low == self.high:
+        if self.high - self.low <= ROUNDING * abs(self.mean):
             return f"{mean} in all {self.repeats} repeats"
         return f"{mean} ({_digits(self.low, self)}, {_digits(self.high, self)})"
 
@@ -104,6 +104,39 @@ def share_interval(shares: Any, outcomes: float = 1) -> Interval:
     low = float(beta.ppf(1 - upper, hits, misses + 1)) if hits else 0.0
     high = float(beta.ppf(upper, hits + 1, misses)) if misses else 1.0
     return Interval(mean, low, high, repeats)
+
+
+def measured(
+    values: np.ndarray,
+    column: pl.Series,
+    each: float = 1,
+    *,
+    overlap: float = 0.0,
+    outcomes: int = 0,
+    least: float = 0.0,
+) -> Interval:
+    """Return the interval of one value per repeat, exact for shares of 0/1 outcomes, else by Student's t.
+
+    Parameters
+    ----------
+    values : array, shape (n_repeats,)
+        Means over rows of a column, or (with `least` -1) differences of two such means.
+    column : Series
+        All values of that column. If they are integers 0 and 1, their mean is a share; if they lie in [0, 1], no mean
+        lies beyond it.
+    each : float
+        Rows of a repeat, on average.
+    overlap, outcomes : float, int
+        As of `Claim`.
+    least : float
+        Smallest mean of a column in [0, 1], or -1 for differences.
+    """
+    column = column.drop_nulls()
+    unit = column.is_between(0, 1).all()
+    if least == 0.0 and (outcomes or (unit and column.dtype.is_integer())):
+        return share_interval(values, each * max(outcomes, 1))
+    found = interval(values, overlap)
+    return replace(found, low=max(found.low, least), high=min(found.high, 1.0)) if unit else found
 
 
 def _finite(values: Any) -> np.ndarray:
@@ -227,18 +260,11 @@ class Claim:
         return [self._measured(branch) for branch in range(len(self.branches))]
 
     def _measured(self, branch: int) -> Interval:
-        """Return the interval of a branch: exact for shares of 0/1 outcomes, else by Student's t, within the range."""
-        (rows, minus), differences = self.branches[branch], self._all_differences[branch]
-        column = self.table[self.value].drop_nulls()
-        unit = column.is_between(0, 1).all()
-        if minus is None and (self.outcomes or (unit and column.dtype.is_integer())):
-            each = select(self.table, rows)[self.value].drop_nulls().len() / len(differences)
-            return share_interval(differences, each * max(self.outcomes, 1))
-        found = interval(differences, self.overlap)
-        if not unit:
-            return found
-        least = 0.0 if minus is None else -1.0
-        return replace(found, low=max(found.low, least), high=min(found.high, 1.0))
+        (rows, minus), values = self.branches[branch], self._all_differences[branch]
+        if minus is not None:
+            return measured(values, self.table[self.value], overlap=self.overlap, least=-1.0)
+        each = select(self.table, rows)[self.value].drop_nulls().len() / len(values)
+        return measured(values, self.table[self.value], each, overlap=self.overlap, outcomes=self.outcomes)
 
     @property
     def verdicts(self) -> list[str]:
@@ -260,7 +286,7 @@ class Claim:
             return f">{self.low:.4g}"
         if np.isinf(self.low):
             return f"<{self.high:.4g}"
-        if self.low == self.high:
+        if self.high - self.low <= ROUNDING * abs(self.mean):
             return f"={self.low:g}"
         return f"±{self.high:g}" if self.low == -self.high else f"{self.low:.4g} to {self.high:.4g}"
 

@@ -14,7 +14,7 @@ import dcglearn as dl
 
 REAL = "LightGBM example"
 """Name of the real queries in tables."""
-DATA = ("LETOR-shaped", REAL)
+DATA, NO_CONFLICT = ("LETOR-shaped", REAL), "LETOR-shaped, no conflict"
 PARTS = ("train", "vali", "test")
 RATIOS = {"test": 0.2 / 0.6, "validation and test": 0.4 / 0.6, "train": 0.6 / 0.4}
 """Queries on which a value is measured, per query of the others, by the part of `split` that they make up."""

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 import dcglearn as dl
 from dcglearn.foundation.processes import in_processes
-from simulations.claims import Claim, interval
+from simulations.claims import LEVEL, Claim, interval, measured
 
 CONNECT = 10.0
 """Seconds to wait for a Dask scheduler to answer."""
@@ -155,11 +155,21 @@ def _run_task(function: Callable[..., Any], seed: int, task: tuple[dict[str, Any
     return [{**setting, "repeat": repeat, **record} for record in records]
 
 
-def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
-    """Return the mean over repeats of each value, and its standard error as ``VALUE_error``, ordered by `by`."""
-    mean = [pl.col(value).mean() for value in values]
-    error = [(pl.col(value).std() / pl.len().sqrt()).alias(f"{value}_error") for value in values]
-    return table.group_by(by).agg(*mean, *error).sort(by)
+def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str], overlap: float = 0.0) -> pl.DataFrame:
+    """Return the mean over repeats of each value, and the interval that verdicts use, ordered by `by`.
+
+    Its ends are columns ``VALUE_low`` and ``VALUE_high``; `overlap` is that of `simulations.claims.interval`.
+    """
+    records = []
+    for key, rows in table.group_by(by):
+        record = dict(zip(by, key, strict=True))
+        for value in values:
+            means = rows.drop_nulls(value).group_by("repeat").agg(pl.col(value).cast(pl.Float64).mean()).sort("repeat")
+            each = rows[value].drop_nulls().len() / max(len(means), 1)
+            found = measured(means[value].to_numpy(), table[value], each, overlap=overlap)
+            record |= {value: found.mean, f"{value}_low": found.low, f"{value}_high": found.high}
+        records.append(record)
+    return pl.DataFrame(records, infer_schema_length=None).sort(by)
 
 
 def curves(
@@ -170,13 +180,15 @@ def curves(
     lines: str = "truth",
     dashes: str | None = None,
     labels: Mapping[str, str] | None = None,
+    overlap: float = 0.0,
 ) -> None:
-    """Draw the mean of `y` against `x` with standard errors: a colour for each value of one column, a dash of another.
+    """Draw the mean of `y` against `x` with intervals: a colour for each value of a column, a dash for each of another.
 
-    The true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid.
+    The true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid. `overlap` is that of
+    `summary`.
     """
     by = [lines, *([dashes] if dashes else [])]
-    means = summary(table, [*by, x], [y])
+    means = summary(table, [*by, x], [y], overlap)
     kinds = table[dashes].unique(maintain_order=True).to_list() if dashes else [None]
     for style, name in zip(STYLES, table[lines].unique(maintain_order=True), strict=False):
         for dash, kind in zip(DASHES, kinds, strict=False):
@@ -203,13 +215,13 @@ def zero_line(axes: Axes) -> None:
     axes.axhline(0, color="0.2", lw=0.9, zorder=1)
 
 
-def forest(axes: Axes, names: Sequence[str], differences: Sequence[Any]) -> None:
+def forest(axes: Axes, names: Sequence[str], differences: Sequence[Any], overlap: float = 0.0) -> None:
     """Draw the mean and 95% interval of several differences over repeats, a row each, coloured by their side of 0."""
     for y, values in enumerate(differences):
-        measured = interval(values)
-        side = CLEAR[0] if measured.low > 0 else CLEAR[1] if measured.high < 0 else CLEAR[2]
-        axes.plot([measured.low, measured.high], [y, y], lw=1.6, color=side["color"], solid_capstyle="butt")
-        axes.plot(measured.mean, y, linestyle="", markersize=5, **side)
+        found = interval(values, overlap)
+        side = CLEAR[0] if found.low > 0 else CLEAR[1] if found.high < 0 else CLEAR[2]
+        axes.plot([found.low, found.high], [y, y], lw=1.6, color=side["color"], solid_capstyle="butt")
+        axes.plot(found.mean, y, linestyle="", markersize=5, **side)
     axes.axvline(0, color="0.2", lw=0.9, zorder=1)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
@@ -217,9 +229,15 @@ def forest(axes: Axes, names: Sequence[str], differences: Sequence[Any]) -> None
 
 
 def draw_means(axes: Axes, means: pl.DataFrame, x: str, y: str, style: Mapping[str, Any], **options: Any) -> None:
-    """Draw the means that `summary` returns of `y` against `x`, with standard errors."""
+    """Draw the means that `summary` returns of `y` against `x`, with their intervals."""
     look = {"capsize": 2, "markersize": 4, "lw": 1.3, **style, **options}
-    axes.errorbar(means[x], means[y], means[f"{y}_error"], **look)
+    axes.errorbar(means[x], means[y], bars(means, y), **look)
+
+
+def bars(means: pl.DataFrame, value: str) -> np.ndarray:
+    """Return how far the intervals that `summary` returns reach below and above the means, shape (2, n)."""
+    mean, low, high = (means[name].to_numpy() for name in (value, f"{value}_low", f"{value}_high"))
+    return np.maximum([mean - low, high - mean], 0.0)
 
 
 def draw_measures(table: pl.DataFrame, axes: Sequence[Axes], x: str, xlabel: str, titles: Sequence[str]) -> None:
@@ -251,8 +269,8 @@ def letters(axes: Iterable[Axes]) -> None:
 
 def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
     """Draw the legend, with the meaning of the error bars below its title."""
-    bars = "bars: ± 1 standard error"
-    axes.legend(title=f"{title}\n({bars})" if title else bars, **{"fontsize": 8, "title_fontsize": 7, **options})
+    words = f"bars: {LEVEL:.0%} intervals"
+    axes.legend(title=f"{title}\n({words})" if title else words, **{"fontsize": 8, "title_fontsize": 7, **options})
 
 
 def at(table: pl.DataFrame, value: str, **where: Any) -> tuple[float, float]:

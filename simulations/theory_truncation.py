@@ -7,12 +7,11 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.ranking_data import DATA, available, leave_empty, overlap, split
+from simulations.ranking_data import DATA, NO_CONFLICT, available, leave_empty, overlap, split
 from simulations.run import curves, legend, main, repeated, share_scale, zero_line
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_truncation", 20, (2, 3), (11.0, 6.6)
 TRAINED, JUDGED = (1, 2, 3, 5, 10, 20, 50), (1, 3, 5, 10)
-NO_CONFLICT = "LETOR-shaped, no conflict"
 LOSSES = {"SmoothNDCG": dl.SmoothNDCG, "ApproxNDCG": dl.ApproxNDCG}
 
 
