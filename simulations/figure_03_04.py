@@ -45,9 +45,12 @@ def plot(table, axes):
         for truth, style in TRUTH_STYLES.items():
             rows, off = (part_of.filter(part=part, truth=truth).sort("true") for part_of in (means, wrong))
             low, span = rows["true"].min(), rows["true"].max() - rows["true"].min()
-            scaled = rows.with_columns((pl.col("true", "estimate") - low) / span, pl.col("estimate_error") / span)
+            estimates = pl.col("true", "estimate", "estimate_low", "estimate_high")
+            scaled = rows.with_columns((estimates - low) / span)
             draw_means(line[0], scaled, "true", "estimate", style, label=truth, lw=1.2)
-            off = off.with_columns((pl.col("true") - low) / span, pl.col("absolute", "absolute_error") / span)
+            off = off.with_columns(
+                (pl.col("true") - low) / span, pl.col("absolute", "absolute_low", "absolute_high") / span
+            )
             draw_means(line[1], off, "true", "absolute", style, label=truth, lw=1.2)
         label = f"true {part}, scaled to [0, 1]"
         line[0].set(xlabel=label, ylabel=f"estimated {part}", title=f"Estimated {part}s are nearly linear ({figure})")

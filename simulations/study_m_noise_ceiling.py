@@ -8,7 +8,7 @@ from scipy.special import expit, ndtr
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import STYLES, draw_means, main, repeated, summary
+from simulations.run import STYLES, draw_means, legend, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_m_noise_ceiling", 100, 2, (7.0, 3.2)
 SIZES = (200, 400, 1000, 3000)
@@ -99,7 +99,7 @@ def plot(table, axes):
     for panel in axes:
         panel.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
         panel.minorticks_off()
-    right.legend(fontsize=8, title="bars: ± 1 standard error", title_fontsize=7)
+    legend(right)
 
 
 def claims(table):

@@ -13,9 +13,9 @@ import lightgbm
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim
+from simulations.claims import NEGLIGIBLE, Claim, interval
 from simulations.ranking_data import REAL, lambdarank_folder, leave_empty, overlap, split
-from simulations.run import STYLES, legend, main, paired, repeated
+from simulations.run import STYLES, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_p_trees_against_lambdarank", 20, 3, (11.5, 3.8)
 DATA = {"conflict": "LETOR-shaped", "needs trees": "Nonlinear queries", REAL: REAL}
@@ -112,9 +112,10 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def difference(table, name, stop="validation"):
-    """Return the mean difference of a method and lambdarank in the rows of one data set and metric, and its error."""
+    """Return the interval of a method's difference to lambdarank, in the rows of one data set and metric."""
     ends = table.filter(stop=stop)
-    return paired(*(ends.filter(method=method).sort("repeat")["ndcg"] for method in (name, "lambdarank")))
+    ours, theirs = (ends.filter(method=method).sort("repeat")["ndcg"].to_numpy() for method in (name, "lambdarank"))
+    return interval(ours - theirs, overlap(table["data"][0]))
 
 
 def plot(table, axes):
@@ -128,7 +129,8 @@ def plot(table, axes):
             found = [difference(part.filter(metric=metric), name) for metric in METRICS]
             places = np.arange(len(METRICS)) + 0.2 * (i - 1.5)
             look = {"color": style["color"], "marker": style["marker"], "linestyle": "", "capsize": 2}
-            ax.errorbar(places, [mean for mean, _ in found], [error for _, error in found], label=name, **look)
+            reach = [each.high - each.mean for each in found]
+            ax.errorbar(places, [each.mean for each in found], reach, label=name, **look)
         ax.axhline(0, color="black", lw=0.8)
         ax.set_xticks(range(len(METRICS)), [metric.replace(", ", ",\n") for metric in METRICS], fontsize=8)
         ax.set(title=f"{label}: {_finding(part)}", ylabel="test NDCG minus lambdarank's")
@@ -138,7 +140,7 @@ def plot(table, axes):
 def _finding(part):
     """Return what the default's differences to lambdarank say, in a few words."""
     found = [difference(part.filter(metric=metric), DEFAULT) for metric in METRICS]
-    ahead, behind = (sum(sign * mean > 2 * error for mean, error in found) for sign in (1, -1))
+    ahead, behind = sum(each.low > 0 for each in found), sum(each.high < 0 for each in found)
     if not ahead and not behind:
         return "undecided"
     return ", ".join(f"{word} on {n} of {len(found)}" for word, n in (("ahead", ahead), ("behind", behind)) if n)

@@ -8,7 +8,7 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.ranking_data import available, overlap, rows, split
-from simulations.run import STYLES, curves, legend, main, repeated, summary
+from simulations.run import STYLES, bars, curves, legend, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, (2, 3), (11.5, 6.6)
 POWERS = tuple(range(6, -11, -1))
@@ -87,15 +87,16 @@ def plot(table, axes):
         low, high = line.get_ylim()
         line.set_ylim(low, high + 0.28 * (high - low))
         line.legend(fontsize=7, ncols=3, loc="upper center", columnspacing=1.0, handlelength=1.5)
-        means = summary(part.filter(what="peaks"), ["line"], ["value"])
-        counts = [means.filter(line=name).row(0, named=True) for name in LINES]
-        heights, bars = ([row[key] for row in counts] for key in ("value", "value_error"))
+        means = summary(part.filter(what="peaks"), ["line"], ["value"], overlap(data, "train"))
+        counts = pl.concat(means.filter(line=name) for name in LINES)
+        reach = bars(counts, "value")
         colours = [style["color"] for style in STYLES[: len(LINES) - 1]] + ["0.35"]
-        peaks.bar(range(len(LINES)), heights, yerr=bars, color=colours, width=0.6, capsize=2)
+        peaks.bar(range(len(LINES)), counts["value"], yerr=reach, color=colours, width=0.6, capsize=2)
         peaks.set_xticks(range(len(LINES)), [math(name).replace("\\sigma = ", "") for name in LINES])
         peaks.set(xlabel="$\\sigma$", ylabel=f"local maxima on {POINTS} points", title=f"{data}: roughness (ours)")
         labels = {"train": "training queries", "test": "test queries"}
-        curves(part.filter(pl.col("what").is_in(list(labels))), path, "x", "value", lines="what", labels=labels)
+        stages, again = part.filter(pl.col("what").is_in(list(labels))), overlap(data, "train")
+        curves(stages, path, "x", "value", lines="what", labels=labels, overlap=again)
         for style, name in zip(STYLES, labels, strict=False):
             start = part.filter(what=f"{name}, start")["value"].mean()
             path.axhline(start, color=style["color"], lw=0.9, ls=(0, (2, 2)), alpha=0.7)

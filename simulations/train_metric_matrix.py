@@ -77,8 +77,8 @@ def plot(table, axes):
             continue
         learned = part.filter(trained="learned").sort("repeat")["ndcg"].to_numpy()
         leads = [learned - part.filter(trained=name).sort("repeat")["ndcg"].to_numpy() for name in others]
-        forest(ax, ["the true DCG", *(f"{name}" for name in others[1:])], leads)
-        ax.set_title(f"{data}: {_standing(leads[1:])}\n(users: {truth})")
+        forest(ax, ["the true DCG", *(f"{name}" for name in others[1:])], leads, overlap(data))
+        ax.set_title(f"{data}: {_standing(leads[1:], overlap(data))}\n(users: {truth})")
         ax.set_xlabel("NDCG@10 by the true DCG:\ntrained on the learned DCG minus trained on ...")
     drawn = [ax for ax in np.ravel(axes) if ax.axison]
     ends = np.array([ax.get_xlim() for ax in drawn])
@@ -86,9 +86,9 @@ def plot(table, axes):
         ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
 
 
-def _standing(leads):
+def _standing(leads, again):
     """Return in words how many of several differences are clear."""
-    found = [interval(lead) for lead in leads]
+    found = [interval(lead, again) for lead in leads]
     ahead, behind = sum(each.low > 0 for each in found), sum(each.high < 0 for each in found)
     return f"ahead of {ahead} of {len(found)}" + (f", behind {behind}" if behind else "")
 

@@ -123,6 +123,7 @@ def plot(table, axes):
             for ax in line:
                 leave_empty(ax, label)
             continue
+        again = overlap(data, "validation and test")
         final = part.filter(trees=last).group_by("method", "follow", "repeat").agg(pl.mean("ndcg"))
 
         def values(method, follow, final=final):
@@ -131,14 +132,14 @@ def plot(table, axes):
         ways = ("gradient", "gradients", "figure 2"), ("exchange", "lambdas", "ours")
         for ax, (follow, words, whose) in zip(line[:2], ways, strict=True):
             leads = [values(better, follow) - values(worse, follow) for better, worse in LEADS]
-            forest(ax, [f"{better}\nminus {worse}" for better, worse in LEADS], leads)
+            forest(ax, [f"{better}\nminus {worse}" for better, worse in LEADS], leads, again)
             ax.locator_params(axis="x", nbins=5)
-            hold = sum(interval(lead).low > 0 for lead in leads)
+            hold = sum(interval(lead, again).low > 0 for lead in leads)
             title = f"{label}, {words}: {hold} of {len(leads)} leads hold ({whose})"
             ax.set(xlabel=f"NDCG@5 after {last} trees", title=title)
         for style, name in zip(STYLES, CURVES, strict=True):
             of = part.filter(pl.col("method") == name, pl.col("follow") != "gradient")
-            curve = summary(of.group_by("trees", "repeat").agg(pl.mean("ndcg")), ["trees"], ["ndcg"])
+            curve = summary(of.group_by("trees", "repeat").agg(pl.mean("ndcg")), ["trees"], ["ndcg"], again)
             draw_means(line[2], curve, "trees", "ndcg", {**style, "markersize": 3}, label=CURVES[name])
         line[2].set(xscale="log", xlabel="number of trees", ylabel="NDCG@5 of test queries, mean of 3 metrics")
         line[2].set_title(f"{label}: trees needed (ours)")
