@@ -14,10 +14,12 @@ ALPHA, LENGTH, DEPTH, RATE = 1.0, 60, 10, 3.0
 GAPS, STEPS = (0.0, 3.0), (0, 1, 2, 5, 10, 20, 50, 100, 200)
 PAIR = dl.DCG([0.0, 1.0], [1.0, 0.5])
 DCG = dl.DCG.standard(3, DEPTH)
+FIXED = "SHF-SDCG@10, fixed weights"
 LOSSES = {
     "SDCG, all ranks": dl.SDCG(DCG, alpha=3.0, k=None),
     "SDCG@10": dl.SDCG(DCG, alpha=3.0, beta=1.0),
     "SHF-SDCG@10": dl.SHFSDCG(DCG, alpha=3.0, beta=1.0),
+    FIXED: dl.SHFSDCG(DCG, alpha=3.0, beta=1.0, annealed=False),
 }
 LETTERS = {"G": "$G_\\alpha$, SDCG", "A": "$A_\\alpha$, the better document", "B": "$B_\\alpha$, the worse document"}
 
@@ -133,9 +135,11 @@ def claims(table):
     yield claim(text, "slope", {"line": ("A", "B")}, **flat)
     ways, last = table.filter(what="way"), {"x": float(STEPS[-1])}
     for gap, start in zip(GAPS, ("random scores", "scores in reverse order"), strict=True):
-        shf, sdcg = ({**last, "gap": gap, "line": line} for line in ("SHF-SDCG@10", "SDCG@10"))
+        shf, sdcg, fixed = ({**last, "gap": gap, "line": line} for line in ("SHF-SDCG@10", "SDCG@10", FIXED))
         text = f"SHF-SDCG reaches a higher NDCG than SDCG from {start}"
         yield Claim(ways, "wu", "section 3.1", text, "value", shf, sdcg, low=0.0)
+        text = f"weights that widen (equation 17) reach a higher NDCG than those at rank {DEPTH} from {start}"
+        yield Claim(ways, "wu", "section 3.2", text, "value", shf, fixed, low=0.0)
     text = "SHF-SDCG corrects scores in reverse order: NDCG above .99"
     yield Claim(ways, "wu", "section 3.1", text, "value", shf, low=0.99)
 
