@@ -188,6 +188,8 @@ def bars(rows: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
         ratio = next((row[name] for name in FASTER if name in row), None)
         names = [v for k, v in row.items() if isinstance(v, str) and k not in ("script", "question")]
         sizes = [f"{heading(name)} = {row[name]:,.0f}" for name in SIZES if name in row]
+        if row.get("times_lambdarank", 1) != 1:  # of dcglearn's trees relative to LightGBM's
+            ratio, names = 1 / row["times_lambdarank"], [f"lambdarank, beside {row['method']}"]
         if ratio is not None and ratio != 1 and not any(name.startswith("dcglearn") for name in names):
             labelled.setdefault(row["script"], []).append((", ".join([*names, *sizes]) or row["question"], ratio))
     return labelled

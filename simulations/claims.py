@@ -286,7 +286,7 @@ class Claim:
             return f">{self.low:.4g}"
         if np.isinf(self.low):
             return f"<{self.high:.4g}"
-        if self.high - self.low <= ROUNDING * abs(self.mean):
+        if self.low == self.high:
             return f"={self.low:g}"
         return f"±{self.high:g}" if self.low == -self.high else f"{self.low:.4g} to {self.high:.4g}"
 

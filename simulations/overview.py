@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from matplotlib import rc_context
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import dcglearn as dl
@@ -24,8 +22,18 @@ VERDICT_LOOKS: dict[str, dict[str, Any]] = {
 }
 """Colours of the verdicts, told apart by every kind of colour vision, each with a marker."""
 
-REACH, LINEAR = 2.0, 0.01
-"""Largest distance drawn, beyond which an arrow stands, and half the width of the axis's linear part."""
+NAMES = {
+    "zhou": "Zhou et al. 2008",
+    "qin": "Qin et al. 2010",
+    "chapelle-wu": "Chapelle and Wu 2010",
+    "sun": "Sun et al. 2009",
+    "wu": "Wu et al. 2009",
+    "ours": "Ours, beyond the papers",
+}
+"""Titles of the panels."""
+
+REACH, LINEAR = 100.0, 2.0
+"""Largest distance drawn, at which farther ones are drawn too, and half the width of the axis's linear part."""
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -68,50 +76,55 @@ def truths() -> Figure:
 
 
 def forest(claims: pl.DataFrame) -> Figure:
-    """Return a figure with a row per claim: how far its mean and interval lie on the claim's side of its edge."""
+    """Return a figure with a panel per paper: how far each claim's mean lies within its edge, in half-widths.
+
+    At 1 or more the whole interval lies on the claim's side, so that it holds, and at -1 or less it does not.
+    """
     rows = claims.filter(pl.col("verdict").is_in(CANNOT_FAIL).not_(), branch="")
-    figure = Figure(figsize=(8.5, 0.9 + 0.135 * len(rows)), layout="constrained")
-    axes = figure.subplots()
-    for y, row in enumerate(rows.iter_rows(named=True)):
-        _draw_row(axes, y, row)
-    for y, papers in enumerate(pairwise(rows["paper"])):
-        if papers[0] != papers[1]:
-            axes.axhline(y + 0.5, color="0.7", lw=0.6)
-    axes.axvline(0, color="0.2", lw=0.9)
-    axes.set_xscale("symlog", linthresh=LINEAR)
-    axes.set(xlim=(-REACH, REACH), ylim=(len(rows) - 0.4, -0.6))
-    ticks = (-1, -0.1, -0.01, 0, 0.01, 0.1, 1)
-    axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
-    axes.tick_params(axis="x", top=True, labeltop=True)
-    words = [row["claim"].replace("`", "") for row in rows.iter_rows(named=True)]
-    names = [f"{text[:84]}{'…' if len(text) > 84 else ''}" for text in words]
-    axes.set_yticks(range(len(rows)), names, fontsize=5.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
-    axes.set_xlabel("distance from the claim's edge, positive where the claim holds (95% interval)", fontsize=7)
+    papers = rows["paper"].unique(maintain_order=True).to_list()
+    heights = [stacked(rows.filter(paper=paper))[1].max() + 2 for paper in papers]
+    figure = Figure(figsize=(8.0, 1.2 + 0.075 * sum(heights) + 0.45 * len(papers)), layout="constrained")
+    panels = figure.subplots(len(papers), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
+    for axes, paper, height in zip(panels, papers, heights, strict=True):
+        part = rows.filter(paper=paper)
+        x, y = stacked(part)
+        for name, look in VERDICT_LOOKS.items():
+            of_verdict = (part["verdict"] == name).to_numpy()
+            axes.plot(x[of_verdict], y[of_verdict], linestyle="", markersize=4, **look)
+        axes.axvspan(-1, 1, color="0.93", zorder=0)
+        axes.axvline(0, color="0.2", lw=0.9)
+        axes.set_xscale("symlog", linthresh=LINEAR)
+        axes.set(xlim=(-1.3 * REACH, 1.3 * REACH), ylim=(-1, height))
+        axes.set_yticks([])
+        axes.grid(visible=False, axis="y")
+        axes.set_title(f"{NAMES.get(paper, paper)}: {len(part)} claims tested", loc="left", fontsize=8)
+    ticks = (-100, -10, -1, 0, 1, 10, 100)
+    panels[-1].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    panels[-1].set_xticks([], minor=True)
+    panels[-1].set_xlabel("distance of the mean from the claim's edge, in half-widths of its 95% interval", fontsize=8)
     for name, look in VERDICT_LOOKS.items():
-        axes.plot([], [], linestyle="", label=f"{name} ({rows.filter(verdict=name).height})", **look)
+        panels[0].plot([], [], linestyle="", label=f"{name} ({rows.filter(verdict=name).height})", **look)
     figure.legend(loc="outside upper center", ncols=4, fontsize=8, handletextpad=0.1)
     return figure
 
 
-def _draw_row(axes: Axes, y: int, row: dict[str, float | str]) -> None:
-    """Draw one claim's mean and interval, or an arrow if it lies beyond the axis."""
-    look = VERDICT_LOOKS[str(row["verdict"])]
-    low, middle, high = distances(*(float(row[name]) for name in ("low", "mean", "high", "above", "below")))
-    axes.plot(np.clip([low, high], -REACH, REACH), [y, y], color=look["color"], lw=1.2, solid_capstyle="butt")
-    if abs(middle) < REACH:
-        axes.plot(middle, y, linestyle="", markersize=3.2, **look)
-    else:
-        side = 1 if middle > 0 else -1
-        axes.plot(side * REACH * 0.93, y, marker=">" if side > 0 else "<", markersize=4, color=look["color"])
+def stacked(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the points of claims are drawn: their distance, and a height at which none lies on another."""
+    x = np.array([distance(*row) for row in rows.select("low", "mean", "high", "above", "below").iter_rows()])
+    places = np.round(6 * np.sign(x) * np.log1p(np.abs(x) / LINEAR)).astype(int)
+    y = np.zeros(len(x))
+    for place in np.unique(places):
+        (at,) = np.nonzero(places == place)
+        y[at[np.argsort(x[at], kind="stable")]] = np.arange(len(at))
+    return x, y
 
 
-def distances(low: float, mean: float, high: float, above: float, below: float) -> tuple[float, float, float]:
-    """Return how far the interval and the mean lie within a claim's edges: least, at the mean, and largest."""
-    points = np.array([low, mean, high])
-    inside = np.minimum(points - above, below - points)
-    largest = inside.max()
-    if np.isfinite(below - above) and low <= (above + below) / 2 <= high:
-        largest = (below - above) / 2
-    return float(inside.min()), float(inside[1]), float(largest)
+def distance(low: float, mean: float, high: float, above: float, below: float) -> float:
+    """Return how far a mean lies within a claim's edges, in half-widths of its interval; at most `REACH`."""
+
+    def within(inside: float, toward: float, back: float) -> float:
+        width = toward if inside >= 0 else back
+        return inside / width if width > 0 else np.copysign(REACH, inside)
+
+    down, up = mean - low, high - mean
+    return float(np.clip(min(within(mean - above, down, up), within(below - mean, up, down)), -REACH, REACH))

@@ -29,6 +29,13 @@ REASONS = {
     "LightGBM example, NDCG, alpha = 100: the bound": (
         "As above; and 11 of the 251 queries hold equal documents, for which no alpha helps."
     ),
+    "5 random scores": (
+        "The example's closest scores are .067 apart; of five random scores the closest two are often nearer."
+    ),
+    "1,000 random scores": (
+        "The paper keeps the gap of .067; of 1,000 random scores the closest two nearly tie, and the bound is "
+        "half the number of documents."
+    ),
     "LETOR-shaped: with 20 starts alpha = 300": (
         "A sharp objective is flat but for many small maxima, where a run ends. The paper compares alpha = "
         "50, 100 and 300, all sharp, and takes 100 starts."

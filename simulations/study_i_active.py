@@ -5,7 +5,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim
-from simulations.run import DASHES, MEASURES, TRUTHS, curves, legend, main, repeated, share_scale
+from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 20, (2, 2), (8.5, 6.6)
 SIZES = (20, 40, 60, 80, 100, 140)
@@ -62,22 +62,8 @@ def simulate(seed, repeats, quick, jobs):
         yield {name: value for name, value in record.items() if name != "sizes"}
 
 
-def needed(table):
-    """Return the judgements at which each run first reaches the goal, or infinity, by linear interpolation."""
-    records = []
-    for key, run in table.group_by("truth", "how", "flip_rate", "repeat", maintain_order=True):
-        n, precision = run.sort("n")["n"].to_numpy(), run.sort("n")["precision"].to_numpy()
-        above = np.flatnonzero(precision >= GOAL)
-        count = np.inf
-        if len(above):
-            i = above[0]
-            count = n[0] if i == 0 else np.interp(GOAL, precision[i - 1 : i + 1], n[i - 1 : i + 1])
-        records.append((*key, float(count)))
-    return pl.DataFrame(records, schema=["truth", "how", "flip_rate", "repeat", "needed"], orient="row")
-
-
 def plot(table, axes):
-    """Draw precision against judgements, the judgements needed, and the estimated against the true error rate."""
+    """Draw precision and the share of runs at the goal against judgements, and the estimated error rate."""
     titles = ("No judgement wrong: chosen pairs help", "10% wrong: chosen pairs help")
     for ax, rate, title in zip(axes[0], RATES, titles, strict=False):
         curves(table.filter(pl.col("flip_rate") == rate), ax, "n", "precision", dashes="how", labels=CHOICES)
@@ -85,18 +71,13 @@ def plot(table, axes):
     share_scale(axes[0])
     legend(axes[0][1], "true DCG, pairs", fontsize=7)
     count, estimate = axes[1]
-    first = table["n"].min()
-    medians = needed(table).group_by("how", "flip_rate").agg(pl.median("needed")).sort("flip_rate")
-    for (how, label), dash in zip(CHOICES.items(), DASHES, strict=False):
-        points = medians.filter(pl.col("how") == how, pl.col("needed").is_between(1.01 * first, 1e9))
-        count.plot(100 * points["flip_rate"], points["needed"], color="0.2", marker="o", label=label, **dash)
-    count.set_xticks(sorted(100 * table["flip_rate"].unique()))
-    outside = f"missing: at most {first}, or over {table['n'].max()}"
-    count.set(
-        xlabel=f"% of judgements wrong ({outside})", ylabel=f"judgements needed for {GOAL:g} (median)", ylim=(0, None)
-    )
+    reached = table.with_columns(reached=(pl.col("precision") >= GOAL).cast(pl.Int64))
+    noisy = reached.filter(pl.col("flip_rate") > 0)
+    labels = {**CHOICES, **{str(rate): f"{rate:.0%} wrong" for rate in noisy["flip_rate"].unique()}}
+    curves(noisy, count, "n", "reached", lines="flip_rate", dashes="how", labels=labels)
+    count.set(xlabel="number of judgements", ylabel=f"share of runs with a precision of {GOAL:g}", ylim=(-0.03, 1.03))
     count.set_title("Worse judges need more judgements")
-    count.legend(fontsize=8)
+    legend(count, fontsize=6.5)
     last = table.filter(n=table["n"].max(), how="random").with_columns(pl.col("flip_rate", "estimated") * 100)
     curves(last, estimate, "flip_rate", "estimated")
     ends = [0, 100 * max(table["flip_rate"])]

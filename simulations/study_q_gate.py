@@ -66,7 +66,7 @@ def simulate(seed, repeats, quick, jobs):
 
 def plot(table, axes):
     """Draw both error rates against the number of topics."""
-    long = table.unpivot(["harm", "non_inferior"], index="n", variable_name="rule", value_name="wrong")
+    long = table.unpivot(["harm", "non_inferior"], index=["n", "repeat"], variable_name="rule", value_name="wrong")
     named = long.with_columns(pl.col("rule").str.replace("_", "-"))
     curves(named, axes, "n", "wrong", lines="rule")
     axes.axhline((1 - LEVEL) / 2, color="0.5", lw=0.8, ls=":")

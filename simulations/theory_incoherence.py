@@ -60,11 +60,11 @@ def claims(table):
     """Yield the claims on the example, and on random gains and discounts."""
     claim = partial(Claim, table, "zhou", "section 4.2", value="value")
     text = "in the paper's example some power of the gains exchanges two rankings, for every epsilon from 1/4 to 1"
-    yield claim(text, rows={"what": "example"}, low=1.0, high=1.0, cannot_fail=PROVED)
+    yield claim(text, rows={"what": "example"}, low=1.0, high=1.0, outcomes=1, cannot_fail=PROVED)
     numbers = sorted(table.filter(what="any")["n_grades"].unique())
     for n in (numbers[0], numbers[-1]):
         text = f"{n} grades: squared gains order some pair of lists differently, in over 95% of metrics"
-        yield claim(text, rows={"what": "any", "n_grades": n, "power": 2.0}, low=0.95)
+        yield claim(text, rows={"what": "any", "n_grades": n, "power": 2.0}, low=0.95, outcomes=1)
     ends = ({"what": "share", "n_grades": n, "power": 2.0} for n in (numbers[-1], numbers[0]))
     text = f"squared gains reorder more pairs of lists with {numbers[-1]} grades than with {numbers[0]}: share"
     yield claim(text, rows=next(ends), minus=next(ends), low=0.0)

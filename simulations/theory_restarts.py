@@ -44,7 +44,7 @@ def plot(table, axes):
     named = table.with_columns(line=pl.col("line").str.replace("alpha = ", "α = "))
     for data, part, line in rows(named, axes):
         for ax, (name, words) in zip(line, labels.items(), strict=True):
-            curves(part, ax, "restarts", name, lines="line")
+            curves(part, ax, "restarts", name, lines="line", overlap=overlap(data, name))
             start = f"{data}, training: " if name == "train" else f"{data}, "
             ax.set(xscale="log", xlabel="number of random starts (best objective kept)", title=start + words)
             ax.set_ylabel(f"NDCG@{DEPTH} of {'training' if name == 'train' else 'test'} queries")

@@ -47,7 +47,7 @@ def plot(table, axes):
         if not len(part):
             leave_empty(ax, data)
             continue
-        curves(part, ax, "k", "ahead", lines="judged", labels=labels)
+        curves(part, ax, "k", "ahead", lines="judged", labels=labels, overlap=overlap(data))
         zero_line(ax)
         ax.set(xscale="log", xlabel="depth of training", title=f"{loss}, {data}")
         ax.set_xticks(TRAINED, [str(k) for k in TRAINED])

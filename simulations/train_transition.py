@@ -75,26 +75,31 @@ def simulate(seed, repeats, quick, jobs):
     yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
 
 
+def ribbon(ax, means, value, look, label):
+    """Draw the means of `summary` by trees, with a ribbon of their intervals."""
+    ax.fill_between(means["tree"], means[f"{value}_low"], means[f"{value}_high"], color=look["color"], alpha=0.25, lw=0)
+    ax.plot(means["tree"], means[value], label=label, **look)
+
+
 def plot(table, axes):
     """Draw the size of each part, and the share of wrongly ordered pairs, against trees."""
     means = summary(table, ["loss", "follow", "tree"], ["regression", "listwise", "wrong"])
     for ax, follow in zip(axes[:2], LINES, strict=True):
         mixed = means.filter(loss="REG-SHF-SDCG", follow=follow)
         for style, part in zip(STYLES, ("regression", "listwise"), strict=False):
-            above = mixed.with_columns(pl.when(pl.col(part) > FLOOR).then(pl.col(part)).alias(part))
-            ax.plot(above["tree"], above[part], label=f"{part} part", color=style["color"], ls=style["linestyle"])
+            ribbon(ax, mixed.filter(pl.col(part) > FLOOR), part, {"color": style["color"], "ls": style["linestyle"]},
+                   f"{part} part")  # fmt: skip
         ax.set(xlabel="tree", yscale="log", ylabel=f"mean absolute {LEGEND[follow][:-1]}")
     axes[0].set_title("Gradients: the listwise part takes over\nnear tree 115 (Wu et al., section 3.4)")
     axes[1].set_title("Lambdas: the listwise part\nleads from the start (ours)")
     share_scale(axes[:2])
     for (follow, line), (style, name) in product(LINES.items(), zip(STYLES, LOSSES, strict=False)):
         part = means.filter(loss=name, follow=follow)
-        look = {"color": style["color"], "linestyle": line}
-        axes[2].plot(part["tree"], part["wrong"], label=f"{name}, {LEGEND[follow]}", **look)
+        ribbon(axes[2], part, "wrong", {"color": style["color"], "linestyle": line}, f"{name}, {LEGEND[follow]}")
     axes[2].set(xlabel="tree", yscale="log", ylabel="share of wrongly ordered training pairs")
     axes[2].set_title("Wrong pairs fall, but not all along\nwith gradients (section 3.4)")
     for ax in axes:
-        ax.legend(fontsize=7)
+        ax.legend(fontsize=7, title="ribbons: 95% intervals", title_fontsize=7)
 
 
 def crossings(table):

@@ -14,7 +14,7 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, interval
 from simulations.ranking_data import REAL, WAYS, lambdarank_folder, leave_empty, overlap, split
-from simulations.run import STYLES, draw_means, forest, legend, main, repeated, summary
+from simulations.run import STYLES, draw_means, forest, legend, main, repeated, share_scale, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (13.0, 7.6)
 DATA = {"needs trees": "Nonlinear queries", REAL: REAL}
@@ -116,7 +116,7 @@ def simulate(seed, repeats, quick, jobs):
 
 def plot(table, axes):
     """Draw differences between methods after the last tree, then learning curves, one row per data set."""
-    last = table["trees"].max()
+    last, drawn = table["trees"].max(), []
     for line, (data, label) in zip(axes, DATA.items(), strict=True):
         part = table.filter(data=data)
         if not len(part):
@@ -134,6 +134,7 @@ def plot(table, axes):
             leads = [values(better, follow) - values(worse, follow) for better, worse in LEADS]
             forest(ax, [f"{better}\nminus {worse}" for better, worse in LEADS], leads, again)
             ax.locator_params(axis="x", nbins=5)
+            drawn.append(ax)
             hold = sum(interval(lead, again).low > 0 for lead in leads)
             title = f"{label}, {words}: {hold} of {len(leads)} leads hold ({whose})"
             ax.set(xlabel=f"NDCG@5 after {last} trees", title=title)
@@ -143,6 +144,10 @@ def plot(table, axes):
             draw_means(line[2], curve, "trees", "ndcg", {**style, "markersize": 3}, label=CURVES[name])
         line[2].set(xscale="log", xlabel="number of trees", ylabel="NDCG@5 of test queries, mean of 3 metrics")
         line[2].set_title(f"{label}: trees needed (ours)")
+    ends = np.array([ax.get_xlim() for ax in drawn])
+    for ax in drawn:
+        ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
+    share_scale(line[2] for line in axes if line[2].axison)
     legend(next(line[2] for line in axes if line[2].lines or line[2].containers), "trees follow lambdas", fontsize=7)
 
 

@@ -215,8 +215,15 @@ class TestEveryRow:
                 assert (claim.overlap in ranking_data.RATIOS.values()) == real, f"{stem}: {claim.text}"
 
     def test_no_share_claims_more_than_it_covers(self):
+        def outcomes_of(claim):
+            values = [x for rows, _ in claim.branches for x in select(claim.table, rows)[claim.value].drop_nulls()]
+            return claim.branches[0][1] is None and set(values) <= {0, 1}
+
         shares = [claim for claim in all_rows() if claim.table[claim.value].dtype.is_integer() or claim.outcomes]
         assert len(shares) > 30
+        other = [claim for claim in all_rows() if outcomes_of(claim) and claim not in shares]
+        measures = ("bound", "NDCG", "what the blend loses")  # values that happen to be all 0 or all 1
+        assert [c.text for c in other if not c.cannot_fail and not any(name in c.text for name in measures)] == []
         for claim in shares:
             for found in claim.measured:
                 assert 0 <= found.low < found.high <= 1, claim.text
@@ -405,14 +412,25 @@ class TestPictures:
     @pytest.mark.parametrize(
         ("interval_", "edges", "expected"),
         [
-            ((1.0, 2.0, 3.0), (0.0, np.inf), (1, 2, 3)),
-            ((1.0, 2.0, 3.0), (-np.inf, 2.5), (-0.5, 0.5, 1.5)),
-            ((1.0, 1.5, 2.0), (0.0, 4.0), (1, 1.5, 2)),
-            ((1.0, 2.5, 4.0), (0.0, 4.0), (0, 1.5, 2)),
+            ((1.0, 2.0, 3.0), (0.0, np.inf), 2),
+            ((1.0, 2.0, 3.0), (-np.inf, 2.5), 0.5),
+            ((1.0, 2.0, 4.0), (-np.inf, 1.0), -1),
+            ((1.0, 2.0, 4.0), (4.0, np.inf), -1),
+            ((1.0, 2.0, 4.0), (0.0, 3.0), 0.5),
+            ((2.0, 2.0, 2.0), (0.0, np.inf), overview.REACH),
+            ((2.0, 2.0, 2.0), (-np.inf, 0.0), -overview.REACH),
         ],
     )
-    def test_distances_are_positive_where_a_claim_holds(self, interval_, edges, expected):
-        assert overview.distances(*interval_, *edges) == expected
+    def test_distances_are_in_half_widths_of_the_interval(self, interval_, edges, expected):
+        assert overview.distance(*interval_, *edges) == expected
+
+    def test_a_claim_is_drawn_beyond_one_half_width_where_it_is_decided(self):
+        for claim in all_rows():
+            if not claim.condition and not claim.cannot_fail:
+                found = claim.measured[0]
+                distance = overview.distance(found.low, found.mean, found.high, claim.low, claim.high)
+                decided = {HOLDS: distance >= 1 - 1e-9, FAILS: distance <= -1 + 1e-9}.get(claim.verdict, True)
+                assert decided or claim.high - claim.low < 2 * (found.high - found.low), claim.text
 
     def test_differences_are_taken_from_the_same_repeat(self):
         rows = [(r, n, kind, r + n + (kind == "b") * r) for r in (0, 1) for n in (5, 6) for kind in "ab"]

@@ -125,14 +125,6 @@ DERIVED = {"figure_09": of_optimal_lists, "study_p_trees_against_lambdarank": of
 """What programs derive from their tables, against the same by hand."""
 
 
-def test_pairs_needed_lie_between_recorded_sizes():
-    needed = importlib.import_module("simulations.study_i_active").needed
-    run_of = {"truth": "D1", "how": "asked", "flip_rate": 0.0}
-    rising = [{**run_of, "repeat": 0, "n": n, "precision": p} for n, p in ((20, 0.9), (40, 0.93), (60, 0.97))]
-    never = [{**run_of, "repeat": 1, "n": 20, "precision": 0.9}]
-    assert needed(pl.DataFrame(rising + never))["needed"].to_list() == pytest.approx([50, float("inf")])
-
-
 def test_the_mixture_crosses_between_recorded_trees():
     module = importlib.import_module("simulations.train_transition")
     sizes = {(0, "gradient"): (0.01, 0.1, 10, 1), (1, "gradient"): (0.25, 0.5, 4, 8), (0, "exchange"): (2, 3, 4, 5)}
