@@ -39,10 +39,7 @@ class _Function(torch.autograd.Function):
 class TorchLoss(torch.nn.Module):
     """Minus the mean of an objective over queries, as a PyTorch module to be minimised.
 
-    Parameters
-    ----------
-    loss : Objective
-        An objective of `dcglearn.losses`, such as ``ApproxNDCG(dcg)``.
+    `loss` is an objective of `dcglearn.losses`, such as ``ApproxNDCG(dcg)``.
 
     Examples
     --------
@@ -63,13 +60,8 @@ class TorchLoss(torch.nn.Module):
 
         Raises InputError if the shapes differ, a score is not finite, or a grade is not on the scale.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (Q, N)
-        grades : Tensor of int, shape (Q, N)
-            Below 0 where there is no document.
-        mask : Tensor of bool, shape (Q, N), optional
-            True where there is a document; by default where grades are 0 or more.
+        `scores`, `grades` and `mask` have the shape (Q, N); the mask is True where there is a document, by default
+        where grades are 0 or more.
         """
         present = grades >= 0 if mask is None else mask.bool() & (grades >= 0)
         if scores.ndim != 2 or scores.shape != grades.shape or scores.shape != present.shape:

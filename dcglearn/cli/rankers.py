@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -26,18 +26,11 @@ if TYPE_CHECKING:
     from dcglearn.rankers.queries import Queries
     from dcglearn.rankers.ranker import Ranker
 
-LOSSES = {
-    "approx-ndcg": "ApproxNDCG",
-    "smooth-ndcg": "SmoothNDCG",
-    "sdcg": "SDCG",
-    "shf-sdcg": "SHFSDCG",
-    "reg-shf-sdcg": "RegSHFSDCG",
-    "softrank": "SoftRankNDCG",
-    "lambdarank": "LambdaRank",
-}
+OfLoss = Literal["approx-ndcg", "smooth-ndcg", "sdcg", "shf-sdcg", "reg-shf-sdcg", "softrank", "lambdarank"]
+CLASSES = "ApproxNDCG", "SmoothNDCG", "SDCG", "SHFSDCG", "RegSHFSDCG", "SoftRankNDCG", "LambdaRank"
+LOSSES = dict(zip(get_args(OfLoss), CLASSES, strict=True))
 """Methods that train against an objective of `dcglearn.losses`, and its class."""
 
-OfLoss = Literal["approx-ndcg", "smooth-ndcg", "sdcg", "shf-sdcg", "reg-shf-sdcg", "softrank", "lambdarank"]
 Method = Literal[OfLoss, "rsrank", "ranksvm", "ridge"]
 PATIENCE = 50
 """Trees without a better value on the validation data before the training stops."""
@@ -100,9 +93,7 @@ class ModelOptions:
     solver: Annotated[Literal["cg", "lbfgs", "sgd"], model_option(help="Linear models: optimiser.")] = "cg"
     start: Annotated[Literal["ridge", "ranksvm", "random"], model_option(help="Linear models: the start.")] = "ridge"
     restarts: Annotated[int, model_option(help="Linear models: starts, those after the first at random.")] = 1
-    l2: Annotated[
-        float | None, model_option(help="Linear models: penalty on the distance to the start; else the method's own.")
-    ] = None
+    l2: Annotated[float | None, model_option(help="Linear models: penalty on leaving the start; else its own.")] = None
     seed: Seed = 0
 
     @property

@@ -250,10 +250,7 @@ class DCGLearner(PairLearner):
 
     @classmethod
     def load(cls, path: PathLike) -> DCGLearner:
-        """Read what `save` wrote: a fitted learner that predicts, and from which a fit can start.
-
-        Raises InputError as in `DCG.load`.
-        """
+        """Read what `save` wrote, to predict or to start a fit from. Raises InputError as in `DCG.load`."""
         fit = load_fit(path)
         learner = cls(**vars(fit.description))
         learner._take(fit)

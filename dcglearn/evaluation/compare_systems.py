@@ -62,12 +62,8 @@ class SystemComparison(Shown):
         `min_difference` its decision is wrong with a probability of ``(1 - level) / 2``. Raises InputError if the rule
         is unknown, the margin is not finite, two runs have no judged topic in common, or one lacks most of them.
 
-        Parameters
-        ----------
-        min_difference : float
-            The margin: the smallest difference from the baseline that is acceptable, such as -0.005.
-        rule : {"harm", "non-inferior"}
-            "harm" lets a run pass unless it is worse; "non-inferior" lets it pass only if it is not worse.
+        `min_difference` is the margin: the smallest difference from the baseline that is acceptable, such as -0.005.
+        "harm" lets a run pass unless it is worse; "non-inferior" lets it pass only if it is not worse.
         """
         return gated(self.frame, self.samples, self.level, min_difference, rule)
 

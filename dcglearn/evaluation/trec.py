@@ -23,16 +23,9 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 class Judgements:
     """Grades of documents.
 
-    Raises InputError if a grade is not below `n_grades`.
-
-    Attributes
-    ----------
-    frame : polars.DataFrame
-        ``query``, ``document`` (text) and ``grade`` (0 = worst; below 0 as in the file), one row per judged document.
-    name : str
-        The file, or what else to call them in messages.
-    n_grades : int
-        L; by default the largest grade plus 1.
+    `frame` has the columns ``query``, ``document`` (text) and ``grade`` (0 = worst; below 0 as in the file), a row per
+    judged document. `name` is the file, or what else to call them in messages, `n_grades` is L, by default the largest
+    grade plus 1. Raises InputError if a grade is not below it.
 
     See Also
     --------
@@ -66,12 +59,8 @@ class Judgements:
 class Run:
     """The documents that a system ranked.
 
-    Attributes
-    ----------
-    frame : polars.DataFrame
-        ``query``, ``document`` (text) and ``score`` (float), in the order of the file.
-    name : str
-        Name of the system.
+    `frame` has the columns ``query``, ``document`` (text) and ``score`` (float), in the order of the file; `name` is
+    that of the system.
 
     See Also
     --------

@@ -22,13 +22,9 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
 
     In ``lightgbm.train`` they are ``params["objective"]`` and ``feval``; in ``LGBMRanker`` they are ``objective=`` and,
     in ``fit``, ``eval_metric=``. The objective returns gradient and Hessian, as in `BoostedRanker`, and is minimised by
-    LightGBM; the metric returns ``("NDCG", value, True)``. Weights of documents have no effect. Raises InputError if
-    the data have no groups; when LightGBM calls them.
-
-    Parameters
-    ----------
-    dcg, loss : DCG or file, Objective
-        Any gains and discounts; and the objective to train against, ``ApproxNDCG(dcg)`` by default.
+    LightGBM; the metric returns ``("NDCG", value, True)``. `dcg`, or its file, has any gains and discounts; `loss`
+    is the objective to train against, ``ApproxNDCG(dcg)`` by default. Weights of documents have no effect. Raises
+    InputError if the data have no groups; when LightGBM calls them.
 
     See Also
     --------
@@ -146,15 +142,9 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
 def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True) -> Any:
     """Return a measure for ir_measures, and so for PyTerrier, with its provider registered.
 
-    It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's ``eval_metrics``. Raises
-    InputError if ir_measures is not installed, or has another measure of this name.
-
-    Parameters
-    ----------
-    dcg, name : DCG, str
-        The metric, and the name of the measure.
-    normalise : bool
-        Whether to compute NDCG rather than DCG.
+    It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's ``eval_metrics``, as NDCG
+    or, unless `normalise`, as DCG. Raises InputError if ir_measures is not installed, or has another measure of this
+    `name`.
 
     See Also
     --------

@@ -27,13 +27,9 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
     """Return a program of twenty lines with the functions ``dcg(grades)`` and ``ndcg(run, judged)``.
 
     Values are those of `evaluate`; a document without a judgement counts as the worst grade, the ideal ranking is made
-    from the judgements, and a grade above the metric's raises an IndexError. Raises InputError if the best grade gains
+    from the judgements, and a grade above the metric's raises an IndexError. `dcg`, or its file, has any gains and
+    discounts of 0 or more; `name` is what to call it in the first line. Raises InputError if the best grade gains
     nothing, or a discount is below 0.
-
-    Parameters
-    ----------
-    dcg, name : DCG or file, str
-        Any gains, discounts of 0 or more; and what to call the metric in the first line.
 
     See Also
     --------

@@ -103,17 +103,9 @@ def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
 def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_eval") -> list[int]:
     """Return gains as whole numbers from 0, which trec_eval, pytrec_eval and ranx need.
 
-    Raises InputError if a gain is below 0, gains fall from one grade to the next, or two would become one number.
-
-    Parameters
-    ----------
-    dcg : DCG or file
-        With gains that do not fall.
-    scale : int, optional
-        The best grade's whole gain; by default whole gains stay as they are, and of others the largest is 1000. The
-        error of NDCG is at most about 1 / scale.
-    tool : str
-        The tool that errors name.
+    `scale` is the best grade's whole gain; by default whole gains stay as they are, and of others the largest is 1000.
+    The error of NDCG is at most about 1 / scale. `tool` is the tool that errors name. Raises InputError if a gain is
+    below 0, gains fall from one grade to the next, or two would become one number.
 
     See Also
     --------
@@ -143,12 +135,8 @@ def to_trec_eval(
 ) -> dict[str, Any]:
     """Return the grades to write into judgements for trec_eval, pytrec_eval and ranx, and the name of the measure.
 
-    Raises InputError if the discounts are not log2 and `lossy` is not set, or gains fall or are below 0.
-
-    Parameters
-    ----------
-    dcg, scale, tool, lossy
-        See `integer_gains`; `lossy` exports the gains without the discounts.
+    For `scale` and `tool` see `integer_gains`; `lossy` exports the gains without the discounts. Raises InputError if
+    the discounts are not log2 and `lossy` is not set, or gains fall or are below 0.
 
     See Also
     --------

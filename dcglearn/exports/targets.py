@@ -68,16 +68,10 @@ def target_of(word: str) -> str:
 
 
 def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: int | None = None) -> Export:
-    """Return what is written for a target.
+    """Return what is written for a target; raise InputError if it cannot hold the metric.
 
-    Raises InputError if the target cannot hold the metric.
-
-    Parameters
-    ----------
-    dcg, name : DCG, str
-        The metric, and its file or name, by which lines of code load it.
-    target, lossy, scale
-        See `target_of` and `to_trec_eval`.
+    `name` is the metric's file or name, by which lines of code load it. For `target`, `lossy` and `scale` see
+    `target_of` and `to_trec_eval`.
 
     See Also
     --------

@@ -102,7 +102,5 @@ def read_state(path: PathLike, identity: dict[str, Any]) -> dict[str, Any]:
     """Return the state that `write_state` wrote; see `read_checkpoint`."""
     parts, _ = read_checkpoint(path, identity)
     if not parts:
-        raise InputError(
-            f"{path} is damaged: its state is cut short or changed; start again, without resume", see="damaged"
-        )
+        raise InputError(f"{path} is damaged: its state is cut short or changed; start without resume", see="damaged")
     return json.loads(parts[0])

@@ -78,13 +78,8 @@ def shortened(message: str) -> str:
 class InputError(ValueError):
     """Input that cannot be used as it is; the message names the place, the value and the remedy.
 
-    Parameters
-    ----------
-    message : str
-    see : str, optional
-        Anchor on the page of errors, with which the message ends.
-    option : str, optional
-        The option of ``dcglearn convert`` that reads the input, with its value; the command line adds the whole line.
+    `see` is an anchor on the page of errors, with which the message ends; `option` the option of ``dcglearn convert``
+    that reads the input, with its value: the command line adds the whole line.
 
     See Also
     --------
@@ -149,9 +144,7 @@ def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = N
     try:
         array = np.asarray(lists)
     except ValueError as error:
-        raise InputError(
-            f"{name}: the lists have different lengths; pad the shorter ones with -2 (no result)", see="lengths"
-        ) from error
+        raise InputError(f"{name}: the lists have different lengths; pad the shorter with -2", see="lengths") from error
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
         raise InputError(f"{name} has shape {array.shape}; expected (n, K) or (K,) grades with K >= 1")
     if array.dtype == bool or array.dtype.kind not in "iuf":

@@ -64,18 +64,10 @@ GROUP = 32
 class Curves:
     """Gains that rise by 1 from the worst grade to the best, discounts that sum to 1, and the parameters of the judges.
 
-    Attributes
-    ----------
-    gains, discounts : ndarray, shapes (L,) and (K,)
-        The metric.
-    sharpness : float
-        Utility differences in units of the judges' noise: ``z = sharpness * (DCG of one list - DCG of the other)``.
-    errors : ndarray, shape (R,)
-        Error rate of each judge.
-    thresholds : ndarray, shape (M + 2,)
-        See `pair_loss`.
-    biases : ndarray, shape (R,) or (0,)
-        Position bias of each judge, in units of the judges' noise; none where sides are not known.
+    `gains`, shape (L,), and `discounts`, shape (K,), are the metric; in units of the judges' noise two lists differ by
+    ``z = sharpness * (DCG of one list - DCG of the other)``. `errors`, shape (R,), is the error rate of each judge and
+    `biases`, shape (R,), the position bias, in units of the noise; none, shape (0,), where sides are not known. For
+    `thresholds`, shape (M + 2,), see `pair_loss`.
     """
 
     gains: Floats

@@ -33,14 +33,8 @@ def identifiable_similarity(
 ) -> float:
     """Return the cosine of two utilities after removing the directions that a log cannot identify.
 
-    Raises InputError if the shapes differ, or one of the two has no visible part.
-
-    Parameters
-    ----------
-    first, second : Utility, DCG or array_like, shape (K, L)
-        Two metrics of one shape.
-    visible : Visibility
-        What the log can tell: ``learner.visible_`` or ``log.visible()``.
+    The two are metrics or arrays of one shape (K, L); `visible` is ``learner.visible_`` or ``log.visible()``. Raises
+    InputError if the shapes differ, or one of the two has no visible part.
 
     See Also
     --------

@@ -115,10 +115,7 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
     strengths = Strengths(np.ones(1), np.ones(1)) if kind == SIGMOID else log.parts.total(strengths_of, most)
     values = strengths.values
     if len(values) > most:
-        raise InputError(
-            f"the log has more than {most} distinct strengths; round them to {most} or fewer (only a log in memory is "
-            "binned)"
-        )
+        raise InputError(f"more than {most} distinct strengths; round them (only a log in memory is binned)")
     margins = None
     if kind == HINGE:
         margins = _margins(values, float(values @ strengths.weight / strengths.weight.sum()))

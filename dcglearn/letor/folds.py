@@ -132,13 +132,8 @@ def read_fold(files: FoldFiles, n_features: int | None = None) -> Fold:
 def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
     """Split queries as LETOR does: each part is the test set once, the part before it validates, the others train.
 
-    Raises InputError if there are fewer queries than parts.
-
-    Parameters
-    ----------
-    queries : Queries
-    n_folds : int
-        Number of parts, 3 or more, of consecutive queries; their sizes differ by at most one.
+    The `n_folds` parts, 3 or more, are of consecutive queries; their sizes differ by at most one. Raises InputError if
+    there are fewer queries than parts.
 
     See Also
     --------

@@ -161,18 +161,11 @@ class PreferencePairs(Columns):
     def split(self, fraction: float = 0.8, seed: Seed = None, by: str | None = None) -> tuple[Self, Self]:
         """Split at random into two logs.
 
-        Raises InputError if the fraction is not within 0..1, the log lacks the column, or a part would be empty.
-
-        Parameters
-        ----------
-        fraction : float
-            Share of the pairs (or of raters, queries, lists) in the first part.
-        seed : int or Generator, optional
-            Same seed, same split.
-        by : {"pair", "rater", "query", "list"}, optional
-            Keep together the judgements of the same two lists (``"pair"``), or each rater's or query's. ``"list"``
-            splits the distinct lists and drops the pairs that have one on each side, so that no list of the
-            second part was seen in the first. By default every judgement stands for itself.
+        `fraction` is the share of the pairs (or of raters, queries, lists) in the first part; same seed, same split.
+        `by` keeps together the judgements of the same two lists ("pair"), or each "rater"'s or "query"'s; "list" splits
+        the distinct lists and drops the pairs that have one on each side, so that no list of the second part was seen
+        in the first. By default every judgement stands for itself. Raises InputError if the fraction is not within
+        0..1, the log lacks the column, or a part would be empty.
         """
         if not 0 < fraction < 1:
             raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
@@ -188,14 +181,8 @@ class PreferencePairs(Columns):
     def folds(self, n_folds: int, seed: Seed = None, by: str | None = None) -> list[tuple[Self, Self]]:
         """Return the (train, held out) logs of a cross-validation.
 
-        Raises InputError if there are fewer pairs (or raters, queries) than folds.
-
-        Parameters
-        ----------
-        n_folds : int
-            At least 2.
-        seed, by
-            As in `split`; folds are by "pair", "rater" or "query", or of judgements.
+        There are at least 2; `seed` and `by` are as in `split`, by "pair", "rater" or "query", or of judgements. Raises
+        InputError if there are fewer pairs (or raters, queries) than folds.
         """
         if by == "list":
             raise InputError('folds by "list" would drop most pairs; use split(by="list")')
@@ -269,12 +256,8 @@ class PreferencePairs(Columns):
     def reconciled(self, inconsistent: str) -> Self:
         """Return the log with the contradictory verdicts that one rater gave on a pair shown both ways put right.
 
-        Raises InputError if the word is unknown, or the log has no column `swapped`.
-
-        Parameters
-        ----------
-        inconsistent : {"half", "tie", "keep"}
-            Count each such verdict half, as a tie, or as it is.
+        Each such verdict counts half, as a tie, or as it is ("half", "tie", "keep"). Raises InputError if the word is
+        unknown, or the log has no column `swapped`.
         """
         one_of(inconsistent, "inconsistent", INCONSISTENT)
         if inconsistent == "keep":

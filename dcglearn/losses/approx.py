@@ -23,16 +23,10 @@ from dcglearn.metric.dcg import DCG
 def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None) -> Floats:
     """Return ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))`` within each query, shape (n,).
 
-    Source: Qin, Liu, Li 2010, equation 12; their table 1 is the example. The error of a rank in a query of n documents
-    is below ``(n - 1) / (exp(alpha gap) + 1)``, gap the smallest difference of two scores. Raises InputError if a score
-    is not finite, alpha is not positive, or the offsets do not fit.
-
-    Parameters
-    ----------
-    scores, offsets : array_like
-        As in a call of an `Objective`.
-    alpha : float
-        Sharpness, per unit of score.
+    `scores` and `offsets` are as in a call of an `Objective`, `alpha` is the sharpness, per unit of score. Source: Qin,
+    Liu, Li 2010, equation 12; their table 1 is the example. The error of a rank in a query of n documents is below
+    ``(n - 1) / (exp(alpha gap) + 1)``, gap the smallest difference of two scores. Raises InputError if a score is not
+    finite, alpha is not positive, or the offsets do not fit.
 
     Examples
     --------
@@ -102,10 +96,7 @@ class ApproxNDCG(SoftRankObjective):
 class SDCG(ApproxNDCG):
     """Smoothed DCG@k of Wu et al. 2009, equation 8: the formula of `ApproxNDCG` with a sharper truncation by default.
 
-    Parameters
-    ----------
-    dcg, alpha, k, beta, shift, normalise
-        As in `ApproxNDCG`; ``shift=0`` is the paper's truncation.
+    For the parameters see `ApproxNDCG`; ``shift=0`` is the paper's truncation.
 
     See Also
     --------
@@ -183,6 +174,10 @@ class SHFSDCG(SoftRankObjective):
     """NDCG at smoothed hinge ranks, ``sum_i G_i D(r_i) sigma(beta (k + 1/2 - r_i)) / ideal``.
 
     A pair in the wrong order changes the ranks linearly, however far apart the scores: its gradient does not vanish.
+    Source: Wu et al. 2009, equations 12-17, with ``A(x) = 1/2 - (alpha/4) x`` for x < 0 (with the printed sign, A would
+    be negative and not smooth). Documents compare by gain. Ranks of documents in the wrong order grow without bound:
+    the value estimates the DCG only where all pairs of documents of different gain are in order. s is taken from these
+    ranks, because ranks of the sort would truncate the very documents that have to rise.
 
     Parameters
     ----------
@@ -197,13 +192,6 @@ class SHFSDCG(SoftRankObjective):
     See Also
     --------
     RegSHFSDCG : Begins as a regression.
-
-    Notes
-    -----
-    Wu et al. 2009, equations 12-17, with ``A(x) = 1/2 - (alpha/4) x`` for x < 0 (with the printed sign, A would be
-    negative and not smooth). Documents compare by gain. Ranks of documents in the wrong order grow without bound: the
-    value estimates the DCG only where all pairs of documents of different gain are in order. s is taken from these
-    ranks, because ranks of the sort would truncate the very documents that have to rise.
 
     Examples
     --------

@@ -34,17 +34,10 @@ def descent(
     """Return minus the ascent direction, scaled to mean size 1, and its curvature, shapes (n,), for a booster.
 
     The trees depend neither on the size of gains, nor on the number of queries, nor on the unit of scores.
-
-    Parameters
-    ----------
-    objective, scores, grades, offsets, weight
-        As in a call of the objective.
-    follow : {"lambdas", "gradient"}
-        The objective's `lambdas` and their curvature, or its gradient with a curvature in proportion to its size.
-    curvature : {"diagonal", "constant"}
-        Each document's own curvature, or the objective's sharpness for all (Friedman 2001).
-    total : callable, optional
-        All-reduce: returns the sum over workers of an array, so that means are over the documents of all workers.
+    `follow` is "lambdas", the objective's `lambdas` and their curvature, or "gradient", with a curvature in proportion
+    to its size; `curvature` is "diagonal", each document's own, or "constant", the objective's sharpness for all
+    (Friedman 2001). `total` is an all-reduce: it returns the sum over workers of an array, so that means are over the
+    documents of all workers. The others are as in a call of the objective.
     """
     check_words(follow, curvature)
     if follow == "lambdas":

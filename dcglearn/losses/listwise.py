@@ -11,12 +11,7 @@ from dcglearn.metric.dcg import DCG
 
 @dataclass(frozen=True)
 class Regression(Objective):
-    """Minus the mean over a query's documents of ``(f_i - G_i / max |G|)^2``.
-
-    Parameters
-    ----------
-    dcg : DCG, file or name
-        Its gains are G.
+    """Minus the mean over a query's documents of ``(f_i - G_i / max |G|)^2``, where G are the gains of `dcg`.
 
     See Also
     --------

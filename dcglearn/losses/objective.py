@@ -72,20 +72,15 @@ class Objective:
 
         Parameters
         ----------
-        scores : array_like, shape (n,)
-            Scores of the documents of all queries, one query after the other.
-        grades : array_like of int, shape (n,)
-            0 = worst.
-        offsets : array_like of int, shape (n_queries + 1,), optional
-            Query q holds documents ``offsets[q]:offsets[q + 1]``; one query by default.
-        weight : array_like, shape (n_queries,), optional
-            Weight of each query; 1 by default.
+        scores, grades : array_like, shape (n,)
+            Scores and grades (0 = worst) of the documents of all queries, one query after the other.
+        offsets, weight : array_like, shapes (m + 1,) and (m,), optional
+            Query q holds documents ``offsets[q]:offsets[q + 1]``, by default there is one; 1 is the default weight.
 
         Returns
         -------
-        value : float
-            Weighted sum over queries; higher is better.
-        gradient : ndarray, shape (n,)
+        value, gradient : float; ndarray, shape (n,)
+            Weighted sum over queries, higher is better; its slope in each score.
         """
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:
@@ -242,9 +237,7 @@ def _grades(grades: ArrayLike, n: int, top: int) -> Integers:
         wrong = int(np.argmax((y > top) | (y < 0)))
         if y[wrong] < 0:
             raise InputError(f"grades[{wrong}]: {y[wrong]:g} is below 0; leave unjudged documents out, or grade them 0")
-        raise InputError(
-            f"grades[{wrong}]: {y[wrong]:g} lies above the DCG's grades 0..{top}; give a DCG with a gain for each grade"
-        )
+        raise InputError(f"grades[{wrong}]: {y[wrong]:g} lies above the DCG's grades 0..{top}; give each grade a gain")
     return np.ascontiguousarray(y, dtype=np.int64)
 
 

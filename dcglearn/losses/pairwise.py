@@ -65,12 +65,7 @@ class RankHinge(Objective):
 class GBRank(RankHinge):
     """Minus the mean of ``1/2 max(0, margin - (f_better - f_worse))^2`` over a query's pairs of different grades.
 
-    Source: Zheng et al. 2007, equation 1, with their tau as margin.
-
-    Parameters
-    ----------
-    margin, normalise
-        As in `RankHinge`.
+    Source: Zheng et al. 2007, equation 1, with their tau as margin. For the parameters see `RankHinge`.
 
     See Also
     --------
@@ -134,12 +129,7 @@ class RSRank(LambdaRank):
 
     phi is the modified Huber loss: ``phi(v) = -4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0. Source: Sun et al. 2009,
     equation 14, with the absolute value of the weight as in their equation 3. The signed weight of their section 4
-    would push pairs in the right order apart the wrong way.
-
-    Parameters
-    ----------
-    dcg, alpha, k, normalise
-        As in `LambdaRank`.
+    would push pairs in the right order apart the wrong way. For the parameters see `LambdaRank`.
 
     See Also
     --------

@@ -1,4 +1,1 @@
-"""A DCG: gains and discounts, those of the textbooks, and discounts at real-valued ranks.
-
-Read `dcg.py` first.
-"""
+"""A DCG: gains and discounts, those of the textbooks, and discounts at real-valued ranks. Read `dcg.py` first."""

@@ -130,15 +130,10 @@ class NormalisedMetric(SavedMetric):
     ) -> Floats:
         """Return the values divided by the ideal ones, shape (n,), or a float for one list.
 
-        Parameters
-        ----------
-        lists, documents : array_like of int, shapes (n, M) or (M,), and (n, M') or (M',)
-            Grades by position, and of all documents that could have been ranked; by default those in the list.
-        empty : float
-            The value where the ideal is not positive.
-        n_grades : int, optional
-            Number of grades of the data's scale, by default the largest grade of several lists plus 1. Warns with
-            ScaleWarning if this metric has gains for more.
+        `lists`, shape (n, M) or (M,), are grades by position, `documents`, shape (n, M') or (M',), those of all that
+        could have been ranked, by default those in the list. `empty` is the value where the ideal is not positive.
+        `n_grades` is the size of the data's scale, by default the largest grade of several lists plus 1. Warns with
+        ScaleWarning if this metric has gains for more.
         """
         pool = lists if documents is None else documents
         value, ideal = self.score(lists), self.ideal(pool)
@@ -217,16 +212,10 @@ class DCG(NormalisedMetric):
 
     @classmethod
     def parse(cls, file_or_name: PathLike, n_grades: int, depth: int | None = None) -> DCG:
-        """Return the DCG in a file, or that of a name.
+        """Return the DCG in a file, or that of a name, with L and K (where the name has none).
 
-        Raises InputError if the file does not hold a DCG, and as in `from_name`.
-
-        Parameters
-        ----------
-        file_or_name : str or path
-            A file if it exists, or if the name ends in ``.json`` or contains a path separator; else as in `from_name`.
-        n_grades, depth : int
-            L and K of a textbook DCG; `depth` where the name has no K. A file has its own.
+        It is a file if it exists, or if the name ends in ``.json`` or contains a path separator. Raises InputError if
+        the file does not hold a DCG, and as in `from_name`.
         """
         if is_metric_file(file_or_name):
             return cls.load(file_or_name)

@@ -138,12 +138,8 @@ class ListUtility(NormalisedMetric):
         Where the order by gain is the best, it is used (for a DCG, for ERR and RBP, for the best-result form).
         Otherwise a dynamic programme over the counts of the documents used so far is exact, since what follows a
         document is scaled by its survival: ``V_k(n) = max_a c_k g_a + (1 - s_a) V_{k+1}(n - e_a)``, on at most
-        ``binom(K + L, L)`` states. Raises InputError if there are too many states.
-
-        Parameters
-        ----------
-        counts : array_like of int, shape (n, L)
-            Number of documents of each grade. With fewer documents than positions, the last positions stay empty.
+        ``binom(K + L, L)`` states. `counts`, shape (n, L), holds the number of documents of each grade; with fewer than
+        positions, the last stay empty. Raises InputError if there are too many states.
         """
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         if not self._ordered_by_gain:

@@ -31,19 +31,10 @@ def read_metric(
 ) -> Any:
     """Return the metric that an object, a file or a name stands for.
 
-    Raises InputError as `metric_or_name` does; for a name whose L or K nothing says.
-
-    Parameters
-    ----------
-    metric : object, str or path
-        A metric; its file; a textbook name ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``; where `accept` has
-        `AdaptiveMetric`, the name of one of `textbook_list_metrics`; or a name that `metric_or_name` returned.
-    n_grades, depth : int, optional
-        L and K of a name; `depth` where it has no K. Objects and files have their own.
-    accept : sequence of types
-        The kinds of metrics that the caller can use.
-    name : str
-        What the metric is called in messages.
+    `metric` is one; its file; a textbook name ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``; where `accept`, the kinds that the
+    caller can use, has `AdaptiveMetric`, the name of one of `textbook_list_metrics`; or what `metric_or_name` returned.
+    `n_grades` and `depth` are L and K of a name, K where it has none; objects and files have their own. `name` is what
+    messages call it. Raises InputError as `metric_or_name` does; for a name whose L or K nothing says.
     """
     metric = metric_or_name(metric, accept=accept, name=name)
     if not isinstance(metric, (MetricName, ListMetricName)):

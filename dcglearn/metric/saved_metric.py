@@ -41,12 +41,8 @@ class SavedMetric(Shown):
     def map_grades(self, mapping: Mapping[int, int]) -> Self:
         """Return the same metric for data on another scale.
 
-        Raises InputError if the grades of the data have a gap, or a grade is not on this metric's scale.
-
-        Parameters
-        ----------
-        mapping : mapping of int to int
-            The grade of this metric that each grade 0, 1, 2, ... of the data stands for.
+        `mapping` gives the grade of this metric that each grade 0, 1, 2, ... of the data stands for. Raises InputError
+        if the grades of the data have a gap, or a grade is not on this metric's scale.
 
         Examples
         --------
@@ -90,10 +86,7 @@ class SavedMetric(Shown):
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
-        """Read what `save` wrote.
-
-        Raises InputError if the file is damaged, of another kind, or of another version; it names the file.
-        """
+        """Read what `save` wrote. Raises InputError if the file is damaged, or of another kind or version."""
         return load_metric(path, (cls,))
 
     def _set_texts(self) -> None:

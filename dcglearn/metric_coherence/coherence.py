@@ -128,8 +128,13 @@ def coherence(
 ) -> Coherence:
     """Prove that two metrics never disagree, or find the pair of rankings on which they differ most.
 
-    Raises InputError if the numbers of grades differ, the documents do not fill the positions, a metric is constant, or
-    the margin is not between 0 and 1. Warns with ScaleWarning if a metric has more grades than the documents.
+    Zhou et al. 2008, section 4, asks when metrics agree on all rankings. Here: ``max <W_b, y - x>`` over pairs of
+    rankings with ``<W_a, x - y> >= margin``, each metric scaled to a span of 1. Metrics that differ by a factor and by
+    terms that no comparison depends on are coherent without a search. Up to 300,000 lists are sorted, which is exact
+    for any margin. More are searched by integer programming (HiGHS), which ignores preferences below 2e-6 of the span;
+    if that takes long, up to 20 million lists are sorted after all. Regrets up to 1e-5 do not count. Raises InputError
+    if the numbers of grades differ, the documents do not fill the positions, a metric is constant, or the margin is not
+    between 0 and 1. Warns with ScaleWarning if a metric has more grades than the documents.
 
     Parameters
     ----------
@@ -154,14 +159,6 @@ def coherence(
     disagreement : How often two metrics disagree.
     regret_curve : By how much, for clear preferences.
     system_order : Whether it matters for systems.
-
-    Notes
-    -----
-    Zhou et al. 2008, section 4, asks when metrics agree on all rankings. Here: ``max <W_b, y - x>`` over pairs of
-    rankings with ``<W_a, x - y> >= margin``, each metric scaled to a span of 1. Metrics that differ by a factor and by
-    terms that no comparison depends on are coherent without a search. Up to 300,000 lists are sorted, which is exact
-    for any margin. More are searched by integer programming (HiGHS), which ignores preferences below 2e-6 of the span;
-    if that takes long, up to 20 million lists are sorted after all. Regrets up to 1e-5 do not count.
 
     Examples
     --------

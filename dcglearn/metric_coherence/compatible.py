@@ -91,14 +91,8 @@ def _proportional(first: Floats, second: Floats) -> bool:
 def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Grades:
     """Return the rankings of documents that no other ranking beats, shape (n, K), in descending order.
 
-    Raises InputError if the documents do not fill the positions.
-
-    Parameters
-    ----------
-    metric, grades
-        As in `coherence`; N >= K.
-    limit : int
-        Maximum number of rankings to return.
+    `metric` and `grades`, N >= K, are as in `coherence`; `limit` is the maximum number of rankings to return. Raises
+    InputError if the documents do not fill the positions.
 
     See Also
     --------
@@ -149,10 +143,8 @@ def flip_points(
         Returns the metric for a parameter, for example ``lambda t: DCG(gains**t, discounts)``.
     x, y : array_like of int, shape (K,)
         The lists.
-    low, high : float
-        Range of the parameter.
-    n : int
-        Number of equal intervals of the range; two reversals in one interval are missed.
+    low, high, n : float, float, int
+        Range of the parameter, and the number of its equal intervals; two reversals in one interval are missed.
 
     See Also
     --------

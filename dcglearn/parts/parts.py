@@ -14,19 +14,11 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.logs import visibility
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.pair_sums import PairSums
 from dcglearn.logs.preference_pairs import Agreement, AnyLog, Metric, PreferencePairs
 from dcglearn.logs.unique_rows import packed
-from dcglearn.logs.visibility import (
-    Visibility,
-    blind_mixture,
-    grade_counts,
-    gram_matrix,
-    is_blind,
-    mixture_sums,
-    visibility,
-)
 
 SAMPLE = 1 << 15
 """Pairs, about, of a sample of a log."""
@@ -97,7 +89,7 @@ def facts_of(log: PreferencePairs) -> Facts:
         n_equal=n - int(unlike.sum()),
         n_ties=0 if log.tie is None else int((log.tie & unlike).sum()),
         weight=float(unlike.sum() if log.weight is None else log.weight[unlike].sum()),
-        grades=grade_counts(log.preferred, log.other),
+        grades=visibility.grade_counts(log.preferred, log.other),
         raters=None if log.rater is None or not n else frozenset(map(str, np.unique(log.rater[unlike]))),
         dropped=dict(log.dropped),
         sided=n > 0 and log.swapped is not None,
@@ -161,14 +153,14 @@ class PartedLog:
         """Return the number of distinct lists: exact up to `SKETCH`, estimated above."""
         return float(self.parts.total(sketch_of, decided).count)
 
-    def visible(self) -> Visibility:
+    def visible(self) -> visibility.Visibility:
         """Return what the log identifies: what a sample does, if no pair of the log shows any other direction."""
         shape = (self.depth, self.n_grades)
         occurring = np.flatnonzero(self.facts.grades[: self.n_grades]).tolist()
-        sampled = visibility(_gram(self.sample(), shape), shape, occurring)
-        if is_blind(self.parts.total(_mixture_sums, blind_mixture(sampled.invisible)), len(self)):
+        sampled = visibility.visibility(_gram(self.sample(), shape), shape, occurring)
+        if visibility.is_blind(self.parts.total(_mixture_sums, visibility.blind_mixture(sampled.invisible)), len(self)):
             return sampled
-        return visibility(self.parts.total(_gram, shape), shape, occurring)
+        return visibility.visibility(self.parts.total(_gram, shape), shape, occurring)
 
 
 OpenLog: TypeAlias = PreferencePairs | PartedLog
@@ -213,12 +205,12 @@ def joined(logs: Sequence[AnyLog], n_grades: int, grade_names: Sequence[str] | N
 
 
 def _gram(log: PreferencePairs, shape: tuple[int, int]) -> Floats:
-    return gram_matrix(log.preferred, log.other, shape)
+    return visibility.gram_matrix(log.preferred, log.other, shape)
 
 
 def _mixture_sums(log: PreferencePairs, mixture: Floats) -> PairSums:
     log = differing_pairs(log)
-    return mixture_sums(log.preferred, log.other, mixture)
+    return visibility.mixture_sums(log.preferred, log.other, mixture)
 
 
 def differing_pairs(log: AnyLog) -> AnyLog:

@@ -9,14 +9,8 @@ from dcglearn.rankers.ranker import Ranker
 def load_ranker(path: PathLike, metric: DCG | None = None) -> Ranker:
     """Read a fitted ranker that `Ranker.save` wrote.
 
-    Raises InputError if the folder is not a model, is damaged, of a later version, or of another metric.
-
-    Parameters
-    ----------
-    path : path
-        The model's folder.
-    metric : DCG, optional
-        Refuse a model that was trained for other gains or discounts than these.
+    Raises InputError if the folder is not a model, is damaged, of a later version, or was trained for other gains or
+    discounts than those of a `metric` that is given.
 
     See Also
     --------

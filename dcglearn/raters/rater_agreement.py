@@ -104,7 +104,12 @@ def rater_agreement(
 ) -> RaterAgreement:
     """Measure how far raters agree with each other, with themselves, and with a learned DCG.
 
-    Raises InputError if the log has no pair, or nothing can be learned from it; if the learner's loss is no likelihood.
+    Error and position bias of each rater are those of the learner's model, but estimated for each rater alone, by
+    maximum likelihood given the utility differences z that the learner has found: the list shown first is named with
+    probability ``(1 - e) sigma(z + b) + e sigma(-z - b)``. The bias has a weak prior, normal around 0 with a standard
+    deviation of 2. Intervals of the error come from the profile of the likelihood, those of the bias from its
+    curvature, those of shares are Wilson's. Raises InputError if the log has no pair, or nothing can be learned from
+    it; if the learner's loss is no likelihood.
 
     Parameters
     ----------
@@ -123,14 +128,6 @@ def rater_agreement(
     --------
     Preferences.reconciled : Decide what contradictory verdicts count.
     plots.raters_figure : Draw it.
-
-    Notes
-    -----
-    Error and position bias of each rater are those of the learner's model, but estimated for each rater alone, by
-    maximum likelihood given the utility differences z that the learner has found: the list shown first is named with
-    probability ``(1 - e) sigma(z + b) + e sigma(-z - b)``. The bias has a weak prior, normal around 0 with a standard
-    deviation of 2. Intervals of the error come from the profile of the likelihood, those of the bias from its
-    curvature, those of shares are Wilson's.
 
     Examples
     --------
@@ -169,19 +166,13 @@ def krippendorff_alpha(
 ) -> Estimate:
     """Return alpha of the values that raters gave to units; NaN where no unit has two values, or all are equal.
 
-    Parameters
-    ----------
-    unit, value : array_like, shape (n,)
-        What was judged, and the value it was given; a row a judgement.
-    ordinal, level, seed
-        Whether the order of the values counts; level and seed of the bootstrap interval over units.
-
-    Notes
-    -----
     With ``o_ck = sum_u (pairs of values c, k in unit u) / (m_u - 1)``, ``n_c = sum_k o_ck`` and ``n = sum_c n_c``,
     ``alpha = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck`` (Krippendorff 2011, "Computing Krippendorff's
     Alpha-Reliability"). The distance d is 1 between two nominal values, and ``(n_c / 2 + n_g between + n_k / 2)^2``
     between two ordinal ones. 1 is perfect agreement, 0 that of verdicts by chance.
+
+    `unit` and `value`, shape (n,), are what was judged and the value it was given, a row a judgement; `ordinal` tells
+    whether the order of the values counts; `level` and `seed` are those of the bootstrap interval over units.
 
     Examples
     --------

@@ -83,15 +83,9 @@ class Preferences(PreferencePairs, Shown):
     def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Self:
         """Build from ungraded lists: rankings of the same K documents (Zhou et al. 2008, section 8).
 
-        The log's "grades" are document numbers, in the order of `documents`; learners drop monotonicity. Raises
-        InputError if two lists do not hold the same documents.
-
-        Parameters
-        ----------
-        preferred, other : array_like, shape (n, K)
-            Document identifiers by position. Every list ranks the same K documents.
-        **columns
-            `weight`, `tie`, `strength`, `margin`, `rater`, `query`, `segment` as in the constructor.
+        `preferred` and `other`, shape (n, K), hold identifiers of documents by position; every list ranks the same K.
+        The log's "grades" are their numbers, in the order of `documents`; learners drop monotonicity. The columns are
+        those of the constructor. Raises InputError if two lists do not hold the same documents.
 
         Examples
         --------
@@ -133,16 +127,10 @@ class Preferences(PreferencePairs, Shown):
     ) -> Self:
         """Build from rated lists: of every two lists with different ratings, the higher rated is preferred.
 
-        Raises InputError as `read_ratings` does; rows are counted from 1.
-
-        Parameters
-        ----------
-        lists : array_like, shape (n, K), or n sequences
-            Grades by position; names of grades with `scale`, lists of different lengths with `pad` or `depth`.
-        ratings, group, weight, segment : array_like, shape (n,)
-            The columns of `read_ratings`: how good each list is, in any unit; what it is compared within; its weight.
-        n_grades, depth, pad, scale, equal_groups
-            As in `read_ratings`.
+        `lists`, shape (n, K), or n sequences, hold grades by position; names of grades with `scale`, lists of different
+        lengths with `pad` or `depth`. `ratings`, `group`, `weight` and `segment`, shape (n,), are the columns of
+        `read_ratings`: how good each list is, in any unit; what it is compared within; its weight. Other options and
+        errors are as there; rows are counted from 1.
 
         Examples
         --------
@@ -179,16 +167,8 @@ class Preferences(PreferencePairs, Shown):
     ) -> Self:
         """Build from dictionaries, whose keys are the columns of `read_preferences`, or from tuples.
 
-        Raises InputError as `read_preferences` does; records are counted from 1.
-
-        Parameters
-        ----------
-        records : iterable of dict or tuple
-            The judgements. A tuple of two lists is a preferred list and another.
-        columns : sequence of str
-            Names of the values of a tuple.
-        n_grades, **options
-            As in `read_preferences`: `depth`, `pad`, `scale`, `winner_words`, `positive`, `mapping`.
+        A tuple of two lists is a preferred list and another; `columns` names the values of other tuples. Options and
+        errors are those of `read_preferences`; records are counted from 1.
 
         Examples
         --------
@@ -237,10 +217,7 @@ def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
         if is_frame(log) or is_records(log):
             return read_pairs(Preferences, log, LogMapping(n_grades))
         if is_path(log) or hasattr(log, "facts"):
-            raise InputError(
-                "this needs the whole log in memory, not a path or a log in parts: give what read_preferences returns",
-                see="whole-log",
-            )
+            raise InputError("this needs the whole log in memory: give what read_preferences returns", see="whole-log")
         return Preferences(log, n_grades=n_grades)
     if n_grades is None or n_grades == log.n_grades:
         return log

@@ -156,12 +156,8 @@ def read_ratings(
 def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]) -> Grades:
     """Read pairs of lists that could be judged, int8 of shape (n, 2, K); a winner, if any, is ignored.
 
-    Raises InputError if the file cannot be read, or a line is bad; the message names file, line, value and remedy.
-
-    Parameters
-    ----------
-    path, n_grades, **options
-        As in `read_preferences` (`depth`, `pad`, `scale`, `mapping`); only `a` and `b` are required.
+    Options are those of `read_preferences` (`depth`, `pad`, `scale`, `mapping`); only `a` and `b` are required. Raises
+    InputError if the file cannot be read, or a line is bad; the message names file, line, value and remedy.
 
     See Also
     --------

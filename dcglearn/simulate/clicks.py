@@ -15,15 +15,10 @@ from dcglearn.foundation.validation import Floats, InputError, Seed, finite_arra
 class ClickModel:
     """How users click.
 
-    Attributes
-    ----------
-    attraction : ndarray, shape (L,)
-        Probability of a click on an examined document of each grade.
-    examination : ndarray, shape (K,)
-        Probability that a position is examined by a user who has not stopped.
-    stop : float
-        Probability that a click ends the session (the cascade model). With 0 this is the position-based model, whose
-        expected number of clicks on a list is the DCG with these gains and discounts.
+    `attraction`, shape (L,), is the probability of a click on an examined document of each grade, `examination`, shape
+    (K,), that a position is examined by a user who has not stopped, and `stop` that a click ends the session (the
+    cascade model). With 0 this is the position-based model, whose expected number of clicks on a list is the DCG with
+    these gains and discounts.
 
     See Also
     --------

@@ -39,14 +39,9 @@ _LABELS = {"rater": "n_raters", "query": "n_queries"}
 def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     """Return a ground truth of Zhou et al. 2008 (section 6.1, eq. 2, where grades and positions count from 1).
 
-    Raises InputError if the name is neither of the two, or a size is not a positive integer.
-
-    Parameters
-    ----------
-    name : {"D1", "D2"}
-        Gains ``l + 1`` or ``2^(l+1) - 1`` for the grades l = 0..L-1, 0 = worst.
-    n_grades, depth : int
-        L and K. The discounts are ``1 / log(k + 2)``, natural logarithm, k = 0..K-1.
+    "D1" has the gains ``l + 1``, "D2" ``2^(l+1) - 1`` for the grades l = 0..L-1, 0 = worst. The K discounts are
+    ``1 / log(k + 2)``, natural logarithm, k = 0..K-1. Raises InputError if the name is neither of the two, or a size is
+    not a positive integer.
 
     See Also
     --------

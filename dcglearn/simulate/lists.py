@@ -33,10 +33,8 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
     ----------
     grades : array_like of int, shape (N,)
         The grades of the documents that are ranked.
-    n, depth : int
-        Number of lists, and K, the positions kept (N by default). With K < N they differ in their mix of grades.
-    seed : int or Generator, optional
-        Same seed, same lists.
+    n, depth, seed : int; int, optional; int or Generator, optional
+        Number of lists; K, the positions kept (N by default): with K < N lists differ in their mix of grades; the seed.
 
     See Also
     --------

@@ -61,16 +61,12 @@ def choose_C(  # noqa: N802 - the parameter is called C
     ----------
     log, learner : Preferences, UtilityLearner, optional
         The log, and the learner whose other parameters are kept.
-    grid : iterable of float
-        Values of C to try.
-    folds : int
-        Number of folds. Take more for logs of a few dozen pairs.
+    grid, folds : iterable of float, int
+        Values of C to try; number of folds. Take more for logs of a few dozen pairs.
     by : {"pair", "rater", "query"}, optional
         What to keep in one fold: judgements of the same two lists, or of a rater or query if the metric is for others.
-    seed : int or Generator, optional
-        Same seed, same folds.
-    engine : distributed.Client, str or int, optional
-        Run the folds on a Dask cluster, as in `UtilityLearner.fit`.
+    seed, engine : optional
+        Same seed, same folds; a Dask cluster to run the folds on, as in `UtilityLearner.fit`.
 
     See Also
     --------

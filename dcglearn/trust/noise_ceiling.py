@@ -97,31 +97,25 @@ class NoiseCeiling:
 def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, seed: int = 0) -> NoiseCeiling:
     """Estimate the largest share of a log's preferences that any function of the two lists' grades can respect.
 
-    Raises InputError if too few lists recur.
+    A list's value is its mean rating (by ranks), or its value in a Bradley-Terry model, shrunken to what a sum over
+    positions and grades says. Each pair of ratings is predicted without the folds of both. `share` is `lower` plus what
+    the cross-fitted order loses to the true one, as expected over draws from the posterior of the values of lists and
+    of the slope from value to preference. The interval has the sampling error of ratings around their list (of
+    judgements around their pair of lists) and the spread of draws. Raises InputError if too few lists recur.
 
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log, or its held-out part. Of a log of rated lists (`read_ratings`, `Preferences.from_ratings`) the ratings
         are used, of others the judged pairs; ties are left out.
-    fewest : int, optional
+    fewest, seed : int, optional
         How often a list is rated or judged, at least, to count as one that recurs. By default 2, or more if rare lists
-        agree with themselves far better than frequent ones, which shows copies of one rating.
-    seed : int
-        Seed of folds and draws.
+        agree with themselves far better than frequent ones, which shows copies of one rating. Seed of folds and draws.
 
     See Also
     --------
     compare_learners : How near the learners are to it.
     rater_agreement : How far judges agree.
-
-    Notes
-    -----
-    A list's value is its mean rating (by ranks), or its value in a Bradley-Terry model, shrunken to what a sum over
-    positions and grades says. Each pair of ratings is predicted without the folds of both. `share` is `lower` plus what
-    the cross-fitted order loses to the true one, as expected over draws from the posterior of the values of lists and
-    of the slope from value to preference. The interval has the sampling error of ratings around their list (of
-    judgements around their pair of lists) and the spread of draws.
 
     Examples
     --------

@@ -44,10 +44,8 @@ def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None
 
     Parameters
     ----------
-    log : Preferences, or array_like of int, shape (n, 2, K)
-        The log, in memory.
-    learner : DCGLearner, optional
-        Learner whose `ridge`, `prior` and `zero` are used; the loss is "robust".
+    log, learner : Preferences or array_like of int, shape (n, 2, K); DCGLearner, optional
+        The log, in memory; the learner whose `ridge`, `prior` and `zero` are used, with the loss "robust".
 
     See Also
     --------

@@ -99,12 +99,10 @@ def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int
 
     Parameters
     ----------
-    log : Preferences
-        The log; ties are left out.
+    log, seed : Preferences, int
+        As in `lack_of_fit`; ties are left out.
     by : {"segment", "rater", "query"}
         The column whose values are the segments: "rater" asks whether judges differ in taste.
-    seed
-        As in `lack_of_fit`.
 
     See Also
     --------
