@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_ndtr
+from scipy.special import ndtr
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.direct_fit import DirectObjective, Model, family, log_curves
@@ -40,29 +40,34 @@ class MeanEncodings:
         return Utility(newton(sums, self.difference.shape[1:], C).weights, self.grade_names)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return ``-sum log Phi(z)`` and its slopes, for z the difference of mean utility in standard errors."""
+        """Return ``-sum log(e + (1 - 2 e) Phi(z))`` and its slopes, z being differences in standard errors.
+
+        Without e, the share of wrong outcomes, these would make the DCG insensitive: a large z is punished most.
+        """
         (n_points, n_gains), (n, depth, n_grades) = points.gains.shape, self.difference.shape
         of_empty = np.eye(n_grades, n_gains)
         of_empty[:, n_grades:] = -1.0  # what an arm has more of is missing from its empty places
-        d, loss, moment = self.difference.reshape(n, -1), np.zeros(n_points), np.zeros((n_points, depth, n_gains))
+        d, loss, judges = self.difference.reshape(n, -1), np.zeros(n_points), np.zeros((n_points, 1))
+        moment = np.zeros((n_points, depth, n_gains))
         for b in range(n_points):
             w = np.outer(points.discounts[b], of_empty @ points.gains[b]).ravel()
             with_covariance = self.covariance @ w
             error = np.sqrt(with_covariance @ w)
             z = d @ w / error
-            loss[b] = -log_ndtr(z).sum()
-            slope = -np.exp(-0.5 * z**2 - log_ndtr(z)) / np.sqrt(2 * np.pi) / error
+            e, right = points.errors[b, 0], ndtr(z)
+            chance = e + (1 - 2 * e) * right
+            loss[b], judges[b] = -np.log(chance).sum(), ((2 * right - 1) / chance).sum()
+            slope = -(1 - 2 * e) * np.exp(-0.5 * z**2) / chance / np.sqrt(2 * np.pi) / error
             of_w = slope @ (d - (z / error)[:, None] * with_covariance)
             moment[b] = of_w.reshape(depth, n_grades) @ of_empty
         none, flat = np.zeros((n_points, 0, 0)), np.zeros((n_points, 0))
-        judges = np.zeros(points.errors.shape)
         return LossSums(loss, moment, np.zeros(points.thresholds.shape), judges, none, none, flat, flat, flat)
 
     def dcg(self, ridge: float) -> DCG:
         """Return the DCG that is most likely to have the signs of all outcomes, under the prior of `Model`."""
         depth, n_grades = self.difference.shape[1:]
         full = np.abs(self.difference.sum(axis=2)).max() < 1e-9
-        model = Model(depth, n_grades, with_errors=False, ridge=ridge, zero=0 if full else n_grades)
+        model = Model(depth, n_grades, ridge=ridge, zero=0 if full else n_grades)
         objective = DirectObjective(model, self, 1.0)  # type: ignore[arg-type]
         starts = model.starts(np.array([np.concatenate(log_curves(*curves)) for curves in family(n_grades, depth)]))
         bounds = np.column_stack(model.bounds)

@@ -30,8 +30,9 @@ def learn_from_experiments(
 
     Raises InputError if no outcome is known.
 
-    The DCG is the most likely to have the sign of every outcome: minus the log of ``Phi(z)`` is least, z being the
-    difference of its mean between the arms in standard errors. A/A tests are not learned from. The `held_out` of the
+    The DCG is the most likely to have the signs of the outcomes: minus the log of ``e + (1 - 2 e) Phi(z)`` is least, z
+    being the difference of its mean between the arms in standard errors, and e, learned too, the share of wrong
+    outcomes. A/A tests are not learned from. The `held_out` of the
     result are shares of tests at 5%, |z| > 1.96: known outcomes with the right and with the wrong sign, and A/A tests
     (Jeunen and Ustimenko 2024). Its `facts` say how many users a test needs for the power that it has with another
     metric: (mean z of the other / mean z of the learned DCG)^2.
@@ -56,7 +57,7 @@ def learn_from_experiments(
     >>> line = {"outcome": "better", "control": [[0.5, 0.5], [0.5, 0.5]], "treatment": [[0.4, 0.6], [0.5, 0.5]]}
     >>> lines = [{**line, "experiment": i, "covariance": (np.eye(4) / 100).tolist()} for i in range(3)]
     >>> dl.learn_from_experiments(dl.read_experiments(lines)).dcg.discounts.round(2).tolist()
-    [1.0, 0.66]
+    [1.0, 0.67]
     """
     known, alike = experiments[experiments.outcome != 0], experiments[experiments.outcome == 0]
     if not len(known):

@@ -60,8 +60,8 @@ def test_z_scores_and_the_objective_agree_with_brute_force():
     w = WEIGHTS.ravel()
     expected = [x.ravel() @ w / np.sqrt(w @ c @ w) for x, c in zip(d, s, strict=True)]
     assert experiments.z_scores(WEIGHTS) == pytest.approx(expected)
-    objective = DirectObjective(Model(3, 3, with_errors=False, zero=3), MeanEncodings(d, s), 1.0)
-    theta = np.array([0.3, -0.2, 0.1, 0.4, 5.0, 0.2])
+    objective = DirectObjective(Model(3, 3, zero=3), MeanEncodings(d, s), 1.0)
+    theta = np.array([0.3, -0.2, 0.1, 0.4, 5.0, -1.0, 0.2])
     gradient = objective.with_gradient(theta)[1]
     for i in range(len(theta)):
         step = 1e-6 * (np.arange(len(theta)) == i)
@@ -83,16 +83,30 @@ def test_the_qp_on_mean_encodings_agrees_with_cvxpy():
 def test_no_start_leads_to_a_lower_objective():
     experiments = dl.read_experiments(encodings(40, seed=3, aa=0))
     encoded = MeanEncodings(experiments.difference * experiments.outcome[:, None, None], experiments.covariance)
-    model = Model(3, 3, with_errors=False, ridge=2.0, zero=3)
+    model = Model(3, 3, ridge=2.0, zero=3)
     objective, learned = DirectObjective(model, encoded, 1.0), encoded.dcg(2.0)
     empty = empty_gain(learned.gains)
     best = model.starts(np.concatenate(log_curves(learned.gains, learned.discounts))[None], empty=empty)[0]
     best[model.parts[2]] = model.centre
     rng, bounds = np.random.default_rng(0), np.column_stack(model.bounds)
+    errors = np.tile(best, (400, 1))
+    errors[:, model.parts[3]] = np.linspace(-9, -0.02, 400)[:, None]
+    lowest = objective.values(errors).min()
     for _ in range(8):
         start = np.clip(best + rng.normal(0, 1, len(best)), *model.bounds)
         end = minimize(objective.with_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds)
-        assert end.fun > objective.with_gradient(best)[0] - 1e-4
+        assert end.fun > lowest - 1e-3
+
+
+def test_wrong_outcomes_do_not_make_the_dcg_insensitive():
+    experiments = dl.read_experiments(encodings(150, seed=1, aa=0))
+    flip = np.where(np.random.default_rng(0).random(150) < 0.1, -1, 1)
+    learned = MeanEncodings(
+        experiments.difference * (experiments.outcome * flip)[:, None, None], experiments.covariance
+    )
+    new = dl.read_experiments(encodings(200, seed=2, aa=0))
+    mean, true = ((new.z_scores(w) * new.outcome).mean() for w in (learned.dcg(2.0).utility.weights, WEIGHTS))
+    assert mean > 0.9 * true
 
 
 def test_what_distractors_cost_is_learned_and_more_experiments_are_decided():
