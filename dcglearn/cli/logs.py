@@ -17,6 +17,7 @@ from dcglearn.cli.reading import (
     Reading,
     convert_line,
     looked_up_lines,
+    read_proxy,
     recognised_mapping,
     say_winners,
 )
@@ -121,6 +122,7 @@ def _pairs(
 
 @examples(
     "dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl",
+    "dcglearn ask --log human.jsonl --proxy machine.jsonl -n 5 -o questions.jsonl",
     "dcglearn ask --log log.jsonl -n 5  # candidates made from the log's own mix of grades",
 )
 def ask(
@@ -137,6 +139,10 @@ def ask(
     generate: Annotated[
         int, input_option(min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair.")
     ] = 200,
+    proxy: Annotated[
+        str | None,
+        first_option(metavar="LOG", help="A machine's verdicts: ask where people may differ, or else of its pairs."),
+    ] = None,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
@@ -144,21 +150,34 @@ def ask(
 
     Fill in winner (a, b or tie) and append the lines to the log; lines left open do not count as judgements.
     """
-    check_outputs(output, force=force, inputs=[candidates, log])
+    check_outputs(output, force=force, inputs=[candidates, log, proxy])
+    from dcglearn.learning.fits import DirectDescription
     from dcglearn.readers.readers import read_preferences, read_questions
+    from dcglearn.readers.shared_ids import refuse_other_lists
+    from dcglearn.trust.form_choice import fit_in_form
     from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
+    from dcglearn.trust.proxy import proxy_dcg
 
     mapping = reading.mapping
     with convert_line(log or ""):
         judged = None if log is None else read_preferences(log, mapping=mapping)
+    fit = verdicts = None
+    if proxy is not None:
+        if judged is None or log is None:
+            raise InputError("--proxy goes with --log: people's verdicts say how far to follow the machine's")
+        refuse_other_lists(log, proxy, mapping)
+        verdicts = read_proxy(proxy, judged.n_grades)
+        fit = fit_in_form(judged, DirectDescription(n_grades=judged.n_grades), proxy=proxy_dcg(verdicts, judged))
     if candidates is not None:
         with convert_line(candidates):
-            pool: ArrayLike = read_questions(candidates, mapping=mapping)
+            pool: Preferences | ArrayLike = read_questions(candidates, mapping=mapping)
+    elif verdicts is not None:
+        pool = verdicts
     elif judged is not None:
         pool = generated_lists(judged, generate, seed=seed)
     else:
         raise InputError("nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades")
-    questions = suggest_pairs(judged, pool, n, n_grades=mapping.n_grades, seed=seed)
+    questions = suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, seed=seed)
     number = number_of(len(questions), "questions")
     write_log(questions.to_polars(), output, f"{number}; fill in winner and append to the log", force=force)
 

@@ -11,27 +11,29 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import read_columns, records_of
 from dcglearn.readers.roles import PREFERENCE, Role, Table
 
-ID = {"id of a judgement": Role("identity", ("id",))}
+ID = "id of a judgement"
+ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_b")} | {ID: Role("identity", ("id",))}
 
 
 def refuse_other_lists(people: str, machine: str, mapping: LogMapping) -> None:
     """Raise InputError if a judgement of both files, by its id, has another query, lists or documents in each."""
     if not (Path(people).is_file() and Path(machine).is_file()):
         return  # a pipe is read once, and logs in parts have no ids
-    roles = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_b")} | ID
     ways = {people: mapping, machine: LogMapping(n_grades=mapping.n_grades, as_is=True)}
     try:
-        own, its = (read_columns(path, roles, how)[0] for path, how in ways.items())
+        own, its = (read_columns(path, ROLES, how)[0] for path, how in ways.items())
     except InputError:
         return  # whatever reads the whole file says what is wrong with it
-    rows = {name: row for row, name in enumerate(own.get(*ID, [])) if name}
-    for row, name in enumerate(its.get(*ID, [])):
+    rows = {name: row for row, name in enumerate(own.get(ID, [])) if name}
+    for row, name in enumerate(its.get(ID, [])):
         if name not in rows:
             continue
         there, here = _judged(own, rows[name]), _judged(its, row)
         for what in here.keys() & there.keys():
             if here[what] != there[what]:
-                place = next((x for x, line in records_of(machine, ID) if str(line.get(*ID)) == name), machine)
+                place = next(
+                    (x for x, line in records_of(machine, {ID: ROLES[ID]}) if str(line.get(ID)) == name), machine
+                )
                 raise InputError(
                     f"{place}: the judgement with id {shown(name)} is of {what} {shown(here[what])}, and in {people} "
                     f"of {shown(there[what])}: correct one of the two or, if ids only number the lines, leave them out "

@@ -2,7 +2,8 @@
 
 Each choice maximises ``sqrt(d' H^-1 d) / (|difference| + near)``: a pair in a direction explored little so far, and
 near a tie under the present metric. ``H`` sums ``d d'`` over the log and the pairs already chosen. For a DCG, d says
-which grades differ at which positions; for a list utility it is the slope of the difference in its parameters.
+which grades differ at which positions; for a list utility it is the slope of the difference in its parameters. Where a
+fit has a machine beside people, pairs that the two order differently come first.
 """
 
 import warnings
@@ -17,7 +18,7 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, Grades, InputError, PathLike, PolarsFrame, graded_lists, whole_number
-from dcglearn.learning.fits import DirectDescription, DirectLearner, fit_of
+from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, fit_of
 from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
@@ -33,6 +34,9 @@ NEAR = 0.1
 MOST_PAIRS = 20_000
 """Maximum number of candidate pairs; if the lists make more, this many are drawn at random."""
 
+AGREED = 1e-3
+"""Factor of the value of pairs that a machine orders as the fit to people's verdicts does."""
+
 PRIOR, BLOCK = 0.1, 1 << 14
 """Information on every parameter before any judgement; judgements of the log whose slopes are held at once."""
 
@@ -43,7 +47,7 @@ class Questions:
 
     `pairs`, shape (n, 2, K), holds the two lists of each pair, `difference`, shape (n,), the score of the first minus
     that of the second under the present metric (gains from 0 to 1, first discount 1), and `value`, shape (n,), the
-    uncertainty of that difference over its size, by which pairs are chosen.
+    uncertainty of that difference over its size, by which pairs are chosen; a thousandth where a machine agrees.
     """
 
     pairs: Grades
@@ -91,7 +95,8 @@ def suggest_pairs(
         Number of pairs, each chosen as if those before it were answered. Small batches teach more. Fewer, with a
         warning, where fewer candidates are left.
     learner : DCGLearner, optional
-        A fitted learner, whose metric is used; or one to fit to `log`, by default ``DCGLearner()``.
+        A fitted learner, whose metric is used; or one to fit to `log`, by default ``DCGLearner()``. After a fit with a
+        `proxy`, pairs come first that the machine and the fit to people's verdicts order differently.
     n_grades, seed : int, optional
         L where log and candidates may lack the top grade; seed of the pairs drawn from many candidate lists.
 
@@ -115,7 +120,7 @@ def suggest_pairs(
     pairs = _open(pairs, asked)
     metric = _present_metric(judged, learner, n_grades, pairs.shape[2])
     with one_blas_thread():
-        chosen, value = _greedy(*_directions(pairs, asked, metric), min(n, len(pairs)))
+        chosen, value = _greedy(*_directions(pairs, asked, metric), _doubt(pairs, fit_of(learner)), min(n, len(pairs)))
     if len(pairs) < n:
         left = number_of(len(pairs), "pairs")
         warnings.warn(f"only {left} left to ask, of the {n} wanted", UserWarning, stacklevel=2)
@@ -123,10 +128,11 @@ def suggest_pairs(
     return Questions(best, metric.score(best[:, 0]) - metric.score(best[:, 1]), value)
 
 
-def values_of(pairs: Grades, asked: Grades | None, metric: DCG | ListUtility) -> Floats:
+def values_of(pairs: Grades, asked: Grades | None, metric: DCG | ListUtility, fit: DirectFit | None = None) -> Floats:
     """Return how telling each pair, shape (m, 2, K), is after the pairs asked so far, shape (n, 2, K); shape (m,)."""
     rows, information, weights = _directions(pairs, asked, metric)
-    return _values(_variances(rows, np.linalg.inv(information)), np.abs(rows @ weights.astype(np.float32)))
+    value = _values(_variances(rows, np.linalg.inv(information)), np.abs(rows @ weights.astype(np.float32)))
+    return value * _doubt(pairs, fit)
 
 
 def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
@@ -214,7 +220,19 @@ def _directions(
     return rows, information, weights
 
 
-def _greedy(rows: NDArray[np.float32], information: Floats, weights: Floats, n: int) -> tuple[list[int], Floats]:
+def _doubt(pairs: Grades, fit: DirectFit | None) -> Floats:
+    """Return the factor of each pair's value, shape (m,): less than 1 where the machine of a fit agrees with people."""
+    if fit is None or fit.machine is None:
+        return np.ones(len(pairs))
+    people, machine = (
+        np.sign(dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1])) for dcg in (fit.members[0].dcg, fit.machine.dcg)
+    )
+    return np.where(people == machine, AGREED, 1.0)
+
+
+def _greedy(
+    rows: NDArray[np.float32], information: Floats, weights: Floats, doubt: Floats, n: int
+) -> tuple[list[int], Floats]:
     """Return the indices of n chosen pairs and their values."""
     inverse = np.linalg.inv(information)
     difference = np.abs(rows @ weights.astype(np.float32))
@@ -222,7 +240,7 @@ def _greedy(rows: NDArray[np.float32], information: Floats, weights: Floats, n: 
     chosen: list[int] = []
     values = np.empty(n)
     for i in range(n):
-        value = _values(variance, difference)
+        value = _values(variance, difference) * doubt
         value[chosen] = -1.0
         best = int(np.argmax(value))
         chosen.append(best)

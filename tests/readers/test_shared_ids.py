@@ -57,7 +57,7 @@ def test_ids_are_compared_as_text_in_every_form(here):
 def test_the_commands_refuse_and_convert_leaves_ids_out(here, misuse, dcglearn):
     written("people.jsonl", *PEOPLE)
     written("machine.jsonl", *PEOPLE, query="another")
-    for words in (("learn", "people.jsonl"),):
+    for words in (("learn", "people.jsonl"), ("ask", "--log", "people.jsonl")):
         misuse("leave them out (dcglearn convert machine.jsonl -o FILE does)", *words, "--proxy", "machine.jsonl")
     assert dcglearn("convert", "machine.jsonl", "-o", "plain.jsonl")[0] == 0
     assert dcglearn("learn", "people.jsonl", "--proxy", "plain.jsonl", "--dry-run")[0] == 0

@@ -8,7 +8,16 @@ import pytest
 import sklearn
 from sklearn.model_selection import cross_val_score
 
-from dcglearn import DCG, DCGLearner, InputError, Preferences, bootstrap_bands, read_preferences
+from dcglearn import (
+    DCG,
+    DCGLearner,
+    InputError,
+    Preferences,
+    bootstrap_bands,
+    read_preferences,
+    read_questions,
+    suggest_pairs,
+)
 from dcglearn.estimators import dcg_learner
 from dcglearn.simulate import free_lists, ground_truth, judge, preference_pairs
 from dcglearn.trust.blend import NEAR_MACHINE
@@ -199,6 +208,24 @@ def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglear
     misuse("--proxy goes with --method dcg", *words, "--method", "qp")
     misuse("machine.jsonl is an input of this command", *words, "-o", "machine.jsonl", "--force")
     misuse("--proxy is read on people's scale, 0 to 5", "learn", "human.jsonl", "--grades", "6", "--proxy", wide(here))
+
+
+def test_questions_are_of_the_machines_pairs_where_no_others_are_given(people, here, dcglearn, misuse):
+    people.to_polars().write_ndjson("human.jsonl")
+    machine = verdicts(FAR, 300, 3)
+    machine.to_polars().write_ndjson("machine.jsonl")
+    words = ("ask", "--log", "human.jsonl", "--proxy", "machine.jsonl", "-n", "6")
+    status, out, err = dcglearn(*words)
+    asked, both = read_questions([*map(json.loads, out.splitlines())]), DCGLearner().fit(people, proxy=machine)
+    np.testing.assert_array_equal(asked, suggest_pairs(people, machine, 6, both).pairs)
+    assert (status, err) == (0, "")
+    own, its = (metric.score(asked[:, 0]) > metric.score(asked[:, 1]) for metric in (both.members_[0].dcg, FAR))
+    assert (own != its).all()
+    lists = free_lists(5, 10, 40, seed=2).reshape(20, 2, 10)
+    Preferences(lists, n_grades=5).to_polars().write_ndjson("candidates.jsonl")
+    asked = read_questions([*map(json.loads, dcglearn(*words, "candidates.jsonl")[1].splitlines())])
+    assert (asked[:, None] == lists).all(axis=(2, 3)).any(axis=1).all()
+    misuse("--proxy goes with --log", "ask", "--proxy", "machine.jsonl")
 
 
 def wide(folder):
