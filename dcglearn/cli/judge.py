@@ -11,7 +11,7 @@ import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.options import DryRun, Force, check_outputs
-from dcglearn.cli.reading import Reading, left_out
+from dcglearn.cli.reading import Reading, left_out, read_proxy
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 
@@ -38,6 +38,9 @@ class AskingOptions:
         bool, model_option("--images", help="Show the candidates' images, which are fetched from their hosts.")
     ] = False
     seed: Annotated[int | None, model_option(min=0, help="Same seed, same draws of pairs and sides.")] = None
+    proxy: Annotated[
+        str | None, model_option(metavar="LOG", help="A machine's verdicts: where people may differ is asked first.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ class PlaceOptions:
 @examples(
     "dcglearn judge candidates.jsonl --log verdicts.jsonl",
     "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2",
+    "dcglearn judge candidates.jsonl --log verdicts.jsonl --proxy machine.jsonl",
     "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --log verdicts.jsonl",
 )
 def judge(
@@ -111,6 +115,8 @@ def judge(
     pair counts. Stop with Ctrl-C; the same command continues.
     """
     from dcglearn.judge.study import Rules, Study
+    from dcglearn.metric.dcg import DCG
+    from dcglearn.trust.proxy import machine_dcg
 
     pairs = source.candidates(reading.mapping)
     raters = tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip())
@@ -119,6 +125,10 @@ def judge(
     queries = len({pair.query for pair in pairs.pairs})
     sizes = (len(pairs), "pairs"), (queries, "queries"), (pairs.depth, "positions"), (pairs.n_grades, "grades")
     seen = ["candidates: {}, {}; {}, {}".format(*(number_of(*size) for size in sizes)), *left_out(pairs.dropped)]
+    machine = None
+    if asking.proxy is not None:
+        scale = DCG.standard(pairs.n_grades, pairs.depth)
+        machine = machine_dcg(read_proxy(asking.proxy, pairs.n_grades), scale)
     if dry_run:
         typer.echo("\n".join(seen), err=True)
         return
@@ -128,7 +138,7 @@ def judge(
         raise InputError("the judging page needs Starlette and uvicorn: pip install 'dcglearn[judge]'") from error
 
     where = Place(place.host, place.port, place.token, browser=not place.no_browser)
-    study = Study(pairs, log, rules)
+    study = Study(pairs, log, rules, machine)
     before = len(study.log.standing())
     typer.echo("\n".join(seen), err=True)
     if study.log.cut_short is not None:
@@ -141,7 +151,7 @@ def judge(
     except KeyboardInterrupt:
         pass
     finally:
-        n, command = len(study.log.standing()), study.next_command(log)
+        n, command = len(study.log.standing()), study.next_command(log, asking.proxy)
         study.close()
         typer.echo(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new", err=True)
         typer.echo(f"next: {command}", err=True)

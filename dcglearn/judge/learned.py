@@ -88,12 +88,12 @@ class Chooser:
     def __init__(self, lists: Grades, *, active: bool = True, seed: int | None = None) -> None:
         self._lists, self._active, self._rng = lists, active, np.random.default_rng(seed)
 
-    def choose(self, allowed: Integers, dcg: DCG, asked: Grades) -> int:
+    def choose(self, allowed: Integers, latest: LatestFit, asked: Grades) -> int:
         """Return one of the allowed candidates, given by number, for a log of the pairs asked so far, (n, 2, K)."""
         if self._active:
             if len(allowed) > MOST_PAIRS:
                 allowed = self._rng.choice(allowed, MOST_PAIRS, replace=False)
-            value = values_of(self._lists[allowed], asked, dcg)
+            value = values_of(self._lists[allowed], asked, latest.dcg, latest.fit)
             allowed = allowed[value >= value.max() * (1 - ROUNDING)]
         return int(self._rng.choice(allowed))
 
@@ -129,7 +129,8 @@ class LatestFit:
 class Learned(Newest["Preferences | None"]):
     """Learns from the newest log in a thread: the DCG that chooses pairs and, from `bands_from` verdicts, bands."""
 
-    def __init__(self, n_grades: int, depth: int) -> None:
+    def __init__(self, n_grades: int, depth: int, proxy: DCG | None = None) -> None:
+        self._proxy = proxy
         self._first = LatestFit(DCG.standard(n_grades, depth).normalised())
         self.bands_from = max(FEWEST_VERDICTS, FEWEST_A_PARAMETER * (n_grades - 2 + depth))
         self.latest = self._first
@@ -148,7 +149,7 @@ class Learned(Newest["Preferences | None"]):
             self.latest = self._first
             return
         # Cold: a fit from the last one may end in another minimum than that of ``dcglearn learn``.
-        fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
+        fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades), proxy=self._proxy)
         bands = None
         if len(log) >= self.bands_from:
             unit = unit_of(log, fewest=FEWEST_DRAWN, per_list=math.inf)  # raters or queries only if there are enough

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import tempfile
@@ -63,6 +64,7 @@ class Progress(Newest["LatestFit"]):
             "alpha": self._details.get("alpha"),
             "n_units": self._details.get("n_units", 0),
             "curve": self._details.get("curve", []),
+            "machine": self._details.get("machine", []),
             "wins": None if systems is None else wins(standing, systems),
             "trouble": study.learned.trouble or self.trouble,
         }
@@ -86,7 +88,10 @@ class Progress(Newest["LatestFit"]):
 
     def _work_out(self, latest: LatestFit) -> None:
         if latest.log is not None and latest.fit is not None:
-            self._details = {**agreement_between_raters(latest.log, latest.fit), "curve": learning_curve(latest.log)}
+            machine = self._study.machine
+            curves = {"machine": [] if machine is None else machine_curve(latest.log, machine)}
+            curves["curve"] = learning_curve(latest.log)
+            self._details = {**agreement_between_raters(latest.log, latest.fit), **curves}
 
 
 def _raters(standing: list[Verdict], checks: list[Verdict], known: dict[str, Any]) -> list[dict[str, Any]]:
@@ -124,17 +129,30 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     held_out, train = log[out].decided, log[~out]
     if len(held_out) < FEWEST_HELD_OUT:
         return []
-    sizes = [n for n in (10, 20, 40, 80, 160, 320, 640, 1280) if n < len(train)] + [len(train)]
     curve = []
-    for n in sizes:
-        try:
+    for n in _sizes(len(train)):
+        with contextlib.suppress(InputError):  # the first n are ties, say
             dcg = fit_in_form(train[:n], DirectDescription(n_grades=log.n_grades)).dcg
-        except InputError:
-            continue  # the first n are ties, say
-        agreement = held_out.agreement(dcg)
-        share = wilson(round(agreement.share * len(held_out)), len(held_out), INTERVAL_LEVEL)
-        curve.append({"n": n, "share": agreement.share, "low": share.low, "high": share.high})
+            curve.append({"n": n, **_respected(held_out, dcg)})
     return curve
+
+
+def machine_curve(log: Preferences, machine: DCG) -> list[dict[str, Any]]:
+    """Return the share of the first n decided verdicts that a machine's DCG orders alike, with Wilson's interval."""
+    decided = log.decided
+    return [{"n": n, **_respected(decided[:n], machine)} for n in _sizes(len(decided)) if n]
+
+
+def _sizes(n: int) -> list[int]:
+    """Return the numbers of verdicts at which a curve of n has points."""
+    return [*(size for size in (10, 20, 40, 80, 160, 320, 640, 1280) if size < n), n]
+
+
+def _respected(log: Preferences, dcg: DCG) -> dict[str, float]:
+    """Return the share of preferences that a DCG respects, and the ends of Wilson's interval."""
+    value = log.agreement(dcg).share
+    share = wilson(round(value * len(log)), len(log), INTERVAL_LEVEL)
+    return {"share": value, "low": share.low, "high": share.high}
 
 
 def agreement_between_raters(log: Preferences, fit: DirectFit) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.judge.candidates import Candidates, Pair, known_pairs, pair_key, seen_items
 from dcglearn.judge.learned import Chooser, Learned
 from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields
+from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 
 CHOICES = {
@@ -94,11 +95,13 @@ class Study:
     """Candidates, rules, and the log of what was said; safe to call from several threads.
 
     An existing log of verdicts is continued. Raises InputError if it is not one of this page, or its lists are of
-    another depth or scale.
+    another depth or scale. The `machine`, the DCG of a proxy, is used as `DCGLearner.fit` does; no rater hears of it.
     """
 
-    def __init__(self, candidates: Candidates, log: PathLike, rules: Rules | None = None) -> None:
-        self.candidates, self.rules = candidates, rules or Rules()
+    def __init__(
+        self, candidates: Candidates, log: PathLike, rules: Rules | None = None, machine: DCG | None = None
+    ) -> None:
+        self.candidates, self.rules, self.machine = candidates, rules or Rules(), machine
         self.log = VerdictLog(log)
         self._lock = threading.RLock()
         self._chooser = Chooser(candidates.lists, active=self.rules.active, seed=self.rules.seed)
@@ -113,7 +116,7 @@ class Study:
         except InputError:
             self.log.close()
             raise
-        self.learned = Learned(candidates.n_grades, candidates.depth)
+        self.learned = Learned(candidates.n_grades, candidates.depth, machine)
         self._count()
 
     @property
@@ -231,12 +234,13 @@ class Study:
             "the page again with more candidates, or with a higher --redundancy to ask more raters about each pair."
         )
 
-    def next_command(self, path: PathLike) -> str:
+    def next_command(self, path: PathLike, proxy: PathLike | None = None) -> str:
         """Return the command that learns what the page shows; it has the scale where no verdict has the top grade."""
         log = self.preferences()
         lacking = log is not None and max(log.preferred.max(), log.other.max()) + 1 < log.n_grades
         scale = f" --grades {self.candidates.n_grades}" if lacking else ""
-        return f"dcglearn learn {path}{scale} -o dcg.json"
+        proxied = "" if proxy is None else f" --proxy {proxy}"
+        return f"dcglearn learn {path}{proxied}{scale} -o dcg.json"
 
     def short(self) -> int:
         """Return about how many verdicts the candidates lack for bands, and for bands below the width; 0 if enough."""
@@ -347,7 +351,7 @@ class Study:
             (pairs[i].a, pairs[i].b) for i in out
         ]
         lists = np.array(asked, np.int8).reshape(-1, 2, self.candidates.depth)
-        return pairs[self._chooser.choose(chosen, self.learned.latest.dcg, lists)].key
+        return pairs[self._chooser.choose(chosen, self.learned.latest, lists)].key
 
     def _shown(self, key: str, left_is_a: bool) -> dict[str, Any]:
         """Return a pair as a page shows it: no scores, no systems, and grades only where there is nothing else."""

@@ -169,7 +169,7 @@ def _fits(
     return {loss: first, other: fit}, dcg, first.cautions
 
 
-def check_same_shape(proxy: DCG | OpenLog, log: OpenLog) -> None:
+def check_same_shape(proxy: DCG | OpenLog, log: DCG | OpenLog) -> None:
     """Raise InputError unless a proxy has the log's numbers of grades and positions."""
     if (proxy.n_grades, proxy.depth) != (log.n_grades, log.depth):
         raise InputError(

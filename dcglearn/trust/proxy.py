@@ -27,11 +27,9 @@ RESAMPLES, PAIRS = 20, 500
 
 
 def proxy_dcg(proxy: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> DCG | None:
-    """Return the DCG of a machine: the proxy itself, or what is learned from its verdicts, on the scale of a log.
+    """Return the DCG of a machine, on the scale of a log, as `machine_dcg` does; the proxy itself, if it is one.
 
-    None, with a warning, where nothing can be learned from them: one that always names the same side, or, unless
-    `as_is`, whose verdicts all textbook DCGs contradict. Raise InputError if they cannot be read, their lists have
-    another depth or scale, or the log holds no verdict to weigh them by.
+    Raise InputError as `machine_dcg` does, and if the log holds no verdict to weigh the machine by.
     """
     if proxy is None or isinstance(proxy, DCG):
         return proxy
@@ -40,14 +38,24 @@ def proxy_dcg(proxy: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> 
             "the log holds no preference of people between two different lists, by which the proxy could be weighed: "
             "judge a few pairs first, or learn from the proxy as the log"
         )
-    with opened_log(proxy, max(log.n_grades, getattr(proxy, "n_grades", 0))) as verdicts:
-        check_same_shape(verdicts, log)
+    return machine_dcg(proxy, log, as_is=as_is or log.as_is)
+
+
+def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG | None:
+    """Return what is learned from a machine's verdicts, on the scale of a log or a DCG.
+
+    None, with a warning, where nothing can be learned from them: one that always names the same side, or, unless
+    `as_is`, whose verdicts all textbook DCGs contradict. Raise InputError if they cannot be read, or their lists have
+    another depth or scale.
+    """
+    with opened_log(proxy, max(like.n_grades, getattr(proxy, "n_grades", 0))) as verdicts:
+        check_same_shape(verdicts, like)
         try:
-            if not (as_is or log.as_is):
+            if not as_is:
                 check_sense(verdicts.sample(SAMPLE) if isinstance(verdicts, PartedLog) else verdicts)
-            return fit_blend(verdicts, DirectDescription(n_grades=log.n_grades)).dcg
+            return fit_blend(verdicts, DirectDescription(n_grades=like.n_grades)).dcg
         except InputError as error:
-            warnings.warn(f"the proxy is left out, and people alone are followed: {error}", UserWarning, stacklevel=3)
+            warnings.warn(f"the proxy is left out, and people alone are followed: {error}", UserWarning, stacklevel=4)
             return None
 
 

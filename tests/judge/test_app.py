@@ -5,6 +5,7 @@ import logging
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 import warnings
@@ -245,6 +246,37 @@ def test_what_is_learned_opens_with_the_owners_token_alone(study):
     assert [owner.get(path).status_code for path in paths[:3]] == [200] * 3
     assert owner.get("/").status_code == 200  # who runs the study may judge
     assert "widest" not in Page(rater).progress
+
+
+def test_raters_hear_nothing_of_a_machine_whose_agreement_the_owner_sees(study, tmp_path, learning):
+    """A rater's answers hold the very pairs that a study without a machine shows, and no further field or word."""
+    with closing(Study(study.candidates, tmp_path / "proxied.jsonl", Rules(seed=0), TRUTH)) as proxied:
+        client, said = client_of(proxied, owner=None), []
+        client.event_hooks["response"].append(lambda response: said.append(response.read().decode()))
+        session, page = client.get("/api/session").json(), Page(client)
+        for choice in 10 * ["left", "right", "both good"]:
+            page.judge(choice)
+        assert page.post("/api/next", holding=[], spare=20).status_code == 200 and "Every pair is judged" in page.done
+        answers = [json.loads(text) for text in said[1:]]
+        assert session.keys() == client_of(study).get("/api/session").json().keys()
+        shown = [pair for answer in answers for pair in (*answer["pairs"], *answer["spare"])]
+        assert len(shown) == 30 and all(p == study._shown(p["pair"], p["shown_left"] == "a") for p in shown)
+        assert {*page.progress} == {*Page(client_of(study)).progress}
+        assert {key for answer in answers for key in answer} == {
+            "pairs",
+            "spare",
+            "done",
+            "progress",
+            "saved",
+            "refused",
+        }
+        assert not any(word in text.lower() for text in said for word in ("machine", "proxy", "agree", "model"))
+        assert proxied.learned.newest().machine.dcg == TRUTH.normalised() and proxied.learned.wait()
+        owner = client_of(proxied)
+        while not (curve := owner.get("/api/progress").json()["machine"]):
+            time.sleep(0.1)
+        assert [point["n"] for point in curve] == [10, 20] and curve[-1]["low"] < curve[-1]["share"] < curve[-1]["high"]
+        assert proxied.next_command("v.jsonl", "m.jsonl") == "dcglearn learn v.jsonl --proxy m.jsonl -o dcg.json"
 
 
 def test_spare_pairs_come_when_they_are_wanted(client, study):

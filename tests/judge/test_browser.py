@@ -23,7 +23,7 @@ import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.judge.candidates import read_candidates
-from dcglearn.judge.learned import Chooser
+from dcglearn.judge.learned import Chooser, LatestFit
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
@@ -183,7 +183,7 @@ def learned_without_a_browser(candidates, seed, active, n=60):
     asked, learner, dcg = [], None, DCG.standard(4, 5).normalised()
     for i in range(n):
         allowed = np.setdiff1d(offered, asked)
-        asked.append(chooser.choose(allowed, dcg, candidates.lists[asked]))
+        asked.append(chooser.choose(allowed, LatestFit(dcg), candidates.lists[asked]))
         if active and i % 5 == 4:
             learner = DCGLearner(n_grades=4).fit(judged(candidates.lists[asked]), start=learner, refit="if_worse")
             dcg = learner.dcg_

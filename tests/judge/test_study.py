@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.foundation.intervals import wilson
 from dcglearn.judge.candidates import Pair, distinct
 from dcglearn.judge.learned import Learned, Newest
-from dcglearn.judge.progress import Progress, learning_curve, wins
+from dcglearn.judge.progress import Progress, learning_curve, machine_curve, wins
 from dcglearn.judge.study import Refused, Rules, Study, as_log
+from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
 from tests.judge.makers import TRUTH, answer, candidates, lines, verdict
@@ -252,6 +254,18 @@ def test_the_learning_curve_holds_out_the_same_pairs():
     assert curve[-1]["share"] >= 0.8
     assert all(point["low"] <= point["share"] <= point["high"] for point in curve)
     assert learning_curve(Preferences(pairs[:3], n_grades=5)) == []
+
+
+def test_the_machines_agreement_grows_over_the_decided_verdicts():
+    rng = np.random.default_rng(0)
+    pairs, tie = rng.integers(0, 5, (60, 2, 5)), np.arange(60) % 6 == 0
+    log, machine = Preferences(pairs, n_grades=5, tie=tie), DCG([0, 1, 2.1, 3.3, 5], [1, 0.71, 0.53, 0.37, 0.19])
+    curve, alike = machine_curve(log, machine), machine.score(pairs[~tie, 0]) > machine.score(pairs[~tie, 1])
+    assert [(point["n"], point["share"]) for point in curve] == [(n, alike[:n].mean()) for n in (10, 20, 40, 50)]
+    assert [(point["low"], point["high"]) for point in curve] == [
+        wilson(alike[:n].sum(), n, 0.95) for n in (10, 20, 40, 50)
+    ]
+    assert machine_curve(log[tie], machine) == []
 
 
 def test_wins_are_counted_by_query():

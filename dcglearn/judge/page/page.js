@@ -415,10 +415,17 @@ function draw(found) {
         + `${percent(share[2])}); sign test by query: p = ${p.toPrecision(2)}.`);
     }
   }
-  if (found.curve.length > 1) {
-    const { curve } = found, sizes = curve.map((point) => point.n);
-    charts.push(chart("Share of held-out verdicts respected, with 95% intervals", "verdicts learned from", numbers(sizes.length, 0),
+  const growing = (curve, title, unit) => {
+    const sizes = curve.map((point) => point.n);
+    if (sizes.length > 1) charts.push(chart(`${title}, with 95% intervals`, unit, numbers(sizes.length, 0),
       curve.map((point) => point.share), [[curve.map((point) => point.low), curve.map((point) => point.high)]], sizes));
+  };
+  growing(found.curve, "Share of held-out verdicts respected", "verdicts learned from");
+  growing(found.machine, "Share of verdicts that the machine orders alike", "verdicts");
+  const agreed = found.machine.at(-1);
+  if (agreed) {
+    words.push(`The machine orders ${percent(agreed.share)} of ${counted(agreed.n, "verdicts")} alike `
+      + `(95%: ${percent(agreed.low)} to ${percent(agreed.high)}).`);
   }
   $("summary").textContent = [...words, found.trouble].filter(Boolean).join(" ");
   $("charts").replaceChildren(...charts);
