@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -209,11 +211,12 @@ def learn_report(
     verdicts = None if options.proxy is None else read_proxy(options.proxy, log.n_grades)
     with stage("machine"):
         proxy = proxy_dcg(verdicts, log)
+    fitted = partial(_fitted, description=description, options=options, trust=trust, proxy=proxy)
     comparison = None
     if pairs is not None and trust.holdout is not None:
-        comparison = _held_out(pairs, description, options, trust, proxy)
+        comparison = _held_out(pairs, fitted, trust)
     with stage("learning"):
-        learner, chosen = _fitted(log, description, options, trust, proxy, keeping)
+        learner, chosen = fitted(log, keeping=keeping)
     bands, no_bands = None, ""
     if pairs is not None and trust.bands and isinstance(learner, DirectFit):
         from dcglearn.trust.bands import why_no_bands
@@ -243,19 +246,13 @@ def learn_report(
     )
 
 
-def _held_out(
-    log: Preferences,
-    description: DirectDescription | QPDescription,
-    options: LearnerOptions,
-    trust: TrustOptions,
-    proxy: DCG | None,
-) -> Comparison:
+def _held_out(log: Preferences, fitted: Callable[[Preferences], tuple[Any, Any]], trust: TrustOptions) -> Comparison:
     """Return how well a fit to one part of a log predicts the other, beside other metrics."""
     from dcglearn.trust.held_out import compare_dcg
 
     train, test = log.split(1 - (trust.holdout or 0), seed=trust.seed, by=trust.unit(log))
     with stage("held out"):
-        learner, _ = _fitted(train, description, options, trust, proxy)
+        learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
         metrics: dict[str, Any] = {"current": trust.current, "utility": learner.list_utility}
         dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg

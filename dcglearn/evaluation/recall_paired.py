@@ -62,15 +62,9 @@ def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None
 def lexi_precision(x: Sequence[float | None], y: Sequence[float | None], form: str = "sign") -> float:
     """Return which ranking is better at the first i where the ranks of their i-th relevant documents differ.
 
-    Raises InputError as in `recall_paired_preference`.
-
-    Parameters
-    ----------
-    x, y
-        See `recall_paired_preference`.
-    form : {"sign", "reciprocal"}
-        1 or -1 for the better one, 0 if the ranks do not differ; or the difference ``1 / x_i - 1 / y_i`` there. Take
-        "sign" to count wins, "reciprocal" to weigh differences near the top more.
+    `form` is "sign", 1 or -1 for the better one, 0 if the ranks do not differ; or "reciprocal", the difference
+    ``1 / x_i - 1 / y_i`` there. Take "sign" to count wins, "reciprocal" to weigh differences near the top more. For x,
+    y and errors see `recall_paired_preference`.
 
     See Also
     --------

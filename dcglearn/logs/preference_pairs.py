@@ -337,14 +337,8 @@ def divided(
 def encode(lists: ArrayLike, n_grades: int) -> Grades:
     """Return the binary encoding of graded lists, int8 of shape (n, K, L) or (K, L), columns worst to best.
 
+    `lists`, shape (n, K) or (K,), hold grades by position; one without a known grade (-1) becomes a row of zeros.
     Source: Zhou et al. 2008, section 5.1.
-
-    Parameters
-    ----------
-    lists : array_like of int, shape (n, K) or (K,)
-        Grades by position; a position without a known grade (-1) becomes a row of zeros.
-    n_grades : int
-        L.
 
     See Also
     --------

@@ -40,12 +40,8 @@ class Regression(Objective):
 class ListNet(Objective):
     """Minus the cross entropy of top-one probabilities, ``sum_i p_i log q_i``.
 
-    p and q are the softmax of a query's targets and of its scores. Source: Cao et al. 2007.
-
-    Parameters
-    ----------
-    dcg : DCG, file or name, optional
-        The targets are its gains, rescaled linearly to the range 0..L-1 of its L grades; without it, the grades.
+    p and q are the softmax of a query's targets and of its scores. The targets are the gains of `dcg`, rescaled
+    linearly to the range 0..L-1 of its L grades; without it, the grades. Source: Cao et al. 2007.
 
     See Also
     --------

@@ -81,12 +81,8 @@ class Utility(SavedMetric):
     def score(self, lists: ArrayLike) -> Floats:
         """Return the values of graded lists, shape (n,), or a float for one list.
 
-        Raises InputError if a grade is not an integer within -2..L-1.
-
-        Parameters
-        ----------
-        lists : array_like of int, shape (n, M) or (M,)
-            Grades by position, -1 = a result of unknown grade, -2 = no result. Both count 0, as do those below K.
+        `lists`, shape (n, M) or (M,), hold grades by position, -1 = a result of unknown grade, -2 = no result. Both
+        count 0, as do those below K. Raises InputError if a grade is not an integer within -2..L-1.
         """
         return self._score(lists, np.zeros(self.depth))
 
@@ -256,12 +252,8 @@ class DCG(NormalisedMetric):
         """Return the largest DCG that a ranking of documents can have, shape (n,), or a float for one set of documents.
 
         Gains and discounts are both sorted (rearrangement inequality), so neither needs to be monotone or positive.
-        Positions may stay empty: documents that do harm are left out.
-
-        Parameters
-        ----------
-        documents : array_like of int, shape (n, M) or (M,)
-            Grades of the documents that can be ranked, in any order; those below 0 are no documents.
+        Positions may stay empty: documents that do harm are left out. `documents`, shape (n, M) or (M,), are the grades
+        of those that can be ranked, in any order; those below 0 are no documents.
         """
         grades = graded_lists(documents, "documents", self.n_grades)
         gains = np.append(self.gains, 0.0)[grades]
@@ -274,10 +266,8 @@ class DCG(NormalisedMetric):
     def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
         """Return the largest DCG of documents whose grades are counted, shape (n,); see `ideal`.
 
-        Parameters
-        ----------
-        counts, filler : array_like of int, shape (n, L), float
-            Number of documents of each grade; the gain of a position that is left empty for want of documents.
+        `counts`, shape (n, L), holds the number of documents of each grade, `filler` is the gain of a position that is
+        left empty for want of documents.
         """
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         empty = np.maximum(self.depth - table.sum(axis=1, keepdims=True), 0)

@@ -181,25 +181,17 @@ class ListMetricName(NamedMetric):
 def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, ListMetric]]:
     """Return textbook metrics that are not among `textbook_dcgs`, by family, then by name with its parameter.
 
-    Parameters
-    ----------
-    n_grades, depth : int
-        L and K.
+    Families of one metric each, or of several values of a parameter that can be chosen in training:
 
-    Returns
-    -------
-    dict
-        Families of one metric each, or of several values of a parameter that can be chosen in training:
-
-        - ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with ``R = (2^g - 1) / 2^(L-1)``
-          (Chapelle, Metzler, Zhang and Grinspan 2009), a `ListUtility`.
-        - ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` (Moffat and Zobel 2008), a `DCG`.
-        - ``INST``: users who want T go on from rank i with probability ``((i + T + T_i - 1) / (i + T + T_i))^2``, where
-          ``T_i`` is what they still lack (Moffat, Bailey, Scholer and Thomas 2015, graded as in cwl_eval).
-        - ``BPM``, the static Bejeweled player model: users stop once their gains reach T, or at rank K (Zhang, Liu, Li,
-          Zhang, Xu and Ma 2017, as in cwl_eval: the gain per document looked at).
-        - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best grade and, among
-          lists of one best grade, its first position.
+    - ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with ``R = (2^g - 1) / 2^(L-1)``
+      (Chapelle, Metzler, Zhang and Grinspan 2009), a `ListUtility`.
+    - ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` (Moffat and Zobel 2008), a `DCG`.
+    - ``INST``: users who want T go on from rank i with probability ``((i + T + T_i - 1) / (i + T + T_i))^2``, where
+      ``T_i`` is what they still lack (Moffat, Bailey, Scholer and Thomas 2015, graded as in cwl_eval).
+    - ``BPM``, the static Bejeweled player model: users stop once their gains reach T, or at rank K (Zhang, Liu, Li,
+      Zhang, Xu and Ma 2017, as in cwl_eval: the gain per document looked at).
+    - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best grade and, among
+      lists of one best grade, its first position.
 
     See Also
     --------

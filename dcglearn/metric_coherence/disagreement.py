@@ -196,14 +196,9 @@ def disagreement_matrix(
 ) -> DisagreementMatrix:
     """Return the share of pairs of rankings that two metrics order differently, for every pair of several metrics.
 
-    Raises InputError if there are fewer than two metrics, or they cannot be compared (see `coherence`).
-
-    Parameters
-    ----------
-    metrics, grades
-        Metrics by name, for example `textbook_dcgs(5, 10)`; the documents, as in `coherence`.
-    max_lists, seed : int
-        If there are more than `max_lists` rankings, a random sample of 5,000 is compared; `seed` is its seed.
+    `metrics` are by name, for example `textbook_dcgs(5, 10)`, `grades` as in `coherence`. If there are more than
+    `max_lists` rankings, a random sample of 5,000 is compared; `seed` is its seed. Raises InputError if there are fewer
+    than two metrics, or they cannot be compared (see `coherence`).
 
     See Also
     --------

@@ -127,19 +127,15 @@ def fit_blend(
         near = {} if proxy is None else _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
         members = _members({**fits, **near}, pairs, description, proxy, dcg.model.zero)
         total = dcg.judgements.total_weight
-        if warm is not None and refit == "never" and _still_weigh(warm, members, total):
-            old, total = warm.members, warm.weighed_on
+        old = () if warm is None or refit != "never" else warm.members
+        if warm is not None and len(old) == len(members) and abs(math.log(total / warm.weighed_on)) < GROWN:
+            total = warm.weighed_on
             members = [
                 replace(x, weight=y.weight, share=y.share, error=y.error) for x, y in zip(members, old, strict=True)
             ]
         else:
             members = _weighed(members, pairs, dcg, description)
         return _blended(fits, dcg, members, total, cautions)
-
-
-def _still_weigh(warm: WarmStart, members: Sequence[Member], total: float) -> bool:
-    """Return whether the weights of a start are those of as many members, found on a log of nearly this weight."""
-    return len(warm.members) == len(members) and abs(math.log(total / warm.weighed_on)) < GROWN
 
 
 def _start_of(warm: WarmStart | None, loss: str) -> WarmStart | None:

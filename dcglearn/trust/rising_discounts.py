@@ -39,13 +39,9 @@ class DiscountTest:
 def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None = None) -> DiscountTest:
     """Test whether a log needs ``DCGLearner(discounts="free")``.
 
-    A parametric bootstrap of 39 logs: the p-value is at most .05 where at most one has as large a statistic. Raises
+    The log is in memory, the learner one whose `ridge`, `prior` and `zero` are used, with the loss "robust". A
+    parametric bootstrap of 39 logs: the p-value is at most .05 where at most one has as large a statistic. Raises
     InputError if lists have a single position, or as in `DCGLearner.fit`.
-
-    Parameters
-    ----------
-    log, learner : Preferences or array_like of int, shape (n, 2, K); DCGLearner, optional
-        The log, in memory; the learner whose `ridge`, `prior` and `zero` are used, with the loss "robust".
 
     See Also
     --------
