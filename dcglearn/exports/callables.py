@@ -143,8 +143,7 @@ def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True
     """Return a measure for ir_measures, and so for PyTerrier, with its provider registered.
 
     It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's ``eval_metrics``, as NDCG
-    or, unless `normalise`, as DCG. Raises InputError if ir_measures is not installed, or has another measure of this
-    `name`.
+    or, unless `normalise`, as DCG. Raises InputError if ir_measures is not installed, or has another of this name.
 
     See Also
     --------

@@ -157,8 +157,7 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     """Return LightGBM's parameters for this metric: ``label_gain`` and the depth.
 
     LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the whole process.
-    Raises InputError if the discounts are not log2 and `lossy` is not set, or a gain is below 0 or below the worst
-    grade's.
+    Raises InputError if the discounts are not log2 and `lossy` is not set, or a gain is below 0 or the worst grade's.
 
     See Also
     --------

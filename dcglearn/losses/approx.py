@@ -117,8 +117,7 @@ class ApproxAP(Objective):
     """Average precision at soft ranks, ``1/R sum_y [1 + sum_{x != y} sigma(beta (r_y - r_x))] / r_y``.
 
     The sums are over the R relevant documents of a query. Source: Qin, Liu, Li 2010, equation 15. The bracket is itself
-    a soft rank, of ``-r_y`` among the relevant documents, by the same kernel. A query without a relevant document
-    counts 0.
+    a soft rank, of ``-r_y`` among the relevant documents. A query without a relevant document counts 0.
 
     Parameters
     ----------

@@ -19,8 +19,7 @@ from dcglearn.metric.dcg import DCG
 class RankHinge(Objective):
     """Minus the mean of ``max(0, margin - (f_better - f_worse))`` over a query's pairs of different grades.
 
-    The loss of RankSVM (Joachims 2002). With documents sorted by grade and score, the time for n documents grows as n
-    log n, not as the number of pairs.
+    The loss of RankSVM (Joachims 2002). The time for n documents grows as n log n, not as the number of pairs.
 
     Parameters
     ----------
