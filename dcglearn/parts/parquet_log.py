@@ -195,8 +195,8 @@ class ParquetLog(PartedLog):
     """A log of preferences in Parquet files of any size, for `UtilityLearner` and `DCGLearner`.
 
     Each file is read once, into one byte a grade and eight a weight, strength or margin, kept in memory if they fit;
-    `on_disk` tells whether they do not.
-    Raises InputError if a file is bad (it names the file and the row), or if there is no room.
+    `on_disk` tells if they do not. Raises InputError if a file is bad (it names the file and the row), or if there is
+    no room.
 
     Parameters
     ----------

@@ -168,6 +168,14 @@ def bootstrap_bands(
 
     Raises InputError if a setting is impossible, the log cannot be learned from, or it is too short for bands.
 
+    Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves, sampled by a
+    population of Markov chains. Where units hold several judgements, the likelihood counts less by as much as
+    these depend on each other. The bands of a blend are those of its robust fit: a textbook DCG has none. So they say
+    what the log tells by itself, also where a proxy was followed.
+
+    Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and p parameters
+    (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few judgements, or many, are wrong.
+
     Parameters
     ----------
     log, learner : Preferences, DCGLearner, optional
@@ -188,16 +196,6 @@ def bootstrap_bands(
     --------
     consistent_ranges : What the log determines, without a model of noise.
     plots.banded_figure : Draw them.
-
-    Notes
-    -----
-    Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves, sampled by a
-    population of Markov chains. Where units hold several judgements, the likelihood counts less by as much as
-    these depend on each other. The bands of a blend are those of its robust fit: a textbook DCG has none. So they say
-    what the log tells by itself, also where a proxy was followed.
-
-    Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and p parameters
-    (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few judgements, or many, are wrong.
 
     Examples
     --------

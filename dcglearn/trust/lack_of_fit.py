@@ -120,6 +120,14 @@ def lack_of_fit(
 
     Raises InputError if the log lacks the column, or is too small to hold anything out.
 
+    Every utility is learned from four fifths of the units and predicts the pairs of the last fifth, five times; of
+    lists, which are in many pairs, two quarters at a time are held out. A pair's values are means over three random
+    divisions. Fits start from that to the whole log, and use at most 4,000 judgements, drawn by weight. The probability
+    of a preference is ``e + (1 - 2 e) sigma(b d)``; e and b are fitted to the training pairs.
+
+    Standard errors allow for any dependence of pairs that share a unit; for lists, they are those of the jackknife (see
+    docs/bands.md for what intervals cover).
+
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
@@ -133,16 +141,6 @@ def lack_of_fit(
     --------
     position_dependence : A test of gains times discounts.
     segment_test : Whether segments need metrics of their own.
-
-    Notes
-    -----
-    Every utility is learned from four fifths of the units and predicts the pairs of the last fifth, five times; of
-    lists, which are in many pairs, two quarters at a time are held out. A pair's values are means over three random
-    divisions. Fits start from that to the whole log, and use at most 4,000 judgements, drawn by weight. The probability
-    of a preference is ``e + (1 - 2 e) sigma(b d)``; e and b are fitted to the training pairs.
-
-    Standard errors allow for any dependence of pairs that share a unit; for lists, they are those of the jackknife (see
-    docs/bands.md for what intervals cover).
 
     Examples
     --------
