@@ -169,14 +169,12 @@ class PairedRuns:
     missing: str
 
     @classmethod
-    def of(
-        cls, names: Sequence[str], runs: Sequence[Run], judgements: Judgements, ties: str, missing: str
-    ) -> PairedRuns:
+    def of(cls, names: Sequence[str], runs: Sequence[Run], judged: Judgements, ties: str, missing: str) -> PairedRuns:
         """Join runs with judgements; raise InputError if `ties` is "average", or a run has no judged query."""
         if ties == "average":
             raise InputError(f'{names[0]} compares ranks: give ties="docno-desc" or "stable"')
-        ranked = tuple(ranked_grades(run, judgements, None, ties) for run in runs)
-        return cls(tuple(names), ranked, judged_counts(judgements, judgements.n_grades)[1], missing)
+        ranked = tuple(ranked_grades(run, judged, None, ties) for run in runs)
+        return cls(tuple(names), ranked, judged_counts(judged, judged.n_grades)[1], missing)
 
     @property
     def has(self) -> NDArray[np.bool_]:

@@ -70,9 +70,7 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Port .* is already in use")
             closing.enter_context(safe_import_paths())  # until the cluster is closed, since Dask sets it and leaves it
-            with dask.config.set(
-                {f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"}
-            ):  # for restarted workers too
+            with dask.config.set({f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"}):  # if restarted, too
                 options = {"n_workers": engine, "threads_per_worker": 1, "processes": True, "memory_limit": 0}
                 cluster = LocalCluster(**options, dashboard_address=None, security=_keys_of_this_run())
             closing.callback(cluster.close)

@@ -112,7 +112,7 @@ def join_judgements(
     def place(i: int) -> str:
         return f"{name}, {_place(source, i) if not dropped else f'pair {i + 1}'}"
 
-    return _joined_log(table, dropped, docs, joined_lists(table["query"], docs, judged, joining, place), own)
+    return _log_of(table, dropped, docs, joined_lists(table["query"], docs, judged, joining, place), own)
 
 
 def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Role]:
@@ -129,9 +129,7 @@ def _place(source: Source, i: int) -> str:
     return f"{source.unit} {number}"
 
 
-def _joined_log(
-    table: Table, dropped: dict[str, int], docs: Any, joined: JoinedLists, mapping: LogMapping
-) -> Preferences:
+def _log_of(table: Table, dropped: dict[str, int], docs: Any, joined: JoinedLists, mapping: LogMapping) -> Preferences:
     """Return the log of the pairs that are kept, with their grades in place of documents; InputError as `check_log`."""
     kept = joined.kept
     winner = table.pop("winner")
@@ -219,7 +217,7 @@ def preferences_from_runs(
     most = None if unjudged == "drop" else depth  # dropped documents let others move up
     docs = np.column_stack([_lists(run, query, most, ties) for run in runs])
     joined = joined_lists(query, docs, judged, joining, lambda i: f"{name}, {_place(source, i)}")
-    return _joined_log(table, dropped, docs, joined, mapping)
+    return _log_of(table, dropped, docs, joined, mapping)
 
 
 def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:
