@@ -31,8 +31,9 @@ SPELLED = {
     "LETOR-shaped, no conflict": "LETOR-shaped `conflict=0`",
     "LETOR-shaped:": "LETOR-shaped `conflict=1`:",
     "LETOR-shaped,": "LETOR-shaped `conflict=1`,",
+    "LightGBM example": "LightGBM",
 }
-"""How much metrics conflict on the synthetic queries, which the page says beside each row."""
+"""Names of queries on the page, which says beside each row how much metrics conflict on synthetic ones."""
 
 HEAD = """# Claims of the papers, tested
 
@@ -47,6 +48,15 @@ OURS = """# What we claim beyond the papers
 What this package says of its own methods, tested by [the rule](claims.md#the-rule) of the papers' claims, in
 [the words](claims.md#the-words) of that page. All judges and users are simulated. Studies g, i and j answer questions
 that Zhou et al. leave open in sections 7, 6.5 and 5.2.
+
+- **C** weighs errors against size in the QP; **QP + SVD**: gains and discounts split from the utility it learns;
+  **`DCGLearner`**: ours, which learns gains and discounts directly, a blend of its **robust fit** and others.
+- **identifiable similarity** leaves out what pairs cannot show: permutations, for example, hide a constant added to all
+  discounts.
+- **binary1-log2**: a DCG with gain 1 from grade 1 on, and discounts 1 / log2(rank + 1); **linear-log2**,
+  **exponential-log2**: the same with gains grade and 2^grade - 1; **binary2-log2**: gain 1 from grade 2 on. These are
+  textbook DCGs.
+- **flat, steep truth**: a users' DCG by which any relevant result will do, or only the best count.
 
 """
 
@@ -90,19 +100,13 @@ every program run once more with new seeds: what comes out, failed rows included
   name one. [Picture](../figures/truths.png).
 - **pair, flip**: two lists of which the true DCG prefers the first; a flipped pair is recorded the wrong way round.
 - **permutations, free lists**: orders of the same ten documents (two of each grade), or any grade at any rank.
-- **utility**: a worth for each grade at each position (K x L numbers); **QP**: the paper's way to learn it, where
-  **C** weighs errors against size; **QP + SVD**: gains and discounts split from it; **`DCGLearner`**: ours, which
-  learns gains and discounts directly.
+- **utility**: a worth for each grade at each position (K x L numbers); **QP**: the paper's way to learn it.
 - **precision**: share of new clean pairs that the learned metric orders correctly. **Similarity**: cosine of the
-  learned and the true utility. **Identifiable similarity** leaves out what pairs cannot show: permutations, for
-  example, hide a constant added to all discounts.
+  learned and the true utility.
 - **LETOR-shaped `conflict=1`**: simulated queries of the size of LETOR's, *made so that metrics conflict*: what makes
   a result excellent, and what makes it safe, are features of their own, so that the best linear ranker depends on gains
-  and discounts. With **`conflict=0`** all metrics prefer the same ranker. **LightGBM example**: its 251 real queries.
+  and discounts. With **`conflict=0`** all metrics prefer the same ranker. **LightGBM**: its example's 251 real queries.
   **Nonlinear queries**: simulated queries that only trees can rank.
-- **flat, steep truth**: a users' DCG by which any relevant result will do, or only the best count.
-- **binary1-log2**: a DCG with gain 1 from grade 1 on, and discounts 1 / log2(rank + 1); **linear-log2**,
-  **exponential-log2**: the same with gains grade and 2^grade - 1.
 - **alpha, beta, sigma**: sharpness of smoothed ranks (larger is sharper), of smoothed cut-offs, and width of
   smoothing. **gradients, lambdas**: what trees follow: slopes of the smoothed metric, or what swapping two documents
   would change in it.
@@ -118,11 +122,11 @@ MISSING = """
 ## Claims that we do not test
 
 - **Qin et al., tables 3 and 4; Chapelle and Wu, figures 3 and 4, table 2; Wu et al., table 1; Sun et al., figures 1
-  and 2 on LETOR.** Those collections may not be copied here. `dcglearn train` reads them, and `tests/letor`
-  compares with the published numbers where a folder is named.
+  and 2 on LETOR.** Those collections may not be copied here; `tests/letor` compares with the published numbers
+  where a folder is named.
 - **Qin et al., table 6, and section 5.4 (SoftRank is slower).** A time, not a difference over repeats: see
   [benchmarks](benchmarks.md).
-- **Chapelle and Wu, figure 5.** Compares with a Gaussian process for an older collection; neither is available.
+- **Chapelle and Wu, figure 5.** Needs a Gaussian process and an older collection.
 - **Wu et al., figure 2, on a commercial engine's queries.** Not public; the same comparisons on others are above, by
   NDCG@5 alone.
 - **Qin et al., table 5 with 100 starts, section 5.5.2.** Not run yet.

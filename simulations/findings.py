@@ -44,14 +44,14 @@ FINDINGS = (
         "discount). Which gains one takes matters: two metrics that both reward better grades agree on the best "
         "list, but with random gains order {0:.0%} of all pairs of lists differently from three grades on.",
         "figure_00_coherence",
-        "share of pairs of lists that two metrics order differently, by number of grades",
+        "disagreement of two metrics by number of grades",
         [("3 to 6 grades", CONSTRUCTED), ("two compatible metrics", PROVED), ("two grades: compatible", PROVED)],
     ),
     Finding(
         "The numbers can be learned from which of two lists is preferred: after 200 simulated judgements the paper's "
         "method predicts {0:.0%} of further ones.",
         "figure_01_02",
-        "precision and similarity against the number of pairs",
+        "precision by number of pairs",
         [("precision is close to .95", HOLDS), ("precision grows", HOLDS)],
     ),
     Finding(
@@ -59,7 +59,7 @@ FINDINGS = (
         "judgements than the paper's method after 20 judgements and on {points[1]:.0f} more after 200; if a fifth of "
         "those are wrong, on {points[2]:.0f} more on average. All are simulated.",
         "study_h_learners",
-        "precision of learners against the number of pairs",
+        "precision of learners by number of pairs",
         [
             ("`DCGLearner` beats the paper's QP, 20 pairs, clean", HOLDS),
             ("`DCGLearner` beats the paper's QP, 200 pairs, clean", HOLDS),
@@ -70,7 +70,7 @@ FINDINGS = (
         "It pays a little to choose which lists to ask about: with a tenth of simulated judgements wrong, pairs that "
         "the learner chooses make it right on {points[0]:.1f} more of 100 new ones than random pairs.",
         "study_i_active",
-        "precision with chosen and with random pairs",
+        "chosen and random pairs",
         [("chosen pairs beat random ones, 40 to 140 judgements, 10%", HOLDS)],
     ),
     Finding(
@@ -78,7 +78,7 @@ FINDINGS = (
         "make up for it up to a limit: 10,000 with a fifth wrong teach more than 200 right ones, with two fifths "
         "wrong less.",
         "study_b_flips_and_pairs",
-        "precision against the share of wrong judgements",
+        "precision by share of wrong judgements",
         [("precision falls from 0 to 40 flipped", HOLDS), ("10,000 flipped pairs teach as much", CONDITION)],
     ),
     Finding(
@@ -86,14 +86,14 @@ FINDINGS = (
         "every sensible metric prefers, more pairs do not help: 20 or 200 such simulated judgements let the paper's "
         "method predict {points[1]:.0f}% of others.",
         "figure_09",
-        "precision against the number of pairs with the optimal list",
+        "precision with optimal lists",
         [("precision does not grow", HOLDS), ("such pairs put no constraint", FAILS)],
     ),
     Finding(
         "The paper's measure of success misleads: on simulated judgements its similarity stalls at {0:.2f} although "
         "the metric is learned almost perfectly, because re-ordering the same documents cannot show everything.",
         "study_f_two_similarities",
-        "two similarities against the number of pairs",
+        "two similarities by number of pairs",
         [("on permutations the paper's", HOLDS), ("on permutations the identifiable", HOLDS)],
     ),
     Finding(
@@ -102,7 +102,7 @@ FINDINGS = (
         "NDCG on simulated queries and by {points[1]:.0f} on 251 real ones; and by {points[2]:.0f} than one trained on "
         "the usual exponential gains, on simulated queries.",
         "train_metric_matrix",
-        "differences between training on the learned and on other metrics",
+        "training on the learned metric minus others",
         [
             ("LETOR-shaped, steep truth: learned DCG beats binary1", HOLDS),
             ("LightGBM example, steep truth: learned DCG beats binary1", HOLDS),
@@ -114,7 +114,7 @@ FINDINGS = (
         "sharpest (alpha = 300) ends {points[0]:.0f} points of NDCG below the bluntest (alpha = 3), even with the best "
         "of 20 random starts.",
         "theory_restarts",
-        "NDCG against the number of random starts",
+        "NDCG by number of random starts",
         [
             ("LETOR-shaped: with 20 starts alpha = 300 trains better than 3", FAILS),
             ("NDCG@n: smaller error", HOLDS),
@@ -126,7 +126,7 @@ FINDINGS = (
         "{points[1]:.0f} points of NDCG above it. Mixed with regression they stay {points[2]:.0f} below an older "
         "method, GBRank.",
         "theory_hinge_ranks",
-        "NDCG against gradient steps from random scores and from reversed ones",
+        "NDCG by gradient steps",
         [
             ("SHF-SDCG corrects scores in reverse order", HOLDS),
             ("Nonlinear queries: SHF-SDCG beats SDCG, gradients", HOLDS),

@@ -43,6 +43,9 @@ ROWS = {
     "study_w_intervals": pl.col("value").is_between("low", "high"),
     "theory_bounds": (pl.col("kept") == 1) & (pl.col("measured") <= pl.col("printed") + 1e-12),
     "theory_hinge_ranks": pl.col("apart") < 1e-12,
+    "theory_incoherence": pl.col("value").is_between(0, 1),
+    "theory_schedules": pl.all_horizontal(pl.col("train", "test").is_between(0, 1)),
+    "theory_smoothing": pl.col("value") >= 0,
     "theory_limits": (pl.col("line") != "steps, sigma = 2^2") | (pl.col("value") < 1e-12),
 }
 """What is true of every row of a program's table, however few its repeats, beside its claims."""
