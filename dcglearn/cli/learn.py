@@ -110,6 +110,8 @@ def learn(
     )
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
+    if trust.ranges and learner.zero not in (None, "0"):
+        raise InputError(f"--ranges are those of DCGs whose worst grade is worth 0; leave out --zero {learner.zero}")
     if source.answers or source.experiments:
         others = {"dry_run": dry_run, "checkpoint": checkpoint, "workers": cluster.workers}
         _learn_outcomes(source, outputs, learner, trust, others)

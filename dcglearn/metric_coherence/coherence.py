@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, scale_size
+from dcglearn.metric.dcg import DCG
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Metric, Rankings, as_weights, resolved, scaled_weights
 from dcglearn.metric_coherence.regret import NO_REGRET, ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
@@ -184,6 +185,8 @@ def coherence(
     else:
         search, (there, back), method = _searched(rankings, weights, tau, time_limit)
         ties = partial(_tie_regret, rankings, weights, search, time_limit)
+    if any(isinstance(metric, DCG) and metric.gains.min() < 0 for metric in (a, b)):
+        method += "; of full lists: in shorter ones a result of negative gain is worse than none, which is not compared"
     coherent: bool | None = None
     if max(there.regret, back.regret) > NEGLIGIBLE:
         coherent = False

@@ -49,8 +49,8 @@ class Experiments:
         return len(self.difference)
 
     def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Experiments:
-        arrays: Any = (x[rows] for x in (self.difference, self.covariance, self.outcome, self.ndcg))
-        return Experiments(*arrays, self.grade_names, self.dropped)
+        values = self.difference[rows], self.covariance[rows], self.outcome[rows], self.ndcg[rows]
+        return Experiments(*values, self.grade_names, self.dropped)
 
     def z_scores(self, weights: Floats) -> Floats:
         """Return the difference of mean values under a utility W, shape (K, L), in standard errors, shape (n,)."""

@@ -201,6 +201,7 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["learn", "LOG", "--method", "qp", "--C", "0"], "give a positive number, or auto"),
         (["learn", "LOG", "--method", "qp", "--C", "much"], "give a positive number, or auto"),
         (["learn", "LOG", "--C", "1"], "--C goes with --method qp"),
+        (["learn", "LOG", "--zero", "none", "--ranges"], "leave out --zero none"),
         (["learn", "LOG", "--no-monotone"], "--no-monotone goes with --method qp"),
         (["learn", "LOG", "--method", "qp", "--ridge", "1"], "--ridge goes with --method dcg"),
         (["learn", "LOG", "--method", "qp", "--bands", "9"], "--method dcg"),

@@ -253,3 +253,13 @@ def test_the_verdict_and_its_method_are_logged(caplog):
     caplog.set_level(logging.INFO, logger="dcglearn.metric_coherence")
     verdict = coherence(DCG([0, 1, 2], [1, 0.5]), DCG([0, 1, 5], [1, 0.5]), names=("mine", "theirs"))
     assert [record.getMessage() for record in caplog.records] == [f"mine and theirs: not coherent, by {verdict.method}"]
+
+
+def test_negative_gains_are_compared_on_full_lists_and_the_verdict_says_so():
+    harmful, harmless = dl.DCG([-0.4, 0.3, 1.0], [1.0, 0.6]), dl.DCG([0.0, 0.5, 1.0], [1.0, 0.6])
+    verdict = dl.coherence(harmful, harmless)
+    assert verdict.coherent and "of full lists" in str(verdict)  # of [0] and [], one prefers the second
+    assert "of full lists" not in str(dl.coherence(harmless, dl.DCG([0.0, 0.2, 1.0], [1.0, 0.6])))
+    other = dl.DCG([-0.1, 0.3, 1.0], [1.0, 0.6])
+    values = [metric.score(dl.coherence(harmful, other).witness.lists) for metric in (harmful, other)]
+    assert values[0][0] > values[0][1] and values[1][0] < values[1][1]
