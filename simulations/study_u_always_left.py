@@ -52,10 +52,10 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw what is learned by the share of always-left verdicts, for raters and for verdicts who say so."""
     long = table.unpivot(list(FITS), index=["who", "share", "repeat"], variable_name="fit", value_name="precision")
-    titles = ("Known sides unmask raters who always say left", "Mixed among honest verdicts they cost more")
-    for ax, (who, label), title in zip(axes, WHO.items(), titles, strict=True):
+    titles = ("Error rates set raters who always say left aside", "Spread over all raters they cost more")
+    for ax, who, title in zip(axes, WHO, titles, strict=True):
         curves(long.filter(who=who), ax, "share", "precision", lines="fit", labels=FITS)
-        ax.set(xlabel=f"share {label}", ylabel="share of new pairs ordered rightly", title=title)
+        ax.set(xlabel=f"share of {who} that always say left", ylabel="share of new pairs ordered rightly", title=title)
     share_scale(axes)
     legend(axes[1], f"learned from {N} verdicts")
 
