@@ -66,11 +66,14 @@ def use_kernels() -> None:
     import dcglearn as dl
 
     log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, n_raters=3, lists="free", seed=0)
-    for form in ("best", "dcg"):
-        learner = dl.DCGLearner(form=form, loss="robust").fit(log)
+    recurring = dl.Preferences(log.preferred, log.other, n_grades=5)[np.resize(np.arange(60), 5000)]
+    forms = (("best", log), ("dcg", recurring), ("dcg", log))
+    of_best, _, learner = (dl.DCGLearner(form=form, loss="robust").fit(judged) for form, judged in forms)
     dl.UtilityLearner().fit(dl.Preferences(log.preferred, log.other, 40))
     dl.rater_agreement(log, learner)
     dl.lack_of_fit(log, learner=learner)
+    dl.suggest_pairs(log, log.preferred, 1, of_best)
+    dl.RankSVMRanker().fit(dl.simulate.letor_queries(2, seed=0))
     metric, other = dl.DCG.standard(5, 5), dl.DCG.standard(5, 5, "linear")
     dl.disagreement(metric, other)
     rng = np.random.default_rng(0)

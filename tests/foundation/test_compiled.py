@@ -123,3 +123,27 @@ def test_code_is_never_kept_in_the_working_folder(kernel, tmp_path, monkeypatch,
     with pytest.warns(RuntimeWarning, match="no folder for it can be written"):
         assert kernel()(3) == 6
     assert not list((tmp_path / "work").iterdir())
+
+
+LEFT = """
+import importlib, pkgutil
+from numba.core.caching import NullCache
+from numba.core.dispatcher import Dispatcher
+import dcglearn
+from dcglearn.cli import doctor
+
+names = [info.name for info in pkgutil.walk_packages(dcglearn.__path__, "dcglearn.")]
+modules = [importlib.import_module(x) for x in names if not x.endswith(("__main__", "torch_losses"))]
+doctor.use_kernels()
+values = [value for module in modules for value in vars(module).values()]
+kernels = [x for x in values if isinstance(x, Dispatcher) and not isinstance(x._cache, NullCache)]
+assert len(kernels) > 50
+print({kernel.py_func.__qualname__ for kernel in kernels if not kernel.signatures})
+"""
+
+
+@pytest.mark.long
+def test_doctor_compiles_all_kernels_ahead(tmp_path):
+    fresh = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", LEFT], env=fresh, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
