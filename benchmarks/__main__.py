@@ -32,7 +32,7 @@ HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
 SCRIPTS = (
     "margin_qp", "direct", "scaling", "out_of_core", "cluster", "losses", "trees", "coherence", "evaluate",
-    "reading", "first_call",
+    "reading", "first_call", "command_line",
 )  # fmt: skip
 PEERS = (
     "dcglearn", "numpy", "numba", "scipy", "lightgbm", "scikit-learn", "cvxpy", "piqp", "clarabel", "osqp",
@@ -52,6 +52,7 @@ LABELS = {
     "extra_mb": "extra MB",
     "extra_megabytes": "extra MB",
     "extra_peak_mib": "extra peak MiB",
+    "first_against_later": "first call / later ones",
     "gap": "duality gap",
     "gradient_size": "largest gradient",
     "n": "pairs",
@@ -66,6 +67,7 @@ LABELS = {
     "times_approx": "time / ApproxNDCG",
     "times_faster": "time / dcglearn",
     "times_its_robust_fit": "time / its robust fit",
+    "times_import": "time / imports",
     "times_json_lines_per_pair": "time per pair / JSON lines",
     "times_first_per_pair": "time per pair / first row",
     "times_lambdarank": "time / lambdarank",

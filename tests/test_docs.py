@@ -223,7 +223,7 @@ def test_the_page_of_benchmarks_is_that_of_its_rows(suite):
     rows = suite.read(suite.HERE / "results.jsonl")
     assert {row["script"] for row in rows} == set(suite.SCRIPTS)
     assert (suite.DOCS / "benchmarks.md").read_text() == suite.page(rows)
-    beside = {"__main__", "against", "command_line", "letor"}
+    beside = {"__main__", "against", "letor"}
     assert set(suite.SCRIPTS) | beside == {path.stem for path in suite.HERE.glob("*.py")}
     assert len(suite.picture(rows).axes) == len(suite.bars(rows)) > 1
 
