@@ -126,7 +126,7 @@ def test_a_metric_outside_the_bands_and_one_within(steep):
     finding = curves_finding(steep)
     assert finding["finding"].startswith("flat is not what these judges follow")
     low, high = steep.bands.simultaneous.gain_band[:, 1]
-    assert f"the gain of grade 1 is {low:.2f} to {high:.2f}, and not 0.80" in finding["finding"]
+    assert f"the gain of grade 1 is {low:.3f} to {high:.3f}, and not 0.800" in finding["finding"]
     middle = DCG(np.median(steep.bands.gains, axis=0), np.median(steep.bands.discounts, axis=0))
     assert curves_finding(replace(steep, current=middle))["finding"].startswith("flat lies within all bands")
 
