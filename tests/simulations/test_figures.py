@@ -40,7 +40,7 @@ ROWS = {
     & (pl.col("harm_far") >= pl.col("harm"))
     & (pl.col("non_inferior_far") >= pl.col("non_inferior")),
     "study_s_proxy": pl.all_horizontal(pl.col("people", "machine", "blend").fill_null(1).is_between(0.3, 1)),
-    "study_u_always_left": pl.all_horizontal(pl.col("honest", "known", "unknown").is_between(0.5, 1)),
+    "study_y_always_left": pl.all_horizontal(pl.col("honest", "known", "unknown").is_between(0.5, 1)),
     "study_w_intervals": pl.col("value").is_between("low", "high"),
     "theory_bounds": (pl.col("kept") == 1) & (pl.col("measured") <= pl.col("printed") + 1e-12),
     "theory_hinge_ranks": pl.col("apart") < 1e-12,
@@ -77,7 +77,7 @@ LONG = (
     "study_k_bands",
     "study_n_forms",
     "study_s_proxy",
-    "study_u_always_left",
+    "study_y_always_left",
     "study_t_answers",
     "theory_",
     "train_",

@@ -10,7 +10,7 @@ from simulations.claims import NEGLIGIBLE, Claim
 from simulations.run import curves, legend, main, repeated, share_scale
 from simulations.study_s_proxy import N_GRADES, drawn, taste
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_u_always_left", 20, 2, (9.0, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_y_always_left", 20, 2, (9.0, 3.4)
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.5)
 N, RATERS, WRONG, N_TEST = 200, 10, 0.1, 5000
 WHO = {"raters": "of the raters always say left", "verdicts": "of everybody's verdicts say left"}
@@ -63,7 +63,7 @@ def plot(table, axes):
 def claims(table):
     """Yield our claims."""
     table = table.with_columns(loss=pl.col("honest") - pl.col("known"), lead=pl.col("known") - pl.col("unknown"))
-    claim, half = partial(Claim, table, "ours", "study u"), {"share": 0.5}
+    claim, half = partial(Claim, table, "ours", "study y"), {"share": 0.5}
     for who, most in (("raters", 0.01), ("verdicts", 0.02)):
         name = f"half {WHO[who]}, sides in the log"
         yield claim(f"{name}: loss against none", "known", {"share": 0.0, "who": who}, {**half, "who": who}, high=0.02)
