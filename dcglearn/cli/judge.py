@@ -125,10 +125,8 @@ def judge(
     queries = len({pair.query for pair in pairs.pairs})
     sizes = (len(pairs), "pairs"), (queries, "queries"), (pairs.depth, "positions"), (pairs.n_grades, "grades")
     seen = ["candidates: {}, {}; {}, {}".format(*(number_of(*size) for size in sizes)), *left_out(pairs.dropped)]
-    machine = None
-    if asking.proxy is not None:
-        scale = DCG.standard(pairs.n_grades, pairs.depth)
-        machine = machine_dcg(read_proxy(asking.proxy, pairs.n_grades), scale)
+    proxy, scale = asking.proxy, DCG.standard(pairs.n_grades, pairs.depth)
+    machine = machine_dcg(read_proxy(proxy, pairs.n_grades), scale) if proxy else None
     if dry_run:
         typer.echo("\n".join(seen), err=True)
         return
@@ -151,7 +149,7 @@ def judge(
     except KeyboardInterrupt:
         pass
     finally:
-        n, command = len(study.log.standing()), study.next_command(log, asking.proxy)
+        n, command = len(study.log.standing()), study.next_command(log, proxy)
         study.close()
         typer.echo(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new", err=True)
         typer.echo(f"next: {command}", err=True)

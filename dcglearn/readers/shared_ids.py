@@ -19,21 +19,18 @@ def refuse_other_lists(people: str, machine: str, mapping: LogMapping) -> None:
     """Raise InputError if a judgement of both files, by its id, has another query, lists or documents in each."""
     if not (Path(people).is_file() and Path(machine).is_file()):
         return  # a pipe is read once, and logs in parts have no ids
-    ways = {people: mapping, machine: LogMapping(n_grades=mapping.n_grades, as_is=True)}
     try:
-        own, its = (read_columns(path, ROLES, how)[0] for path, how in ways.items())
+        own, *_ = read_columns(people, ROLES, mapping)
+        its, *_ = read_columns(machine, ROLES, LogMapping(n_grades=mapping.n_grades, as_is=True))
     except InputError:
         return  # whatever reads the whole file says what is wrong with it
     rows = {name: row for row, name in enumerate(own.get(ID, [])) if name}
-    for row, name in enumerate(its.get(ID, [])):
-        if name not in rows:
-            continue
+    for name, row in ((name, row) for row, name in enumerate(its.get(ID, [])) if name in rows):
         there, here = _judged(own, rows[name]), _judged(its, row)
         for what in here.keys() & there.keys():
             if here[what] != there[what]:
-                place = next(
-                    (x for x, line in records_of(machine, {ID: ROLES[ID]}) if str(line.get(ID)) == name), machine
-                )
+                lines = records_of(machine, {ID: ROLES[ID]})
+                place = next((place for place, line in lines if str(line.get(ID)) == name), machine)
                 raise InputError(
                     f"{place}: the judgement with id {shown(name)} is of {what} {shown(here[what])}, and in {people} "
                     f"of {shown(there[what])}: correct one of the two or, if ids only number the lines, leave them out "
