@@ -115,7 +115,7 @@ every program run once more with new seeds: what comes out, failed rows included
 FOREST = """
 ## All differences
 
-![Every claim's difference with its interval, coloured by verdict](../figures/claims.png)
+![Each claim's distance from its edge, by paper and verdict](../figures/claims.png)
 """
 
 MISSING = """

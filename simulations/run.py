@@ -273,11 +273,6 @@ def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
     axes.legend(title=f"{title}\n({words})" if title else words, **{"fontsize": 8, "title_fontsize": 7, **options})
 
 
-def at(table: pl.DataFrame, value: str, **where: Any) -> tuple[float, float]:
-    """Return the mean of a value over repeats, and its standard error, in the rows where columns have these values."""
-    return mean_and_error(table.filter(*(pl.col(name) == wanted for name, wanted in where.items()))[value].to_numpy())
-
-
 def paired(first: pl.Series, second: pl.Series) -> tuple[float, float]:
     """Return the mean of first - second over repeats in the same order, and its standard error."""
     return mean_and_error(first.to_numpy() - second.to_numpy())
