@@ -1,4 +1,4 @@
-"""Study u: up to half of the verdicts say "left", whatever is shown: what do they cost, and do known sides help?"""
+"""Study y: up to half of the verdicts say "left", whatever is shown: what do they cost, and do known sides help?"""
 
 from functools import partial
 
