@@ -66,7 +66,7 @@ class MeanEncodings:
     def dcg(self, ridge: float) -> DCG:
         """Return the DCG that is most likely to have the signs of all outcomes, under the prior of `Model`."""
         depth, n_grades = self.difference.shape[1:]
-        full = np.abs(self.difference.sum(axis=2)).max() < 1e-9
+        full = np.abs(self.difference.sum(axis=2)).max() < 1e-4  # shares may be rounded
         model = Model(depth, n_grades, ridge=ridge, zero=0 if full else n_grades)
         objective = DirectObjective(model, self, 1.0)  # type: ignore[arg-type]
         starts = model.starts(np.array([np.concatenate(log_curves(*curves)) for curves in family(n_grades, depth)]))
