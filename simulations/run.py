@@ -155,10 +155,12 @@ def _run_task(function: Callable[..., Any], seed: int, task: tuple[dict[str, Any
     return [{**setting, "repeat": repeat, **record} for record in records]
 
 
-def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str], overlap: float = 0.0) -> pl.DataFrame:
+def summary(
+    table: pl.DataFrame, by: Sequence[str], values: Sequence[str], overlap: float = 0.0, outcomes: int = 0
+) -> pl.DataFrame:
     """Return the mean over repeats of each value, and the interval that verdicts use, ordered by `by`.
 
-    Its ends are columns ``VALUE_low`` and ``VALUE_high``; `overlap` is that of `simulations.claims.interval`.
+    Its ends are columns ``VALUE_low`` and ``VALUE_high``; `overlap` and `outcomes` are those of `Claim`.
     """
     records = []
     for key, rows in table.group_by(by):
@@ -166,7 +168,7 @@ def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str], overl
         for value in values:
             means = rows.drop_nulls(value).group_by("repeat").agg(pl.col(value).cast(pl.Float64).mean()).sort("repeat")
             each = rows[value].drop_nulls().len() / max(len(means), 1)
-            found = measured(means[value].to_numpy(), table[value], each, overlap=overlap)
+            found = measured(means[value].to_numpy(), table[value], each, overlap=overlap, outcomes=outcomes)
             record |= {value: found.mean, f"{value}_low": found.low, f"{value}_high": found.high}
         records.append(record)
     return pl.DataFrame(records, infer_schema_length=None).sort(by)
@@ -181,14 +183,15 @@ def curves(
     dashes: str | None = None,
     labels: Mapping[str, str] | None = None,
     overlap: float = 0.0,
+    outcomes: int = 0,
 ) -> None:
     """Draw the mean of `y` against `x` with intervals: a colour for each value of a column, a dash for each of another.
 
-    The true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid. `overlap` is that of
-    `summary`.
+    The true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid. `overlap` and `outcomes`
+    are those of `summary`.
     """
     by = [lines, *([dashes] if dashes else [])]
-    means = summary(table, [*by, x], [y], overlap)
+    means = summary(table, [*by, x], [y], overlap, outcomes)
     kinds = table[dashes].unique(maintain_order=True).to_list() if dashes else [None]
     for style, name in zip(STYLES, table[lines].unique(maintain_order=True), strict=False):
         for dash, kind in zip(DASHES, kinds, strict=False):

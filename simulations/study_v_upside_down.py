@@ -71,7 +71,7 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw the share of logs that are stopped against that of wrong verdicts."""
     for panel, (kind, title) in zip(axes, KINDS.items(), strict=True):
-        curves(table.filter(kind=kind), panel, "wrong", "stopped", lines="n")
+        curves(table.filter(kind=kind), panel, "wrong", "stopped", lines="n", outcomes=int(table["logs"].max()))
         panel.set(title=title, xlabel="share of wrong verdicts", ylim=(-0.02, 1.02))
     axes[0].set_ylabel("share of logs stopped")
     legend(axes[0], "judgements")

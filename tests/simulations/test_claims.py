@@ -432,6 +432,28 @@ class TestPictures:
                 decided = {HOLDS: distance >= 1 - 1e-9, FAILS: distance <= -1 + 1e-9}.get(claim.verdict, True)
                 assert decided or claim.high - claim.low < 2 * (found.high - found.low), claim.text
 
+    @pytest.mark.parametrize(
+        ("beginning", "column"),
+        [
+            ("precision is close to .95 at 200 pairs", "n"),  # a mean of D1 and D2
+            ("two populations are found in over 80% of logs of 150 pairs", "n"),  # of outcomes 0 and 1
+            ("90% bands of DCGs with random steps cover", "truth"),  # of shares of twelve outcomes
+        ],
+    )
+    def test_bars_are_the_intervals_of_the_verdicts(self, beginning, column):
+        claim = next(claim for claim in all_rows() if claim.text.startswith(beginning))
+        others = {name: value for name, value in claim.rows.items() if name != column}
+        means = run.summary(select(claim.table, others), [column], [claim.value], outcomes=claim.outcomes)
+        row = means.filter(pl.col(column) == claim.rows[column]).row(0, named=True)
+        found = claim.measured[0]
+        ends = (row[claim.value], row[f"{claim.value}_low"], row[f"{claim.value}_high"])
+        assert ends == pytest.approx((found.mean, found.low, found.high))
+
+    def test_bars_of_splits_of_the_same_queries_are_wider(self):
+        table = pl.DataFrame({"repeat": [0, 1, 2, 3], "x": [0, 0, 0, 0], "y": [1.0, 2.0, 4.0, 5.0]})
+        apart, again = (run.bars(run.summary(table, ["x"], ["y"], overlap), "y")[0, 0] for overlap in (0.0, 1 / 3))
+        assert again / apart == pytest.approx((1 + 4 / 3) ** 0.5)
+
     def test_differences_are_taken_from_the_same_repeat(self):
         rows = [(r, n, kind, r + n + (kind == "b") * r) for r in (0, 1) for n in (5, 6) for kind in "ab"]
         table = pl.DataFrame(rows, schema=["repeat", "n", "kind", "x"], orient="row")
