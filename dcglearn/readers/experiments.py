@@ -112,8 +112,8 @@ def _by_unit(name: str, table: Table, mapping: LogMapping, dropped: Counter[str]
     ndcg = _ndcg(lists, n_grades, table.get("query"))
     experiments, number = np.unique(experiment, return_inverse=True)
     if (width := lists.shape[1] * n_grades) > MOST_SHARES or len(experiments) * width**2 > MOST_NUMBERS:
-        size = f"{len(experiments):,} experiments with {lists.shape[1]:,} positions and {n_grades} grades"
-        raise InputError(f"{name}: the covariances of {size} are too large; cut the lists (depth=)")
+        size = f"{lists.shape[1]:,} positions, {n_grades} grades (experiments: {len(experiments):,})"
+        raise InputError(f"{name}: covariances are too large for {size}; cut the lists (depth=)")
     order = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
     for one, here in zip(experiments, order, strict=True):
         with errors_in(f"{name}: experiment {one}"):
@@ -192,5 +192,5 @@ def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[
 def _meaning(word: Any, role: str, meanings: dict[str, int]) -> int:
     """Return what a word means, or raise InputError."""
     if (meaning := meanings.get(str(word).strip().lower())) is None:
-        raise InputError(f"{role} is {shown(word)}; give one of {', '.join(meanings)}")
+        raise InputError(f"{role} is {shown(str(word))}; give one of {', '.join(meanings)}")
     return meaning

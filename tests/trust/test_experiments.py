@@ -184,6 +184,10 @@ def test_experiments_with_one_unit_are_left_out_and_unknown_outcomes_teach_nothi
         dl.learn_from_experiments(experiments)
     with pytest.raises(dl.InputError, match="no experiment can be used; experiments with fewer than two"):
         dl.read_experiments(rows("one", 1, "better"))
+    with pytest.raises(dl.InputError, match="experiment e: arm is 'new'; give one of control"):
+        dl.read_experiments([{**row, "arm": "new"} for row in rows("e", 2, "better")])
+    with pytest.raises(dl.InputError, match="too large for 600 positions, 2 grades"):
+        dl.read_experiments([{**row, "list": [row["list"][0]] * 600} for row in rows("e", 2, "better")])
     with pytest.raises(dl.InputError, match="experiment e: it has several outcomes"):
         dl.read_experiments([*rows("e", 2, "better"), *rows("e", 2, "worse")])
 
