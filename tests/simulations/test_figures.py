@@ -26,7 +26,8 @@ PROGRAMS = sorted(path.stem for kind in KINDS for path in (ROOT / "simulations")
 OF_TREES = {"study_p_trees_against_lambdarank", "train_transition", "train_trees"}
 FINE = {
     *("figure_09", "study_e_pairs_needed", "study_j_position_test", "study_k_bands", "study_q_gate"),
-    *("study_r_interleaving", "study_s_proxy", "study_u_experiments", "study_w_intervals", "train_trees"),
+    *("study_r_interleaving", "study_s_proxy", "study_u_experiments", "study_w_intervals"),
+    *("study_x_free_discounts", "train_trees"),
 }
 """Programs whose claims are of rates and narrow ranges, which two quick repeats cannot show."""
 ROWS = {
@@ -80,6 +81,7 @@ LONG = (
     "study_y_always_left",
     "study_t_answers",
     "study_u_experiments",
+    "study_x_free_discounts",
     "theory_",
     "train_",
 )
