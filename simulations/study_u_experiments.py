@@ -115,7 +115,7 @@ def claims(table):
     claim = partial(Claim, table, "ours", "study u")
     for n in table["n"].unique().sort().to_list():
         harmful, textbook = ({"truth": truth, "n": n} for truth in TRUTHS)
-        where = f"where the worst grade does harm, from {n} experiments"
+        where = f"harmful, {n} experiments"
         text = f"the learned DCG makes at least as many new known outcomes significant as nDCG: {where}"
         yield claim(text, "more found", harmful, low=0.0)
         yield claim(
@@ -123,7 +123,7 @@ def claims(table):
         )
         text = f"an experiment needs at most 95% of the users of nDCG's curves without the ideal: {where}"
         yield claim(text, "users against DCG", harmful, high=0.95)
-        text = f"where users follow the curves of nDCG, at most 10% more users than with their own DCG, {n} experiments"
+        text = f"an experiment needs at most 10% more users than with the true DCG: textbook, {n} experiments"
         yield claim(text, "users against true", textbook, high=1.1)
         for truth, rows in (("harmful", harmful), ("textbook", textbook)):
             text = f"A/A tests at 5% alarm in 3.5% to 6.5% of cases: {truth}, {n} experiments"
