@@ -22,7 +22,7 @@ from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, 
 from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-from dcglearn.logs.visibility import gram_matrix
+from dcglearn.logs.visibility import gram_matrix, refuse_too_deep
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -201,6 +201,7 @@ def _directions(
     pairs: Grades, asked: Grades | None, metric: DCG | ListUtility
 ) -> tuple[NDArray[np.float32], Floats, Floats]:
     """Return the rows d of all pairs, float32, (m, p), information H of those asked, (p, p), and parameters, (p,)."""
+    refuse_too_deep(metric.depth, metric.n_grades)
     asked = np.zeros((0, *pairs.shape[1:]), np.int8) if asked is None else asked
     if isinstance(metric, DCG):
         information = PRIOR * np.eye(metric.depth * metric.n_grades)

@@ -59,7 +59,12 @@ def test_qp_that_does_not_fit_is_refused_before_it_is_begun(monkeypatch):
 def test_lists_too_deep_to_learn_are_refused_before_work():
     rows = [{"a": [1] * 5000, "b": [0] * 5000, "winner": "a"}, {"a": [2, 1], "b": [0, 3], "winner": "a"}]
     log = read_preferences(rows, pad=True, as_is=True)
-    for use in (log.visible, lambda: UtilityLearner().fit(log), lambda: DCGLearner().fit(log)):
+    for use in (
+        log.visible,
+        lambda: UtilityLearner().fit(log),
+        lambda: DCGLearner().fit(log),
+        lambda: suggest_pairs(None, log),
+    ):
         refused("5,000 positions with 4 grades have 20,000 weights, and at most 5,000 .*convert --depth", use)
 
 
