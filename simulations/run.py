@@ -163,7 +163,7 @@ def summary(
     Its ends are columns ``VALUE_low`` and ``VALUE_high``; `overlap` and `outcomes` are those of `Claim`.
     """
     records = []
-    for key, rows in table.group_by(by):
+    for key, rows in table.partition_by(by, as_dict=True).items():
         record = dict(zip(by, key, strict=True))
         for value in values:
             means = rows.drop_nulls(value).group_by("repeat").agg(pl.col(value).cast(pl.Float64).mean()).sort("repeat")

@@ -145,7 +145,7 @@ class Command(_HelpPage, TyperCommand):
             if option.param_type_name == "argument":
                 panels["Arguments"].append((names.partition(" <")[0], description))
             else:
-                panels[option.rich_help_panel or "Output"].append((names, description))
+                panels[getattr(option, "rich_help_panel", None) or "Output"].append((names, description))
         yield from ((title, rows) for title, rows in panels.items() if rows)
 
 

@@ -205,7 +205,7 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["learn", "LOG", "--no-monotone"], "--no-monotone goes with --method qp"),
         (["learn", "LOG", "--method", "qp", "--ridge", "1"], "--ridge goes with --method dcg"),
         (["learn", "LOG", "--method", "qp", "--bands", "9"], "--method dcg"),
-        (["learn", "LOG", "--ridge", "-1"], "is below 0"),
+        (["learn", "LOG", "--ridge", "-1"], "'--ridge': -1"),
         (["learn", "LOG", "--prior", "nothing.json"], "nothing.json does not exist; check the name"),
         (["learn", "LOG", "--prior", "linear-log2@3"], "prior has 5 grades and 3 positions"),
         (["learn", "LOG", "--holdout", "0.2", "--current", "best"], "neither a file nor GAIN-DISCOUNT"),
