@@ -52,7 +52,7 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw what is learned by the share of always-left verdicts, for raters and for verdicts who say so."""
     long = table.unpivot(list(FITS), index=["who", "share", "repeat"], variable_name="fit", value_name="precision")
-    titles = ("Error rates set raters who always say left aside", "Spread over all raters they cost more")
+    titles = ("Raters who always say left", "All raters at times say left")
     for ax, who, title in zip(axes, WHO, titles, strict=True):
         curves(long.filter(who=who), ax, "share", "precision", lines="fit", labels=FITS)
         ax.set(xlabel=f"share of {who} that always say left", ylabel="share of new pairs ordered rightly", title=title)

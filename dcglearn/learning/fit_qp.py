@@ -17,7 +17,8 @@ from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solv
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.parts.parts import OpenLog, PartedLog, dropped_of, log_fingerprint, with_grades, without_equal_lists
+from dcglearn.parts.parts import OpenLog, PartedLog, log_fingerprint, with_grades
+from dcglearn.parts.telling_pairs import learnable, learnable_parts
 
 _LOG = logging.getLogger(__name__)
 
@@ -98,11 +99,12 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[s
         if description.solver == "cvxpy":
             problem = 'solver="cvxpy" needs the whole log in memory: give Preferences, without engine='
             raise InputError(problem, see="whole-log")
-        dropped, n_ties = dropped_of(log), log.facts.n_ties
+        log, dropped = learnable_parts(log)
+        n_ties = log.facts.n_ties
         to_pairs = partial(qp_pairs, margin=description.margin, tie_epsilon=epsilon)
         pairs: PairSource = PairParts.of(log.parts.mapped(to_pairs), depth=log.depth)
     else:
-        log, dropped = without_equal_lists(log)
+        log, dropped = learnable(log)
         n_ties = len(log.ties)
         pairs = qp_pairs(log, description.margin, epsilon)
     return pairs, dropped | ({"ties": n_ties} if n_ties and epsilon is None else {})

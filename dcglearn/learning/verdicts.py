@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,7 +16,8 @@ from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgem
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.parts.parts import PartedLog, dropped_of, without_equal_lists
+from dcglearn.parts.parts import PartedLog, differing_pairs
+from dcglearn.parts.telling_pairs import learnable, learnable_parts
 
 MOST_STRENGTHS = 7
 """More distinct strengths than this are binned: each costs a parameter."""
@@ -54,7 +56,7 @@ class Verdicts:
     def judgements(self, *, one_rater: bool, empty: int = UNKNOWN) -> JudgementSource:
         """Return the judgements, all by one judge or by the named judges; empty places count as the grade `empty`."""
         if isinstance(self.log, PartedLog):
-            numbers = None if one_rater else (self.raters, _places(self.raters, getattr(self.log, "raters", None)))
+            numbers = None if one_rater else (self.raters, _places(self.raters, self.log.raters))
             of_part = partial(judgements_of, kind=self.kind, values=self.values, numbers=numbers, empty=empty)
             judgements = JudgementParts.of(self.log.parts.mapped(of_part))
             # A descent makes hundreds of passes: over so few judgements they are faster here than over a network.
@@ -89,7 +91,7 @@ class Verdicts:
 
 def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
     """Return the verdicts of a log in memory; too many distinct strengths are binned."""
-    log, dropped = without_equal_lists(log)
+    log, dropped = learnable(log)
     if kind != LIKELIHOOD and len(log.ties):
         dropped["ties"] = len(log.ties)
         log = log.decided
@@ -108,7 +110,8 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
 
 def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
     """Return the verdicts of a log in parts; raise InputError if there are too many distinct strengths to bin there."""
-    dropped, n_ties = dropped_of(log), log.facts.n_ties
+    log, dropped = learnable_parts(log)
+    n_ties = log.facts.n_ties
     if kind != LIKELIHOOD and n_ties:
         dropped["ties"] = n_ties
     most = MOST_MARGINS if kind == HINGE else MOST_STRENGTHS
@@ -175,13 +178,13 @@ def judgements_of(
     return JudgedPairs(*lists, _with_ties(log, level), rater, _weights(log), _ways(log))
 
 
-def _places(raters: NDArray[Any], stored: list[str] | None) -> NDArray[np.int32] | None:
+def _places(raters: NDArray[Any], stored: Sequence[str] | None) -> NDArray[np.int32] | None:
     """Return the index in `raters` of each rater that a store has numbered; None where the parts hold names."""
     return None if stored is None else np.searchsorted(raters, np.array(stored or [""])).astype(np.int32)
 
 
 def _counted(log: PreferencePairs, kind: int) -> PreferencePairs:
-    log = log if log.differing.all() else log[log.differing]
+    log = differing_pairs(log)
     return log if kind == LIKELIHOOD else log.decided
 
 

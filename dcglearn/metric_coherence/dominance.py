@@ -20,7 +20,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, scale_size, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts
-from dcglearn.parts.parts import without_equal_lists
+from dcglearn.parts.telling_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 SLACK = 1e-8
@@ -267,7 +267,7 @@ class AllowedMetrics:
                 raise InputError("budget= is the allowed violation of a log: give log= too")
             return cls(None, unit, n_grades, depth, None)
         whole_number(max_pairs, "max_pairs", 1)
-        cone = Cone.of(as_preferences(without_equal_lists(log)[0].decided, n_grades), max_pairs)
+        cone = Cone.of(as_preferences(learnable(log)[0].decided, n_grades), max_pairs)
         least = cone.least_violation()
         if budget is None:
             return cls(cone, unit, n_grades, depth, 1.1 * least if least > SLACK else 0.0)
@@ -417,7 +417,7 @@ def consistent_ranges(
     >>> bool(np.ptp(many.gains, axis=0).sum() < np.ptp(few.gains, axis=0).sum())
     True
     """
-    log, _ = without_equal_lists(as_preferences(log, n_grades))
+    log, _ = learnable(as_preferences(log, n_grades))
     if not log.graded:
         raise InputError("a log of documents has no grades, so no gains and discounts")
     if not (np.isfinite(slack) and slack >= 0):

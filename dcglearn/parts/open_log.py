@@ -12,6 +12,7 @@ from dcglearn.logs.visibility import refuse_too_deep
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.parts.parts import PartedLog
+from dcglearn.parts.telling_pairs import warn_of_one_sided
 from dcglearn.readers.mapping import MappingLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.sense import SAMPLE, check_sense
@@ -20,10 +21,14 @@ Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
 
 
 def check_log(log: Preferences | PartedLog, *, as_is: bool = False) -> None:
-    """Raise InputError if lists are too long to learn, UpsideDownError if the log, or a sample, seems upside down."""
+    """Raise InputError if lists are too long to learn, UpsideDownError if the log, or a sample, seems upside down.
+
+    Warn if raters always name one side.
+    """
     refuse_too_deep(log.depth, log.n_grades)
     if len(log) and not (as_is or log.as_is):
         check_sense(log.sample(SAMPLE) if isinstance(log, PartedLog) else log)
+    warn_of_one_sided(log)
 
 
 @contextlib.contextmanager

@@ -253,7 +253,7 @@ class ParquetLog(PartedLog):
             self._store.close()
             raise
         self._store.n_grades, self.as_is = size, mapping.as_is
-        super().__init__(StoredParts(self._store), facts, size, mapping.scale)
+        super().__init__(StoredParts(self._store), facts, size, mapping.scale, list(self._store.raters))
         where = f"on disk in {place}" if self.on_disk else "in memory"
         _LOG.info("Parquet files: %d, pairs: %d, kept %s", len(files), len(self), where)
 
@@ -275,11 +275,6 @@ class ParquetLog(PartedLog):
         if whole is None or not whole.n:
             raise InputError(f"{todo[0].name}: no judgement in {n:,} rows")
         return whole, size
-
-    @property
-    def raters(self) -> list[str]:
-        """Who judged, in the order of the numbers that the parts hold; empty where no file says."""
-        return list(self._store.raters)
 
     def close(self) -> None:
         """Release memory and files."""

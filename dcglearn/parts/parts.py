@@ -12,7 +12,6 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.logs import visibility
 from dcglearn.logs.columns import COLUMNS
@@ -99,8 +98,16 @@ def facts_of(log: PreferencePairs) -> Facts:
 class PartedLog:
     """A log in parts, which are logs in memory; pairs of equal lists, which they may hold, are counted in `facts`."""
 
-    def __init__(self, parts: Parts, facts: Facts, n_grades: int, grade_names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        facts: Facts,
+        n_grades: int,
+        grade_names: Sequence[str] | None = None,
+        raters: Sequence[str] | None = None,
+    ) -> None:
         self.parts = parts
+        self.raters = raters  # who judged, in the order of the numbers that the parts hold; None if they hold names
         self.facts = facts
         self.n_grades = n_grades
         self.grade_names = None if grade_names is None else tuple(grade_names)
@@ -295,28 +302,6 @@ def with_grades(log: OpenLog, n_grades: int | None) -> OpenLog:
     if isinstance(log, PartedLog):
         raise InputError(f"n_grades={n_grades}, but the log was opened with {log.n_grades}: open it with that")
     return log.rescaled(n_grades)
-
-
-def without_equal_lists(log: AnyLog) -> tuple[AnyLog, dict[str, int]]:
-    """Return the pairs whose lists differ, and the number of the others; InputError if none with a winner is left."""
-    differing = differing_pairs(log)
-    n_equal = len(log) - len(differing)
-    return differing, _equal_lists(n_equal, len(differing), len(differing) - len(differing.decided))
-
-
-def dropped_of(log: PartedLog) -> dict[str, int]:
-    """Return what learners leave out of a log in parts; raise InputError if no pair with a winner is left."""
-    return _equal_lists(log.facts.n_equal, len(log), log.facts.n_ties)
-
-
-def _equal_lists(n_equal: int, n_differing: int, n_ties: int) -> dict[str, int]:
-    """Return the number of pairs of equal lists by its name; raise InputError if every other pair is a tie."""
-    if n_ties == n_differing:
-        raise InputError(
-            f"no pair with a winner and two different lists is left ({number_of(n_equal, 'pairs of equal lists')}, "
-            f"{number_of(n_ties, 'ties')}): there is nothing to learn from"
-        )
-    return {"pairs of equal lists": n_equal} if n_equal else {}
 
 
 def log_fingerprint(log: OpenLog) -> dict[str, Any]:

@@ -220,14 +220,20 @@ def reversals_of_arrays(log: PreferencePairs) -> list[Reversal]:
     ]
 
 
+def one_sided(n: Integers, second: Integers) -> NDArray[np.bool_]:
+    """Tell whether raters with n decided verdicts, of which `second` name the list shown second, always name a side."""
+    always: NDArray[np.bool_] = (n >= FEWEST) & (np.minimum(second, n - second) <= NEAR * n)
+    return always
+
+
 def check_first(log: PreferencePairs, *, translated: bool) -> None:
     """Warn if most raters always name one side; all pairs are decided, `translated` tells whether sides were."""
     swapped, rater = np.asarray(log.swapped), log.rater
     names = np.zeros(len(swapped), np.intp) if rater is None else np.unique(rater, return_inverse=True)[1]
     n = np.append(np.bincount(names), len(names))
     second = np.append(np.bincount(names, swapped), swapped.sum())
-    one_sided = (n >= FEWEST) & (np.minimum(second, n - second) <= NEAR * n)
-    if not one_sided[-1] and 2 * one_sided[:-1].sum() <= len(n) - 1:
+    always = one_sided(n, second)
+    if not always[-1] and 2 * always[:-1].sum() <= len(n) - 1:
         return
     share = 1 - second[-1] / max(n[-1], 1)
     found = f"most raters always name one side: the list shown first in {share:.1%} of {len(swapped):,} preferences"

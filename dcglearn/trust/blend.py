@@ -29,6 +29,7 @@ from dcglearn.logs.preference_pairs import PreferencePairs, divided
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook_scores import textbook_scores
 from dcglearn.parts.parts import SAMPLE, OpenLog, PartedLog, with_grades
+from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.trust.resampling import FOLDS, LIST_FOLDS, mean_and_covariance, unit_of
 
 LOSSES_OF_MEMBERS = ("robust", "sigmoid")
@@ -123,7 +124,7 @@ def fit_blend(
         if isinstance(description.zero, int) and description.zero:
             sample = sample.filled(description.zero)
         fits, dcg, cautions = _fits(log, sample, description, starts, refit, kept)
-        pairs = sample[sample.differing].decided
+        pairs = telling_pairs(sample).decided
         near = {} if proxy is None else _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
         members = _members({**fits, **near}, pairs, description, proxy, dcg.model.zero)
         total = dcg.judgements.total_weight

@@ -20,7 +20,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, InputError, filled, whole_number
 from dcglearn.learning.pair_loss import JudgedPairs, pair_loss
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.parts.parts import without_equal_lists
+from dcglearn.parts.telling_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 SHRINK = 1e-3
@@ -79,7 +79,7 @@ def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199,
     >>> position_dependence(log, n_resamples=39).p_value > 0.05
     True
     """
-    log = without_equal_lists(as_preferences(log))[0].decided
+    log = learnable(as_preferences(log))[0].decided
     whole_number(n_resamples, "n_resamples", 1)
     df, share, rng = _degrees_of_freedom(log), _effective_share(log), np.random.default_rng(seed)
     with one_blas_thread():

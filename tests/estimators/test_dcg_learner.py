@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
@@ -209,45 +210,52 @@ def test_a_step_is_learned_as_a_step():
     assert learner.score(preference_pairs(truth, 3000, lists="free", seed=1)) > 0.98
 
 
-def one_sided(n, seed=0):
-    """Return a log of ann and bob, of whom each errs now and then, and of cy, who always names the list shown first."""
+def one_sided(n, seed=0, always=1.0):
+    """Return a log of ann and bob, of whom each errs now and then, and of cy, who nearly always names the first list.
+
+    In the share `always` of his verdicts he names the list shown first.
+    """
     rng = np.random.default_rng(seed)
     lists, rater = random_lists(2 * n, "free", rng).reshape(2, n, 10), rng.choice(["ann", "bob", "cy"], n)
     first = rng.random(n) < 0.5
     wins = rng.random(n) < 0.05 + 0.9 * expit(TRUTH.score(lists[0]) - TRUTH.score(lists[1]))
-    wins = np.where(rater == "cy", first, wins)
+    wins = np.where((rater == "cy") & (rng.random(n) < always), first, wins)
     ahead, behind = np.where(wins[:, None], lists, lists[::-1])
     return Preferences(ahead, behind, n_grades=5, rater=rater, swapped=first ^ wins)
 
 
-@pytest.mark.filterwarnings("ignore:raters who contradict")
 def test_a_rater_who_always_names_the_list_shown_first_has_no_influence():
-    log = one_sided(450)
+    log = one_sided(150)
+    of_cy = log.rater == "cy"
+    for learner in (DCGLearner(), UtilityLearner()):
+        with pytest.warns(UserWarning, match=r"of 1 rater \('cy'\) nearly every verdict names one side"):
+            learner.fit(log)
+        assert learner.dropped_ == {"verdicts of raters who always name one side": of_cy.sum()}
+        alone = clone(learner).fit(log[~of_cy])
+        worth = "dcg_" if isinstance(learner, DCGLearner) else "utility_"
+        assert getattr(learner, worth) == getattr(alone, worth) and learner.objective_ == alone.objective_
+    without_sides = DCGLearner(loss="robust").fit(log.changed(swapped=None))
+    assert without_sides.position_bias_ == 0 and without_sides.rater_bias_ == {} and not without_sides.dropped_
+
+
+def test_a_rater_who_mostly_names_the_list_shown_first_has_little_influence():
+    log = one_sided(450, always=0.8)
     learner = DCGLearner(loss="robust").fit(log)
-    assert learner.rater_bias_["cy"] > 5 and max(abs(learner.rater_bias_[name]) for name in ("ann", "bob")) < 1.5
-    assert learner.rater_error_["cy"] < 0.1 and learner.position_bias_ == np.mean([*learner.rater_bias_.values()])
+    assert learner.rater_bias_["cy"] > 3 and max(abs(learner.rater_bias_[name]) for name in ("ann", "bob")) < 1.5
+    assert learner.position_bias_ == np.mean([*learner.rater_bias_.values()])
     way, of_cy = np.where(log.swapped, -1, 1), log.rater == "cy"
     bias, error = (np.array([x[name] for name in log.rater]) for x in (learner.rater_bias_, learner.rater_error_))
     right = expit(learner.fit_.sureness(log) + way * bias)
     slope = (1 - 2 * error) * right * (1 - right) / (error + (1 - 2 * error) * right)
-    assert slope[of_cy].mean() < 0.1 * slope[~of_cy].mean()
-    both = log.preferred, log.other  # the lists of cy exchanged, who names the first one all the same
-    turned = {"preferred": np.where(of_cy[:, None], *both[::-1]), "other": np.where(of_cy[:, None], *both)}
-    again = DCGLearner(loss="robust").fit(log.changed(**turned))
-    lists = random_lists(4000, "free", np.random.default_rng(1)).reshape(2, 2000, 10)
-    order, other = (np.sign(x.dcg_.score(lists[0]) - x.dcg_.score(lists[1])) for x in (learner, again))
-    assert (order != other).mean() < 0.015
-    without_sides = DCGLearner(loss="robust").fit(log.changed(swapped=None))
-    assert without_sides.position_bias_ == 0 and without_sides.rater_bias_ == {}
+    assert slope[of_cy].mean() < 0.5 * slope[~of_cy].mean()
 
 
 def test_a_bias_is_kept_by_forms_warm_starts_files_and_one_judge(tmp_path):
-    log = one_sided(300)
+    log = one_sided(300, always=0.7)
     learner = DCGLearner(form="best").fit(log)
     learner.save(tmp_path / "learner.json")
-    assert (
-        learner.rater_bias_["cy"] > 5 and DCGLearner.load(tmp_path / "learner.json").rater_bias_ == learner.rater_bias_
-    )
+    again = DCGLearner.load(tmp_path / "learner.json")
+    assert learner.rater_bias_["cy"] > 2 and again.rater_bias_ == learner.rater_bias_
     robust = DCGLearner(loss="robust").fit(log)
     warm = DCGLearner(loss="robust").fit(log, start=robust)
     assert warm.n_iter_ <= 2 and warm.objective_ == pytest.approx(robust.objective_, rel=1e-9)
