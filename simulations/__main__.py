@@ -6,6 +6,7 @@ python -m simulations studies          studies beyond that paper
 python -m simulations training         rankers trained on learned metrics
 python -m simulations theory           figures of the papers on ranking objectives
 python -m simulations figure_09 --quick --folder /tmp
+python -m simulations --update         replace results of other seeds or repeats; go on where such a run stopped
 python -m simulations --new NAME       begin a study of your own, in simulations/study_NAME.py
 """
 
@@ -24,6 +25,7 @@ from tqdm import tqdm
 import dcglearn as dl
 import simulations
 from simulations import overview
+from simulations.changes import section
 from simulations.claims import Claim
 from simulations.claims_page import pages, summary_table
 from simulations.run import Program, complete, parser, produce, rounded, tested
@@ -92,9 +94,10 @@ def all_claims(folder: Path) -> dict[str, list[Claim]]:
 def write_pages(folder: Path) -> list[Path]:
     """Write the pages of claims, the table of all claims and the overviews from a folder's tables; return the pages."""
     claims = all_claims(folder)
-    in_project = folder == Path("figures") and Path("docs").is_dir()
-    texts = {(Path("docs") if in_project else folder) / name: text for name, text in pages(claims).items()}
     table = rounded(summary_table(claims))
+    in_project = folder == Path("figures") and Path("docs").is_dir()
+    place, named = Path("docs") if in_project else folder, pages(claims, section(table, folder))
+    texts = {place / name: text for name, text in named.items()}
     for path, text in (*texts.items(), (folder / "claims.csv", table.write_csv())):
         temporary = path.with_suffix(".new")
         temporary.write_text(text, encoding="utf-8")

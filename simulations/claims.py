@@ -312,10 +312,10 @@ def _digits(number: float, measured: Interval) -> str:
 
 
 def in_every_cell(claims: Sequence[Claim]) -> Claim:
-    """Return the claim that is nearest to failing, of one made of each of several cells: if it holds, all hold."""
+    """Return the claim that is nearest to failing, of one made of each of several settings: if it holds, all hold."""
     tested = [claim for claim in claims if claim.testable] or claims[:1]
     nearest = min(tested, key=lambda claim: _room(claim) if claim.testable else 0.0)
-    return replace(nearest, text=f"{nearest.text}, the worst of {len(claims)} cells")
+    return replace(nearest, text=f"{nearest.text}, worst of {len(claims)}")
 
 
 def _room(claim: Claim) -> float:

@@ -28,12 +28,11 @@ TEST, REST, TRAIN = (RATIOS[part] for part in ("test", "validation and test", "t
 """Ratios of the correction of Nadeau and Bengio."""
 
 SPELLED = {
-    "LETOR-shaped, no conflict": "LETOR-shaped `conflict=0`",
-    "LETOR-shaped:": "LETOR-shaped `conflict=1`:",
-    "LETOR-shaped,": "LETOR-shaped `conflict=1`,",
+    "LETOR-shaped, no conflict": "`conflict=0`",
+    "LETOR-shaped": "`conflict=1`",
     "LightGBM example": "LightGBM",
 }
-"""Names of queries on the page, which says beside each row how much metrics conflict on synthetic ones."""
+"""Names of queries on the page, which says beside each row how much metrics conflict on LETOR-shaped ones."""
 
 HEAD = """# Claims of the papers, tested
 
@@ -82,17 +81,19 @@ training queries themselves, {TRAIN:.2g} of them for each other query).
   are tested, and the row below shows the second test;
 - **proved, by construction**: a theorem, or what the form of the experiment implies. The run checks the program only.
 
-"Close" means within {CLOSE}, "level" and "no worse" within {NEGLIGIBLE}; "the worst of n cells", that the claim is made
-of n settings, of which the row shows the one nearest to failing. Of a hundred verdicts a few are wrong by chance. The
-rule is [one function](../simulations/claims.py); tests on made-up tables show that every row can come out
-each way. All numbers: [claims.csv](../figures/claims.csv).
+"Close" means within {CLOSE}, "level" and "no worse" within {NEGLIGIBLE}; "worst of n" rows show, of n settings, the
+one nearest to failing. Of a hundred verdicts a few are wrong by chance. The rule is [one
+function](../simulations/claims.py); tests on made-up tables show that every row can come out each way. All numbers:
+[claims.csv](../figures/claims.csv).
 
 **What was not stated beforehand.** Four rows on trees said "beats" until a run left three of them undecided, and say
 "level" since; eight rows on LightGBM's lambdarank were then pooled into two. Studies k, m, n, o and s were repeated
 more often after a run had left 16 rows undecided, of which eight then held. Some rows (theorem 3 at 1e4 and 1e6, sigma
-= 2^6, whole paths, 25 topics) were added to existing tables. All claims and numbers of repeats are to be frozen, and
-every program run once more with new seeds: what comes out, failed rows included, will be this page.
+= 2^6, whole paths, 25 topics) were added to existing tables.
 
+"""
+
+WORDS = """
 ## The words
 
 - **D1, D2**: the true DCGs of Zhou et al.: ten positions (K = 10), five grades (L = 5), discounts 1 / log(rank +
@@ -103,9 +104,9 @@ every program run once more with new seeds: what comes out, failed rows included
 - **utility**: a worth for each grade at each position (K x L numbers); **QP**: the paper's way to learn it.
 - **precision**: share of new clean pairs that the learned metric orders correctly. **Similarity**: cosine of the
   learned and the true utility.
-- **LETOR-shaped `conflict=1`**: simulated queries of the size of LETOR's, *made so that metrics conflict*: what makes
-  a result excellent, and what makes it safe, are features of their own, so that the best linear ranker depends on gains
-  and discounts. With **`conflict=0`** all metrics prefer the same ranker. **LightGBM**: its example's 251 real queries.
+- **`conflict=1`**: simulated queries shaped like LETOR's, *made so that metrics conflict*: what makes a result
+  excellent, and what makes it safe, are features of their own, so that the best linear ranker depends on gains and
+  discounts. With **`conflict=0`** all metrics prefer the same ranker. **LightGBM**: its example's 251 real queries.
   **Nonlinear queries**: simulated queries that only trees can rank.
 - **alpha, beta, sigma**: sharpness of smoothed ranks (larger is sharper), of smoothed cut-offs, and width of
   smoothing. **gradients, lambdas**: what trees follow: slopes of the smoothed metric, or what swapping two documents
@@ -135,13 +136,13 @@ Errors in the papers, and what this package does: [reproduce](reproduce.md#error
 """
 
 
-def pages(claims: Claims) -> dict[str, str]:
-    """Return the pages in Markdown, by the names of their files."""
+def pages(claims: Claims, changes: str = "") -> dict[str, str]:
+    """Return the pages in Markdown, by the names of their files, with the words of `simulations.changes.section`."""
     numbers = dict(zip(("holds", "condition", "fails", "undecided"), counts(claims).values(), strict=True))
     head = HEAD.format(total=sum(numbers.values()), sure=sum(counts(claims, CANNOT_FAIL).values()), **numbers)
     findings = [FINDINGS_HEAD, *screen(claims)]
     papers = [line for paper in PAPERS if paper != "ours" for line in _table(claims, paper)]
-    parts = [head, *_scoreboard(claims), *findings, RULE, *papers, FOREST, MISSING]
+    parts = [head, *_scoreboard(claims), *findings, RULE, changes, WORDS, *papers, FOREST, MISSING]
     return {"claims.md": "".join(parts), "our_claims.md": "".join([OURS, *_rows(claims, "ours")])}
 
 
@@ -188,11 +189,12 @@ def _rows(claims: Claims, paper: str) -> Iterator[str]:
 
 def _row(stem: str, claim: Claim) -> Iterator[str]:
     """Yield the row of a claim, and one below it: the test where its condition is not met, or why it does not hold."""
-    place, table = f"[{claim.place}](../figures/{stem}.png)", f"../figures/{stem}.csv"
+    place, table = claim.place.replace("section ", "§"), f"../figures/{stem}.csv"
     words = f"{claim.text}, {claim.condition}" if claim.condition else claim.text
     for data, spelled in SPELLED.items():
         words = words.replace(data, spelled)
-    yield f"{place} | {words} | {claim.bounds} | [{claim.measured[0]}]({table}) | **{claim.verdict}**"
+    found = f"[{claim.measured[0]}]({table})"
+    yield f"[{place}](../figures/{stem}.png) | {words} | {claim.bounds} | {found} | **{claim.verdict}**"
     if claim.verdict == FAILS:
         yield f"| | *{reason(claim.text)}* | | | |"
     if claim.condition:

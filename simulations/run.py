@@ -24,6 +24,8 @@ from simulations.claims import LEVEL, Claim, interval, measured
 
 CONNECT = 10.0
 """Seconds to wait for a Dask scheduler to answer."""
+SEED = 2026
+"""Seed of this round: that of every program, unless --seed gives another."""
 STYLES = dl.plots.LINE_STYLES
 SUFFIXES = (".csv", ".png", ".pdf")
 TRUTHS = ("D1", "D2")
@@ -334,12 +336,13 @@ def parser(description: str) -> argparse.ArgumentParser:
     """Return the options that every program has."""
     options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = options.add_argument
-    add("--seed", type=int, default=0, help="the same seed gives the same bytes (default 0)")
+    add("--seed", type=int, default=SEED, help="the same seed gives the same bytes (default: %(default)s)")
     add("--repeats", type=int, help="repeats of each setting (default: the program's own number)")
     add("--quick", action="store_true", help="few repeats of small settings, to check that the program runs")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: all cores)")
     add("--dask", metavar="ADDRESS", help="run the repeats on the workers of a Dask scheduler, tcp://host:8786")
     add("--folder", type=Path, default=Path("figures"), help="folder of tables and pictures (default: figures)")
+    add("--update", action="store_true", help="replace results of other options, and keep those of these")
     add("--force", action="store_true", help="run again and replace existing results")
     add("--redraw", action="store_true", help="draw the pictures again from the existing table, without simulating")
     return options
@@ -351,8 +354,8 @@ def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
     Raises
     ------
     InputError
-        If a setting is impossible, the folder holds results of other options and there is no ``--force``, or there is
-        no table to draw with ``--redraw``.
+        If a setting is impossible, the folder holds results of other options and there is neither ``--update`` nor
+        ``--force``, or there is no table to draw with ``--redraw``.
     """
     check_folder(options.folder)
     if options.redraw:
@@ -364,12 +367,13 @@ def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
     repeats = options.repeats if options.repeats is not None else 3 if options.quick else module.REPEATS
     head = f"# seed={options.seed} repeats={repeats} quick={options.quick}"
     existing = complete(options.folder, module.STEM)
-    if existing is not None and existing != head and not options.force:
+    replace = options.force or options.update
+    if existing is not None and existing != head and not replace:
         raise dl.InputError(
             f"{options.folder / module.STEM}.csv holds results of other options ({existing[2:]}); "
-            "give another --folder, or --force to replace them"
+            "give another --folder, or --update to replace them"
         )
-    if options.force or existing is None:
+    if options.force or existing != head:
         size = {"seed": options.seed, "repeats": repeats, "quick": options.quick}
         records = module.simulate(**size, jobs=options.dask or options.jobs)
         table = rounded(pl.DataFrame(list(records), infer_schema_length=None))

@@ -14,8 +14,8 @@ from scipy.stats import t as student
 
 import dcglearn as dl
 from simulations import __main__ as everything
+from simulations import changes, claims_page, overview, ranking_data, run
 from simulations import claims as rule
-from simulations import claims_page, overview, ranking_data, run
 from simulations import study_f_two_similarities as study_f
 from simulations import study_g_margins as study_g
 from simulations.claims import (
@@ -42,6 +42,13 @@ ROOT = Path(__file__).parents[2]
 def committed():
     """Return all claims on the committed tables, by program."""
     return everything.all_claims(ROOT / "figures")
+
+
+@cache
+def written():
+    """Return the pages of the committed tables, by the names of their files."""
+    table = run.rounded(claims_page.summary_table(committed()))
+    return claims_page.pages(committed(), changes.section(table, ROOT / "figures"))
 
 
 def all_rows():
@@ -239,12 +246,14 @@ class TestEveryRow:
         for claim in all_rows():
             assert claim.verdict != FAILS or reason(claim.text).endswith("."), claim.text
         assert [beginning for beginning in REASONS if not any(text.startswith(beginning) for text in texts)] == []
-        assert "*" + REASONS["it falls all along"] + "*" in claims_page.pages(committed())["claims.md"]
+        assert "*" + REASONS["it falls all along"] + "*" in written()["claims.md"]
 
     def test_the_page_says_beside_each_row_whether_metrics_conflict(self):
-        pages = "".join(claims_page.pages(committed()).values())
-        rows = [line for line in pages.splitlines() if "LETOR-shaped" in line and line.startswith("[")]
-        assert len(rows) > 30 and all(re.search(r"LETOR-shaped `conflict=[01]`", row) for row in rows)
+        pages = "".join(written().values())
+        rows = [line for line in pages.splitlines() if "`conflict=" in line and line.startswith("[")]
+        made = [claim for claim in all_rows() if "LETOR-shaped" in claim.text]
+        assert len(rows) == len(made) > 30
+        assert sum("`conflict=0`" in row for row in rows) == sum("no conflict" in claim.text for claim in made)
 
     def test_no_comparison_has_two_rows(self):
         texts = [claim.text for claim in all_rows()]
@@ -329,14 +338,14 @@ def test_every_verdict_recounted_by_hand_from_the_tables_is_that_of_claims_csv()
 
 class TestPage:
     def test_they_are_those_of_the_committed_tables(self):
-        for name, text in claims_page.pages(committed()).items():
+        for name, text in written().items():
             assert (ROOT / "docs" / name).read_text() == text
         table = run.rounded(claims_page.summary_table(committed()))
         assert (ROOT / "figures" / "claims.csv").read_text() == table.write_csv()
 
     def test_they_have_every_program_and_are_short(self):
         assert list(committed()) == [module.STEM for module in everything.programs()]
-        texts = list(claims_page.pages(committed()).values())
+        texts = list(written().values())
         words = [re.findall(r"\S*\w\S*", text) for text in texts]  # not the rules of tables
         assert max(map(len, words)) <= 4500
         assert claims_page.counts(committed())[CONDITION] <= 12
@@ -349,12 +358,12 @@ class TestPage:
             assert re.match(interval_of_all, row.split("|")[3].strip()), row
 
     def test_their_links_lead_to_files(self):
-        for text in claims_page.pages(committed()).values():
+        for text in written().values():
             for target in set(re.findall(r"\]\(([^)#]+)[^)]*\)", text)):
                 assert (ROOT / "docs" / target).exists(), target
 
     def test_the_scoreboard_counts_each_paper(self):
-        text = claims_page.pages(committed())["claims.md"].split("\n## ")[0]
+        text = written()["claims.md"].split("\n## ")[0]
         counted = re.findall(r"^\| [^|]+ ((?:\| \d+ ){6})\|$", text, re.MULTILINE)
         rows = [[int(cell) for cell in row.split("|")[1:]] for row in counted]
         assert len(rows) == len(claims_page.PAPERS) and all(row[0] == sum(row[1:-1]) for row in rows)
@@ -381,6 +390,60 @@ class TestPage:
         assert str(claim).count("(") >= 2
         assert claim.condition in str(claim)
         assert "; elsewhere " in str(claim)
+
+
+class TestChanges:
+    """Verdicts before and after the run with new seeds, of made-up tables."""
+
+    @staticmethod
+    def table(*rows, program="study_a"):
+        columns = ["claim", "verdict", "branch"]
+        return pl.DataFrame([(*row, "")[:3] for row in rows], schema=columns, orient="row").with_columns(
+            program=pl.lit(program)
+        )
+
+    def test_verdicts_are_counted_by_what_they_were_and_are(self):
+        before = self.table(
+            *(("a", HOLDS), ("b", HOLDS), ("c", UNDECIDED), ("proof", PROVED), ("gone", FAILS)),
+            *(("x, worst of 3", HOLDS), ("y, worst of 3", FAILS), ("c", HOLDS, "elsewhere")),
+        )
+        after = self.table(
+            *(("new", HOLDS), ("a", HOLDS), ("b", UNDECIDED), ("c", FAILS), ("proof", FAILS)),
+            *(("x, 20 pairs, worst of 4", UNDECIDED), ("y, worst of 3", FAILS), ("c", UNDECIDED, "elsewhere")),
+        )
+        both, fewer, more = changes.compared(before, after, ["study_a"])
+        pairs = sorted(both.select("verdict", "verdict_after").rows())
+        expected = [(HOLDS, HOLDS), (HOLDS, UNDECIDED), (HOLDS, UNDECIDED), (UNDECIDED, FAILS), (FAILS, FAILS)]
+        assert pairs == sorted(expected)
+        assert (fewer, more) == (1, 2)  # a proof that the run contradicts is tested from then on
+        words = changes.described(before, after, ["study_a"])
+        assert "Every program has run again" in words and "the verdicts of 3 changed; 2 are new, 1 gone" in words
+        rows = re.findall(r"^\| ([a-z ]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", words, re.MULTILINE)
+        assert [row[0] for row in rows] == [HOLDS, CONDITION, FAILS, UNDECIDED]
+        assert [[*map(int, row[1:])] for row in rows] == [[1, 0, 0, 2], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0]]
+
+    def test_programs_that_did_not_run_again_do_not_count(self):
+        before, other = self.table(("a", HOLDS)), self.table(("a", HOLDS), program="study_b")
+        after = pl.concat([self.table(("a", FAILS)), other])
+        words = changes.described(pl.concat([before, other]), after, ["study_a"])
+        assert "So far 1 of 2 programs have run again" in words and "Of 1 claims" in words
+        assert "0 of 2 programs" in changes.described(before, after, []) and "|" not in changes.described(
+            before, after, []
+        )
+
+    def test_a_folder_says_which_programs_ran_again(self, tmp_path):
+        after = pl.concat([self.table(("a", FAILS)), self.table(("a", HOLDS), program="study_b")])
+        assert changes.section(after, tmp_path) == ""
+        self.table(("a", HOLDS)).write_csv(tmp_path / changes.BEFORE)
+        for stem, seed in (("study_a", run.SEED), ("study_b", 0)):
+            (tmp_path / f"{stem}.csv").write_text(f"# seed={seed} repeats=20 quick=False\n")
+        assert "1 of 2 programs" in changes.section(after, tmp_path)
+
+    def test_the_verdicts_before_are_of_claims_that_are_there(self):
+        table = claims_page.summary_table(committed())
+        before = pl.read_csv(ROOT / "figures" / changes.BEFORE)
+        both, fewer, _ = changes.compared(before, table, table["program"].unique().to_list())
+        assert len(both) > 300 and fewer < 20
 
 
 MACHADO = {
@@ -483,7 +546,7 @@ class TestPictures:
 def test_the_readme_shows_the_figures_of_the_claims_page():
     row = r"^\| beats .* \| ([-+][.\d]+) \(.*\) \| (.+) \|$"
     rows = re.findall(row, (ROOT / "README.md").read_text(), re.MULTILINE)
-    page = "".join(claims_page.pages(committed()).values())
+    page = "".join(written().values())
     claims = re.findall(r"`DCGLearner` beats .*\[(-?[.\d]+) \(.*\*\*(.+)\*\*", page)
     known = {(round(float(mean), 3), verdict) for mean, verdict in claims}
     assert len(rows) == 4
