@@ -7,7 +7,7 @@ import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import TRUTHS, curves, legend, main, recovery, repeated, validated, zero_line
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_a_chosen_c", 50, 2, (7.5, 3.2)
+STEM, REPEATS, PANELS, FIGSIZE = "study_a_chosen_c", 20, 2, (7.5, 3.2)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
 
 

@@ -4,7 +4,7 @@ import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import MEASURES, curves, legend, main, recovery, repeated, validated, wrong_grades
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_c_grade_errors", 40, 2, (7.5, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_c_grade_errors", 20, 2, (7.5, 3.4)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 STEPS = (1, 2, 3, 4)
 

@@ -10,7 +10,7 @@ import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import STYLES, draw_means, legend, main, repeated, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_m_noise_ceiling", 100, 2, (7.0, 3.2)
+STEM, REPEATS, PANELS, FIGSIZE = "study_m_noise_ceiling", 200, 2, (7.0, 3.2)
 SIZES = (200, 400, 1000, 3000)
 KINDS = ("ratings", "ratings, a fifth careless", "judged pairs")
 POOL = np.array(list(itertools.product(range(2), repeat=5)), dtype=np.int8)

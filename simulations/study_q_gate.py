@@ -9,7 +9,7 @@ import polars as pl
 import dcglearn as dl
 from simulations.run import Claim, curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_q_gate", 1000, 1, (5.0, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_q_gate", 2000, 1, (5.0, 3.4)
 TOPICS = (25, 53, 200)
 LEVEL, RESAMPLES, POWER = 0.9, 1000, 0.8
 POPULATION, DOCUMENTS = 4000, 15

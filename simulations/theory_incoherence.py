@@ -9,7 +9,7 @@ import dcglearn as dl
 from simulations.claims import PROVED, Claim
 from simulations.run import curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_incoherence", 100, 1, (4.8, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "theory_incoherence", 200, 1, (4.8, 3.4)
 GRADES, POWERS, DEPTH = (3, 4, 5, 6), (1.5, 2.0, 4.0), 5
 MOST = 1000
 """Largest power tried in the paper's example."""

@@ -26,7 +26,8 @@ KINDS = ("figure", "study", "theory", "train")
 PROGRAMS = sorted(path.stem for kind in KINDS for path in (ROOT / "simulations").glob(f"{kind}_*.py"))
 OF_TREES = {"study_p_trees_against_lambdarank", "train_transition", "train_trees"}
 FINE = {
-    *("figure_09", "study_e_pairs_needed", "study_j_position_test", "study_k_bands", "study_q_gate"),
+    *("figure_09", "study_e_pairs_needed", "study_j_position_test", "study_k_bands", "study_m_noise_ceiling"),
+    "study_q_gate",
     *("study_r_interleaving", "study_s_proxy", "study_u_experiments", "study_w_intervals"),
     *("study_x_free_discounts", "train_trees"),
 }
