@@ -354,7 +354,7 @@ function table(title, names, rows) {
 }
 
 const percent = (share) => (share === null || share === undefined ? "-" : `${(100 * share).toFixed(1)}%`);
-const counted = (n, things) => `${n} ${n === 1 ? things.slice(0, -1) : things}`;
+const counted = (n, things) => `${n.toLocaleString("en")} ${n === 1 ? things.slice(0, -1) : things}`;
 const numbers = (n, from) => Array.from({ length: n }, (_, i) => i + from);
 
 async function report() {
@@ -373,14 +373,14 @@ function draw(found) {
   const words = [];
   if (found.widest !== null) words.push(`The widest 90% band is ${found.widest.toFixed(2)} wide.`);
   if (found.verdicts < found.bands_from) words.push(`Bands are shown from ${found.bands_from} verdicts on.`);
-  if (found.more) words.push(`It takes about ${counted(found.more, "verdicts")} more to bring it below ${found.width}.`);
+  if (found.more) words.push(`It takes about ${counted(found.more, "more verdicts")} to bring it below ${found.width}.`);
   if (found.short) words.push(`The candidates end about ${counted(found.short, "verdicts")} before the goal: add some, or raise --redundancy.`);
   if (found.more === 0) words.push(`That is below ${found.width}: there are enough verdicts.`);
   if (!found.curves) words.push("Nothing is learned yet: judge a few pairs.");
   const charts = [], tables = [];
   if (found.curves) {
     const { gains, discounts, bands } = found.curves, after = `after ${counted(found.curves.n, "verdicts")}`;
-    const shaded = bands ? `, with their 90% bands by ${bands.by}: each alone (dark), all at once (light)` : "";
+    const shaded = bands ? `, with their 90% bands by ${bands.by}: each alone (inner), all at once (outer)` : "";
     charts.push(
       chart(`Gains ${after}${shaded}`, "grade", numbers(gains.length, 0), gains, bands && bands.gains, numbers(gains.length, 0)),
       chart(`Discounts ${after}${shaded}`, "position", numbers(discounts.length, 1), discounts, bands && bands.discounts,
