@@ -32,10 +32,10 @@ def learn_from_experiments(
 
     The DCG is the most likely to have the signs of the outcomes: minus the log of ``e + (1 - 2 e) Phi(z)`` is least, z
     being the difference of its mean between the arms in standard errors, and e, learned too, the share of wrong
-    outcomes. A/A tests are not learned from. The `held_out` of the
-    result are shares of tests at 5%, |z| > 1.96: known outcomes with the right and with the wrong sign, and A/A tests
-    (Jeunen and Ustimenko 2024). Its `facts` say how many users a test needs for the power that it has with another
-    metric: (mean z of the other / mean z of the learned DCG)^2.
+    outcomes. A/A tests are not learned from. The `held_out` of the result are shares of tests at 5%, ``|z| > 1.96``:
+    known outcomes with the right and with the wrong sign, and A/A tests (Jeunen and Ustimenko 2024). Its `facts`
+    say how many users a test needs for the power that it has with another metric: (mean z of the other / mean z of the
+    learned DCG)^2.
 
     Parameters
     ----------
