@@ -26,6 +26,7 @@ from .joins.interleaving import preferences_from_interleaving as preferences_fro
 from .joins.join_judgements import join_judgements as join_judgements
 from .joins.join_judgements import preferences_from_runs as preferences_from_runs
 from .joins.read_answers import read_answers as read_answers
+from .learning.learned_cutoffs import learned_cutoffs as learned_cutoffs
 from .learning.similarity import identifiable_similarity as identifiable_similarity
 from .learning.similarity import similarity as similarity
 from .letor.folds import letor_folds as letor_folds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,6 +27,9 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.preferences import Preferences
+
+LEARNED = "learned:"
+"""What --cutoffs begins with where the cut-offs are to be learned."""
 
 
 @examples(
@@ -68,6 +71,8 @@ def convert(
     check_outputs(output, reading.skip_bad, save_mapping, force=force, inputs=inputs)
     from dcglearn.readers.readers import native_frame
 
+    if (reading.cutoffs or "").startswith(LEARNED):
+        reading = _with_learned_cutoffs(log, reading, joins, prompts)
     mapping = reading.mapping
     source, mapping = (log, mapping) if prompts is None else _answers(log, prompts, reading, joins.asked)
     with convert_line(log):
@@ -89,6 +94,19 @@ def convert(
     if save_mapping is not None:
         recognised_mapping(mapping, recognised).save(save_mapping, force=force)
         typer.echo(f"wrote: {save_mapping} (give it by --read)", err=True)
+
+
+def _with_learned_cutoffs(log: str, reading: MappingOptions, joins: JoinOptions, prompts: str | None) -> MappingOptions:
+    """Return how a log is read with the cut-offs of N levels that fit it best, ``--cutoffs learned:N``."""
+    n_levels = str(reading.cutoffs).removeprefix(LEARNED)
+    if not n_levels.isdecimal() or log == "-" or prompts is not None:
+        raise InputError(f"--cutoffs {reading.cutoffs}: give a number of levels, {LEARNED}4, say, and pairs in a file")
+    from dcglearn.learning.learned_cutoffs import FINE, learned_cutoffs
+
+    fine = replace(reading, cutoffs=FINE)
+    with convert_line(log):
+        cutoffs = learned_cutoffs(_pairs(log, fine.mapping, fine, joins, "keep"), int(n_levels))
+    return replace(reading, cutoffs=",".join(f"{cutoff:g}" for cutoff in cutoffs))
 
 
 def _answers(log: str, prompts: str, reading: MappingOptions, asked: list[str]) -> tuple[Any, LogMapping]:

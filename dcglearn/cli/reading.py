@@ -78,7 +78,10 @@ class MappingOptions(Reading):
         input_option(help="Whether winners name what was shown there, or the lists a and b wherever shown."),
     ] = None
     scale: Annotated[str | None, first_option(metavar="NAMES", help="Grade names, worst first: Bad,Fair,Good.")] = None
-    cutoffs: Cutoffs = None
+    cutoffs: Annotated[
+        str | None,
+        input_option(metavar="X,X|N|learned:N", help="Grades from 0 to 1: cut at .2,.5,.8, or into N levels."),
+    ] = None
     best_grade: Annotated[
         str | None, input_option(metavar="0|1|NAME", help="Small grades are good: the best, or the scale's first name.")
     ] = None
