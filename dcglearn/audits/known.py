@@ -1,9 +1,7 @@
 """What all sections of an audit go by: the log, the metric in use, and what is learned from the log."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -52,7 +50,7 @@ class Known:
     seed: int
 
     @classmethod
-    def of(cls, log: Preferences, metric: DCGLike, seed: int) -> Known:
+    def of(cls, log: Preferences, metric: DCGLike, seed: int) -> Self:
         """Learn from a log; for errors see `audit`."""
         given = metric_or_name(metric)
         name = given.at(log.depth) if isinstance(given, MetricName) else "the metric used now"

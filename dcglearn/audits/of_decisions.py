@@ -1,7 +1,5 @@
 """Parts of an audit on what follows: systems, further judgements, other tools, and whether the metric still holds."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from itertools import combinations

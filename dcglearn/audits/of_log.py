@@ -1,7 +1,5 @@
 """Part of an audit on the log: what it holds, who judged, and what in it stands out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

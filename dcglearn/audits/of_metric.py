@@ -1,7 +1,5 @@
 """Sections of an audit on the metric: gains and discounts, held-out judgements, and where two metrics disagree."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pairs of lists that could be judged, of a file or of two runs: their grades, and what a rater sees of them."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What the verdicts teach so far, learned in threads beside the server, and which pair to ask next."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import threading
@@ -82,26 +80,6 @@ class Newest(Generic[Work]):
                 self._changed.notify_all()
 
 
-class Chooser:
-    """Chooses among candidate pairs, int8 of shape (m, 2, K): the most telling one if `active`, else one at random."""
-
-    def __init__(self, lists: Grades, *, active: bool = True, seed: int | None = None) -> None:
-        self._lists, self._active, self._rng = lists, active, np.random.default_rng(seed)
-
-    def choose(self, allowed: Integers, latest: LatestFit, asked: Grades) -> int:
-        """Return one of the allowed candidates, given by number, for a log of the pairs asked so far, (n, 2, K)."""
-        if self._active:
-            if len(allowed) > MOST_PAIRS:
-                allowed = self._rng.choice(allowed, MOST_PAIRS, replace=False)
-            value = values_of(self._lists[allowed], asked, latest.dcg, latest.fit)
-            allowed = allowed[value >= value.max() * (1 - ROUNDING)]
-        return int(self._rng.choice(allowed))
-
-    def chance(self, share: float = 0.5) -> bool:
-        """Draw whether something happens that does in this share of the cases, such as that list `a` stands left."""
-        return share > 0 and bool(self._rng.random() < share)
-
-
 @dataclass(frozen=True, eq=False)
 class LatestFit:
     """What was learned from a log of `n` verdicts, with bands if these are enough."""
@@ -124,6 +102,26 @@ class LatestFit:
         if self.widest is None:
             return None
         return max(math.ceil(self.n * (self.widest / width) ** 2) - n, 0)
+
+
+class Chooser:
+    """Chooses among candidate pairs, int8 of shape (m, 2, K): the most telling one if `active`, else one at random."""
+
+    def __init__(self, lists: Grades, *, active: bool = True, seed: int | None = None) -> None:
+        self._lists, self._active, self._rng = lists, active, np.random.default_rng(seed)
+
+    def choose(self, allowed: Integers, latest: LatestFit, asked: Grades) -> int:
+        """Return one of the allowed candidates, given by number, for a log of the pairs asked so far, (n, 2, K)."""
+        if self._active:
+            if len(allowed) > MOST_PAIRS:
+                allowed = self._rng.choice(allowed, MOST_PAIRS, replace=False)
+            value = values_of(self._lists[allowed], asked, latest.dcg, latest.fit)
+            allowed = allowed[value >= value.max() * (1 - ROUNDING)]
+        return int(self._rng.choice(allowed))
+
+    def chance(self, share: float = 0.5) -> bool:
+        """Draw whether something happens that does in this share of the cases, such as that list `a` stands left."""
+        return share > 0 and bool(self._rng.random() < share)
 
 
 class Learned(Newest["Preferences | None"]):

@@ -1,7 +1,5 @@
 """What has been learned, for those who run a study: curves, raters, agreement, the learning curve, exports."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

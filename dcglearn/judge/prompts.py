@@ -1,7 +1,5 @@
 """Prompts that ask a language model which list of a pair is better, and its answers; nothing is sent from here."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

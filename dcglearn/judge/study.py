@@ -1,7 +1,5 @@
 """A study: candidates, raters and the log of their verdicts; what is asked of whom, and what an answer does."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

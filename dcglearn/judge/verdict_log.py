@@ -1,7 +1,5 @@
 """The log of verdicts on disk: lines are appended, written through to the disk, and never changed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

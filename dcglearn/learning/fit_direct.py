@@ -3,13 +3,11 @@
 The DCG is fitted first, whatever the form; a form beyond it is then fitted to the same judgements, from around it.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +55,7 @@ class FittedDCG:
         model, bases = replace(self.model, form=form), bases_near(self.model, self.theta)
         return fit_form(model, self.judgements, self.share, bases, start=start, max_iter=self.max_iter)
 
-    def on(self, judgements: JudgementSource, share: float) -> FittedDCG:
+    def on(self, judgements: JudgementSource, share: float) -> Self:
         """Return the DCG fitted to other judgements, from this one and from the starts."""
         starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
         again = fit(self.model, judgements, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)

@@ -1,7 +1,5 @@
 """Fits to the mean encodings of experiments whose better arm is known: the QP, and gains and discounts directly."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

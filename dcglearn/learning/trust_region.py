@@ -5,8 +5,6 @@ of an arrow: dense in the first d parameters, while the others (one or two a jud
 judges. So a step costs O(p d^2).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -41,8 +39,8 @@ class Local:
     diagonal: Floats
     coupled: Floats
 
-    def __getitem__(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Local:
-        return Local(*(getattr(self, x.name)[index] for x in fields(self)))
+    def __getitem__(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Self:
+        return type(self)(*(getattr(self, x.name)[index] for x in fields(self)))
 
 
 STIFFENED = 4

@@ -1,8 +1,7 @@
 """LETOR's measures: NDCG@1..10, P@1..10 and average precision of each query, by a named convention."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,7 +35,7 @@ class Convention:
     counts_empty: bool = True
 
     @classmethod
-    def named(cls, name: str, n_grades: int) -> Convention:
+    def named(cls, name: str, n_grades: int) -> Self:
         """Return a convention by its name: ``letor``, ``standard``, a DCG's file, or a name, 10 deep without ``@K``."""
         if name == "letor":
             return cls(name, DCG.standard(n_grades, DEPTH, "exponential", "letor"))

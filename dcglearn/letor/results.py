@@ -1,7 +1,5 @@
 """Results of the five-fold protocol: means over folds beside published rows, paired tests, files (`LetorResult`)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
@@ -9,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -75,7 +73,7 @@ class Trial:
         return values | {"sha256": _checksum(values)}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Trial:
+    def from_dict(cls, values: dict[str, Any]) -> Self:
         """Build from what `to_dict` returns; values of another kind or version are refused."""
         if (values.get("format"), values.get("version")) != (FORMAT, VERSION):
             kind = f'"format" {values.get("format")!r}, "version" {values.get("version")!r}'

@@ -6,11 +6,9 @@ of the pair, ``m_i`` its margin and ``xi_i = max(0, m_i - <W, d_i>)`` its shortf
 a log add up to the sums over the log.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,9 +36,9 @@ class PairSums:
     moment: Floats
     curvature: Floats
 
-    def __add__(self, other: PairSums) -> PairSums:
+    def __add__(self, other: Self) -> Self:
         moment, curvature = self.moment + other.moment, self.curvature + other.curvature
-        return PairSums(self.loss + other.loss, self.slope + other.slope, moment, curvature)
+        return type(self)(self.loss + other.loss, self.slope + other.slope, moment, curvature)
 
 
 def pair_sums(

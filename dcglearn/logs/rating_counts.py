@@ -1,8 +1,7 @@
 """The ratings behind a log of rated lists: how often each list got each rating, in each group."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,7 @@ class RatingCounts:
         rows = np.unique(group * (int(numbers.max(initial=0)) + 1) + lists, return_inverse=True)[1]
         return rows[:n], rows[n : 2 * n], rows[2 * n :]
 
-    def of(self, log: Columns) -> RatingCounts:
+    def of(self, log: Columns) -> Self:
         """Return the counts of the lists that occur in a log's pairs, such as a subset of those built from them."""
         first, second, own = self.rows_of(log)
         kept = np.isin(own, np.concatenate([first, second]))
@@ -55,7 +54,7 @@ class RatingCounts:
             return self
         lists, which = np.unique(self.list[kept], return_inverse=True)
         groups, where = np.unique(self.group[kept], return_inverse=True)
-        return RatingCounts(self.lists[lists], self.groups[groups], where, which, self.rating[kept], self.weight[kept])
+        return type(self)(self.lists[lists], self.groups[groups], where, which, self.rating[kept], self.weight[kept])
 
     def _group_of(self, log: Columns) -> NDArray[np.intp]:
         """Return the row of `groups` of each pair, shape (n,); the number of rows where there is none."""

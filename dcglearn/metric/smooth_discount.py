@@ -1,10 +1,9 @@
 """Discounts at real-valued ranks: positive, strictly decreasing, with a derivative."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +41,7 @@ class SmoothDiscount:
     knots: Floats
 
     @classmethod
-    def of(cls, discounts: ArrayLike) -> SmoothDiscount:
+    def of(cls, discounts: ArrayLike) -> Self:
         """Return the smooth form of a discount vector, shape (K,), which must hold a positive discount."""
         c = finite_array(discounts, "discounts", 1)
         if c.max() <= 0:
@@ -51,7 +50,7 @@ class SmoothDiscount:
 
     @classmethod
     @lru_cache(maxsize=64)
-    def _of(cls, discounts: tuple[float, ...]) -> SmoothDiscount:
+    def _of(cls, discounts: tuple[float, ...]) -> Self:
         """Return the form of checked discounts, cached because scheduled losses ask for it at every step."""
         c = finite_array(discounts, "discounts", 1)
         if (closed := _closed_form(c)) is not None:

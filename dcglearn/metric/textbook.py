@@ -1,11 +1,10 @@
 """Gains and discounts of the textbooks by name, and textbook metrics by name: ``GAIN-DISCOUNT[@K]``, ``nDCG[@K]``."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -95,7 +94,7 @@ class MetricName(NamedMetric):
     depth: int | None
 
     @classmethod
-    def of(cls, word: str) -> MetricName:
+    def of(cls, word: str) -> Self:
         """Return the metric that a word names; raise InputError if there is none or K is out of range."""
         match = re.fullmatch(r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?", word)
         if match is None:

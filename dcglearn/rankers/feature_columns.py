@@ -1,11 +1,9 @@
 """Columns of a data frame as features: their names, and the codes of categories (`FeatureColumns`)."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -51,7 +49,7 @@ class FeatureColumns:
             raise InputError(f"there is no column {name!r}{nearest(name, self.names)}")
         return self.names.index(name)
 
-    def aligned(self, features: Any, columns: FeatureColumns) -> Any:
+    def aligned(self, features: Any, columns: Self) -> Any:
         """Return the features of `columns` in the order and codes of these; another category is NaN, with a warning."""
         if columns == self:
             return features
@@ -93,7 +91,7 @@ class FeatureColumns:
         return new
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any], n_features: int) -> FeatureColumns:
+    def from_dict(cls, fields: dict[str, Any], n_features: int) -> Self:
         """Build from the fields in a saved model; raise InputError unless they name each of its features."""
         if len(fields["names"]) != n_features:
             raise InputError("the columns in model.json are not one of each feature")

@@ -1,10 +1,8 @@
 """Answers to questions, each with the grades of the list that it was given from, and the comparisons in them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +38,7 @@ class Answers:
     def __len__(self) -> int:
         return len(self.lists)
 
-    def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Answers:
+    def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Self:
         return replace(self, lists=self.lists[rows], right=self.right[rows], question=self.question[rows])
 
     @property

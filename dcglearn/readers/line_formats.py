@@ -1,7 +1,5 @@
 """The lines of a log as records of values by role: JSON lines or arrays, delimited text, rows of tables, mappings."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import functools
@@ -10,7 +8,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
@@ -254,7 +252,7 @@ class Records(Objects):
         self.names = [str(key) for key in first] if isinstance(first, Mapping) else []
 
     @classmethod
-    def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Records:
+    def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Self:
         """Read a JSON array of objects; raise InputError if it is damaged."""
         try:
             return cls(_decoder(roles)(decoded(data)), roles, "a JSON array")

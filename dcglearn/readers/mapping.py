@@ -1,13 +1,11 @@
 """How a log is read: columns, grades and winners of its own, as one frozen object that TOML files hold."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, Self, TypeAlias, TypedDict
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import content
@@ -190,18 +188,18 @@ class LogMapping:
             mapped["winner"] = replace(mapped["winner"], kind="number")
         return mapped
 
-    def updated(self, **options: Any) -> LogMapping:
+    def updated(self, **options: Any) -> Self:
         """Return the mapping with the options that are given: neither None nor False."""
         return replace(self, **_set(options))
 
     @classmethod
-    def of(cls, n_grades: int | None = None, *, mapping: MappingLike = None, **options: Any) -> LogMapping:
+    def of(cls, n_grades: int | None = None, *, mapping: MappingLike = None, **options: Any) -> Self:
         """Return a mapping, read from its file if it is a path, with the options that are given beside it."""
         read = mapping if isinstance(mapping, cls) else cls() if mapping is None else cls.load(mapping)  # type: ignore[arg-type]
         return read.updated(n_grades=n_grades, **options)
 
     @classmethod
-    def load(cls, path: PathLike) -> LogMapping:
+    def load(cls, path: PathLike) -> Self:
         """Read a mapping from a TOML file; raise InputError, naming the file, unless every key is known and right."""
         name, data = content(path, "a mapping in TOML, such as positive = 'a'")
         try:

@@ -1,7 +1,5 @@
 """Judgements that two files share by their ids, such as a question that people and a machine both judged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,12 +1,10 @@
 """Words for the winner of a pair: those always understood, words of one's own with strengths, numbers on a scale."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -62,7 +60,7 @@ class OwnWords:
     strengths: dict[str, float]
 
     @classmethod
-    def of(cls, words: Mapping[Any, str] | str | None) -> OwnWords:
+    def of(cls, words: Mapping[Any, str] | str | None) -> Self:
         """Return the meanings in a mapping or text ``Left is better=a,much better=a:2,slightly=:1``; see `_pairs`."""
         own = cls({}, {})
         for word, meaning in _pairs(words) if isinstance(words, str) else (words or {}).items():

@@ -7,12 +7,10 @@ of the form that fits best must be larger than on nearly all of them. And its lo
 not be lower than that of the DCG by more than a standard error, since a real log may contradict both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,7 +193,7 @@ class LogsOfDCG:
     shared: float
 
     @classmethod
-    def like(cls, log: PreferencePairs, judgements: JudgedPairs, model: Model, theta: Floats) -> LogsOfDCG:
+    def like(cls, log: PreferencePairs, judgements: JudgedPairs, model: Model, theta: Floats) -> Self:
         """Return logs like that of these judgements, which are the pairs of `log`, or like a sample of them."""
         n, counts = len(log), log.ratings
         number = np.concatenate(list_numbers(log.preferred, log.other))
