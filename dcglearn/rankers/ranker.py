@@ -1,5 +1,7 @@
 """What every ranker shares: `fit` on checked queries, scores, evaluation by a DCG, files."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
