@@ -99,6 +99,8 @@ def plot(table, axes):
     for ax, kinds, title in zip(axes, (TRUTHS, (OTHER,)), ("D1 and D2", "DCGs with random steps"), strict=True):
         part = cells.filter(pl.col("truth").is_in(kinds))
         for i, (style, rate) in enumerate(zip(STYLES, RATES, strict=False)):
+            if rate not in part["rate"]:
+                continue
             means = summary(part.filter(rate=rate), ["n"], ["covered"], outcomes=PARAMETERS)
             means = means.join(summary(part.filter(rate=rate), ["n"], ["all_covered"]), on="n")
             means = means.with_columns(n=pl.col("n") * 1.12 ** (i - 1))

@@ -63,7 +63,7 @@ def plot(table, axes):
     axes.axhline(0.05, color="0.5", lw=0.8, ls=":")
     axes.text(1000, 0.06, "5%: the most that is claimed for D1 and D2", fontsize=7, color="0.3", ha="right")
     axes.set(xscale="log", xlabel="number of judgements", ylabel="share of logs that leave the DCG", ylim=(-0.02, 1.02))
-    axes.set_xticks(SIZES["ERR"], [f"{n:,}" for n in SIZES["ERR"]])
+    axes.set_xticks(list(SIZES["ERR"]), [f"{n:,}" for n in SIZES["ERR"]])
     axes.minorticks_off()
     legend(axes, "true utility")
 
