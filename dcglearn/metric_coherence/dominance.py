@@ -393,9 +393,9 @@ def consistent_ranges(
     """Return the range of every gain and discount over the DCGs that respect a log.
 
     Linear programs over the utilities of `dominance`, which include every DCG with increasing gains and decreasing
-    discounts, so no range is too narrow. The gain of l is ``sum_k W[k, l]`` divided by ``sum_k W[k, L-1]``, the
-    discount at k is ``W[k, L-1]`` divided by ``W[0, L-1]``. Raises InputError if the log has no usable pair or no
-    grades, or a setting is out of range.
+    discounts, so no range is too narrow. The gain of l, 0 of the worst grade, is ``sum_k W[k, l]`` divided by ``sum_k
+    W[k, L-1]``, the discount at k is ``W[k, L-1]`` divided by ``W[0, L-1]``. Raises InputError if the log has no usable
+    pair or no grades, or a setting is out of range.
 
     Parameters
     ----------
