@@ -25,6 +25,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
     "pages_from_code",
+    "dark_pictures",
     "front_picture",
     "llms",
     "mathml",
@@ -54,7 +55,7 @@ lexers["mermaid"] = TextLexer()  # the diagram is drawn where the file is read o
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
-    "image_scrapers": ("matplotlib", "dcg_figures"),
+    "image_scrapers": ("dcg_figures",),
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/\w+\.py$",

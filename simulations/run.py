@@ -434,18 +434,24 @@ def rounded(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.col(pl.Float64).round_sig_figs(6))
 
 
+def picture(module: Program, table: pl.DataFrame) -> Figure:
+    """Draw a program's table."""
+    with rc_context(dl.plots.PRINT_STYLE):
+        figure = Figure(figsize=module.FIGSIZE, layout="constrained")
+        axes = figure.subplots(*((1, module.PANELS) if isinstance(module.PANELS, int) else module.PANELS))
+        module.plot(table, axes)
+        letters(np.ravel(axes))
+    return figure
+
+
 def _save(module: Program, csv: str, folder: Path) -> None:
     """Write the table and its pictures under temporary names, then rename all three, so that none is left half done."""
     stem = f".{module.STEM}.{os.getpid()}"
     temporary = [folder / f"{stem}{suffix}" for suffix in SUFFIXES]
     try:
         temporary[0].write_text(csv)
+        figure = picture(module, read(folder, stem))
         with rc_context(dl.plots.PRINT_STYLE):
-            figure = Figure(figsize=module.FIGSIZE, layout="constrained")
-            shape = (1, module.PANELS) if isinstance(module.PANELS, int) else module.PANELS
-            axes = figure.subplots(*shape)
-            module.plot(read(folder, stem), axes)
-            letters(np.ravel(axes))
             figure.savefig(temporary[1])
             figure.savefig(temporary[2], metadata={"CreationDate": None})
         for path, suffix in zip(temporary, SUFFIXES, strict=True):

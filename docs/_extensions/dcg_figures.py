@@ -1,15 +1,26 @@
-"""A scraper for sphinx-gallery: the figures of a script that are no pyplot figures, as those of `dcglearn.plots`."""
+"""A scraper for sphinx-gallery: every figure of a script, of pyplot or of `dcglearn.plots`, once, light and dark."""
 
+from pathlib import Path
+from weakref import WeakSet
+
+import matplotlib.pyplot as plt
+from dark_pictures import save_dark
 from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
+
+DPI = 150
+_SHOWN = WeakSet()
 
 
 def _scraped(block, variables, conf, **kwargs):
     paths = []
-    for value in variables["example_globals"].values():
-        if isinstance(value, Figure) and not hasattr(value, "number"):
+    for figure in [*map(plt.figure, plt.get_fignums()), *variables["example_globals"].values()]:
+        if isinstance(figure, Figure) and figure not in _SHOWN:
+            _SHOWN.add(figure)
             paths.append(next(variables["image_path_iterator"]))
-            value.savefig(paths[-1], dpi=100)
+            figure.savefig(paths[-1], dpi=DPI)
+            save_dark(figure, Path(paths[-1]).name, dpi=DPI)
+    plt.close("all")
     return figure_rst(paths, conf["src_dir"])
 
 

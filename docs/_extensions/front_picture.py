@@ -1,8 +1,9 @@
-"""The picture of the first page, drawn at each build from the log that ships with the project."""
+"""The pictures of the first page, for light and dark, drawn at each build from the log that ships with the project."""
 
 from pathlib import Path
 
 import matplotlib as mpl
+from dark_pictures import save_dark
 
 import dcglearn as dl
 
@@ -18,6 +19,7 @@ def _draw(app):
     folder.mkdir(exist_ok=True)
     with mpl.rc_context({"svg.hashsalt": "dcglearn"}):  # the same file at each build
         figure.savefig(folder / "front.svg", transparent=True, metadata={"Date": None})
+        save_dark(figure, "front.svg", metadata={"Date": None})
 
 
 def setup(app):

@@ -33,7 +33,7 @@ axes.set_yticks(range(2), metrics)
 axes.set(
     xlabel="measured by",
     ylabel="trained on",
-    title="Each metric favours the ranker trained on it\n(NDCG@10 on test queries)",
+    title="Each metric favours its own ranker\n(NDCG@10 on test queries)",
 )
 for (row, column), value in np.ndenumerate(table):
     axes.text(

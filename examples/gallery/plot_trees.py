@@ -26,6 +26,6 @@ for loss, name in (
         )
         values.append(ranker.evaluate(valid, metric=steep).mean())
     axes.plot([5, 20, 60], values, "o-", label=name)
-axes.set(xlabel="trees", ylabel="NDCG of the metric on validation queries")
+axes.set(xlabel="trees", ylabel="NDCG on validation queries")
 axes.legend()
 plt.show()
