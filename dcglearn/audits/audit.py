@@ -77,7 +77,8 @@ def audit(
 ) -> Audit:
     """Audit a metric: whether it follows the users of a log, what it gets wrong, how sure that is, and what to do.
 
-    Raises InputError if nothing can be learned from the log, or the metric lacks grades of it.
+    The result's `save` writes one HTML file, its `to_dict` returns the same numbers. Raises InputError if nothing can
+    be learned from the log, or the metric lacks grades of it.
 
     Parameters
     ----------
@@ -97,11 +98,6 @@ def audit(
         Seed of everything random.
     made : mapping of str to str, optional
         What else to say of how the page was made, such as the command and the digests of files, by name.
-
-    Returns
-    -------
-    Audit
-        Its `save` writes one HTML file, its `to_dict` returns the same numbers.
 
     See Also
     --------

@@ -27,9 +27,6 @@ from dcglearn.trust.segment_test import segment_test
 LISTS, PAIRS, SWAPS, DRAWN, RESAMPLES = 200, 20, 20, 100, 1000
 """Lists made to be paired, pairs to ask next, swaps with intervals, draws of the bands, bootstrap samples of topics."""
 
-TOOLS = ("lightgbm", "sql", "ir-measures")
-"""Where the learned DCG is pasted."""
-
 
 def systems_finding(known: Known, runs: Any, qrels: Any) -> Finding:
     """Return the order of systems under both metrics, its swaps, and what survives every DCG that the log allows."""
@@ -95,7 +92,7 @@ def next_finding(known: Known) -> Finding:
 
 def tools_finding(known: Known) -> Finding:
     """Return what to paste into other tools for the learned DCG."""
-    made = {tool: exported(known.fit.dcg, "dcg.json", tool) for tool in TOOLS}
+    made = {tool: exported(known.fit.dcg, "dcg.json", tool) for tool in ("lightgbm", "sql", "ir-measures")}
     return {
         "finding": "the learned DCG in other tools: save it as dcg.json, and paste what the tool needs",
         "notes": [],

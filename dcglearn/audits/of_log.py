@@ -13,9 +13,6 @@ from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 
-MOST_DAYS = 24
-"""Judgements of more days than this are counted by month."""
-
 
 def log_finding(known: Known) -> Finding:
     """Return what a log holds, the agreement and errors of its raters, and the influence of each."""
@@ -53,10 +50,10 @@ def log_finding(known: Known) -> Finding:
 
 
 def _over_time(log: Preferences) -> dict[str, Any] | None:
-    """Return how many verdicts were given on each day, or in each month, of a log with times."""
+    """Return how many verdicts were given on each day of a log with times, or in each month beyond 24 days."""
     if log.time is None:
         return None
     days, n = np.unique([time[:10] for time in log.time], return_counts=True)
-    if len(days) > MOST_DAYS:
+    if len(days) > 24:
         days, n = np.unique([time[:7] for time in log.time], return_counts=True)
     return {"days": days.tolist(), "judgements": n.tolist()}

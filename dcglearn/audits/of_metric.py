@@ -18,9 +18,6 @@ from dcglearn.trust.held_out import compare_learners
 from dcglearn.trust.lack_of_fit import lack_of_fit
 from dcglearn.trust.resampling import mean_and_error, unit_of
 
-HELD_OUT = 0.3
-"""Share of the log that is held out."""
-
 SECONDS, WITNESSES, FEWEST = 20.0, 3, 10
 """Time limit of each search for a disagreement; pairs of lists that are drawn; least judgements to say who is right."""
 
@@ -51,7 +48,7 @@ def held_out_finding(known: Known) -> Finding:
     by = "pair" if log.ratings is None else "list" if log.rater is None else "rater"
     try:
         with stage("held out"):
-            parts = log.split(1 - HELD_OUT, seed=known.seed, by=by)
+            parts = log.split(0.7, seed=known.seed, by=by)
             comparison = compare_learners(*parts, known.fit, current=known.given, seed=known.seed)
         if comparison.below_ceiling:
             comparison = replace(comparison, lack_of_fit=lack_of_fit(log, learner=known.fit, seed=known.seed))

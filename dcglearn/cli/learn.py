@@ -1,11 +1,10 @@
 """``dcglearn learn``: a log in, a DCG out, with a report."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,14 +15,8 @@ from dcglearn.cli.options import Cluster, Force, check_outputs, said_now, write_
 from dcglearn.cli.reading import LogOptions, describe, recognised_lines, say_winners
 from dcglearn.cli.terminal import told_on_a_terminal
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import Utility
 from dcglearn.metric.reading import metric_or_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dcglearn.metric.dcg import Utility
-    from dcglearn.parts.parts import PartedLog
-    from dcglearn.readers.preferences import Preferences
 
 OF_VERDICTS = {"method": "dcg", "form": "dcg"} | dict.fromkeys(
     ("bands", "ranges", "holdout", "holdout_by", "ratings", "memory", "proxy", "dry_run", "checkpoint", "workers")
@@ -125,8 +118,12 @@ def learn(
 
         refuse_other_lists(source.log[0], learner.proxy, source.mapping)
     if dry_run:
+        from dcglearn.parts.parts import PartedLog
+
+        would = [f"would write: {path}" for path in outputs.files] or ["would write: the DCG to standard output"]
         with source.opened(cluster) as log:
-            _dry_run(log, outputs.files)
+            seen = [] if isinstance(log, PartedLog) else recognised_lines(log)
+            typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))
         return
     with source.opened(cluster) as log, told_on_a_terminal():
         said = said_now("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
@@ -167,11 +164,3 @@ def _learn_outcomes(
                 description = replace(description, zero="none")
             fit = dl.learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
     outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None))
-
-
-def _dry_run(log: Preferences | PartedLog, outputs: list[Path]) -> None:
-    from dcglearn.parts.parts import PartedLog
-
-    would = [f"would write: {path}" for path in outputs] or ["would write: the DCG to standard output"]
-    seen = [] if isinstance(log, PartedLog) else recognised_lines(log)
-    typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))

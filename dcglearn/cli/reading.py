@@ -198,8 +198,10 @@ class LogOptions(Reading):
             return
         from dcglearn.parts.open_log import opened_log
 
-        if cluster.engine is not None and len(self.log) == 1 and not _is_parquet(self.log[0]):
-            whole = read_preferences(self.log[0], mapping=mapping)
+        first = self.log[0]
+        in_parts = len(self.log) > 1 or first.endswith(".parquet") or Path(first).is_dir() or not _is_there(first)
+        if cluster.engine is not None and not in_parts:
+            whole = read_preferences(first, mapping=mapping)
             opened = opened_log(whole, engine=cluster.engine)
         else:
             opened = opened_log(self.log, engine=cluster.engine, memory=self.memory, mapping=mapping)
@@ -210,10 +212,6 @@ class LogOptions(Reading):
 def _is_there(path: str) -> bool:
     """Return whether a path names a file or standard input rather than a pattern."""
     return path == "-" or Path(path).exists() or not any(mark in path for mark in "*?[")
-
-
-def _is_parquet(path: str) -> bool:
-    return path.endswith(".parquet") or Path(path).is_dir() or not _is_there(path)
 
 
 @dataclass(frozen=True)

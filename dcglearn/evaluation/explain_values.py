@@ -27,12 +27,6 @@ from dcglearn.readers.roles import Role, first_names
 MOST_SEARCHED = 100
 """Number of queries on which all conventions are tried."""
 
-MOST_CONFIRMED = 5
-"""Number of conventions, the best on those queries, that are tried on all."""
-
-CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 1000)
-"""Cut-offs that are tried beside those next to the metric's own."""
-
 WORDS: dict[str, dict[Any, str]] = {
     "gain": {
         **{"linear": "gain g (linear)", "exponential": "gain 2^g - 1 (exponential)", "2^g": "gain 2^g"},
@@ -208,7 +202,7 @@ def differences(way: Definition, base: Definition) -> str:
 
 def changes_of(base: Definition, longest: int) -> list[Definition]:
     """Return the single changes that make another definition."""
-    cutoffs = sorted({*CUTOFFS, base["cut-off"] - 1, base["cut-off"] + 1, longest})
+    cutoffs = sorted({1, 3, 5, 10, 20, 50, 100, 1000, base["cut-off"] - 1, base["cut-off"] + 1, longest})
     words = {**WORDS, "cut-off": [cutoff for cutoff in cutoffs if 1 <= cutoff <= longest]}
     return [{kind: word} for kind in words for word in words[kind] if word != base[kind]]
 
@@ -236,7 +230,7 @@ def _tried(
         with errors_in("the queries of the values"):
             searched = valued([{**base, **change} for change in more], *sample, own)
         searched.sort(key=lambda way: fit(way[1], theirs[:, chosen]), reverse=True)
-        best += [way for way, _ in searched[:MOST_CONFIRMED]]
+        best += [way for way, _ in searched[:5]]  # the best are tried on all queries
         tried = sorted(valued(best, runs, judged, own), key=lambda way: fit(way[1], theirs), reverse=True)
         if fit(tried[0][1], theirs)[0] == (~np.isnan(theirs)).sum():
             break

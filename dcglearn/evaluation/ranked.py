@@ -1,9 +1,7 @@
 """Runs joined with judgements: grades in the order in which a run ranks, and values of every query."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +12,28 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.textbook_lists import ListMetric
 
-if TYPE_CHECKING:
-    import polars as pl
-
-Known: TypeAlias = "DCG | ListUtility | Plain"
-
 Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A textbook metric of lists, such as ERR or RBP, whose values nobody divides by the best that is possible."""
+
+    metric: ListMetric
+
+    @property
+    def n_grades(self) -> int:
+        """L, the number of grades."""
+        return self.metric.n_grades
+
+    @property
+    def depth(self) -> int:
+        """K, the number of positions that count."""
+        return self.metric.depth
+
+
+Known: TypeAlias = DCG | ListUtility | Plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +58,7 @@ class RankedGrades:
         """Return the grades with those of unjudged documents, shape (Q, K); see `as_judged`."""
         return as_judged(self.grades, self.ranked, n_grades, unjudged)
 
-    def values(self, metric: Known | ListMetric, unjudged: str | float) -> Floats:
+    def values(self, metric: "Known | ListMetric", unjudged: str | float) -> Floats:
         """Return the value of every query, shape (Q,)."""
         if isinstance(metric, Plain):
             metric = metric.metric
@@ -148,7 +161,7 @@ def _groups(query: Integers, score: NDArray[np.float32], ranks: Integers, shape:
     return groups
 
 
-def _order(query: Integers, score: NDArray[np.float32], names: pl.Series, ties: str) -> NDArray[np.intp]:
+def _order(query: Integers, score: NDArray[np.float32], names: Any, ties: str) -> NDArray[np.intp]:
     """Return the order of lines by query and descending score, equal scores by descending name or as they stand."""
     order = np.argsort(query, kind="stable")
     same_query = np.diff(query[order]) == 0
@@ -163,23 +176,6 @@ def _order(query: Integers, score: NDArray[np.float32], names: pl.Series, ties: 
     ranked = names.gather(order[tied]).rank("dense").to_numpy().astype(np.int64)
     order[tied] = order[tied][np.lexsort((-ranked, group))]
     return order
-
-
-@dataclass(frozen=True)
-class Plain:
-    """A textbook metric of lists, such as ERR or RBP, whose values nobody divides by the best that is possible."""
-
-    metric: ListMetric
-
-    @property
-    def n_grades(self) -> int:
-        """L, the number of grades."""
-        return self.metric.n_grades
-
-    @property
-    def depth(self) -> int:
-        """K, the number of positions that count."""
-        return self.metric.depth
 
 
 def check_list_settings(

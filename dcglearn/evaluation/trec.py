@@ -14,8 +14,6 @@ from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.readers.line_formats import SCORE, shown
 
 Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
-RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
-JUDGEMENT_COLUMNS = ("query", "iteration", "document", "grade")
 WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 
 
@@ -90,7 +88,7 @@ def trec_judgements(path: PathLike, *, duplicates: Duplicates = "error", cutoffs
     """
     name, data = content(path)
     number = "grade" if cutoffs is None else "score"
-    frame = _table(name, data, (*JUDGEMENT_COLUMNS[:-1], number), number).rename({number: "grade"})
+    frame = _table(name, data, ("query", "iteration", "document", number), number).rename({number: "grade"})
     frame, size = cut_grades(frame, name, cutoffs)
     over = np.flatnonzero((frame["grade"] >= MAX_GRADES).to_numpy())
     if len(over):
@@ -105,7 +103,7 @@ def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:
     columns, the tag ends at its first blank, as in trec_eval.
     """
     name, data = content(path, "one document of a run a line")
-    frame = _table(name, data, RUN_COLUMNS, "score")
+    frame = _table(name, data, ("query", "Q0", "document", "rank", "score", "run"), "score")
     frame = without_duplicates(name, frame, ["run", "query", "document"], duplicates)
     parts = frame.partition_by("run", maintain_order=True) if frame["run"].n_unique() > 1 else [frame]
     return [Run(part.drop("run"), str(part["run"][0])) for part in parts]

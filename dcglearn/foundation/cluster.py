@@ -33,9 +33,6 @@ BEAT = 0.3
 GRACE = 2.0
 """Seconds that workers have to stop by themselves after an error, before they are restarted."""
 
-RESTART = 30.0
-"""Time limit of a restart, in seconds."""
-
 _RESUME = "start workers and resume from a checkpoint (checkpoint=FILE, resume=True; --checkpoint FILE --resume)"
 
 
@@ -197,7 +194,7 @@ def _end_tasks(client: Client, own: Client) -> None:
             time.sleep(BEAT)
         own.close()
         if busy:
-            client.restart_workers(busy, timeout=RESTART, raise_for_error=False)
+            client.restart_workers(busy, timeout=30, raise_for_error=False)
 
 
 @contextlib.contextmanager

@@ -33,9 +33,6 @@ PARTS = "split the file, or store the log as Parquet and learn with --memory (me
 RATIO, PLAIN = 200, 1 << 26
 """A compressed file may inflate to this many times its bytes, or to this many bytes if that is more."""
 
-WORKBOOK = b"PK\x03\x04"
-"""First bytes of an Excel workbook, which is a zip file."""
-
 WORKBOOK_ENGINES = {"calamine": "fastexcel", "openpyxl": "openpyxl"}
 """Polars' engines for workbooks, by preference, and the packages that they need."""
 
@@ -49,7 +46,7 @@ def content(path: PathLike, expected: str = "one judgement a line", encoding: st
     """
     name = "standard input" if str(path) == "-" else str(path)
     data = decompressed(name, read_within(sys.stdin.buffer, name) if str(path) == "-" else read_bytes(path))
-    if data.startswith(WORKBOOK):
+    if data.startswith(b"PK\x03\x04"):  # a zip file, as an Excel workbook is
         data = sheet_text(name, data)
     elif not data.startswith(b"PAR1"):
         data = _as_utf8(name, data, encoding).removeprefix(b"\xef\xbb\xbf")

@@ -19,10 +19,6 @@ MAX_CHUNKS = 16
 _LIMIT = threading.local()
 
 
-BUSY_FOR = 0.1
-"""Seconds for which `free_threads` observes the processors."""
-
-
 @contextlib.contextmanager
 def at_most(n_threads: int) -> Iterator[None]:
     """Let the pools that are started in this thread have at most so many threads."""
@@ -62,7 +58,7 @@ def free_threads() -> int:
     import psutil
 
     total = psutil.cpu_count() or allowed
-    busy = psutil.cpu_percent(BUSY_FOR) / 100 * total
+    busy = psutil.cpu_percent(interval=0.1) / 100 * total
     return max(1, min(allowed, round(total - busy)))
 
 

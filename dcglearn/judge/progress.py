@@ -16,7 +16,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.judge.learned import LatestFit, Newest
 from dcglearn.judge.study import Study
 from dcglearn.judge.verdict_log import Verdict
-from dcglearn.learning.fits import DirectDescription, DirectFit
+from dcglearn.learning.fits import DirectDescription
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import banded_figure
 from dcglearn.raters.rater_agreement import rater_agreement, wilson
@@ -87,9 +87,11 @@ class Progress(Newest["LatestFit"]):
     def _work_out(self, latest: LatestFit) -> None:
         if latest.log is not None and latest.fit is not None:
             machine = self._study.machine
+            agreement = rater_agreement(latest.log, latest.fit, level=INTERVAL_LEVEL).to_dict()
+            raters = {row["rater"]: row for row in agreement["raters"]}
+            details = {"alpha": agreement["nominal"], "n_units": agreement["n_units"], "raters": raters}
             curves = {"machine": [] if machine is None else machine_curve(latest.log, machine)}
-            curves["curve"] = learning_curve(latest.log)
-            self._details = {**agreement_between_raters(latest.log, latest.fit), **curves}
+            self._details = {**details, **curves, "curve": learning_curve(latest.log)}
 
 
 def _raters(standing: list[Verdict], checks: list[Verdict], known: dict[str, Any]) -> list[dict[str, Any]]:
@@ -151,13 +153,6 @@ def _respected(log: Preferences, dcg: DCG) -> dict[str, float]:
     value = log.agreement(dcg).share
     share = wilson(round(value * len(log)), len(log), INTERVAL_LEVEL)
     return {"share": value, "low": share.low, "high": share.high}
-
-
-def agreement_between_raters(log: Preferences, fit: DirectFit) -> dict[str, Any]:
-    """Return Krippendorff's alpha with its interval, and error and position bias of each rater by name."""
-    agreement = rater_agreement(log, fit, level=INTERVAL_LEVEL).to_dict()
-    raters = {row["rater"]: row for row in agreement["raters"]}
-    return {"alpha": agreement["nominal"], "n_units": agreement["n_units"], "raters": raters}
 
 
 def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any]:

@@ -47,9 +47,6 @@ MOST_BODY = 1 << 20
 MOST_ANSWERS = 200
 """Answers of one request."""
 
-MOST_PORTS = 50
-"""Ports tried, from the one asked for on."""
-
 SHORTEST_TOKEN = 16
 """Characters of a token that is not drawn here."""
 
@@ -301,7 +298,9 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     port = listening.getsockname()[1]
     token, owner = place.token or secrets.token_hex(16), secrets.token_hex(16)
     name = f"[{place.host}]" if ":" in place.host else place.host
-    names = () if place.local else _names(name)
+    own = socket.gethostname()
+    known = (own, name) if name in ("0.0.0.0", "[::]") else (name, own)  # to the network; the first is printed
+    names = () if place.local else known
     hosts = allowed_hosts(port, names)
     images = tuple(study.candidates.image_hosts) if study.rules.images else ()
     app = judging_app(study, Access(hosts, token, owner, images))
@@ -327,7 +326,7 @@ def listen(place: Place) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise InputError(f"--host {place.host}: {error.strerror}; give an address of this machine") from error
-    for port in range(place.port, min(place.port + MOST_PORTS, 65536)):
+    for port in range(place.port, min(place.port + 50, 65536)):
         listening = socket.socket(family)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -339,9 +338,3 @@ def listen(place: Place) -> socket.socket:
         else:
             return listening
     raise InputError(f"{place.host}: no port from {place.port} on could be used ({reason.strerror})")
-
-
-def _names(host: str) -> tuple[str, ...]:
-    """Return the names under which a network knows this machine; the first is the one that is printed."""
-    own = socket.gethostname()
-    return (own, host) if host in ("0.0.0.0", "[::]") else (host, own)

@@ -33,9 +33,6 @@ _LOG = logging.getLogger(__name__)
 REFITS = ("never", "if_worse")
 """When a warm fit is done again from all starts."""
 
-LEAST_WEIGHT = 0.01
-"""Smallest sum of the weights of a log."""
-
 
 @dataclass(frozen=True, eq=False)
 class FittedDCG:
@@ -120,7 +117,7 @@ def fit_dcg(
     prior = description.prior_of(log.n_grades, log.depth)
     model = _model(log, description, verdicts, prior, n_raters, zero)
     total = judgements.total_weight
-    if total < LEAST_WEIGHT:
+    if total < 0.01:
         raise InputError(
             f"the weights of the log sum to {total:g}, far less than one judgement: multiply all of them by a "
             "common factor, so that they count judgements"

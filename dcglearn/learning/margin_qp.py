@@ -49,9 +49,6 @@ SETTLED = 1e-8
 Or of the next step, a hundredth of it, as the last two foretell it.
 """
 
-LARGE = 200
-"""From so many unknowns on, a system is solved by SciPy, which takes longer to import than smaller systems to solve."""
-
 SMALL = 1.0
 """Where Newton's method does not converge for a C above this, it starts again from the solution at a smaller C."""
 
@@ -355,7 +352,7 @@ def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Float
 
 def _solved_definite(matrix: Floats, right: Floats) -> Floats:
     """Return the solution x of ``A x = b``; raise LinAlgError unless A is positive definite."""
-    if len(matrix) > LARGE:
+    if len(matrix) > 200:  # SciPy takes longer to import than smaller systems to solve
         from scipy.linalg import cho_factor, cho_solve
 
         return cho_solve(cho_factor(matrix), right)

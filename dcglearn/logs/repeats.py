@@ -1,20 +1,16 @@
 """Judgements that repeat: units of agreement, pairs shown both ways, and verdicts that later lines supersede."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats, Grades, Integers, PolarsFrame
+from dcglearn.logs.columns import Columns
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
-
-if TYPE_CHECKING:
-    from dcglearn.logs.columns import Columns
 
 INCONSISTENT = ("keep", "half", "tie")
 """What two verdicts that one rater gave on a pair shown both ways count where they differ."""

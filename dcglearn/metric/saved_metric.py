@@ -1,10 +1,8 @@
 """Base class of metrics: arrays with grade names and notes, compared by value and saved as strict JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import read_json_object
@@ -12,9 +10,8 @@ from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.validation import InputError, PathLike, errors_in
 from dcglearn.metric.scales import grade_map
 
-if TYPE_CHECKING:
-    Kind = TypeVar("Kind", bound="SavedMetric")
-    Saved = TypeVar("Saved")
+Kind = TypeVar("Kind", bound="SavedMetric")
+Saved = TypeVar("Saved")
 
 SCHEMA_VERSION = 1
 """Version of the file format; others are refused."""

@@ -270,13 +270,6 @@ def coefficients_in(start: Any) -> Any:
     return getattr(start, "coef_", start)
 
 
-_QID = (
-    "qid is missing: give the query of each document, one label per row of X; a search such as GridSearchCV passes qid "
-    "on if sklearn.set_config(enable_metadata_routing=True) is called and the ranker asks for it: "
-    "ranker.set_fit_request(qid=True).set_score_request(qid=True)"
-)
-
-
 def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: bool = False) -> Queries:
     """Return X, y and qid, or `Queries` X, as `Queries`; refuse missing values and categories unless `missing`."""
     if isinstance(X, Queries):
@@ -288,7 +281,11 @@ def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: b
     if y is None:
         raise InputError("a ranker requires y to be passed, but the target y is None: give the grade of each document")
     if qid is None:
-        raise InputError(_QID)
+        raise InputError(
+            "qid is missing: give the query of each document, one label per row of X; a search such as GridSearchCV "
+            "passes qid on if sklearn.set_config(enable_metadata_routing=True) is called and the ranker asks for it: "
+            "ranker.set_fit_request(qid=True).set_score_request(qid=True)"
+        )
     queries = Queries(X, np.asarray(y), np.asarray(qid), missing=missing)
     return queries if missing else as_queries(queries, None, None)
 

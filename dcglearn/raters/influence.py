@@ -11,22 +11,19 @@ from dcglearn.learning.fits import DirectFit
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 
-MOST_LEFT_OUT = 10
-"""At most this many raters, those with the most judgements, are left out in turn."""
-
 
 def influence_of_raters(log: Preferences, fit: DirectFit) -> dict[str, Floats]:
     """Return by how much gains and discounts move without each rater, shape (L + K,), the largest move first.
 
-    Each fit without a rater starts from that of all, of a blend from its robust fit. A rater without whom nothing can
-    be learned is left out of the result.
+    At most ten raters, those with the most judgements, are left out in turn. Each fit starts from that of all, of a
+    blend from its robust fit. A rater without whom nothing can be learned is left out of the result.
     """
     names, number, judged = np.unique([] if log.rater is None else log.rater, return_inverse=True, return_counts=True)
     if len(names) < 2:
         return {}
     description = replace(fit.description, loss=LOSSES_OF_MEMBERS[0] if fit.members else fit.loss, form="dcg")
     whole, moves = fit_direct(log, description, fit), {}
-    most = np.argsort(-judged, kind="stable")[:MOST_LEFT_OUT].tolist()
+    most = np.argsort(-judged, kind="stable")[:10].tolist()
     for r in counted(most, len(most), "without each rater"):
         try:
             rest = fit_direct(log[number != r], description, whole)

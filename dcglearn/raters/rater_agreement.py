@@ -15,9 +15,6 @@ from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.readers.preferences import Preferences, as_preferences
 
-EVERYBODY = "all"
-"""Name of the rater of a log that names none."""
-
 N_RESAMPLES = 2000
 """Number of bootstrap samples of units for the interval of alpha."""
 
@@ -143,7 +140,7 @@ def rater_agreement(
         raise InputError("the log holds no pair, so there is nobody to agree")
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
-    labels = np.full(len(log), EVERYBODY) if log.rater is None else log.rater
+    labels = np.full(len(log), "all") if log.rater is None else log.rater
     names, rater = np.unique(labels, return_inverse=True)
     of = units(log)
     once = slice(None) if log.rater is None else np.sort(unique_rows(np.column_stack([rater, of.number]))[1])

@@ -21,9 +21,6 @@ LOGITS = np.linspace(-9.0, 9.0, 145)
 FINE = np.linspace(-9.0, 9.0, 3601)
 """Logits of the error rate at which the interpolated likelihood is looked up."""
 
-NEWTON_STEPS = 30
-"""Maximum Newton steps for the biases; most need four."""
-
 
 @dataclass(frozen=True, eq=False)
 class Observations:
@@ -57,7 +54,7 @@ class Observations:
     def best_biases(self, errors: Floats, start: Floats) -> tuple[Floats, Floats]:
         """Return the biases that fit best at given error rates, and the log likelihood there, shape (R,) each."""
         biases = start
-        for _ in range(NEWTON_STEPS if self.way.any() else 0):
+        for _ in range(30 if self.way.any() else 0):  # most need four
             _, slope, curvature = self.likelihood(errors, biases)
             step = np.clip(slope / np.maximum(np.abs(curvature), 1 / BIAS_SPREAD**2), -1.0, 1.0)
             biases = biases + step

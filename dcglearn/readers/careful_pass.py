@@ -22,17 +22,11 @@ from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.roles import MAX_LABEL, SWAPPED, Role, Table
 from dcglearn.readers.winner_words import WinnerCodes, winners_of, word_of
 
-REASONS_KEPT = 3
-"""Bad lines of which the reason is kept."""
-
 JUDGE_DOCUMENTS = "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
 """What to do where a grade looks like the name of a document."""
 
 LEAST_BYTES = 4_000_000
 """Shorter logs are read carefully at once, where the first bad line is looked for."""
-
-BLOCKS = 64
-"""Number of blocks of lines, of equal size, into which longer ones are divided."""
 
 MOST_READ = 8
 """Blocks that are read carefully without finding a bad line, before the whole log is."""
@@ -103,7 +97,7 @@ def read_carefully(
 
     Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); labels: object (n,).
     An optional column without a value on any line is left out. Bad lines are written to `skip_bad` once all lines are
-    read, and counted as ``"bad lines"`` beside the first few reasons. Without `skip_bad` the first bad line raises
+    read, and counted as ``"bad lines"`` beside the first three reasons. Without `skip_bad` the first bad line raises
     InputError, as does a log without a good line. Messages call the file `name`.
     """
     if skip_bad is not None:
@@ -118,7 +112,7 @@ def read_carefully(
             if skip_bad is None:
                 raise InputError(f"{name}, {source.unit} {number}: {error}") from error
             bad.append(source.raw(item))
-            if len(reasons) < REASONS_KEPT:
+            if len(reasons) < 3:
                 reasons.append(f"{source.unit} {number}: {error.args[0]}")
     if not good.n:
         raise InputError(f"{name}: " + (f"no good line; {reasons[0]}" if bad else "nothing after the header"))
@@ -262,11 +256,6 @@ def _documents(values: Any, role: str, depth: int | None) -> str:
     return "\t".join(texts[:depth])
 
 
-def _identity(value: Any, role: str, _: str) -> str:
-    """Return any value as text: only whether two are equal counts."""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def _counts(value: Any, role: str, _: str) -> str:
     """Return how often a list got each rating, as text."""
     if not isinstance(value, str):
@@ -321,7 +310,7 @@ def checked_score(value: Any, role: str, _: str = "score") -> float:
 CHECKS = {
     "label": _label,
     "name": _label,
-    "identity": _identity,
+    "identity": lambda value, *_: value if isinstance(value, str) else json.dumps(value),  # any: equal ones are one
     "side": _swapped,
     "counts": _counts,
     "score": checked_score,
@@ -349,7 +338,7 @@ def raise_first_fault(name: str, source: Source, mapping: LogMapping, passes: Ca
         begin = source.data[: source.data.index(source.header)] + source.header + b"\n"
         header_line = source.header_line
     read = 0
-    for before, block in _blocks(source.data, BLOCKS):
+    for before, block in _blocks(source.data, 64):
         part = type(source)(begin + first + b"\n" + block, source.roles)
         if passes(part):
             continue
@@ -367,7 +356,7 @@ def _add(name: str, good: GoodLines, source: Source, number: int, item: bytes) -
 
 
 def _blocks(data: bytes, n: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the number of lines before each block of lines, and the block."""
+    """Yield the number of lines before each of about n blocks of lines, of equal size, and the block."""
     start, before = 0, 0
     while start < len(data):
         end = data.find(b"\n", start + len(data) // n) + 1 or len(data)

@@ -257,10 +257,6 @@ def _documents(column: pl.Series, mapping: LogMapping) -> NDArray[Any] | None:
     return None if not plain else names.list.head(mapping.depth or MAX_DEPTH).list.join("\t").to_numpy()
 
 
-def _identities(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
-    return column.cast(pl.String).fill_null("").to_numpy() if _is_text(column.dtype) else None
-
-
 def _counts(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
     plain = column.dtype == pl.String and column.unique().str.contains(_PLAIN_COUNTS).all()
     return column.to_numpy() if plain else None
@@ -280,7 +276,7 @@ CONVERT = {
     "grades": _grades,
     "winner": _winners,
     "label": _labels,
-    "identity": _identities,
+    "identity": lambda column, _: column.cast(pl.String).fill_null("").to_numpy() if _is_text(column.dtype) else None,
     "side": _swapped,
     "documents": _documents,
     "counts": _counts,

@@ -24,9 +24,6 @@ from dcglearn.readers.roles import PREFERENCE
 if TYPE_CHECKING:
     import pandas as pd
 
-OTHER_FORMS = {".csv", ".tsv", ".gz", ".xz", ".zst"}
-"""Suffixes of forms that are read and not written."""
-
 
 class Preferences(PreferencePairs, Shown):
     """Pairs of graded lists, the first preferred to the second, with optional columns for each pair.
@@ -246,7 +243,7 @@ def log_frame(table: Mapping[str, Any]) -> PolarsFrame:
 def write_frame(frame: PolarsFrame, path: PathLike, *, force: bool = True) -> None:
     """Write a table as `Preferences.save` does; InputError for a suffix that readers would misread."""
     suffix = Path(path).suffix.lower()
-    if suffix in OTHER_FORMS:
+    if suffix in (".csv", ".tsv", ".gz", ".xz", ".zst"):
         raise InputError(f"{path}: logs are written as JSON lines or Parquet, not {suffix}; name it .jsonl or .parquet")
     with written_beside(path, force=force) as temporary:
         if Path(path).suffix == ".parquet":

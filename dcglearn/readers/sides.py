@@ -20,9 +20,6 @@ ORDERS = {"order", "shown", "displayed", "presented", "presentation", "swapped",
 BESIDE = {"is", "was", "left", "first", "a", "b", "list", "system", "side", "of", "on", "the", "display", "screen"}
 """Words that may stand beside those of `ORDERS`."""
 
-PEEK = 1_000
-"""Lines of which the orders are looked at."""
-
 
 def looks_like_order(name: str) -> bool:
     """Return whether a column of this name may say which list was shown first."""
@@ -76,7 +73,7 @@ def with_order(source: Source, open_with: Opener) -> Source:
 
 def _values(source: Source) -> set[str]:
     values = set()
-    for record in islice(source.readable(), PEEK):
+    for record in islice(source.readable(), 1_000):
         value = record.get("swapped")
         values |= set() if value is None else {word_of(value).lower()}
     return values

@@ -66,7 +66,8 @@ def learn_from_answers(
     Between such questions, what makes a question hard may make its list bad too: the DCG then takes credit for it.
 
     The `facts` of the result say what share of the answers' variance retrieval explains at most, and `held_out` what
-    share of comparisons of answers to held-out questions is ordered as these are.
+    share of comparisons of answers to held-out questions is ordered as these are. Raises InputError if no two answers
+    can be compared, or the learner's loss is no likelihood.
 
     Parameters
     ----------
@@ -78,11 +79,6 @@ def learn_from_answers(
         Gains and discounts of the nDCG. Its ideal is the best order of a list's documents, over the question's lists.
     seed : int
         Seed of folds and bootstrap.
-
-    Raises
-    ------
-    InputError
-        If no two answers can be compared, or the learner's loss is no likelihood.
 
     See Also
     --------

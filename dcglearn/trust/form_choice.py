@@ -44,9 +44,6 @@ MOST_RATINGS = 12
 MOST_SCORES = 200
 """More distinct ratings than this are binned where the variance between lists is estimated."""
 
-HALVINGS = 3
-"""How often lists are halved, where each is in many judgements."""
-
 FALSE_POSITIVE_RATE = 0.05
 """False-positive rate of the test of the gain."""
 
@@ -89,7 +86,8 @@ def fit_in_form(
         scores = {form: replace(score, gain=gains.get(form, 0.0)) for form, score in scores.items()}
         best = candidate(scores)
         if best != "dcg":
-            p = p_value(gains[best], _lowest_of_forms, dcg, in_memory[in_memory.differing])
+            judged = in_memory[in_memory.differing]
+            p = p_value(gains[best], lambda fit: min(fit.with_form(x).objective for x in FORMS[1:]), dcg, judged)
             scores[best] = replace(scores[best], p_value=p)
     form = form_of(scores)
     if form != "dcg":
@@ -127,8 +125,8 @@ def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
 def cross_validated_forms(description: DirectDescription, log: PreferencePairs, seed: int = 0) -> dict[str, FormScore]:
     """Return the score of every form.
 
-    Raters or queries are held out whole where the log has enough of them; else lists, where each is in many judgements;
-    else pairs of lists. Raise InputError if there are too few judgements to hold any out.
+    Raters or queries are held out whole where the log has enough of them; else lists, where each is in many judgements,
+    in three random halvings; else pairs of lists. Raise InputError if there are too few judgements to hold any out.
     """
     unit = unit_of(log, fewest=FEWEST_HELD_OUT, per_list=2)
     first, second = log.clusters(unit)
@@ -139,7 +137,7 @@ def cross_validated_forms(description: DirectDescription, log: PreferencePairs, 
             see="too-few",
         )
     sums, times = np.zeros((2, len(FORMS), len(log))), np.zeros(len(log))
-    rng, n_folds, repeats = np.random.default_rng(seed), *((2, HALVINGS) if unit == "list" else (FOLDS, 1))
+    rng, n_folds, repeats = np.random.default_rng(seed), *((2, 3) if unit == "list" else (FOLDS, 1))
     folds = [fold for _ in range(repeats) for fold in divided((first, second), n_folds, rng, across=False)]
     for train, test in counted(folds, len(folds), "forms"):
         part, held_out = log[train], log[test]
@@ -265,10 +263,6 @@ def share_of_lists(counts: RatingCounts) -> float:
     group, number = np.divmod(keys, len(counts.lists))
     _, variances = RatedLists(group, number, score, indicators(counts.lists)).posterior(table)
     return variances.between / (variances.between + variances.within)
-
-
-def _lowest_of_forms(dcg: FittedDCG) -> float:
-    return min(dcg.with_form(form).objective for form in FORMS[1:])
 
 
 def p_value(gain: float, wider: Callable[[FittedDCG], float], dcg: FittedDCG, log: PreferencePairs) -> float:

@@ -22,9 +22,7 @@ from dcglearn.trust.product_form import free_utility
 from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, sampled, unit_of
 
 DCG_NAME = "gains times discounts (DCG)"
-FREE_NAME = "weights free at each grade and position"
 FORM_NAMES = {"best": "share of the best result", "saturation": "saturation"}
-CEILING_NAME = "any function of the grades, at most"
 
 N_ERRORS = 1.64
 """A part is ahead of the DCG if its lead is more than this many standard errors: its 90% interval lies above 0."""
@@ -109,7 +107,7 @@ class LackOfFit:
         lines.append(f"   share  {recur:<6}  {'learned without the pair':<40}{columns}")
         lines += map(str, self.parts)
         if self.ceiling is not None:
-            lines.append(f"  {'':<6}  {self.ceiling.share:.4f}  {CEILING_NAME}")
+            lines.append(f"  {'':<6}  {self.ceiling.share:.4f}  any function of the grades, at most")
         return "\n".join([*lines, *self.sentences])
 
 
@@ -205,7 +203,7 @@ def _parts(values: Floats, log: Preferences, unit: str, ceiling: NoiseCeiling | 
     if ceiling is not None:
         rows = ceiling.rows
         numbers.append(values[0][:, rows] @ weight[rows] / weight[rows].sum())
-    names = [DCG_NAME, FREE_NAME, *FORM_NAMES.values()]
+    names = [DCG_NAME, "weights free at each grade and position", *FORM_NAMES.values()]
     return [Part(name, *row) for name, row in zip(names, np.transpose(numbers).tolist(), strict=True)]
 
 

@@ -145,6 +145,13 @@ def proxy_report(
 ) -> ProxyReport:
     """Return how far a machine can be trusted in place of people.
 
+    Raises InputError if the learner was not fitted with a proxy, or to lists of another shape.
+
+    `worth` compares the expected shares of pairs of lists that are ordered wrongly: by the fit to people's verdicts
+    alone, where the truth is drawn from its posterior; and by that with the machine, where it is drawn from the
+    posterior of each member of the blend as often as this weighs. Such shares fall as the root of the number of
+    verdicts.
+
     Parameters
     ----------
     log, learner : Preferences, DCGLearner
@@ -152,21 +159,9 @@ def proxy_report(
     n_machine, seed : int, optional
         Number of the machine's preferences, for the sentence; seed of the draws.
 
-    Raises
-    ------
-    InputError
-        If the learner was not fitted with a proxy, or to lists of another shape.
-
     See Also
     --------
     DCGLearner : Its `fit` takes the proxy.
-
-    Notes
-    -----
-    `worth` compares the expected shares of pairs of lists that are ordered wrongly: by the fit to people's verdicts
-    alone, where the truth is drawn from its posterior; and by that with the machine, where it is drawn from the
-    posterior of each member of the blend as often as this weighs. Such shares fall as the root of the number of
-    verdicts.
 
     Examples
     --------

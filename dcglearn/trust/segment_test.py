@@ -21,9 +21,6 @@ COLUMNS = ("segment", "rater", "query")
 FEWEST_LEARNED = 20
 """A segment of fewer decided pairs has no DCG of its own."""
 
-MOST_SEGMENTS = 30
-"""At most this many segments, the largest, have a DCG of their own."""
-
 
 @dataclass(frozen=True)
 class Segment:
@@ -119,7 +116,7 @@ def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int
     labels = _labels(pairs, by)
     names, number, size = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(-size, kind="stable")
-    large = [int(s) for s in order[:MOST_SEGMENTS] if size[s] >= FEWEST_LEARNED]
+    large = [int(s) for s in order[:30] if size[s] >= FEWEST_LEARNED]
     if len(large) < 2:
         raise InputError(
             f"by={by!r}: {len(large)} of {len(names)} segment(s) have at least {FEWEST_LEARNED} decided pairs (the "
