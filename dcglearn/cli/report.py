@@ -144,8 +144,11 @@ class Report:
             names = ["loss", "error_rate", "rater_error", "scale", "n_effective"]
             names += ["position_bias", "rater_bias"] if len(learner.curves.biases) else []
             members = {"members": [member.to_dict() for member in learner.members]} if learner.members else {}
-            values = {name: getattr(learner, name) for name in names}
-            return {"method": "dcg", **values, **members, **_form_dict(learner)}
+            values = {"method": "dcg", **{name: getattr(learner, name) for name in names}, **members}
+            if learner.description.form == "dcg":
+                return values
+            by_form = {form: vars(score) for form, score in learner.form_scores.items()}
+            return {**values, "form": learner.form, "list_utility": learner.utility.to_dict(), "form_scores": by_form}
         c = self.chosen
         scores = () if c is None else zip(c.grid.tolist(), c.mean.tolist(), c.error.tolist(), strict=True)
         return {
@@ -305,14 +308,6 @@ def _bias_lines(learner: DirectFit) -> list[str]:
     most = sorted(learner.rater_bias.items(), key=lambda item: -abs(item[1]))[:3]
     leaning = ", ".join(f"{name} {bias:+.1f}" for name, bias in most if abs(bias) > LEANING)
     return [*lines, *([f"raters who lean to the list shown first (-: to the other): {leaning}"] if leaning else [])]
-
-
-def _form_dict(learner: DirectFit) -> dict[str, Any]:
-    """Return the form, its metric and the scores of all forms, unless a DCG was asked for."""
-    if learner.description.form == "dcg":
-        return {}
-    scores = {form: vars(score) for form, score in learner.form_scores.items()}
-    return {"form": learner.form, "list_utility": learner.utility.to_dict(), "form_scores": scores}
 
 
 def _form_lines(learner: DirectFit) -> list[str]:

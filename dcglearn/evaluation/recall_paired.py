@@ -6,12 +6,10 @@ rank with lexicographic precision", 2023; F. Diaz, M. D. Ekstrand and B. Mitra, 
 evaluation", 2023.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +167,7 @@ class PairedRuns:
     missing: str
 
     @classmethod
-    def of(cls, names: Sequence[str], runs: Sequence[Run], judged: Judgements, ties: str, missing: str) -> PairedRuns:
+    def of(cls, names: Sequence[str], runs: Sequence[Run], judged: Judgements, ties: str, missing: str) -> Self:
         """Join runs with judgements; raise InputError if `ties` is "average", or a run has no judged query."""
         if ties == "average":
             raise InputError(f'{names[0]} compares ranks: give ties="docno-desc" or "stable"')

@@ -18,9 +18,6 @@ BESIDE = Path(__file__).parents[1] / "__pycache__"
 
 _CONFIG: Any = numba.config
 
-_ROOM = 1 << 16
-"""Bytes that must fit in a folder before code is kept there."""
-
 
 def njit(**options: Any) -> Callable[[Any], Any]:
     """Return numba's ``njit(**options)`` as a decorator; ``cache=True`` keeps compiled code in the `cache_folder`."""
@@ -72,7 +69,7 @@ def cache_folder() -> Path | None:
                     )
                 continue
             with tempfile.TemporaryFile(dir=folder) as file:
-                file.write(bytes(_ROOM))
+                file.write(bytes(1 << 16))  # the disk may be full
         except OSError:
             continue
         return folder

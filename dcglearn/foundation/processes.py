@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 SAFE_PATH = "PYTHONSAFEPATH"
 """Variable of the environment that keeps the working folder off the import path of a Python process."""
 
-_PAUSE = 1.0
-"""Longest wait for results, in seconds: a wait without an end would not notice an interrupt once Polars is loaded."""
-
 
 def in_processes(
     function: Callable[[Any], Any], items: Iterable[Any], n: int, *, in_order: bool = True
@@ -109,7 +106,7 @@ def _results(
             busy[connection] = task[0]
         if not busy:
             return
-        for ready in wait(list(busy), timeout=_PAUSE):
+        for ready in wait(list(busy), timeout=1.0):  # without an end, no interrupt is noticed once Polars is loaded
             connection = cast("Connection", ready)
             with _worker_errors(workers[connection]):
                 error, result = connection.recv()

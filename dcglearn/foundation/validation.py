@@ -1,7 +1,5 @@
 """Types of arrays, and checks of arguments, made once in containers and readers: the code below trusts its arrays."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -37,9 +37,6 @@ LEASE = 600.0
 AHEAD, SPARE = 3, 20
 """Pairs that a page holds: the one shown and two more, and those for the time without a server."""
 
-PRACTICE = 3
-"""Pairs of a practice round."""
-
 _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
@@ -105,7 +102,7 @@ class Study:
         self._chooser = Chooser(candidates.lists, active=self.rules.active, seed=self.rules.seed)
         self._leases: dict[tuple[str, str], dict[str, Lease]] = defaultdict(dict)
         self._known = {pair.key: pair for pair in known_pairs(candidates)}
-        self._practice = set(list(self._known)[: PRACTICE if self.rules.practice else 0])
+        self._practice = set(list(self._known)[: 3 if self.rules.practice else 0])
         self._pairs = {pair.key: pair for pair in candidates.pairs} | self._known
         self._keys: dict[str, str] = {}  # the pair that each verdict is about
         self._last_goal, self._goal_of = math.inf, 0

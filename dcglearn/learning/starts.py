@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 SOFTER = (0.0, 1.5, 3.0)
 """Each metric is tried with judges less sharp by these log units, who err less."""
 
-HUGE_WEIGHT = 1e9
-"""Sum of weights above which the QP of the start has a smaller C."""
-
 
 @dataclass(frozen=True)
 class WarmStart:
@@ -203,7 +200,7 @@ def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -
 def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Floats]:
     """Return the parameters of all starts by softness, (S, p): curves, textbooks, the prior, the QP of a sample."""
     sample = verdicts.sample(20_000).decided
-    C = 0.1 / max(1.0, sample.total_weight / HUGE_WEIGHT)
+    C = 0.1 / max(1.0, sample.total_weight / 1e9)
     dcgs = [] if prior is None else [prior]
     qp = fit_qp(sample, QPDescription(C, tol=1e-3))
     try:

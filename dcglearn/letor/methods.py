@@ -87,18 +87,12 @@ class Method:
         return (grid or self.grid)(setting)
 
 
-ANNEALINGS = ((1.0, 2.5), (2.5, 5.0, 10.0))
-"""Sharpness of the stages per unit of the spread of scores: stopped early, and complete."""
-PENALTIES = (0.03, 0.1, 0.3)
-"""Weights of the squared distance of a model from its start."""
-
-
 def linear(
     setting: Setting,
     loss: str,
     depths: Sequence[Any] = ("depth", None),
-    annealings: Sequence[Any] = ANNEALINGS,
-    penalties: Sequence[float] = PENALTIES,
+    annealings: Sequence[Any] = ((1.0, 2.5), (2.5, 5.0, 10.0)),  # stopped early, and complete
+    penalties: Sequence[float] = (0.03, 0.1, 0.3),
     max_iter: int = 30,
 ) -> Iterator[Candidate]:
     """Yield linear models that maximise a loss: by start, depth of training (k), penalty and annealing."""

@@ -1,7 +1,5 @@
 """LETOR's five-fold protocol over all methods: can be resumed, runs in several processes (`letor_experiment`)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time
@@ -10,7 +8,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +49,7 @@ class Plan:
         grid: str = "default",
         n_features: int | None = None,
         seed: int = 0,
-    ) -> Plan:
+    ) -> Self:
         """Read the folds and check the settings; for parameters and errors see `letor_experiment`."""
         one_of(grid, "grid", GRIDS)
         names = tuple(METHODS if methods is None else dict.fromkeys(method_named(name).name for name in methods))

@@ -5,9 +5,6 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, Grades, InputError, Seed, whole_number
 from dcglearn.rankers.queries import Queries
 
-_RELEVANT = 0.3
-"""Share of documents with a grade above 0."""
-
 
 def letor_queries(
     n_queries: int = 106,
@@ -124,7 +121,7 @@ def _documents(size: int, n_grades: int, conflict: float, rng: np.random.Generat
     """Return topic, depth and echo of the documents of a query, shape (size, 3), and their grades."""
     topic, depth = rng.normal(size=(2, size))
     on_topic = topic + 0.7 * rng.normal(size=size) + 0.3 * rng.normal()
-    bar = np.quantile(on_topic, 1 - _RELEVANT * rng.uniform(0.5, 1.5))
+    bar = np.quantile(on_topic, 1 - 0.3 * rng.uniform(0.5, 1.5))  # about 30% of the documents have a grade above 0
     grades = (on_topic > bar).astype(np.int8)
     for step, threshold in enumerate(np.linspace(0.6, 1.8, n_grades - 2) if n_grades > 2 else []):
         grades[(grades == step + 1) & (depth + 0.4 * rng.normal(size=size) > threshold)] += 1

@@ -30,9 +30,6 @@ DEFAULTS = {"verbosity": -1, "feature_pre_filter": False, "deterministic": True}
 MAX_CODE = 1 << 31
 """Codes of categories lie below this number; LightGBM holds them as 32-bit integers."""
 
-ONE_THREAD = 1 << 16
-"""Up to this many features are scored by one thread."""
-
 FIXED = {"metric": "none", "boost_from_average": False}
 """LightGBM's parameters that every training has."""
 
@@ -224,7 +221,7 @@ class BoostedRanker(Ranker):
         return [(f"{names[i]}", float(gains[i] / total)) for i in first if gains[i] > 0]
 
     def _scores(self, features: Any) -> Floats:
-        n_threads = threads_of(main_names(self._lightgbm)) if features.size > ONE_THREAD else 1
+        n_threads = threads_of(main_names(self._lightgbm)) if features.size > 1 << 16 else 1
         scores: Floats = self.booster_.predict(features, num_iteration=self.n_trees_, num_threads=n_threads)
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 

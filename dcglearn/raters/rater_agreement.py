@@ -15,9 +15,6 @@ from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.readers.preferences import Preferences, as_preferences
 
-N_RESAMPLES = 2000
-"""Number of bootstrap samples of units for the interval of alpha."""
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -169,7 +166,7 @@ def krippendorff_alpha(
     between two ordinal ones. 1 is perfect agreement, 0 that of verdicts by chance.
 
     `unit` and `value`, shape (n,), are what was judged and the value it was given, a row a judgement; `ordinal` tells
-    whether the order of the values counts; `level` and `seed` are those of the bootstrap interval over units.
+    whether the order of the values counts; `level` and `seed` are those of the interval, by 2,000 bootstrap samples.
 
     Examples
     --------
@@ -185,7 +182,7 @@ def krippendorff_alpha(
         return UNKNOWN
     patterns, _, pattern = unique_rows(counts)  # units of the same values count alike, and are few
     times = np.bincount(pattern)
-    samples = np.random.default_rng(seed).multinomial(len(counts), times / len(counts), N_RESAMPLES)
+    samples = np.random.default_rng(seed).multinomial(len(counts), times / len(counts), 2000)
     drawn = np.array([_alpha(patterns, sample, ordinal) for sample in samples])
     estimate = _alpha(patterns, times, ordinal)
     if np.isnan(estimate) or np.isnan(drawn).all():

@@ -17,9 +17,6 @@ from dcglearn.readers.roles import ColumnsByRole, Role, as_list, by_role, positi
 BLANK = " \t\n\r\x0b\x0c"
 """Characters stripped from a field of text; listed, since Python and polars differ on other white space."""
 
-MOST_LINES = 100
-"""Most lines of a record of delimited text, whose cells may hold line breaks."""
-
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
@@ -119,8 +116,8 @@ class JsonLines(Objects):
 class TextLines(Source):
     """A header line and a record a line, separated by tabs if the header has one, else by commas, semicolons or |.
 
-    Cells in quotes may hold line breaks; a stray quote spoils one line only. Excel's line ``sep=;`` before the header
-    is understood, and rows of blank cells at the end are left out.
+    Cells in quotes may hold line breaks, up to 100 lines a record; a stray quote spoils one line only. Excel's line
+    ``sep=;`` before the header is understood, and rows of blank cells at the end are left out.
     """
 
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
@@ -167,7 +164,7 @@ class TextLines(Source):
         It is one line alone where a quote is astray: no line closes it, or a line before that one is itself a record.
         """
         if lines[first].count(b'"') % 2:
-            for last in range(first + 1, min(first + MOST_LINES, len(lines))):
+            for last in range(first + 1, min(first + 100, len(lines))):
                 if lines[last].count(b'"') % 2:
                     return last + 1 if self._is_record(b"\n".join(lines[first : last + 1])) else first + 1
                 if self.names and self._is_record(lines[last]):

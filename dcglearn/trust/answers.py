@@ -1,7 +1,5 @@
 """DCGs learned from answers: what retrieval explains of them at most, and whether the DCG follows unseen answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

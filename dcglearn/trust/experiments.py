@@ -1,7 +1,5 @@
 """DCGs learned from experiments: how sensitive they are to held-out ones, and how often they raise a false alarm."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

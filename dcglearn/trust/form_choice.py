@@ -41,9 +41,6 @@ LARGEST = 1 << 10
 MOST_RATINGS = 12
 """Ratings of one list beyond this number are not simulated, since their noise is nearly gone in the mean."""
 
-MOST_SCORES = 200
-"""More distinct ratings than this are binned where the variance between lists is estimated."""
-
 FALSE_POSITIVE_RATE = 0.05
 """False-positive rate of the test of the gain."""
 
@@ -252,11 +249,11 @@ class LogsOfDCG:
 
 
 def share_of_lists(counts: RatingCounts) -> float:
-    """Return the share of the ratings' variance around a sum over grades that lies between lists."""
+    """Return the share of the ratings' variance around a sum over grades that lies between lists, in 200 bins."""
     from dcglearn.trust.values_of_lists import RatedLists, indicators
 
     keys, row = np.unique(counts.group * len(counts.lists) + counts.list, return_inverse=True)
-    score = np.unique(np.quantile(counts.rating, np.linspace(0, 1, MOST_SCORES), method="higher"))
+    score = np.unique(np.quantile(counts.rating, np.linspace(0, 1, 200), method="higher"))
     rank = np.searchsorted(score, counts.rating)
     table = np.zeros((len(keys), len(score)))
     np.add.at(table, (row, rank), counts.weight)

@@ -34,9 +34,6 @@ LEARNED, UTILITY = "learned DCG", "learned utility"
 MANY = 50_000
 """Logs of more pairs than this have 200 rather than 1,000 bootstrap samples by default."""
 
-FEWEST_FOR_C = 10
-"""On fewer distinct pairs of lists, C is 1 rather than chosen by cross-validation."""
-
 
 @dataclass(frozen=True)
 class Row:
@@ -248,7 +245,7 @@ def compare_dcg(
     current_name, current_dcg = _current(current, train)
     best = f"{best_textbook(train.decided)[0]}@{train.depth}"
     if C == "auto":
-        enough = len(train.merged()) >= FEWEST_FOR_C
+        enough = len(train.merged()) >= 10
         C = choose_C(train, QPDescription(tol=1e-5), seed=seed).C if enough else 1.0
     qp = fit_qp(train, QPDescription(C=float(C)))
     factored = qp.factor().dcg

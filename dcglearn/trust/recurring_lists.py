@@ -26,9 +26,6 @@ MOST_JUDGED_LISTS = 500
 MOST_RATINGS = 50
 """More distinct ratings than this are binned by rank."""
 
-PROBIT = 1.7
-"""The normal distribution function of x is nearly ``sigma(1.7 x)``."""
-
 HARDLY = 1e6
 """Memorised means are shrunken as if lists differed by this many times the variance of ratings."""
 
@@ -89,7 +86,7 @@ class RecurringRatings:
     @property
     def typical_slope(self) -> float:
         """Slope from value to preference if ratings of a list are normal."""
-        return PROBIT / float(np.sqrt(2 * self._fit[1].within))
+        return 1.7 / float(np.sqrt(2 * self._fit[1].within))  # sigma(1.7 x) is nearly the normal distribution
 
     def fitted(self) -> ListValues:
         """Return the values of the lists, from all ratings, under the expected variance between lists."""
