@@ -251,7 +251,7 @@ class DCGLearner(PairLearner):
     @classmethod
     def load(cls, path: PathLike) -> DCGLearner:
         """Read what `save` wrote, to predict or to start a fit from. Raises InputError as in `DCG.load`."""
-        fit = load_fit(path)
+        fit = read_saved(path, _fit_of)
         learner = cls(**vars(fit.description))
         learner._take(fit)
         return learner
@@ -262,7 +262,7 @@ def _warm_start(start: Any) -> WarmStart | None:
     if start is None or not is_path(start):
         return None if start is None else WarmStart.of(start)
     is_metric = read_json_object(start).get("format") == f"dcglearn.{DCG._kind}"
-    return WarmStart.of(DCG.load(start) if is_metric else load_fit(start), f"start {start}")
+    return WarmStart.of(DCG.load(start) if is_metric else read_saved(start, _fit_of), f"start {start}")
 
 
 def save_fit(fit: DirectFit, path: PathLike, *, force: bool = True) -> None:
@@ -291,11 +291,6 @@ def _fields(fit: DirectFit) -> dict[str, Any]:
             for member in fit.members
         ],
     }
-
-
-def load_fit(path: PathLike) -> DirectFit:
-    """Read what `save_fit` wrote; raise InputError, with the file's name, as `DCGLearner.load` says."""
-    return read_saved(path, _fit_of)
 
 
 def _fit_of(values: dict[str, Any]) -> DirectFit:

@@ -143,10 +143,10 @@ def dispersion(fitted: FittedDCG, cluster: NDArray[np.intp], seed: int) -> float
     curvature = DirectObjective(fitted.model, fitted.judgements, fitted.share)(fitted.theta[None]).dense[0]
     values, vectors = np.linalg.eigh(curvature)
     root = vectors / np.sqrt(np.maximum(values, 1e-6 * values.max()))
-    both = [
-        _variance(_slopes(fitted, rng.permutation(np.arange(of.max() + 1) % GROUPS)[of])[:, : len(root)] @ root)
-        for of in (cluster, np.arange(len(cluster)))
-    ]
+    both = []
+    for of in (cluster, np.arange(len(cluster))):
+        sums = _slopes(fitted, rng.permutation(np.arange(of.max() + 1) % GROUPS)[of])[:, : len(root)] @ root
+        both.append(float(len(sums) * sums.var(axis=0, ddof=1).sum()))  # the variance of their total
     return max(both[0] / both[1], 1.0)
 
 
@@ -157,8 +157,3 @@ def _slopes(fitted: FittedDCG, group: NDArray[np.intp]) -> Floats:
     of_prior = model.prior.at(theta[None])[1][0]
     parts = (replace(judgements, weight=np.where(group == g, weight, 0.0)) for g in range(group.max() + 1))
     return np.array([DirectObjective(model, part, fitted.share).with_gradient(theta)[1] - of_prior for part in parts])
-
-
-def _variance(sums: Floats) -> float:
-    """Return the variance of the total of independent sums, shape (G, p), added up over the parameters."""
-    return float(len(sums) * sums.var(axis=0, ddof=1).sum())

@@ -18,7 +18,7 @@ from dcglearn.losses.objective import positive
 from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.queries import Queries
-from dcglearn.rankers.ranker import Ranker, Training, coefficients_in
+from dcglearn.rankers.ranker import Ranker, Training
 
 
 class LinearModel(Ranker):
@@ -59,7 +59,7 @@ class LinearModel(Ranker):
 
 def coefficients_of(start: Any, n_features: int) -> Floats:
     """Return the coefficients of a start, a fitted linear ranker or an array, shape (d,)."""
-    coefficients = np.asarray(coefficients_in(start), dtype=np.float64)
+    coefficients = np.asarray(getattr(start, "coef_", start), dtype=np.float64)
     if coefficients.shape != (n_features,) or not np.isfinite(coefficients).all():
         raise InputError(
             f"start has shape {coefficients.shape}; expected a finite coefficient a feature, ({n_features},)"

@@ -195,7 +195,7 @@ class Ranker(BaseEstimator):
                 raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE")
             return None, None
         start = getattr(self, "start", None)
-        start = start if start is None or isinstance(start, str) else np.asarray(coefficients_in(start)).tolist()
+        start = start if isinstance(start, str | None) else np.asarray(getattr(start, "coef_", start)).tolist()
         identity = {name: _exact(value) for name, value in self.get_params(deep=False).items()}
         identity |= {"ranker": type(self).__name__, "loss": _exact(training.loss), "start": _exact(start)}
         valid = "none" if training.valid is None else training.valid.fingerprint()
@@ -263,11 +263,6 @@ class Ranker(BaseEstimator):
 def scale_of(queries: Queries) -> tuple[int, int]:
     """Return the number of grades of queries, and the documents of the longest: what a metric's name is taken at."""
     return queries.n_grades or 1, int(queries.sizes.max(initial=1))
-
-
-def coefficients_in(start: Any) -> Any:
-    """Return the coefficients of a start: those of a fitted linear ranker, or the start itself."""
-    return getattr(start, "coef_", start)
 
 
 def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: bool = False) -> Queries:
