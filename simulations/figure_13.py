@@ -39,7 +39,7 @@ def plot(table, axes):
     curves(table, axes, "n", "precision")
     axes.set(xlabel="number of training pairs", ylabel=MEASURES["precision"], xscale="log")
     axes.set_xticks([20, 100, 1000], ["20", "100", "1,000"])
-    axes.set_title("Weights are learned without grades, from 3.3\ntimes the pairs (Zhou et al., figure 13)")
+    axes.set_title("Weights are learned without grades, from\nmore pairs (Zhou et al., figure 13)")
     legend(axes, "true DCG")
 
 

@@ -33,7 +33,7 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw the chosen C, and what choosing it adds to precision."""
     curves(table, axes[0], "flip_rate", "log10_C")
-    axes[0].set(ylabel="log10 of the chosen C", title="A smaller C is chosen, up to 30%")
+    axes[0].set(ylabel="log10 of the chosen C", title="The chosen C, by share of flips")
     legend(axes[0], "true DCG")
     gain = table.with_columns(gain=pl.col("chosen") - pl.col("C_1"))
     curves(gain, axes[1], "flip_rate", "gain")

@@ -48,7 +48,7 @@ def plot(table, axes):
     axes.set(xscale="log", xlabel="number of pairs", ylabel="share of logs rejected", ylim=(-0.02, 1.02))
     axes.set_xticks(sorted(table["n"].unique()), [f"{n:,}" for n in sorted(table["n"].unique())])
     axes.minorticks_off()
-    axes.set_title("The test keeps its level, and detects position-\ndependent gains with 500 pairs")
+    axes.set_title("The test keeps its level, and detects\nposition-dependent gains")
     legend(axes, fontsize=7)
 
 

@@ -92,7 +92,7 @@ def plot(table, axes):
     for style, (value, name) in zip(STYLES, named.items(), strict=False):
         means = summary(table, ["n"], [value])
         draw_means(right, means, "n", value, style, label=name)
-    left.set_title("90% intervals cover the ceiling\nin 82 to 94% of the logs")
+    left.set_title("How often 90% intervals\ncover the ceiling")
     right.set_title("The estimate has no bias; held-out\nand memorised values enclose it")
     right.axhline(0, color="0.5", lw=0.8, ls=":")
     right.set(xscale="log", xlabel="number of ratings or judgements", ylabel="share minus the true ceiling")

@@ -42,7 +42,7 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw how often segments are found against the number of pairs."""
     curves(table, axes, "n", "found", lines="kind")
-    axes.set_title("With 150 pairs of each, seven in ten pairs of populations are found")
+    axes.set_title("How often populations that differ are found")
     axes.axhline(0.05, color="0.5", lw=0.8, ls=":")
     axes.set(
         xscale="log", xlabel="pairs in each segment", ylabel="share of logs with segments found", ylim=(-0.02, 1.02)

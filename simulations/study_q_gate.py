@@ -73,7 +73,7 @@ def plot(table, axes):
     axes.set(xscale="log", xlabel="number of topics", ylabel="error rate at the margin", ylim=(0, 0.12))
     axes.set_xticks(TOPICS, [str(n) for n in TOPICS])
     axes.set_xticks([], minor=True)
-    axes.set_title("Both rules err as often as promised,\nfrom 53 topics on")
+    axes.set_title("How often both rules err,\nby topics")
     legend(axes, "rule")
 
 

@@ -90,7 +90,7 @@ def plot(table, axes):
             ribbon(ax, mixed.filter(pl.col(part) > FLOOR), part, {"color": style["color"], "ls": style["linestyle"]},
                    f"{part} part")  # fmt: skip
         ax.set(xlabel="tree", yscale="log", ylabel=f"mean absolute {LEGEND[follow][:-1]}")
-    axes[0].set_title("Gradients: the listwise part takes over\nnear tree 115 (Wu et al., section 3.4)")
+    axes[0].set_title("Gradients: the listwise part takes over\nwith more trees (Wu et al., section 3.4)")
     axes[1].set_title("Lambdas: the listwise part\nleads from the start (ours)")
     share_scale(axes[:2])
     for (follow, line), (style, name) in product(LINES.items(), zip(STYLES, LOSSES, strict=False)):
