@@ -1,17 +1,13 @@
 """Why claims do not hold, in a sentence each, by how the claim's text begins."""
 
 REASONS = {
-    "half of the raters always say left, sides in the log: loss against none": (
-        "Half of the verdicts teach less: the other half by itself loses .038."
-    ),
     "half of everybody's verdicts say left, sides in the log: loss against none": (
-        "The other half by itself loses .020; in the log no rater stands out whom an error rate could set aside."
+        "The other half by itself loses .016, but nobody can tell which half was meant."
     ),
-    "sides in the log help, 30% of the raters": (
-        "A shift of the utility cannot overrule clear differences, so the fit takes all judges for noisier; without "
-        "sides, error rates near a half set such raters aside, and nothing is lost to the other verdicts alone."
+    "half of everybody's verdicts say left, sides in the log: loss against the other": (
+        "A bias shifts the utility and cannot overrule clear differences, so all judges are taken for noisier."
     ),
-    "sides in the log help, 50% of the raters": "As above.",
+    "sides in the log help, 50% of everybody's": "As above; without sides they are errors, half of them right.",
     "similarity still grows from 100": (
         "On permutations the similarity tends to .892, whatever is learned (study f); it is near that from 60 pairs on."
     ),
