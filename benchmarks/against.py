@@ -30,15 +30,15 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
     """Return, by name, the size of a kernel's input and a function that prepares one call."""
     import dcglearn as dl
 
-    def log(n: int) -> Any:
+    def ordered(n: int) -> tuple[Any, Any]:
         rng = np.random.default_rng(0)
         lists = rng.integers(0, 5, (2, n, 10), np.int8)
         lead = ((2.0 ** lists[0] - 2.0 ** lists[1]) / np.log2(np.arange(2, 12))).sum(axis=1) + rng.normal(0, 3, n)
         first = (lead > 0)[:, None]
-        return dl.Preferences(np.where(first, *lists), np.where(first, *lists[::-1]), 5)
+        return np.where(first, *lists), np.where(first, *lists[::-1])
 
     def fit(learner: Any, n: int) -> Callable[[], Any]:
-        pairs = log(n)
+        pairs = dl.Preferences(*ordered(n), 5)
         return lambda: learner.fit(pairs)
 
     def smooth(kind: Any, n_queries: int, length: int) -> Callable[[], Any]:
@@ -47,11 +47,22 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
         loss, offsets = kind(dl.DCG.standard(5, 10), k=None), np.arange(n_queries + 1) * length
         return lambda: loss(scores, grades, offsets, np.full(n_queries, 1 / n_queries))
 
+    def likelihood(n: int) -> Callable[[], Any]:
+        from dcglearn.learning.pair_loss import CURVATURE, LIKELIHOOD, JudgedPairs, Points
+
+        one = np.ones((1, 1))
+        judged = JudgedPairs(*ordered(n), np.ones(1, np.int8), np.zeros(1, np.int32), np.ones(1))
+        at = Points(np.arange(5.0)[None] / 4, 1 / np.log2(np.arange(2, 12))[None], one * (0, 0, np.inf), 0.1 * one)
+        return lambda: [judged.sums(at, LIKELIHOOD, CURVATURE) for _ in range(-(-100_000 // n))]
+
     many, documents = (20_000, 20_000) if quick else (1_000_000, 1_000_000)
     return {
         "UtilityLearner.fit": (many, lambda: fit(dl.UtilityLearner(C=1.0), many)),
         "DCGLearner.fit": (500, lambda: fit(dl.DCGLearner(loss="robust"), 500)),
         "DCGLearner.fit, many": (many // 10, lambda: fit(dl.DCGLearner(loss="robust"), many // 10)),
+        "likelihood, 500 pairs": (500, lambda: likelihood(500)),
+        "likelihood, 10,000 pairs": (10_000, lambda: likelihood(10_000)),
+        "likelihood, 100,000 pairs": (100_000, lambda: likelihood(100_000)),
         "ApproxNDCG": (documents, lambda: smooth(dl.ApproxNDCG, 1, documents)),
         "ApproxNDCG, short lists": (documents, lambda: smooth(dl.ApproxNDCG, documents // 100, 100)),
         "SmoothNDCG": (4_000, lambda: smooth(dl.SmoothNDCG, 1, 4_000)),
