@@ -187,7 +187,7 @@ def add_judgements(judged, points, kind, order, sums, work):
     2 R, position biases. Error rates of zero are no variables. `sums` are the losses, (B,), their slopes in the
     utilities, (B, K (L + 1)), the thresholds, (B, M + 2), and the judges, (B, J), the second derivatives in these,
     (B, J), in each judge's two, (B, R), and those in gains, discounts, thresholds and, as rows only, judges. `work` is
-    memory of the shapes (R, 2), zero, (L + 1 + K, RUN), (RUN,), (L + 1 + K + J / R, RUN) and, of integers, (RUN,).
+    memory of the shapes (R, 2) and (L + 1 + K, RUN), zero, (RUN,), (L + 1 + K + J / R, RUN) and, of integers, (RUN,).
     """
     first, second, level, rater, weight, way = judged
     tables, gains, discounts, thresholds, judges = points
@@ -201,6 +201,7 @@ def add_judgements(judged, points, kind, order, sums, work):
         for i in range(len(first) + 1):
             if m == RUN or (m > 0 and i == len(first)):
                 _add_products(b, u, curvatures, bent, judge, m, n_judges, curved)
+                u[:width] = 0.0
                 m = 0
             if i == len(first):
                 break
@@ -222,8 +223,6 @@ def add_judgements(judged, points, kind, order, sums, work):
                 curvatures[m], judge[m] = v * second_order[0], r
                 bent[-1, m] = v * side * second_order[0]  # where it is known, of the bias
                 bent[len(u), m] = v * second_order[3]
-                for g in range(width):
-                    u[g, m] = 0.0
             for k in range(depth):
                 better, worse = np.uint64(first[i, k] + 1), np.uint64(second[i, k] + 1)
                 of_tables[b, np.uint64(k * width) + better] += v * slopes[0]

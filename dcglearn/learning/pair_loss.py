@@ -196,7 +196,7 @@ def _sums_of_chunk(
     curved, judges_twice = np.zeros((n, m + n_free if m else 0, m)), np.zeros((n, n_free if m else 0))
     coupled = np.zeros((n, n_free - n_judges if m else 0))
     sums = loss, of_tables, of_thresholds, of_judges, judges_twice, coupled, curved
-    far, u, products = np.zeros((n_judges, 2)), np.empty((size, RUN)), np.empty((size + n_free // n_judges, RUN))
+    far, u, products = np.zeros((n_judges, 2)), np.zeros((size, RUN)), np.empty((size + n_free // n_judges, RUN))
     points = tables.reshape(n, -1), gains, discounts, thresholds, judges
     work = far, u, np.empty(RUN), products, np.empty(RUN, np.intp)
     for start in range(chunk.start, chunk.stop, BLOCK):

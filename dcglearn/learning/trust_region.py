@@ -7,7 +7,7 @@ judges. So a step costs O(p d^2).
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Self
 
@@ -40,7 +40,7 @@ class Local:
     coupled: Floats
 
     def __getitem__(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Self:
-        return type(self)(*(getattr(self, x.name)[index] for x in fields(self)))
+        return type(self)(*(x[index] for x in vars(self).values()))
 
 
 STIFFENED = 4
@@ -83,8 +83,8 @@ class Descents:
     def move(self, index: NDArray[np.intp], theta: Floats, local: Local) -> None:
         """Move the descents `index`."""
         self.theta[index] = theta
-        for x in fields(local):
-            getattr(self.local, x.name)[index] = getattr(local, x.name)
+        for name, x in vars(local).items():
+            getattr(self.local, name)[index] = x
 
     def led_from(self, i: int) -> int:
         """Return the descent that descent i, and those that it followed, came near to."""
@@ -182,7 +182,7 @@ def leave_followers(go: Descents) -> None:
     going = np.flatnonzero(~go.stopped)
     near = np.abs(go.theta[going, None, :] - go.theta).max(axis=2) < CLOSE
     lowest = np.argmin(np.where(near, go.rank, len(go.theta)), axis=1)
-    for i, lower in zip(going, lowest, strict=True):
+    for i, lower in zip(going[lowest != going], lowest[lowest != going], strict=True):
         if go.led_from(int(lower)) != i:  # within rounding, a leader can end above one that follows it
             go.leader[i] = lower
             go.stopped[i] = True
