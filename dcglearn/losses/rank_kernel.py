@@ -52,7 +52,11 @@ def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[In
     order, f, n = np.empty(len(scores), np.int64), np.empty(len(scores)), len(offsets) - 1
     if n * LONG <= len(scores):  # one by one
         for start, stop in pairwise(offsets):
-            order[start:stop] = np.argsort(-scores[start:stop], kind="stable") + start
+            down = -scores[start:stop]
+            at = np.argsort(down)  # takes a third of the time of a stable sort, which only ties need
+            if (down[at[1:]] == down[at[:-1]]).any():
+                at = np.argsort(down, kind="stable")
+            order[start:stop] = at + start
         return order, scores[order]
     in_chunks(lambda _, first, last: sort_queries(scores, offsets, first, last, order, f), n, min(n_chunks, n))
     return order, f

@@ -57,8 +57,9 @@ def test_documents_whose_truncation_is_zero_are_left_out_exactly(beta):
     np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-12 * np.abs(slopes).max())
 
 
-def test_numpy_and_the_compiled_loop_sort_alike(monkeypatch):
-    f, offsets = np.random.default_rng(6).integers(0, 9, 300) / 3, np.array([0, 7, 7, 200, 300])
+@pytest.mark.parametrize("digits", [0, 9])
+def test_numpy_and_the_compiled_loop_sort_alike(monkeypatch, digits):
+    f, offsets = np.random.default_rng(6).normal(size=300).round(digits), np.array([0, 7, 7, 200, 300])
     compiled = rank_kernel.sorted_queries(f, offsets, 1)
     monkeypatch.setattr(rank_kernel, "LONG", 1)
     for one, other in zip(compiled, rank_kernel.sorted_queries(f, offsets, 1), strict=True):
