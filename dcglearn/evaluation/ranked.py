@@ -132,13 +132,15 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     one_of(ties, "ties", TIES)
     queries = judgements.frame["query"].unique().sort()
     numbers = pl.DataFrame({"query": queries, "number": np.arange(len(queries))})
-    query_of_line = run.frame.select("query").join(numbers, on="query", how="left", maintain_order="left")["number"]
-    lines = np.flatnonzero(query_of_line.is_not_null().to_numpy())
+    names = run.frame["query"]
+    heads = np.flatnonzero((names != names.shift()).fill_null(value=True).to_numpy())  # a query's lines often adjoin
+    found = names.gather(heads).to_frame().join(numbers, on="query", how="left", maintain_order="left")["number"]
+    query = np.repeat(found.fill_null(-1).to_numpy(), np.diff(heads, append=len(names)))
+    lines = np.flatnonzero(query >= 0)
     if not len(lines):
         raise InputError(f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?")
-    query = query_of_line.gather(lines).to_numpy()
-    score = run.frame["score"].gather(lines).cast(pl.Float32).to_numpy()
-    order = _order(query, score, run.frame["document"].gather(lines), ties)
+    query, score = query[lines], run.frame["score"].cast(pl.Float32).to_numpy()[lines]
+    order = _order(query, score, run.frame["document"], ties, lines)
     query, score, lines = query[order], score[order], lines[order]
     starts = np.flatnonzero(np.diff(query, prepend=-1))
     ranks = np.arange(len(query)) - np.repeat(starts, np.diff(starts, append=len(query)))
@@ -161,8 +163,13 @@ def _groups(query: Integers, score: NDArray[np.float32], ranks: Integers, shape:
     return groups
 
 
-def _order(query: Integers, score: NDArray[np.float32], names: Any, ties: str) -> NDArray[np.intp]:
-    """Return the order of lines by query and descending score, equal scores by descending name or as they stand."""
+def _order(
+    query: Integers, score: NDArray[np.float32], names: Any, ties: str, rows: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """Return the order of lines by query and descending score, equal scores by descending name or as they stand.
+
+    The names are those of more lines if `rows` tells which.
+    """
     order = np.argsort(query, kind="stable")
     same_query = np.diff(query[order]) == 0
     if (same_query & (np.diff(score[order]) > 0)).any():  # most files need no sorting within a query
@@ -173,7 +180,7 @@ def _order(query: Integers, score: NDArray[np.float32], names: Any, ties: str) -
     tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
     group = np.cumsum(np.insert(~same, 0, True))[tied]
     # polars compares texts by bytes
-    ranked = names.gather(order[tied]).rank("dense").to_numpy().astype(np.int64)
+    ranked = names.gather(order[tied] if rows is None else rows[order[tied]]).rank("dense").to_numpy().astype(np.int64)
     order[tied] = order[tied][np.lexsort((-ranked, group))]
     return order
 

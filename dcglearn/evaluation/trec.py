@@ -105,7 +105,7 @@ def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:
     name, data = content(path, "one document of a run a line")
     frame = _table(name, data, ("query", "Q0", "document", "rank", "score", "run"), "score")
     frame = without_duplicates(name, frame, ["run", "query", "document"], duplicates)
-    parts = frame.partition_by("run", maintain_order=True) if frame["run"].n_unique() > 1 else [frame]
+    parts = frame.partition_by("run", maintain_order=True) if (frame["run"] != frame["run"][0]).any() else [frame]
     return [Run(part.drop("run"), str(part["run"][0])) for part in parts]
 
 

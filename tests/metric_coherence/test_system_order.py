@@ -95,6 +95,23 @@ def test_the_order_of_lines_does_not_matter():
             np.testing.assert_array_equal(found, expected)
 
 
+def test_grades_by_rank_are_those_of_a_plain_loop_where_queries_mix_and_some_are_not_judged():
+    rng = np.random.default_rng(5)
+    n = 400
+    lines = pl.DataFrame({
+        "query": rng.choice(["a", "b", "c", "not judged"], n), "document": [f"d{i}" for i in range(n)],
+        "score": rng.integers(0, 30, n).astype(float),
+    })  # fmt: skip
+    grade_of = {row["document"]: int(rng.integers(0, 3)) for row in lines.iter_rows(named=True) if rng.random() < 0.5}
+    known = lines.filter((pl.col("query") != "not judged") & pl.col("document").is_in(list(grade_of)))
+    judged = Judgements(known.select("query", "document", grade=pl.col("document").replace_strict(grade_of)))
+    found = ranked_grades(Run(lines, "r"), judged, 50).grades
+    for row, query in zip(found, ("a", "b", "c"), strict=True):
+        names = sorted((-score, name) for q, name, score in lines.iter_rows() if q == query)
+        ranked = sorted(sorted((name for _, name in names), reverse=True), key={n: s for s, n in names}.get)
+        np.testing.assert_array_equal(row, [grade_of.get(name, -1) for name in ranked[:50]])
+
+
 def test_policies(files):
     judged, (run,) = read_judgements(files[0]), read_runs(files[1])
     dcg = DCG([0.0, 1, 2, 5], [1.0, 0.5, 0.25])
