@@ -41,6 +41,23 @@ PEERS = (
 FASTER = ("times_faster", "times_ours")
 """Columns with the time of another tool divided by dcglearn's, which the picture shows."""
 
+NOTES = {
+    "margin_qp": (
+        "On a busy machine, in processor time and in turn with other commits (`benchmarks/against.py COMMIT`): the fit "
+        "to 1,000,000 pairs takes .95 of the time at 3320e74, before the solver became slower, and .57 of that at "
+        "7cd18d1, when it was slowest. The likelihood and its derivatives take 1.01 to 1.02 times as long as at "
+        "c024d851, before position biases were estimated, at 500, 10,000 and 100,000 pairs."
+    ),
+    "command_line": (
+        "Of the first call of `learn`, about four fifths of the processor time is numba's compilation: nearly half of "
+        "it for the likelihood with its derivatives, a fifth each for the derivatives in the parameters and the steps "
+        "of the descent. It is LLVM's work by two fifths, and else numba's own, on each line of the kernels. In NumPy, "
+        "the derivatives in the parameters and the prior would save a third of it, but a fit to 500 pairs would take a "
+        "tenth longer."
+    ),
+}
+"""By script, what its table does not show."""
+
 SIZES = ("n", "queries", "documents", "alpha", "depth")
 """Numeric columns in the labels of the picture."""
 
@@ -174,6 +191,8 @@ def page(rows: Sequence[Row]) -> str:
             text += ["", "| " + " | ".join(heading(name) for name in names) + " |"]
             text += ["| " + " | ".join("---" for _ in names) + " |"]
             text += ["| " + " | ".join(cell(row[name]) for name in names) + " |" for row in table]
+        if script in NOTES:
+            text += ["", fill(NOTES[script], 118)]
     return "\n".join(text) + "\n"
 
 
