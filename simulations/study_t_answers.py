@@ -100,7 +100,9 @@ def plot(table, axes):
     for ax, (value, title), label in zip(axes, panels.items(), labels, strict=True):
         curves(best, ax, "n", value, lines="reader", dashes="kind")
         ax.set(title=title, xlabel="questions", ylabel=label, xscale="log")
-    legend(axes[2], "reader, how often asked")
+        ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
+        ax.minorticks_off()
+    legend(axes[1], "reader, how often asked", loc="center", ncols=2, fontsize=6, bbox_to_anchor=(0.5, 0.5))
 
 
 def claims(table):
