@@ -212,15 +212,15 @@ def test_the_number_of_threads(monkeypatch):
     import psutil
 
     monkeypatch.setattr(psutil, "cpu_count", lambda: 8)
-    monkeypatch.setattr(psutil, "cpu_percent", lambda _: 37.0)
+    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 37.0)
     monkeypatch.setattr(joblib, "cpu_count", lambda: 6)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert threads.free_threads() == 3
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert threads.free_threads() == 5  # of 8 processors, three are busy
-    monkeypatch.setattr(psutil, "cpu_percent", lambda _: 100.0)
+    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 100.0)
     assert threads.free_threads() == 1
-    monkeypatch.setattr(psutil, "cpu_percent", lambda _: 0.0)
+    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 0.0)
     assert threads.free_threads() == 6  # what a container allows
     with threads.at_most(1), threads.at_most(4):
         assert threads.threads() == 1
