@@ -238,14 +238,18 @@ def test_a_lost_scheduler_ends_the_training(tmp_path, short_grace):
         return subprocess.Popen(words, stderr=subprocess.DEVNULL)
 
     file = tmp_path / "scheduler.json"
-    with dask("distributed.cli.dask_scheduler", "--port", "0") as scheduler:
-        with dask("distributed.cli.dask_worker", "--no-nanny") as worker:
+    with (
+        dask("distributed.cli.dask_scheduler", "--port", "0") as scheduler,
+        dask("distributed.cli.dask_worker", "--no-nanny") as worker,
+    ):
+        try:
             with distributed.Client(scheduler_file=str(file), timeout=2) as client:
                 client.wait_for_workers(1, timeout=30)
                 (victim,) = client.scheduler_info()["workers"]
                 ends(tmp_path, "the scheduler was lost", client, victim=victim, kills=scheduler.pid)
+        finally:  # nothing waits for a process that does not end
             worker.kill()
-        scheduler.kill()
+            scheduler.kill()
 
 
 def test_an_error_on_one_worker_reaches_the_caller_and_the_other_worker_works_again(client, short_grace):
