@@ -105,7 +105,7 @@ def sums_from_bottom(values, segments):
 
 
 @njit(cache=True, nogil=True)
-def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, tail, alpha, first, last, ranks):
+def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, tail, counts, alpha, first, last, ranks):
     """Fill the ranks of documents first..last-1, sorted by query, class and score.
 
     `down` sums the scores minus their class's largest from the top, `up` the scores minus the smallest from the bottom,
@@ -119,7 +119,7 @@ def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, ta
         own = s % n_classes
         low = first_at_most(f, x, alpha, FAR, segments[s], segments[s + 1])
         high = first_below(f, x, alpha, -FAR, low, segments[s + 1])
-        rank = 1.0 + (low - segments[s] - 0.5 + count_above(x, 0.0, f, ratio, head, tail, low, high, alpha))
+        rank = 1.0 + (low - segments[s] - 0.5 + count_above(x, 0.0, f, ratio, head, tail, counts, low, high, alpha))
         for other in range(s - own, s - own + n_classes):
             start, stop = segments[other], segments[other + 1]
             if other == s or start == stop:
@@ -129,20 +129,22 @@ def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, ta
                 high = first_below(f, x, alpha, -FAR, turn, stop)
                 wrong = turn - start
                 gap = down[other + turn] - wrong * (x - tops[other])
-                rank += count_above(x, 0.0, f, ratio, head, tail, turn, high, alpha)
+                rank += count_above(x, 0.0, f, ratio, head, tail, counts, turn, high, alpha)
             else:  # better documents, in the right order if they score at least x
                 turn = first_below(f, x, 1.0, 0.0, start, stop)
                 low = first_at_most(f, x, alpha, FAR, start, turn)
                 wrong = stop - turn
                 gap = wrong * (x - bottoms[other]) - up[other + turn]
-                rank += (stop - start) + (turn - low) - count_above(x, 0.0, f, ratio, head, tail, low, turn, alpha)
+                rank += (
+                    (stop - start) + (turn - low) - count_above(x, 0.0, f, ratio, head, tail, counts, low, turn, alpha)
+                )
             if wrong > 0:
                 rank += 0.5 * wrong + 0.25 * alpha * gap
         ranks[i] = rank
 
 
 @njit(cache=True, nogil=True)
-def hinge_ranks_vjp(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, first, last, out):
+def hinge_ranks_vjp(f, segments, n_classes, w, down, up, ratio, head, tail, counts, alpha, first, last, out):
     """Fill ``sum_i w_i dr_i/df_p``; `down` and `up` sum w from the top and from the bottom of each class."""
     s = np.searchsorted(segments, first, side="right") - 1
     for i in range(first, last):
@@ -152,7 +154,7 @@ def hinge_ranks_vjp(f, segments, n_classes, w, down, up, ratio, head, tail, alph
         own = s % n_classes
         low = first_at_most(f, x, alpha, FAR, segments[s], segments[s + 1])
         high = first_below(f, x, alpha, -FAR, low, segments[s + 1])
-        total = slopes(x, 0.0, w[i], f, ratio, head, tail, low, high, alpha, w)[0]
+        total = slopes(x, 0.0, w[i], f, ratio, head, tail, counts, low, high, alpha, w)[0]
         for other in range(s - own, s - own + n_classes):
             start, stop = segments[other], segments[other + 1]
             if other == s or start == stop:
@@ -160,12 +162,12 @@ def hinge_ranks_vjp(f, segments, n_classes, w, down, up, ratio, head, tail, alph
             if other < s:  # A'(x) is -alpha times the slope of sigma, and -alpha/4 where the order is wrong
                 turn = first_at_most(f, x, 1.0, 0.0, start, stop)
                 high = first_below(f, x, alpha, -FAR, turn, stop)
-                total -= slopes(x, 0.0, -w[i], f, ratio, head, tail, turn, high, alpha, w)[0]
+                total -= slopes(x, 0.0, -w[i], f, ratio, head, tail, counts, turn, high, alpha, w)[0]
                 total -= 0.25 * (down[other + turn] + (turn - start) * w[i])
             else:
                 turn = first_below(f, x, 1.0, 0.0, start, stop)
                 low = first_at_most(f, x, alpha, FAR, start, turn)
-                total += slopes(x, 0.0, -w[i], f, ratio, head, tail, low, turn, alpha, w)[0]
+                total += slopes(x, 0.0, -w[i], f, ratio, head, tail, counts, low, turn, alpha, w)[0]
                 total += 0.25 * (up[other + turn] + (stop - turn) * w[i])
         out[i] = alpha * total
 

@@ -246,7 +246,7 @@ def _offsets(offsets: ArrayLike, n: int) -> Integers:
     if ends.ndim != 1 or len(ends) == 0 or ends.dtype.kind not in "iu":
         raise InputError(f"offsets has shape {ends.shape} and type {ends.dtype}; expected integers, (n_queries + 1,)")
     ends = np.ascontiguousarray(ends, dtype=np.int64)
-    if ends[0] != 0 or ends[-1] != n or (np.diff(ends) < 0).any():
+    if ends[0] != 0 or ends[-1] != n or (ends[1:] < ends[:-1]).any():
         sizes = "; these look like group sizes: give np.r_[0, np.cumsum(sizes)]" if ends.sum() == n else ""
         raise InputError(f"offsets must rise from 0 to the number of documents, {n}{sizes}")
     return ends

@@ -1,17 +1,20 @@
 """Soft ranks ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))`` and their vector-Jacobian product.
 
-A query is sorted once. Scores further apart than 37 / alpha add exactly 0 or 1 in float64, so a document's sum covers
-only the window of those within. There, ``exp(alpha (x - f_j))`` is a product of two exponentials, each relative to the
-head of a block of scores no wider than 200 / alpha, so that neither overflows; one of the two is computed only once.
-Where many documents share a narrow range of scores, the sum, an analytic function of the score, is computed at 32
-Chebyshev points and interpolated. Its poles are at distance pi / alpha and the half-width is at most 2 / alpha, so the
-error is ``3.4^-32``, below the precision of float64.
+A query is sorted once and cut into boxes of scores at most 4 / alpha wide. Within a box the sum is an analytic function
+of the score, and so is each term of the other score. Their poles are at distance pi / alpha from the scores and the
+half-width is at most 2 / alpha, so a polynomial through 32 Chebyshev points has an error of ``3.4^-32``, below the
+precision of float64. A box of many documents is therefore read at 32 points, and counts as 32 points of suitable
+weight: the time is linear in the documents. Scores further apart than 37 / alpha add exactly 0 or 1 in float64, so a
+document's sum covers only the window of those within. There, ``exp(alpha (x - f_j))`` is a product of two exponentials,
+each relative to the head of a block of scores some 200 / alpha wide, so that neither overflows; one of the two is
+computed only once.
 """
 
 from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +27,13 @@ FAR = 37.0
 BLOCK = 200.0
 """Largest range of scores in a block, in units of 1 / alpha."""
 BOX = 4.0
-"""Largest range of scores that is interpolated at once, in units of 1 / alpha."""
+"""Largest range of scores in a box, in units of 1 / alpha."""
 NODES = 32
-"""Chebyshev points of an interpolation."""
+"""Chebyshev points of a box."""
+FEWEST = 4 * NODES
+"""Documents of a box that counts as `NODES` points."""
 GROUP = 256
-"""Documents that are interpolated together, so that the loop over them is vectorised."""
+"""Documents of a box that are read together, so that the loop over them is vectorised."""
 PART = 1 << 24
 """Pairs of documents in a chunk, which take some milliseconds; starting a pool of threads takes one."""
 LONG = 1 << 14
@@ -73,9 +78,12 @@ class SoftRanks:
     """Soft ranks of scores f, shape (n,), falling within each segment, at sharpness `alpha`, and their VJP."""
 
     def __init__(self, f: Floats, segments: Integers, alpha: float, n_chunks: int) -> None:
-        self.f, self.segments, self.alpha, self.n_chunks = f, segments, alpha, n_chunks
-        self.blocks = np.empty(len(f)), np.empty(len(f), np.int64), np.empty(len(f), np.int64)
-        prepare(f, segments, alpha, *self.blocks)
+        self.f, self.n_chunks = f, n_chunks
+        *self.boxes, cuts, self.points, ratio, head, tail = prepare(f, segments, alpha, FEWEST)
+        counts = self._condensed(np.ones(len(f)))
+        self.sums = segments, cuts, self.points, ratio, head, tail, counts, alpha
+        self.before = np.append(0.0, np.cumsum(counts))
+        self.before[self.boxes[1]] = self.boxes[0]
 
     @classmethod
     def of(cls, scores: Floats, offsets: Integers, alpha: float) -> tuple[Integers, SoftRanks]:
@@ -85,17 +93,22 @@ class SoftRanks:
         order, f = sorted_queries(scores, offsets, n_chunks)
         return order, cls(f, offsets, alpha, n_chunks)
 
+    def _filled(self, kernel: Any, n: int, *arrays: Any) -> Floats:
+        """Return an array of n values that the kernel fills from arrays, by chunks of boxes."""
+        out, n_boxes = np.empty(n), len(self.boxes[0]) - 1
+        in_chunks(lambda _, *chunk: kernel(self.f, *self.boxes, *arrays, *chunk, out), n_boxes, self.n_chunks)
+        return out
+
+    def _condensed(self, values: Floats) -> Floats:
+        return values if len(self.points) == len(self.f) else self._filled(condense, len(self.points), values)
+
     def ranks(self, most: float = np.inf) -> Floats:
         """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,); of a rank above `most`, a lower bound."""
-        arrays, out = (self.f, self.segments, *self.blocks, self.alpha, most), np.empty(len(self.f))
-        in_chunks(lambda _, first, last: soft_ranks(*arrays, first, last, out), len(out), self.n_chunks)
-        return out
+        return self._filled(soft_ranks, len(self.f), *self.sums, self.before, most)
 
     def vjp(self, w: Floats) -> Floats:
         """Return ``sum_i w_i dr_i/df_p``, shape (n,)."""
-        arrays, out = (self.f, self.segments, *self.blocks, self.alpha, w), np.empty(len(self.f))
-        in_chunks(lambda _, first, last: soft_ranks_vjp(*arrays, first, last, out), len(out), self.n_chunks)
-        return out
+        return self._filled(soft_ranks_vjp, len(self.f), *self.sums, w, self._condensed(w))
 
 
 @njit(cache=True, nogil=True)
@@ -109,22 +122,83 @@ def sort_queries(scores, offsets, first, last, order, f):
 
 
 @njit(cache=True, nogil=True)
-def prepare(f, segments, alpha, ratio, head, tail):
-    """Cut each sorted segment into blocks no wider than BLOCK / alpha.
+def prepare(f, segments, alpha, fewest):
+    """Cut sorted segments into boxes no wider than BOX / alpha, and replace boxes of `fewest` documents or more.
 
-    ``ratio[j] = exp(alpha (f[head] - f[j]))`` with ``head[j]`` the start of j's block, and ``tail[head]`` its end.
+    Returns the documents and the points where boxes start, those where segments do, and of each point the score, the
+    ratio ``exp(alpha (f[head] - f[j]))``, the start `head` of its block, and ``tail[head]``, the block's end.
     """
+    n = len(f)
+    starts, slots, cuts = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64), np.zeros(len(segments), np.int64)
+    points, ratio, head, tail = np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)
+    b = k = 0
     for s in range(len(segments) - 1):
-        start, stop = segments[s], segments[s + 1]
-        h = start
-        for j in range(start, stop):
-            if alpha * (f[h] - f[j]) > BLOCK:
-                tail[h] = j
-                h = j
-            head[j] = h
-            ratio[j] = math.exp(alpha * (f[h] - f[j]))
-        if stop > start:
-            tail[h] = stop
+        i, h, top = segments[s], k, 0.0
+        while i < segments[s + 1]:
+            end = i + 1
+            while end < segments[s + 1] and alpha * (f[i] - f[end]) <= BOX:
+                end += 1
+            starts[b], slots[b] = i, k
+            b += 1
+            if k == cuts[s] or alpha * (top - f[i]) > BLOCK:
+                h, top = k, f[i]
+            half, size = 0.5 * (f[i] - f[end - 1]), end - i
+            if size < fewest:
+                for m in range(size):
+                    points[k + m] = f[i + m]
+                    ratio[k + m] = math.exp(alpha * (top - f[i + m]))
+            else:
+                size = NODES if half > 0.0 else 1
+                for m in range(size):
+                    below = half * (1.0 - _POINTS[m])
+                    points[k + m] = f[i] - below
+                    ratio[k + m] = math.exp(alpha * ((top - f[i]) + below))
+                points[k] = f[i]  # the head of a block has to be exact
+            head[k : k + size] = h
+            tail[h] = k + size
+            i, k = end, k + size
+        cuts[s + 1] = k
+    starts[b], slots[b] = n, k
+    return starts[: b + 1], slots[: b + 1], cuts, points[:k], ratio[:k], head[:k], tail[:k]
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
+def _moments(values, f, top, half, first, last, out):
+    """Fill `out` with ``sum_j values_j T_k(u_j)``, T_k the Chebyshev polynomials of scores f in first..last-1."""
+    u, this, before = np.empty(GROUP), np.empty(GROUP), np.empty(GROUP)
+    out[:] = 0.0
+    for start in range(first, last, GROUP):
+        n = min(GROUP, last - start)
+        if not values[start : start + n].any():
+            continue
+        for i in range(n):
+            u[i] = 1.0 - (top - f[start + i]) / half
+            this[i] = values[start + i]
+            before[i] = u[i] * values[start + i]
+        for k in range(NODES):
+            total = 0.0
+            for i in range(n):
+                total += this[i]
+                new = 2.0 * u[i] * this[i] - before[i]
+                before[i] = this[i]
+                this[i] = new
+            out[k] += total
+
+
+@njit(cache=True, nogil=True)
+def condense(f, starts, slots, values, first, last, out):
+    """Fill the weights of the points of boxes first..last-1: with them, a sum over points is that over documents."""
+    moments = np.empty(NODES)
+    for b in range(first, last):
+        i, end, k, size = starts[b], starts[b + 1], slots[b], slots[b + 1] - slots[b]
+        if size == end - i:
+            out[k : k + size] = values[i:end]
+        elif size == 1:
+            out[k] = values[i:end].sum()
+        else:
+            _moments(values, f, f[i], 0.5 * (f[i] - f[end - 1]), i, end, moments)
+            for m in range(NODES):
+                out[k + m] = (_COSINES[:, m] * moments).sum()
 
 
 @njit(cache=True, nogil=True, fastmath=False)  # explicit: the default is the caller's
@@ -134,8 +208,8 @@ def _from_head(x, head, below, alpha):
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
-def count_above(x, below, f, ratio, head, tail, low, high, alpha):
-    """Return ``sum sigma(alpha (f_j - x + below))`` over j in low..high-1, all within the window of x - below.
+def count_above(x, below, f, ratio, head, tail, counts, low, high, alpha):
+    """Return ``sum counts_j sigma(alpha (f_j - x + below))`` over j in low..high-1, all in the window of x - below.
 
     `x` and `below` are separate because their difference may be rounded.
     """
@@ -146,17 +220,17 @@ def count_above(x, below, f, ratio, head, tail, low, high, alpha):
         end = min(tail[h], high)
         p = _from_head(x, f[h], below, alpha)
         part = 0.0
-        ratios = ratio[j:end]  # indices into a slice cannot be negative, so that the loop is vectorised
+        ratios, count = ratio[j:end], counts[j:end]  # indices into a slice cannot be negative: the loop is vectorised
         for k in range(end - j):
-            part += 1.0 / (1.0 + p * ratios[k])
+            part += count[k] / (1.0 + p * ratios[k])
         total += part
         j = end
     return total
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
-def slopes(x, below, shift, f, ratio, head, tail, low, high, alpha, w):
-    """Return ``sum sigma'(alpha (f_j - x + below)) (w_j - shift)`` and ``sum sigma'`` over j in low..high-1."""
+def slopes(x, below, shift, f, ratio, head, tail, counts, low, high, alpha, w):
+    """Return ``sum d_j (w_j - shift counts_j)`` and ``sum d_j counts_j``, ``d_j = sigma'(alpha (f_j - x + below))``."""
     moment = 0.0
     total = 0.0
     j = low
@@ -166,13 +240,13 @@ def slopes(x, below, shift, f, ratio, head, tail, low, high, alpha, w):
         p = _from_head(x, f[h], below, alpha)
         part = 0.0
         other = 0.0
-        ratios, weights = ratio[j:end], w[j:end]
+        ratios, count, weights = ratio[j:end], counts[j:end], w[j:end]
         for k in range(end - j):
             t = p * ratios[k]
             y = 1.0 / (1.0 + t)
             d = t * y * y
-            part += d * (weights[k] - shift)
-            other += d
+            part += d * (weights[k] - shift * count[k])
+            other += d * count[k]
         moment += part
         total += other
         j = end
@@ -228,93 +302,105 @@ def _interpolate(coefficients, f, top, half, first, last, out):
 
 
 @njit(cache=True, nogil=True)
-def _window(f, i, segments, s, last, alpha, low, edge, high):
-    """Return i's segment, the window's start, the furthest and chosen end of the box from i on, and the window's end.
-
-    All but the chosen end only grow with i within a segment, so that a pass over the segment takes n steps.
-    """
-    if segments[s + 1] <= i:
-        while segments[s + 1] <= i:
-            s += 1
-        low, edge, high = i, i, i
-    stop = segments[s + 1]
-    while alpha * (f[low] - f[i]) > FAR:
+def _window(points, top, bottom, alpha, low, high, stop):
+    """Move the ends of the points that count for scores from top down to bottom; they only grow within a segment."""
+    while alpha * (points[low] - top) > FAR:
         low += 1
-    edge = max(edge, i + 1)
-    limit = min(stop, last)
-    while edge < limit and alpha * (f[i] - f[edge]) <= BOX:
-        edge += 1
-    while high < stop and alpha * (f[i] - f[high]) <= FAR:
+    while high < stop and alpha * (bottom - points[high]) <= FAR:
         high += 1
-    end = edge
-    if f[i] > f[end - 1] and (end - i - NODES) * (high - low + 100) < 3000 + 100 * (end - i):
-        end = i + 1  # one document is cheaper: the work of the sums, the coefficients and the points was measured
-    high = max(high, end)
-    while high < stop and alpha * (f[end - 1] - f[high]) <= FAR:
-        high += 1
-    return s, low, edge, end, high
+    return low, high
 
 
 @njit(cache=True, nogil=True)
-def soft_ranks(f, segments, ratio, head, tail, alpha, most, first, last, ranks):
-    """Fill the soft ranks of sorted documents first..last-1 in their segments, above `most` lower bounds of them."""
+def _without_zeros(weights, start, stop):
+    """Return the end of start..stop without the zeros at its end."""
+    while stop > start and weights[stop - 1] == 0.0:
+        stop -= 1
+    return stop
+
+
+@njit(cache=True, nogil=True)
+def _is_read_at_nodes(n, n_points):
+    """Return whether sums over so many points take longer for n documents than for the Chebyshev points (measured)."""
+    return (n - NODES) * (n_points + 100) >= 3000 + 100 * n
+
+
+@njit(cache=True, nogil=True)
+def soft_ranks(
+    f, starts, slots, segments, cuts, points, ratio, head, tail, counts, alpha, before, most, first, last, ranks
+):
+    """Fill the soft ranks of boxes first..last-1 in their segments, above `most` lower bounds of them."""
     values, coefficients = np.empty(NODES), np.empty(NODES)
-    i = first
-    s = np.searchsorted(segments, i, side="right") - 1
-    low, edge, high = segments[s], i, i
-    while i < last:
-        s, low, edge, end, high = _window(f, i, segments, s, last, alpha, low, edge, high)
-        above = low - segments[s] + 0.5
+    s = np.searchsorted(segments, starts[first], side="right") - 2  # the loop enters the next one
+    low = high = 0
+    for b in range(first, last):
+        i, end = starts[b], starts[b + 1]
+        while segments[s + 1] <= i:
+            s += 1
+            low = high = cuts[s]
         half = 0.5 * (f[i] - f[end - 1])
         least = 0.5 * (i - segments[s])  # documents above add at least a half each
         if least > most:
             ranks[i:end] = least
-        elif half == 0.0:
-            ranks[i:end] = above + count_above(f[i], 0.0, f, ratio, head, tail, low, high, alpha)
-        else:
+            continue
+        low, high = _window(points, f[i], f[end - 1], alpha, low, high, cuts[s + 1])
+        above = before[low] - segments[s] + 0.5
+        if half > 0.0 and _is_read_at_nodes(end - i, high - low):
             for m in range(NODES):
                 below = half * (1.0 - _POINTS[m])
-                values[m] = count_above(f[i], below, f, ratio, head, tail, low, high, alpha)
+                values[m] = count_above(f[i], below, points, ratio, head, tail, counts, low, high, alpha)
             _coefficients(values, coefficients)
             coefficients[0] += above
             _interpolate(coefficients, f, f[i], half, i, end, ranks)
-        i = end
+        else:
+            for j in range(i, end):
+                if j == i or f[j] != f[j - 1]:
+                    rank = above + count_above(f[j], 0.0, points, ratio, head, tail, counts, low, high, alpha)
+                ranks[j] = rank
 
 
 @njit(cache=True, nogil=True)
-def soft_ranks_vjp(f, segments, ratio, head, tail, alpha, w, first, last, out):
-    """Fill ``sum_i w_i dr_i/df_p = alpha sum_j sigma'(alpha (f_j - f_p)) (w_j - w_p)`` of sorted documents p."""
+def soft_ranks_vjp(
+    f, starts, slots, segments, cuts, points, ratio, head, tail, counts, alpha, w, pulls, first, last, out
+):
+    """Fill ``sum_i w_i dr_i/df_p = alpha sum_j sigma'(alpha (f_j - f_p)) (w_j - w_p)`` of the documents p of boxes.
+
+    `pulls` are the weights w of the points.
+    """
     moments, totals = np.empty(NODES), np.empty(NODES)
     moment_at, total_at, sums = np.empty(NODES), np.empty(NODES), np.zeros(GROUP)
-    i = first
-    s = np.searchsorted(segments, i, side="right") - 1
-    low, edge, high = segments[s], i, i
-    counted, used = -1, i  # the segment whose weights from `used` on are known to be zero
-    while i < last:
-        s, low, edge, end, high = _window(f, i, segments, s, last, alpha, low, edge, high)
+    s = np.searchsorted(segments, starts[first], side="right") - 2
+    low = high = used = 0
+    for b in range(first, last):
+        i, end = starts[b], starts[b + 1]
+        while segments[s + 1] <= i:
+            s += 1
+            low = high = cuts[s]
+            used = _without_zeros(pulls, low, cuts[s + 1])
+        low, high = _window(points, f[i], f[end - 1], alpha, low, high, cuts[s + 1])
+        pulled = slots[b] < used
+        upto = high if pulled else min(high, used)
         half = 0.5 * (f[i] - f[end - 1])
-        if counted != s:
-            counted, used = s, segments[s + 1]
-            while used > low and w[used - 1] == 0.0:
-                used -= 1
-        upto = min(high, used) if i >= used else high
         if low >= upto:
             out[i:end] = 0.0
-        elif half == 0.0:
-            moment, total = slopes(f[i], 0.0, w[i], f, ratio, head, tail, low, upto, alpha, w)
-            for k in range(i, end):
-                out[k] = alpha * (moment - (w[k] - w[i]) * total)
-        else:
+        elif half > 0.0 and _is_read_at_nodes(end - i, upto - low):
             for m in range(NODES):
                 below = half * (1.0 - _POINTS[m])
-                moments[m], totals[m] = slopes(f[i], below, w[i], f, ratio, head, tail, low, upto, alpha, w)
+                moments[m], totals[m] = slopes(
+                    f[i], below, w[i], points, ratio, head, tail, counts, low, upto, alpha, pulls
+                )
             _coefficients(moments, moment_at)
             _coefficients(totals, total_at)
             _interpolate(moment_at, f, f[i], half, i, end, out)
-            for k in range(i, end, GROUP):
-                stop = min(k + GROUP, end)
-                if i < used:
-                    _interpolate(total_at, f[k:stop], f[i], half, 0, stop - k, sums)
-                for m in range(k, stop):
-                    out[m] = alpha * (out[m] - (w[m] - w[i]) * sums[m - k])
-        i = end
+            for j in range(i, end, GROUP):
+                stop = min(j + GROUP, end)
+                if pulled:
+                    _interpolate(total_at, f[j:stop], f[i], half, 0, stop - j, sums)
+                for m in range(j, stop):
+                    out[m] = alpha * (out[m] - (w[m] - w[i]) * sums[m - j])
+        else:
+            for j in range(i, end):
+                if j == i or f[j] != f[j - 1]:
+                    shift, x = w[j], f[j]
+                    moment, total = slopes(x, 0.0, shift, points, ratio, head, tail, counts, low, upto, alpha, pulls)
+                out[j] = alpha * (moment - (w[j] - shift) * total)

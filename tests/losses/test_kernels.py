@@ -33,17 +33,30 @@ def test_long_lists_equal_the_full_matrix(shape, alpha):
     np.testing.assert_allclose(soft.vjp(w), wanted, rtol=0, atol=1e-12 * alpha * 1200)
 
 
-def test_interpolation_is_as_exact_as_the_sums():
-    f = np.sort(np.random.default_rng(1).normal(size=3000))[::-1].copy()
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("alpha", [0.1, 8.0])
+def test_boxes_of_many_documents_are_as_exact_as_the_sums_over_documents(shape, alpha, monkeypatch):
+    f = np.sort(SHAPES[shape](np.random.default_rng(1), 3000))[::-1].copy()
     w = np.random.default_rng(2).normal(size=3000)
-    soft = SoftRanks(f, np.array([0, 3000]), 8.0, 1)
-    ranks, pulled, direct = soft.ranks(), soft.vjp(w), np.empty(3000)
-    for i in range(3000):  # a chunk of one document is not interpolated
-        rank_kernel.soft_ranks(f, soft.segments, *soft.blocks, 8.0, np.inf, i, i + 1, direct)
-    assert 0 < np.abs(ranks - direct).max() < 2e-14 * 3000
-    for i in range(3000):
-        rank_kernel.soft_ranks_vjp(f, soft.segments, *soft.blocks, 8.0, w, i, i + 1, direct)
-    assert 0 < np.abs(pulled - direct).max() < 1e-12 * np.abs(pulled).max()
+    w[2000:] = 0.0
+    ends = np.array([0, 0, 2500, 3000])
+    boxed = SoftRanks(f, ends, alpha, 3)
+    monkeypatch.setattr(rank_kernel, "FEWEST", 3001)
+    direct = SoftRanks(f, ends, alpha, 1)
+    assert len(boxed.points) < 0.6 * len(direct.points) == 1800
+    np.testing.assert_allclose(boxed.ranks(), direct.ranks(), rtol=0, atol=2e-14 * 3000)
+    pulled = direct.vjp(w)
+    np.testing.assert_allclose(boxed.vjp(w), pulled, rtol=0, atol=1e-13 * np.abs(pulled).max())
+    assert (pulled[2500:] == 0).all()
+
+
+def test_a_million_documents_take_a_few_hundred_points():
+    f = np.sort(np.random.default_rng(3).normal(size=1_000_000))[::-1].copy()
+    soft = SoftRanks(f, np.array([0, len(f)]), 10.0, 16)
+    assert len(soft.points) < 1000
+    some = np.arange(0, len(f), 99_999)
+    exact = [0.5 + (1 / (1 + np.exp(10.0 * (f[i] - f)))).sum() for i in some]
+    np.testing.assert_allclose(soft.ranks()[some], exact, rtol=1e-12)
 
 
 @pytest.mark.parametrize("beta", [4.0, 200.0])
