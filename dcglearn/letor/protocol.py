@@ -7,8 +7,10 @@ import warnings
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from operator import call
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,15 +174,8 @@ def run_plan(plan: Plan, output: Path | None, resume: bool, jobs: int) -> tuple[
 
 def _trials(tasks: list[tuple[Fold, str, str]], plan: Plan, jobs: int) -> Generator[Trial, None, None]:
     """Yield trials as they end."""
-    calls = [(fold, name, plan.convention, plan.grid, plan.seed, fingerprint) for fold, name, fingerprint in tasks]
-    if jobs == 1:
-        yield from map(_run_call, calls)
-    else:
-        yield from in_processes(_run_call, calls, jobs, in_order=False)
-
-
-def _run_call(call: tuple[Any, ...]) -> Trial:
-    return run_trial(*call)
+    calls = [partial(run_trial, fold, name, plan.convention, plan.grid, plan.seed, mark) for fold, name, mark in tasks]
+    return (run() for run in calls) if jobs == 1 else in_processes(call, calls, jobs, in_order=False)
 
 
 def file_of(output: Path, fold: str, method: str) -> Path:

@@ -117,8 +117,7 @@ def sort_queries(scores, offsets, first, last, order, f):
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         order[start:stop] = np.argsort(-scores[start:stop], kind="mergesort") + start
-        for i in range(start, stop):
-            f[i] = scores[order[i]]
+        f[start:stop] = scores[order[start:stop]]
 
 
 @njit(cache=True, nogil=True)
