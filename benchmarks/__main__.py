@@ -82,6 +82,7 @@ LABELS = {
     "relative_objective": "relative difference in objective",
     "time_per_pair_against_few": "time per pair / with 1,000,000 pairs",
     "times_approx": "time / ApproxNDCG",
+    "times_argsort": "time / np.argsort",
     "times_faster": "time / dcglearn",
     "times_its_robust_fit": "time / its robust fit",
     "times_import": "time / imports",

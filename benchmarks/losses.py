@@ -4,9 +4,10 @@ One JSON line per measurement. ApproxNDCG is compared with rax (JAX, compiled) a
 same alpha on the same lists, with exponential gains and log2 on all ranks, each in its usual precision (float64 for
 dcglearn, float32 for the others) and in its own process: median seconds, extra peak memory of one call, and the time
 divided by dcglearn's. Tools that are not installed (`pip install rax 'jax<0.7' torch`) are left out with a message.
-Then: the time of one query of 100,000 documents at alpha = 100, and the growth of the time of SmoothNDCG and SoftRank
-with the number of documents. Last, Qin et al.'s table 6: one pass over training queries of OHSUMED's size by SoftRank,
-SmoothNDCG and ApproxNDCG, divided by the time of ApproxNDCG.
+Then: the time of one query of 100,000 documents at alpha = 100; that of one of 1,000,000, divided by the time of one
+`np.argsort` of its scores; and the growth of the time of SmoothNDCG and SoftRank with the number of documents. Last,
+Qin et al.'s table 6: one pass over training queries of OHSUMED's size by SoftRank, SmoothNDCG and ApproxNDCG, divided
+by the time of ApproxNDCG.
 
     python benchmarks/losses.py [--quick]
 """
@@ -164,6 +165,20 @@ def long_lists(length: int) -> None:
         print(json.dumps({"question": "long", **row, "seconds": seconds(call, 0.0)}), flush=True)
 
 
+def beside_argsort(length: int) -> None:
+    """Print the seconds on one list with the default parameters, over the DCG's ranks and all, and their ratio."""
+    import dcglearn as dl
+
+    dcg = dl.DCG.standard(N_GRADES, 10)
+    scores, grades = (values[0] for values in lists(1, length))
+    argsort = seconds(lambda: np.argsort(scores), 0.0)
+    for loss in (dl.ApproxNDCG(dcg), dl.ApproxNDCG(dcg, k=None), dl.SmoothNDCG(dcg)):
+        loss(scores[:100], grades[:100])
+        took = seconds(lambda loss=loss: loss(scores, grades), 0.0)
+        row = {"loss": type(loss).__name__, "documents": length, "ranks": "all" if loss.k is None else dcg.depth}
+        print(json.dumps({"question": "one sort", **row, "seconds": took, "times_argsort": took / argsort}), flush=True)
+
+
 def growth(sizes: dict[str, list[int]]) -> None:
     """Print the growth of the time: the exponent between each size and the size before."""
     import dcglearn as dl
@@ -213,6 +228,7 @@ def main() -> None:
         return
     beside_peers(SIZES[:1] if options.quick else SIZES)
     long_lists(2_000 if options.quick else 100_000)
+    beside_argsort(2_000 if options.quick else 1_000_000)
     quick = {"SmoothNDCG": [100, 200], "SoftRankNDCG": [25, 50]}
     growth(quick if options.quick else {"SmoothNDCG": [500, 1_000, 2_000, 4_000], "SoftRankNDCG": [100, 200, 400, 800]})
     one_pass(*((5, (10, 30)) if options.quick else (63, (35, 320))))
