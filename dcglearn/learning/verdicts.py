@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -56,7 +55,9 @@ class Verdicts:
     def judgements(self, *, one_rater: bool, empty: int = UNKNOWN) -> JudgementSource:
         """Return the judgements, all by one judge or by the named judges; empty places count as the grade `empty`."""
         if isinstance(self.log, PartedLog):
-            numbers = None if one_rater else (self.raters, _places(self.raters, self.log.raters))
+            stored = self.log.raters  # None where the parts hold names, not numbers
+            places = None if stored is None else np.searchsorted(self.raters, stored or [""]).astype(np.int32)
+            numbers = None if one_rater else (self.raters, places)
             of_part = partial(judgements_of, kind=self.kind, values=self.values, numbers=numbers, empty=empty)
             judgements = JudgementParts.of(self.log.parts.mapped(of_part))
             # A descent makes hundreds of passes: over so few judgements they are faster here than over a network.
@@ -176,11 +177,6 @@ def judgements_of(
         rater = (np.searchsorted(names, labels) if places is None else places[labels]).astype(np.int32)
     lists = filled(log.preferred, empty), filled(log.other, empty)
     return JudgedPairs(*lists, _with_ties(log, level), rater, _weights(log), _ways(log))
-
-
-def _places(raters: NDArray[Any], stored: Sequence[str] | None) -> NDArray[np.int32] | None:
-    """Return the index in `raters` of each rater that a store has numbered; None where the parts hold names."""
-    return None if stored is None else np.searchsorted(raters, np.array(stored or [""])).astype(np.int32)
 
 
 def _counted(log: PreferencePairs, kind: int) -> PreferencePairs:
