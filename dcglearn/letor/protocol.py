@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from operator import call
 from pathlib import Path
 from typing import Self
@@ -55,8 +56,10 @@ class Plan:
         """Read the folds and check the settings; for parameters and errors see `letor_experiment`."""
         one_of(grid, "grid", GRIDS)
         names = tuple(METHODS if methods is None else dict.fromkeys(method_named(name).name for name in methods))
-        if any(METHODS[name].model == "trees" for name in names):
-            _need_lightgbm(methods is None)
+        trees = ", ".join(name for name in names if METHODS[name].model == "trees")
+        if trees and find_spec("lightgbm") is None:
+            remedy = f"pip install 'dcglearn[trees]', or leave {trees} out with --method"
+            raise InputError(f"LightGBM is not installed: {remedy}")
         files = find_folds(folder)
         folds = tuple(read_fold(paths, n_features) for paths in files)
         for fold, paths in zip(folds, files, strict=True):
@@ -207,16 +210,6 @@ def _saved_trials(output: Path, tasks: list[tuple[Fold, str, str]], resume: bool
             )
         trials[fold.name, name] = trial
     return trials
-
-
-def _need_lightgbm(all_methods: bool) -> None:
-    """Raise InputError if LightGBM is not installed."""
-    from importlib.util import find_spec
-
-    if find_spec("lightgbm") is None:
-        trees = ", ".join(name for name, method in METHODS.items() if method.model == "trees")
-        remedy = f"or leave {trees} out with --method" if all_methods else "or leave the methods with trees out"
-        raise InputError(f"LightGBM is not installed: pip install 'dcglearn[trees]', {remedy}")
 
 
 def candidates_of(plan: Plan) -> dict[str, int]:
