@@ -1,13 +1,11 @@
 """Soft ranks ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))`` and their vector-Jacobian product.
 
-A query is sorted once and cut into boxes of scores at most 4 / alpha wide. Within a box the sum is an analytic function
-of the score, and so is each term of the other score. Their poles are at distance pi / alpha from the scores and the
-half-width is at most 2 / alpha, so a polynomial through 32 Chebyshev points has an error of ``3.4^-32``, below the
-precision of float64. A box of many documents is therefore read at 32 points, and counts as 32 points of suitable
-weight: the time is linear in the documents. Scores further apart than 37 / alpha add exactly 0 or 1 in float64, so a
-document's sum covers only the window of those within. There, ``exp(alpha (x - f_j))`` is a product of two exponentials,
-each relative to the head of a block of scores some 200 / alpha wide, so that neither overflows; one of the two is
-computed only once.
+A query is sorted once and cut into boxes of scores at most 4 / alpha wide. There, a term is an analytic function of
+either score: its poles are at distance pi / alpha and the half-width is at most 2 / alpha, so a polynomial through 32
+Chebyshev points has an error of ``3.4^-32``, below the precision of float64. A box of many documents is read at these
+points, and counts as 32 points of suitable weight: the time is linear in the documents. Scores further apart than
+37 / alpha add exactly 0 or 1 in float64, so a document's sum covers only the window of those within. It multiplies
+exponentials relative to the head of a block of scores some 200 / alpha wide, so that none overflows.
 """
 
 from __future__ import annotations
@@ -88,8 +86,7 @@ class SoftRanks:
     @classmethod
     def of(cls, scores: Floats, offsets: Integers, alpha: float) -> tuple[Integers, SoftRanks]:
         """Return the documents by query and falling score, shape (n,), and their soft ranks."""
-        sizes = np.diff(offsets).astype(np.float64)
-        n_chunks = n_chunks_of(float(sizes @ sizes))
+        n_chunks = n_chunks_of(np.square(np.diff(offsets), dtype=np.float64).sum())
         order, f = sorted_queries(scores, offsets, n_chunks)
         return order, cls(f, offsets, alpha, n_chunks)
 
