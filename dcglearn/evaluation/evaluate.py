@@ -267,9 +267,7 @@ def _common_scale(metrics: Mapping[str, Known | str], judged: Judgements) -> int
 
 
 def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) -> None:
-    if isinstance(unjudged, str) and unjudged not in UNJUDGED:
-        raise InputError(f"unjudged={unjudged!r}: give a gain, or one of {', '.join(UNJUDGED)}")
-    if not isinstance(unjudged, str) and not np.isfinite(unjudged):
+    if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
         raise InputError(f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}")
     one_of(missing, "missing", get_args(Missing))
     one_of(ideal, "ideal", get_args(Ideal))

@@ -117,7 +117,8 @@ def averaged(gains: Floats, groups: Integers) -> Floats:
 def in_order(lines: PolarsFrame, ties: str = "docno-desc") -> PolarsFrame:
     """Return lines with columns ``query``, ``score``, ``document`` by query and rank; see `ranked_grades`."""
     query = lines["query"].rank("dense").to_numpy().astype(np.int64)
-    return lines[_order(query, lines["score"].to_numpy().astype(np.float32), lines["document"], ties)]
+    score = lines["score"].to_numpy().astype(np.float32)
+    return lines[_order(query, score, lines["document"], ties, np.arange(len(lines)))]
 
 
 def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ties: str = "docno-desc") -> RankedGrades:
@@ -140,17 +141,37 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     if not len(lines):
         raise InputError(f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?")
     query, score = query[lines], run.frame["score"].cast(pl.Float32).to_numpy()[lines]
+    lengths = np.bincount(query, minlength=len(queries))
+    top = np.arange(len(lines)) if depth is None else _first_lines(query, score, depth)
+    query, score, lines = query[top], score[top], lines[top]
     order = _order(query, score, run.frame["document"], ties, lines)
     query, score, lines = query[order], score[order], lines[order]
-    starts = np.flatnonzero(np.diff(query, prepend=-1))
-    ranks = np.arange(len(query)) - np.repeat(starts, np.diff(starts, append=len(query)))
+    ranks = _places(np.diff(np.flatnonzero(np.diff(query, prepend=-1)), append=len(query)))
     grades = np.full((len(queries), depth or int(ranks.max()) + 1), -1, dtype=np.int8)
     kept = ranks < grades.shape[1]  # only these documents are looked up in the judgements
-    top = run.frame.select(pl.col("query", "document").gather(lines[kept]))
-    looked_up = top.join(judgements.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
+    shown = run.frame.select(pl.col("query", "document").gather(lines[kept]))
+    looked_up = shown.join(judgements.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
     grades[query[kept], ranks[kept]] = looked_up.clip(0).fill_null(-1).to_numpy()
     groups = _groups(query, score, ranks, grades.shape) if ties == "average" else None
-    return RankedGrades(grades, np.bincount(query, minlength=len(queries)), groups)
+    return RankedGrades(grades, lengths, groups)
+
+
+def _places(sizes: Integers) -> Integers:
+    """Return 0, 1, ... for each of groups of these sizes, shape (sum of sizes,)."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+def _first_lines(query: Integers, score: NDArray[np.float32], depth: int) -> Integers:
+    """Return the lines that may rank among the first `depth`: all, unless a query's lines adjoin and scores fall."""
+    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    rises = np.diff(score) > 0
+    rises[starts[1:] - 1] = False
+    if rises.any() or len(np.unique(query[starts])) < len(starts):
+        return np.arange(len(query))
+    sizes, beyond = np.diff(starts, append=len(query)), np.minimum(starts + depth, len(query) - 1)
+    cut = (sizes > depth) & (score[beyond] < score[beyond - 1])  # else ties may reach beyond the depth
+    taken = np.where(cut, depth, sizes)
+    return np.repeat(starts, taken) + _places(taken)
 
 
 def _groups(query: Integers, score: NDArray[np.float32], ranks: Integers, shape: tuple[int, int]) -> Integers:
@@ -163,13 +184,8 @@ def _groups(query: Integers, score: NDArray[np.float32], ranks: Integers, shape:
     return groups
 
 
-def _order(
-    query: Integers, score: NDArray[np.float32], names: Any, ties: str, rows: NDArray[np.intp] | None = None
-) -> NDArray[np.intp]:
-    """Return the order of lines by query and descending score, equal scores by descending name or as they stand.
-
-    The names are those of more lines if `rows` tells which.
-    """
+def _order(query: Integers, score: NDArray[np.float32], names: Any, ties: str, rows: Integers) -> Integers:
+    """Return the order of lines `rows` by query and falling score, equal scores by falling name or as they stand."""
     order = np.argsort(query, kind="stable")
     same_query = np.diff(query[order]) == 0
     if (same_query & (np.diff(score[order]) > 0)).any():  # most files need no sorting within a query
@@ -180,7 +196,7 @@ def _order(
     tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
     group = np.cumsum(np.insert(~same, 0, True))[tied]
     # polars compares texts by bytes
-    ranked = names.gather(order[tied] if rows is None else rows[order[tied]]).rank("dense").to_numpy().astype(np.int64)
+    ranked = names.gather(rows[order[tied]]).rank("dense").to_numpy().astype(np.int64)
     order[tied] = order[tied][np.lexsort((-ranked, group))]
     return order
 

@@ -95,6 +95,28 @@ def test_the_order_of_lines_does_not_matter():
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("lines", ["sorted", "sorted by score alone", "mixed"])
+@pytest.mark.parametrize("ties", ["docno-desc", "stable"])
+def test_the_first_ranks_do_not_depend_on_the_depth(lines, ties):
+    rng = np.random.default_rng(6)
+    n = 300
+    frame = pl.DataFrame({
+        "query": rng.choice(["a", "b", "c", "d", "not judged"], n), "document": [f"d{i}" for i in rng.permutation(n)],
+        "score": rng.integers(0, 25, n).astype(float),
+    })  # fmt: skip
+    judged = Judgements(
+        frame.filter(pl.col("query") != "not judged").with_columns(grade=pl.int_range(pl.len()) % 4).drop("score")
+    )
+    columns = {"sorted": ["query", "score"], "sorted by score alone": ["score"], "mixed": []}[lines]
+    run = Run(frame.sort(columns, descending=[name == "score" for name in columns]) if columns else frame, "r")
+    deep = ranked_grades(run, judged, ties=ties)
+    for depth in (1, 2, 5, 40, 200):
+        found = ranked_grades(run, judged, depth, ties)
+        width = min(depth, deep.grades.shape[1])
+        np.testing.assert_array_equal(found.grades[:, :width], deep.grades[:, :width])
+        np.testing.assert_array_equal(found.lengths, deep.lengths)
+
+
 def test_grades_by_rank_are_those_of_a_plain_loop_where_queries_mix_and_some_are_not_judged():
     rng = np.random.default_rng(5)
     n = 400
