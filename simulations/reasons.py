@@ -94,15 +94,19 @@ REASONS = {
     "bands by rater, of raters who differ": (
         "Bands take raters to differ by their errors; these differ in taste, and the mean of their DCGs is not D1."
     ),
-    "binary2-log2: ridge 2 (default) is no worse than .1, 30 pairs": (
-        "The prior draws gains to even steps; 30 pairs do not show that this metric has one step."
-    ),
     "it leaves the DCG in logs of ERR, 300": (
         "300 judgements with a tenth wrong do not tell ERR from a DCG; 1,000 do."
     ),
     "two populations are found in over 80% of logs of 50": (
         "50 pairs of each are too few; with 150 seven of ten are found."
     ),
+    "team draft: discount 5 is near": (
+        "The fifth document of a ranking is shown at position 5 to 10 of the interleaved list, where fewer users look."
+    ),
+    "the learned DCG makes at least as many new known outcomes significant as nDCG: harmful, 30": (
+        "30 experiments are too few to learn from; nDCG's ideal takes out how much there was to find, and no DCG does."
+    ),
+    "an experiment needs at most as many users as with nDCG: harmful, 30": "As above.",
     "every log of 50 judgements or more whose winners or grades are reversed is stopped, 35%": (
         "With 35% wrong, 50 or 100 judgements look like chance either way round; of 500, all are stopped."
     ),

@@ -55,7 +55,7 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw the errors of gains and discounts, a line per setting, around 0."""
     labels = {
-        "gains": ("grade", "Gains are near; alike rankings make them too even"),
+        "gains": ("grade", "Gains are near; rankings much alike tell less"),
         "discounts": ("position", "Discounts of the lower half are too small"),
     }
     for ax, (curve, (x, title)) in zip(axes, labels.items(), strict=True):

@@ -98,7 +98,7 @@ def plot(table, axes):
         kind=pl.col("variable").replace({key: kind for key, (kind, _) in kinds.items()}),
         metric=pl.col("variable").replace({key: name for key, (_, name) in kinds.items()}),
     )
-    titles = {"found": "The learned DCG finds as much as nDCG", "alarms": "A/A tests alarm in about 5%"}
+    titles = {"found": "With more experiments, it finds as much as nDCG", "alarms": "A/A tests alarm in about 5%"}
     for ax, (kind, title) in zip(axes, titles.items(), strict=False):
         curves(long.filter(kind=kind), ax, "n", "share", lines="metric", dashes="truth")
         ax.set(title=title, xlabel="experiments learned from", ylabel="share of new experiments")
