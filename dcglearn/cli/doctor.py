@@ -77,9 +77,9 @@ def use_kernels() -> None:
     metric, other = dl.DCG.standard(5, 5), dl.DCG.standard(5, 5, "linear")
     dl.disagreement(metric, other)
     rng = np.random.default_rng(0)
-    scores, grades = rng.normal(size=(4, 50)), rng.integers(0, 5, (4, 50))
-    dl.evaluate_arrays(grades, scores.round(), metric)
-    batch = scores.ravel(), grades.ravel(), np.arange(5) * 50, np.full(4, 0.25)
+    scores, grades = rng.normal(0, 0.1, (4, 200)), rng.integers(0, 5, (4, 200))  # near, so that some are condensed
+    dl.evaluate_arrays(grades, scores.round(1), metric)
+    batch = scores.ravel(), grades.ravel(), np.arange(5) * 200, np.full(4, 0.25)
     smooth = dl.SDCG(metric), dl.SHFSDCG(metric), dl.SmoothNDCG(metric), dl.SoftRankNDCG(metric), dl.LambdaRank(metric)
     for loss in (*smooth, dl.RankHinge(), dl.ApproxAP(), dl.SmoothAP()):
         loss(*batch)
