@@ -117,8 +117,9 @@ def seconds(call: Call, budget: float = 1.0) -> float:
 
 
 def measure(name: str, n_queries: int, length: int, alpha: float) -> None:
-    """Print one row; the memory is that of the first full call, after a call on ten documents that compiles."""
-    MAKERS[name](*lists(1, 10), alpha)()
+    """Print one row; the memory is that of the first full call, after calls on fewer documents that compile."""
+    for few in (10, 300):
+        MAKERS[name](*lists(1, few), 1.0)()
     call = MAKERS[name](*lists(n_queries, length), alpha)
     began = time.perf_counter()
     peak = extra_peak(call)
