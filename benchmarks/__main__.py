@@ -49,12 +49,12 @@ NOTES = {
         "c024d851, before position biases were estimated, at 500, 10,000 and 100,000 pairs."
     ),
     "evaluate": (
-        "Three fifths of the processor time of an evaluation are Polars reading the files, a sixth is the search for "
-        "several runs in a file and for repeated documents, an eighth ordering documents and looking up their grades."
+        "Most of the processor time of an evaluation is Polars reading the files. The rest is the search for several "
+        "runs in a file and for repeated documents, the order of documents, and the look-up of their grades."
     ),
     "losses": (
-        "Of 100 lists of 100 documents, half of the time goes into sums over pairs, in float64 and one thread, a fifth "
-        "into sorting and an eighth into discounts. rax computes in float32 on both processors."
+        "Of 100 lists of 100 documents, most time goes into sums over pairs, in float64 and one thread, then into "
+        "sorting and discounts. rax computes in float32 on both processors."
     ),
     "trees": (
         "LightGBM's lambdarank leaves out pairs of documents that are both below rank 30. Over all pairs, as the "
