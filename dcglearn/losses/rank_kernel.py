@@ -80,13 +80,12 @@ class SoftRanks:
         *self.boxes, cuts, self.points, ratio, head, tail = prepare(f, segments, alpha, FEWEST)
         counts = self._condensed(np.ones(len(f)))
         self.sums = segments, cuts, self.points, ratio, head, tail, counts, alpha
-        self.before = np.append(0.0, np.cumsum(counts))
-        self.before[self.boxes[1]] = self.boxes[0]
 
     @classmethod
     def of(cls, scores: Floats, offsets: Integers, alpha: float) -> tuple[Integers, SoftRanks]:
         """Return the documents by query and falling score, shape (n,), and their soft ranks."""
-        n_chunks = n_chunks_of(np.square(np.diff(offsets), dtype=np.float64).sum())
+        sizes = np.diff(offsets)
+        n_chunks = n_chunks_of(sizes @ sizes)
         order, f = sorted_queries(scores, offsets, n_chunks)
         return order, cls(f, offsets, alpha, n_chunks)
 
@@ -101,7 +100,7 @@ class SoftRanks:
 
     def ranks(self, most: float = np.inf) -> Floats:
         """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,); of a rank above `most`, a lower bound."""
-        return self._filled(soft_ranks, len(self.f), *self.sums, self.before, most)
+        return self._filled(soft_ranks, len(self.f), *self.sums, most)
 
     def vjp(self, w: Floats) -> Floats:
         """Return ``sum_i w_i dr_i/df_p``, shape (n,)."""
@@ -318,17 +317,15 @@ def _without_zeros(weights, start, stop):
 @njit(cache=True, nogil=True)
 def _is_read_at_nodes(n, n_points):
     """Return whether sums over so many points take longer for n documents than for the Chebyshev points (measured)."""
-    return (n - NODES) * (n_points + 100) >= 3000 + 100 * n
+    return (n - NODES) * (n_points + 100) >= 1500 + 50 * n
 
 
 @njit(cache=True, nogil=True)
-def soft_ranks(
-    f, starts, slots, segments, cuts, points, ratio, head, tail, counts, alpha, before, most, first, last, ranks
-):
+def soft_ranks(f, starts, slots, segments, cuts, points, ratio, head, tail, counts, alpha, most, first, last, ranks):
     """Fill the soft ranks of boxes first..last-1 in their segments, above `most` lower bounds of them."""
     values, coefficients = np.empty(NODES), np.empty(NODES)
     s = np.searchsorted(segments, starts[first], side="right") - 2  # the loop enters the next one
-    low = high = 0
+    low = high = at = 0
     for b in range(first, last):
         i, end = starts[b], starts[b + 1]
         while segments[s + 1] <= i:
@@ -340,7 +337,9 @@ def soft_ranks(
             ranks[i:end] = least
             continue
         low, high = _window(points, f[i], f[end - 1], alpha, low, high, cuts[s + 1])
-        above = before[low] - segments[s] + 0.5
+        while slots[at + 1] <= low:  # the box of the window's first point
+            at += 1
+        above = starts[at] + counts[slots[at] : low].sum() - segments[s] + 0.5
         if half > 0.0 and _is_read_at_nodes(end - i, high - low):
             for m in range(NODES):
                 below = half * (1.0 - _POINTS[m])
