@@ -262,16 +262,20 @@ def share_of_lists(counts: RatingCounts) -> float:
     return variances.between / (variances.between + variances.within)
 
 
-def p_value(gain: float, wider: Callable[[FittedDCG], float], dcg: FittedDCG, log: PreferencePairs) -> float:
+def p_value(
+    gain: float, wider: Callable[[FittedDCG], float], dcg: FittedDCG, log: PreferencePairs, thetas: Floats | None = None
+) -> float:
     """Return about how often a wider model's objective is lower by at least `gain` on logs of the fitted DCG.
 
     The simulation ends as soon as too many gains are as large (Besag and Clifford 1991). `log` holds the pairs;
-    `wider` returns the objective of the wider model fitted to the judgements of a DCG.
+    `wider` returns the objective of the wider model fitted to the judgements of a DCG. `thetas`, shape (N_SIMULATED,
+    p), are parameters of the logs instead of the fitted ones.
     """
     logs = LogsOfDCG.like(log, dcg.judgements, dcg.model, dcg.theta)
     rng, as_large = np.random.default_rng(0), 0
     for n in counted(range(1, N_SIMULATED + 1), N_SIMULATED, "logs of a DCG"):
-        again = dcg.on(logs.draw(rng), logs.share)
+        drawn = logs if thetas is None else replace(logs, theta=thetas[n - 1])
+        again = dcg.on(drawn.draw(rng), logs.share)
         as_large += again.objective - wider(again) >= gain
         if as_large > ALLOWED:
             return as_large / n

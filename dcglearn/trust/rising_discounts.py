@@ -1,20 +1,23 @@
 """A test of falling discounts: whether a position counts for more than one above it.
 
 The statistic is by how much the objective, loss and prior, falls where discounts are free. Its distribution is that on
-logs simulated from the falling discounts and judges that fit best, on the log's own pairs of lists.
+logs simulated on the log's own pairs of lists. Their discounts and judges are drawn from the posterior of free discounts
+and made falling: the best fit has judges that are too sharp, and seldom two discounts alike, which look as if they rose.
 """
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.fit_direct import fit_dcg
 from dcglearn.learning.fits import DISCOUNTS, DirectDescription, DirectLearner
+from dcglearn.learning.posterior import posterior_draws
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.form_choice import FALSE_POSITIVE_RATE, p_value
+from dcglearn.trust.form_choice import FALSE_POSITIVE_RATE, N_SIMULATED, p_value
 
 
 @dataclass(frozen=True)
@@ -61,5 +64,16 @@ def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None
     with one_blas_thread():
         (falling, dcg), (free, freed) = (fit_dcg(log, replace(robust, discounts=word)) for word in DISCOUNTS)
         gain = dcg.objective - freed.objective
-        p = p_value(gain, lambda again: freed.on(again.judgements, again.share).objective, dcg, log[log.differing])
+        thetas, falls = posterior_draws(freed, freed.theta, N_SIMULATED, 0), freed.model.parts[1]
+        thetas[:, falls] = np.apply_along_axis(_made_falling, 1, thetas[:, falls])
+        judged = log[log.differing]
+        p = p_value(gain, lambda it: freed.on(it.judgements, it.share).objective, dcg, judged, thetas)
     return DiscountTest(gain, p, falling.dcg, free.dcg)
+
+
+def _made_falling(falls: Floats) -> Floats:
+    """Return the falls of the log discounts, shape (K - 1,), of the nearest discounts that do not rise."""
+    from scipy.optimize import isotonic_regression
+
+    nearest = isotonic_regression(np.exp(-np.append(0.0, np.cumsum(falls))), increasing=False).x
+    return -np.diff(np.log(np.maximum(nearest, np.finfo(float).tiny)))
