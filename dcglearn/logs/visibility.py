@@ -81,8 +81,7 @@ class Visibility:
         return tuple(sentences)
 
     def __str__(self) -> str:
-        size = self.rank + len(self.invisible)
-        head = f"the log sees {self.rank} of {size} directions of W"
+        head = f"the log sees {self.rank} of {self.rank + len(self.invisible)} directions of W"
         return "\n".join([head, *(f"- {sentence}" for sentence in self.sentences)])
 
 

@@ -135,9 +135,8 @@ def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, ta
                 low = first_at_most(f, x, alpha, FAR, start, turn)
                 wrong = stop - turn
                 gap = wrong * (x - bottoms[other]) - up[other + turn]
-                rank += (
-                    (stop - start) + (turn - low) - count_above(x, 0.0, f, ratio, head, tail, counts, low, turn, alpha)
-                )
+                rank += (stop - start) + (turn - low)
+                rank -= count_above(x, 0.0, f, ratio, head, tail, counts, low, turn, alpha)
             if wrong > 0:
                 rank += 0.5 * wrong + 0.25 * alpha * gap
         ranks[i] = rank

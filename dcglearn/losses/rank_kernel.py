@@ -85,7 +85,7 @@ class SoftRanks:
     def of(cls, scores: Floats, offsets: Integers, alpha: float) -> tuple[Integers, SoftRanks]:
         """Return the documents by query and falling score, shape (n,), and their soft ranks."""
         sizes = np.diff(offsets)
-        n_chunks = n_chunks_of(sizes @ sizes)
+        n_chunks = n_chunks_of(float(sizes @ sizes))
         order, f = sorted_queries(scores, offsets, n_chunks)
         return order, cls(f, offsets, alpha, n_chunks)
 
@@ -307,14 +307,6 @@ def _window(points, top, bottom, alpha, low, high, stop):
 
 
 @njit(cache=True, nogil=True)
-def _without_zeros(weights, start, stop):
-    """Return the end of start..stop without the zeros at its end."""
-    while stop > start and weights[stop - 1] == 0.0:
-        stop -= 1
-    return stop
-
-
-@njit(cache=True, nogil=True)
 def _is_read_at_nodes(n, n_points):
     """Return whether sums over so many points take longer for n documents than for the Chebyshev points (measured)."""
     return (n - NODES) * (n_points + 100) >= 1500 + 50 * n
@@ -371,7 +363,9 @@ def soft_ranks_vjp(
         while segments[s + 1] <= i:
             s += 1
             low = high = cuts[s]
-            used = _without_zeros(pulls, low, cuts[s + 1])
+            used = cuts[s + 1]
+            while used > low and pulls[used - 1] == 0.0:
+                used -= 1
         low, high = _window(points, f[i], f[end - 1], alpha, low, high, cuts[s + 1])
         pulled = slots[b] < used
         upto = high if pulled else min(high, used)

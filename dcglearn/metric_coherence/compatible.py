@@ -78,14 +78,10 @@ def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
         return Theorem(False, "the gains do not rise strictly in both")
     if a.n_grades > 2:
         return Theorem(False, f"{a.n_grades} grades; with more than two, compatible gains may disagree")
-    if a.depth != b.depth or not _proportional(a.discounts, b.discounts):
+    c, d = a.discounts, b.discounts
+    if a.depth != b.depth or not (c @ d > 0 and np.allclose((c @ c) * d, (c @ d) * c, rtol=1e-12, atol=0)):
         return Theorem(False, "the discounts differ, so that more at the top may outweigh one below in one alone")
     return Theorem(True, "two grades, gains that rise in both, discounts that are the same up to a factor")
-
-
-def _proportional(first: Floats, second: Floats) -> bool:
-    factor = float(first @ second) / float(first @ first) if first.any() else 0.0
-    return factor > 0 and bool(np.allclose(second, factor * first, rtol=1e-12, atol=0))
 
 
 def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Grades:

@@ -65,8 +65,7 @@ class SystemOrder:
     @property
     def ranks(self) -> NDArray[np.intp]:
         """Rank of every system under every metric, 1 = best, shape (R, M)."""
-        order = np.argsort(-self.evaluation.means, axis=0, kind="stable")
-        return np.argsort(order, axis=0) + 1
+        return np.argsort(np.argsort(-self.evaluation.means, axis=0, kind="stable"), axis=0) + 1
 
     @property
     def share_decided(self) -> float:

@@ -252,8 +252,7 @@ def _documents(values: Any, role: str, depth: int | None) -> str:
     wrong = [name for name in names if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name)]
     if wrong:
         raise InputError(f"{role} holds {shown(wrong[0])}; name a document by a text without tabs, or an integer")
-    texts = [str(name) for name in names]
-    return "\t".join(texts[:depth])
+    return "\t".join([str(name) for name in names][:depth])
 
 
 def _counts(value: Any, role: str, _: str) -> str:

@@ -84,7 +84,8 @@ def fit_in_form(
         best = candidate(scores)
         if best != "dcg":
             judged = in_memory[in_memory.differing]
-            p = p_value(gains[best], lambda fit: min(fit.with_form(x).objective for x in FORMS[1:]), dcg, judged)
+            thetas = np.tile(dcg.theta, (N_SIMULATED, 1))
+            p = p_value(gains[best], lambda it: min(it.with_form(x).objective for x in FORMS[1:]), dcg, judged, thetas)
             scores[best] = replace(scores[best], p_value=p)
     form = form_of(scores)
     if form != "dcg":
@@ -263,20 +264,19 @@ def share_of_lists(counts: RatingCounts) -> float:
 
 
 def p_value(
-    gain: float, wider: Callable[[FittedDCG], float], dcg: FittedDCG, log: PreferencePairs, thetas: Floats | None = None
+    gain: float, wider: Callable[[FittedDCG], float], dcg: FittedDCG, log: PreferencePairs, thetas: Floats
 ) -> float:
-    """Return about how often a wider model's objective is lower by at least `gain` on logs of the fitted DCG.
+    """Return about how often a wider model's objective is lower by at least `gain` on logs of a DCG.
 
     The simulation ends as soon as too many gains are as large (Besag and Clifford 1991). `log` holds the pairs;
-    `wider` returns the objective of the wider model fitted to the judgements of a DCG. `thetas`, shape (N_SIMULATED,
-    p), are parameters of the logs instead of the fitted ones.
+    `wider` returns the objective of the wider model fitted to the judgements of a DCG; `thetas`, shape (B, p), are the
+    parameters of each simulated log.
     """
     logs = LogsOfDCG.like(log, dcg.judgements, dcg.model, dcg.theta)
     rng, as_large = np.random.default_rng(0), 0
-    for n in counted(range(1, N_SIMULATED + 1), N_SIMULATED, "logs of a DCG"):
-        drawn = logs if thetas is None else replace(logs, theta=thetas[n - 1])
-        again = dcg.on(drawn.draw(rng), logs.share)
+    for n, theta in enumerate(counted(thetas, len(thetas), "logs of a DCG"), 1):
+        again = dcg.on(replace(logs, theta=theta).draw(rng), logs.share)
         as_large += again.objective - wider(again) >= gain
         if as_large > ALLOWED:
             return as_large / n
-    return (as_large + 1) / (N_SIMULATED + 1)
+    return (as_large + 1) / (len(thetas) + 1)

@@ -113,8 +113,7 @@ def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int
     False
     """
     pairs = decided_pairs(log)
-    labels = _labels(pairs, by)
-    names, number, size = np.unique(labels, return_inverse=True, return_counts=True)
+    names, number, size = np.unique(_labels(pairs, by), return_inverse=True, return_counts=True)
     order = np.argsort(-size, kind="stable")
     large = [int(s) for s in order[:30] if size[s] >= FEWEST_LEARNED]
     if len(large) < 2:

@@ -178,7 +178,8 @@ def test_the_form_with_the_largest_gain_is_chosen_if_it_is_significant(saturated
     asked = []
     monkeypatch.setattr(form_choice, "p_value", lambda *arguments: asked.append(arguments) or 0.025)
     learner = dl.DCGLearner(form="auto", n_starts=1).fit(saturated[1][:200])
-    (gain, _, dcg, log), scores = asked[0], learner.form_scores_
+    (gain, _, dcg, log, thetas), scores = asked[0], learner.form_scores_
+    assert (thetas == dcg.theta).all()
     assert learner.form_ == "saturation" and list(scores) == list(FORMS)
     assert gain == scores["saturation"].gain > scores["best"].gain and scores["saturation"].p_value == 0.025
     assert scores["dcg"].ahead == scores["dcg"].gain == 0 and scores["saturation"].ahead_error > 0
@@ -377,15 +378,15 @@ def test_a_long_log_is_simulated_in_part(monkeypatch):
     assert len(logs.first) == 17 and logs.share * logs.weight.sum() == min(34, len(logs.lists))
 
 
-def test_the_value_says_how_many_simulated_gains_are_as_large(monkeypatch):
-    monkeypatch.setattr(form_choice, "N_SIMULATED", 2)
+def test_the_value_says_how_many_simulated_gains_are_as_large():
     lists = np.random.default_rng(0).integers(0, 4, (2, 40, 4)).astype(np.int8)
     log = dl.Preferences(*lists, n_grades=4)
     judgements, model, theta = fitted_to(log)
     dcg = FittedDCG(model, judgements, 1.0, theta, 0.0, [theta[None]], 1, 20)
     wider = lambda again: again.with_form("best").objective  # noqa: E731
-    assert p_value(1e9, wider, dcg, log) == 1 / 3
-    assert p_value(-1e9, wider, dcg, log) == 1.0
+    thetas = np.tile(theta, (2, 1))
+    assert p_value(1e9, wider, dcg, log, thetas) == 1 / 3
+    assert p_value(-1e9, wider, dcg, log, thetas) == 1.0
 
 
 @pytest.mark.long
