@@ -81,9 +81,6 @@ REASONS = {
     "Nonlinear queries: REG-SHF-SDCG beats GBRank": (
         "Constant steps along gradients hold it back: on lambdas it ends above GBRank (ours)."
     ),
-    "LightGBM example: regression beats SDCG": (
-        "SDCG's flat gradient does not hold it back there; why, we do not know. These lists are half as long."
-    ),
     "90% bands of DCGs with random steps": (
         "The prior draws curves to even steps, which these lack, and bands of the posterior trust the prior."
     ),
