@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
+from dcglearn.trust.rising_discounts import _made_falling
 from tests.makers import refused
 
 FALLING = np.array([1, 0.6, 0.4])
@@ -17,6 +18,13 @@ def test_only_readers_of_both_ends_speak_against_falling_discounts(discounts, re
     assert ("speaks against" in str(result)) is rejected
     assert (np.diff(result.falling.discounts) <= 0).all()
     assert (result.free.discounts[2] > result.free.discounts[1]) is np.bool_(rejected)
+
+
+def test_logs_are_simulated_from_the_nearest_discounts_that_do_not_rise():
+    delta = -np.diff(np.log([1, 0.5, 0.2, 0.6, 0.3]))
+    np.testing.assert_allclose(np.exp(-np.cumsum(_made_falling(delta))), [0.5, 0.4, 0.4, 0.3])
+    np.testing.assert_allclose(_made_falling(np.array([0.0, 0.7, 0.1])), [0.0, 0.7, 0.1], atol=1e-15)
+    assert np.isfinite(_made_falling(np.full(100, 20.0))).all()
 
 
 def test_a_single_position_is_refused():
