@@ -403,7 +403,7 @@ def test_a_verdict_and_an_undo_are_confirmed_for_a_second(serve, context):
     for key, words in (("f", "Left is better · undo with U"), ("u", "Undone: judge this pair again"), ("s", "Skipped")):
         page.keyboard.press(key)
         page.wait_for_selector("#said.shown")
-        assert page.inner_text("#said").startswith(words)
+        assert page.text_content("#said").startswith(words)
         page.wait_for_selector("#said:not(.shown)", state="attached", timeout=3000)
     page.keyboard.press("u")
     page.keyboard.press("u")
@@ -455,7 +455,7 @@ def test_practice_tells_the_answer_and_does_not_count(serve, context):
     for _ in range(3):
         assert page.is_visible("#kind")
         give(page, "f")
-        said = page.inner_text("#said")
+        said = page.text_content("#said")  # hidden after some seconds
         assert "with the best first" in said
     assert not page.is_visible("#kind")
     give(page, "f")
