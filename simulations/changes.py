@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from simulations.claims import CANNOT_FAIL, VERDICTS
+from simulations.claims import CANNOT_FAIL, UNDECIDED, VERDICTS
 from simulations.run import SEED, first_line
 
 BEFORE = "claims_before.csv"
@@ -38,14 +38,15 @@ def described(before: pl.DataFrame, after: pl.DataFrame, again: Collection[str])
     """Return how many verdicts of the programs that ran again changed, and a table from which to which."""
     programs = after["program"].n_unique()
     done = "Every program has" if len(again) == programs else f"So far {len(again)} of {programs} programs have"
-    words = f"**Run once more.** {done} run again with a new seed, the claims and repeats frozen.\n"
+    words = f"**Run once more.** {done} run again with a new seed, claims and repeats frozen: the run shown here.\n"
     both, fewer, more = compared(before, after, again)
     if not len(both):
         return words
-    changed = both.filter(pl.col("verdict") != pl.col("verdict_after")).height
+    changed = both.filter(pl.col("verdict") != pl.col("verdict_after"))
+    near = changed.filter((pl.col("verdict") == UNDECIDED) | (pl.col("verdict_after") == UNDECIDED)).height
     words += (
-        f"Of {len(both)} claims tested [before](../figures/{BEFORE}) and after, the verdicts of {changed} changed; "
-        f"{more} are new, {fewer} gone.\n\n"
+        f"Of {len(both)} claims tested [before](../figures/{BEFORE}) and after, the verdicts of {len(changed)} changed,"
+        f" {near} of them\nfrom or to undecided; {more} are new, {fewer} gone.\n\n"
     )
     head = f"| before, after: | {' | '.join(VERDICTS)} |\n|{' --- |' * (len(VERDICTS) + 1)}\n"
     rows = [[both.filter(verdict=old, verdict_after=new).height for new in VERDICTS] for old in VERDICTS]

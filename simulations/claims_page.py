@@ -78,11 +78,13 @@ training queries themselves, {TRAIN:.2g} of them for each other query).
 - **does not hold**: the whole interval lies elsewhere;
 - **undecided**: the interval covers both;
 - **holds with a condition**: the claim holds where the stated condition is met and does not hold elsewhere. Both
-  are tested, and the row below shows the second test;
-- **proved, by construction**: a theorem, or what the form of the experiment implies. The run checks the program only.
+  are tested; below such a row, a row *elsewhere* shows the second test;
+- **proved, by construction**: a theorem, or what the form of the experiment implies. It cannot fail: the run checks
+  the program only.
 
-"Close" means within {CLOSE}, "level" and "no worse" within {NEGLIGIBLE}; "worst of n" rows show, of n settings, the
-one nearest to failing. Of a hundred verdicts a few are wrong by chance. The rule is [one
+"Close" means within {CLOSE}, "level" and "no worse" within {NEGLIGIBLE}; "worst of n" rows show,
+of n settings, the one nearest to failing. Of a hundred verdicts a few are wrong by chance; near a bound, a new
+run may turn "holds" into "undecided" or back. The rule is [one
 function](../simulations/claims.py); tests on made-up tables show that every row can come out each way. All numbers:
 [claims.csv](../figures/claims.csv).
 
@@ -90,8 +92,8 @@ function](../simulations/claims.py); tests on made-up tables show that every row
 "level" since; eight rows on LightGBM's lambdarank were then pooled into two. Studies k, m, n, o and s were repeated
 more often after a run had left 16 rows undecided, of which eight then held. Some rows (theorem 3 at 1e4 and 1e6, sigma
 = 2^6, whole paths, 25 topics) were added to existing tables. At the freeze, ten programs' repeats were set by
-what their intervals need; no edge was moved. The test of study x rejected 11% of logs without rises in that run; it was
-changed, tried on other logs, and run again with the same seed.
+what their intervals need; no bound was moved. The test of study x rejected 11% of logs without rises in the run below;
+it was changed, tried on other logs, and run again with that seed.
 
 """
 

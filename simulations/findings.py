@@ -48,16 +48,16 @@ FINDINGS = (
         [("3 to 6 grades", CONSTRUCTED), ("two compatible metrics", PROVED), ("two grades: compatible", PROVED)],
     ),
     Finding(
-        "The numbers can be learned from which of two lists is preferred: after 200 simulated judgements the paper's "
-        "method predicts {0:.0%} of further ones.",
+        "The numbers can be learned from which of two lists is preferred: after 200 simulated judgements the method "
+        "of Zhou et al. predicts {0:.0%} of further ones.",
         "figure_01_02",
         "precision by number of pairs",
         [("precision is close to .95", HOLDS), ("precision grows", HOLDS)],
     ),
     Finding(
-        "`DCGLearner`, which learns gains and discounts directly, is right on {points[0]:.0f} more of 100 new "
-        "judgements than the paper's method after 20 judgements and on {points[1]:.0f} more after 200; if a fifth of "
-        "those are wrong, on {points[2]:.0f} more on average. All are simulated.",
+        "`DCGLearner` (ours), which learns gains and discounts directly, is right on {points[0]:.0f} more of 100 new "
+        "judgements than that method after 20 clean ones and on {points[1]:.0f} more after 200; after 20 to 200 of "
+        "which a fifth is wrong, on {points[2]:.0f} more on average. All are simulated.",
         "study_h_learners",
         "precision of learners by number of pairs",
         [
@@ -67,8 +67,8 @@ FINDINGS = (
         ],
     ),
     Finding(
-        "It pays a little to choose which lists to ask about: with a tenth of simulated judgements wrong, pairs that "
-        "the learner chooses make it right on {points[0]:.1f} more of 100 new ones than random pairs.",
+        "It pays a little to choose which lists to ask about (ours): with a tenth of simulated judgements wrong, pairs "
+        "that the learner chooses make it right on {points[0]:.1f} more of 100 new ones than random pairs.",
         "study_i_active",
         "chosen and random pairs",
         [("chosen pairs beat random ones, 40 to 140 judgements, 10%", HOLDS)],
@@ -83,14 +83,14 @@ FINDINGS = (
     ),
     Finding(
         "Some comparisons teach little. If one list of each pair is the best possible order of the same results, which "
-        "every sensible metric prefers, more pairs do not help: 20 or 200 such simulated judgements let the paper's "
-        "method predict {points[1]:.0f}% of others.",
+        "every sensible metric prefers, more pairs do not help: 20 or 200 such simulated judgements let Zhou et "
+        "al.'s method predict {points[1]:.0f}% of others.",
         "figure_09",
         "precision with optimal lists",
         [("precision does not grow", HOLDS), ("such pairs put no constraint", FAILS)],
     ),
     Finding(
-        "The paper's measure of success misleads: on simulated judgements its similarity stalls at {0:.2f} although "
+        "Zhou et al.'s measure of success misleads: on simulated judgements its similarity stalls at {0:.2f} although "
         "the metric is learned almost perfectly, because re-ordering the same documents cannot show everything.",
         "study_f_two_similarities",
         "two similarities by number of pairs",
@@ -110,9 +110,9 @@ FINDINGS = (
         ],
     ),
     Finding(
-        "Sharper smoothing follows a ranking metric more closely but is harder to maximise: on simulated queries the "
-        "sharpest (alpha = 300) ends {points[0]:.0f} points of NDCG below the bluntest (alpha = 3), even with the best "
-        "of 20 random starts.",
+        "Sharper smoothing (Qin et al.) follows a ranking metric more closely but is harder to maximise: on simulated "
+        "queries the sharpest (alpha = 300) ends {points[0]:.0f} points of NDCG below the bluntest (alpha = 3), "
+        "even with the best of 20 random starts.",
         "theory_restarts",
         "NDCG by number of random starts",
         [
@@ -121,8 +121,8 @@ FINDINGS = (
         ],
     ),
     Finding(
-        "Smoothed hinge ranks do what they promise, on simulated queries: from the worst possible order they reach "
-        "the best one, where the plain smoothed metric does not move, and trees that follow them end "
+        "Wu et al.'s smoothed hinge ranks do what they promise, on simulated queries: from the worst possible order "
+        "they reach the best one, where the plain smoothed metric does not move, and trees that follow them end "
         "{points[1]:.0f} points of NDCG above it. Mixed with regression they stay {points[2]:.0f} below an older "
         "method, GBRank.",
         "theory_hinge_ranks",

@@ -418,7 +418,8 @@ class TestChanges:
         assert pairs == sorted(expected)
         assert (fewer, more) == (1, 2)  # a proof that the run contradicts is tested from then on
         words = changes.described(before, after, ["study_a"])
-        assert "Every program has run again" in words and "the verdicts of 3 changed; 2 are new, 1 gone" in words
+        assert "Every program has run again" in words and "the verdicts of 3 changed, 3 of them\n" in words
+        assert "\nfrom or to undecided; 2 are new, 1 gone" in words
         rows = re.findall(r"^\| ([a-z ]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", words, re.MULTILINE)
         assert [row[0] for row in rows] == [HOLDS, CONDITION, FAILS, UNDECIDED]
         assert [[*map(int, row[1:])] for row in rows] == [[1, 0, 0, 2], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0]]
