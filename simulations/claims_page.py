@@ -15,11 +15,11 @@ Claims = Mapping[str, Sequence[Claim]]
 """The claims of each program, by its stem."""
 
 PAPERS = {
-    "zhou": "Zhou, Zha, Xue and Yu 2008: learning the gain values and discount factors of DCG",
+    "zhou": "Zhou, Zha, Xue and Yu 2008: learning gains and discounts from preferences",
     "qin": "Qin, Liu and Li 2010: ApproxNDCG and ApproxAP",
     "chapelle-wu": "Chapelle and Wu 2010: SmoothNDCG and annealing",
-    "sun": "Sun, Qin, Tao and Wang 2009: RSRank",
-    "wu": "Wu, Chang, Zheng and Zha 2009: smoothed hinge ranks",
+    "sun": "Sun, Qin, Tao and Wang 2009: RSRank, a sparse linear ranker",
+    "wu": "Wu, Chang, Zheng and Zha 2009: trees on smoothed hinge ranks",
     "ours": "What we claim beyond the papers",
 }
 """Titles of the tables."""
@@ -60,7 +60,7 @@ that Zhou et al. leave open in sections 7, 6.5 and 5.2.
 """
 
 FINDINGS_HEAD = """
-Ten findings; pictures lead to a larger size.
+Ten findings:
 
 """
 
@@ -133,12 +133,12 @@ MISSING = """
   [benchmarks](benchmarks.md).
 - **Chapelle and Wu, figure 5.** Needs a Gaussian process and an older collection.
 - **Wu et al., figure 2, on a commercial engine's queries.** Not public; the same comparisons on others are above, by
-  NDCG@5 alone, not NDCG@1, which the tables of trees do not hold.
-- **Qin et al., table 5's own settings.** Not run: 100 starts at alpha 50, 100 and 300 take five times as long as the
-  20 starts above. **Section 5.5.2 (ApproxNDCG trains better than SoftRank).** Not run: SoftRank's time is cubic in the
-  documents of a query.
+  NDCG@5, not NDCG@1.
+- **Qin et al., table 5's own settings.** Not run: 100 starts at alpha 50, 100 and 300 take five times as long as
+  the rows above. **Section 5.5.2 (ApproxNDCG trains better than SoftRank).** Not run: SoftRank's time is cubic in
+  the documents of a query.
 
-Errors in the papers, and what this package does: [reproduce](reproduce.md#errors-in-the-papers).
+Errors in the papers: [reproduce](reproduce.md#errors-in-the-papers).
 """
 
 
@@ -160,7 +160,7 @@ def _scoreboard(claims: Claims) -> Iterator[str]:
         of_paper = {stem: [claim for claim in of if claim.paper == paper] for stem, of in claims.items()}
         own, sure = counts(of_paper), sum(counts(of_paper, CANNOT_FAIL).values())
         if total := sum(own.values()):
-            cells = [title.split(":")[0], *map(str, (total, *own.values(), sure))]
+            cells = [title, *map(str, (total, *own.values(), sure))]
             yield f"| {' | '.join(cells)} |\n"
 
 

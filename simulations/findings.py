@@ -121,7 +121,7 @@ FINDINGS = (
         ],
     ),
     Finding(
-        "Wu et al.'s smoothed hinge ranks do what they promise, on simulated queries: from the worst possible order "
+        "Wu et al.'s smoothed hinge ranks undo a wrong order, on simulated queries: from the worst possible one "
         "they reach the best one, where the plain smoothed metric does not move, and trees that follow them end "
         "{points[1]:.0f} points of NDCG above it. Mixed with regression they stay {points[2]:.0f} below an older "
         "method, GBRank.",
