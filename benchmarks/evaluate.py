@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from in_turn import in_turn
 
 import dcglearn as dl
 
@@ -85,13 +86,7 @@ def beside_reading(paths: dict[str, str], repeats: int) -> None:
     def reading() -> Any:
         return [pl.read_csv(path, separator=" ", has_header=False) for path in paths.values()]
 
-    taken: dict[Any, list[float]] = {ours: [], reading: []}
-    for _ in range(repeats):
-        for call, times in taken.items():
-            start = time.process_time()
-            call()
-            times.append(time.process_time() - start)
-    evaluated, read = (min(times) for times in taken.values())
+    evaluated, read = (min(times) for times in in_turn({"ours": ours, "reading": reading}, repeats).values())
     row = {"question": "reading", "peer": "dcglearn", "seconds": evaluated, "times_reading": evaluated / read}
     print(json.dumps(row), flush=True)
 

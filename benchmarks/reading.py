@@ -16,12 +16,13 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from in_turn import in_turn
 
 import dcglearn as dl
 
@@ -101,12 +102,9 @@ def beside_polars(folder: Path, n: int, repeats: int) -> None:
         "Parquet": pl.read_parquet,
     }
     for name, reading in calls.items():
-        path, taken = forms[name][0], {dl.read_preferences: [], reading: []}
-        for call, times in list(taken.items()) * repeats:
-            began = time.process_time()
-            call(path)
-            times.append(time.process_time() - began)
-        ours, theirs = (min(times) for times in taken.values())
+        path = forms[name][0]
+        both = {"ours": partial(dl.read_preferences, path), "theirs": partial(reading, path)}
+        ours, theirs = (min(times) for times in in_turn(both, repeats).values())
         row = {"question": "beside Polars", "what": name, "n": n, "seconds": ours, "times_reading": ours / theirs}
         print(json.dumps(row), flush=True)
 
@@ -123,8 +121,8 @@ def main() -> None:
         best: dict[Path, dict[str, float]] = {source: {} for source in sources}
         for _ in range(1 if asked.quick else 4):
             for source in sources:
-                for path, taken in seconds(source, files).items():
-                    best[source][path] = min(best[source].get(path, taken), taken)
+                for path, time in seconds(source, files).items():
+                    best[source][path] = min(best[source].get(path, time), time)
     plain, n_plain = forms["JSON lines"]
     for name, (path, n) in forms.items():
         ours = best[OURS][str(path)]

@@ -16,13 +16,13 @@ import json
 import os
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import lightgbm
 import numpy as np
+from in_turn import in_turn
 
 import dcglearn as dl
 
@@ -68,13 +68,7 @@ def measured(name: str, data: dl.Queries, n_trees: int, repeats: int, valid: dl.
     for loss_name, loss in LOSSES.items():
         ranker = dl.BoostedRanker(loss, n_trees=n_trees, **SHAPE)
         calls[loss_name] = lambda r=ranker: r.fit(data, eval_set=valid)  # type: ignore[misc]
-    times: dict[str, list[float]] = {method: [] for method in calls}
-    for turn in range(repeats + 1):  # the first run warms caches
-        for method, call in calls.items():
-            start = time.process_time()
-            call()
-            if turn:
-                times[method].append(time.process_time() - start)
+    times = in_turn(calls, repeats)
     reference = statistics.median(times["lambdarank"])
     for method, seconds in times.items():
         median = statistics.median(seconds)

@@ -2,7 +2,7 @@
 
 The statistic is by how much the objective, loss and prior, falls where discounts are free. Its distribution is that on
 logs simulated on the log's own pairs of lists. Their discounts and judges are draws from the posterior of free
-discounts, made falling: a fit has judges who are too sharp, and few discounts so alike that they rise by chance.
+discounts, made falling. The best fit would not do: its judges are too sharp, so that its logs vary too little.
 """
 
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None
     """Test whether a log needs ``DCGLearner(discounts="free")``.
 
     The log is in memory, the learner one whose `ridge`, `prior` and `zero` are used, with the loss "robust". The
-    p-value is that of a parametric bootstrap of 39 logs; of 138 simulated logs without rises, 3% had one up to .05.
+    p-value is that of a parametric bootstrap of 39 logs; 3% of 138 simulated logs without rises had at most .05.
     Raises InputError if lists have a single position, or as in `DCGLearner.fit`.
 
     See Also
