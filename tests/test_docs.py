@@ -223,7 +223,7 @@ def test_the_page_of_benchmarks_is_that_of_its_rows(suite):
     rows = suite.read(suite.HERE / "results.jsonl")
     assert {row["script"] for row in rows} == set(suite.SCRIPTS)
     assert (suite.DOCS / "benchmarks.md").read_text() == suite.page(rows)
-    beside = {"__main__", "against", "letor"}
+    beside = {"__main__", "against", "in_turn", "letor"}
     assert set(suite.SCRIPTS) | beside == {path.stem for path in suite.HERE.glob("*.py")}
     assert len(suite.picture(rows).axes) == len(suite.bars(rows)) > 1
 
@@ -395,3 +395,31 @@ def test_the_list_for_language_models_tells_each_page_in_a_sentence(monkeypatch)
     assert [line.count("](") for line in listed.splitlines() if line.startswith("- ")] == [1, 1, 1]
     assert "- [Coherence](coherence.html): Two DCGs disagree if there are two rankings" in listed
     assert all((ROOT / "docs" / f"{page}.md").read_text().strip() in whole for page in pages)
+
+
+def test_the_table_of_bands_is_what_its_code_prints(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs" / "bands.md").read_text()
+    code, printed = re.search(r"```python\n(import polars.*?)```\n\n```text\n(.*?)```", text, re.DOTALL).groups()
+    exec(code, {})
+    assert capsys.readouterr().out == printed
+
+
+def test_the_table_of_trees_is_that_of_its_study():
+    study = pl.read_csv(ROOT / "figures" / "study_p_trees_against_lambdarank.csv", comment_prefix="#").sort("repeat")
+    names = {"LETOR-shaped, linear": "conflict", "nonlinear": "needs trees", "LightGBM's example": "LightGBM example"}
+    default = "REG-SHF-SDCG (default)"
+    columns = [(default, "validation"), (default, "all trees"), ("own discounts, with a tail", "validation")]
+    columns += [("own discounts, to the depth", "validation"), ("log2 alone", "validation")]
+    shown = re.findall(
+        r"^\| ([^|]+) \| ([^|]+) \| ([+-].*) \|$", (ROOT / "docs" / "trees.md").read_text(), re.MULTILINE
+    )
+    shown = [row for row in shown if row[0] in names]
+    assert len(shown) == 9
+    for data, metric, cells in shown:
+        of = study.filter(data=names[data], metric=metric)
+        for cell, (method, stop) in zip(cells.split(" | "), columns, strict=True):
+            ndcg = [of.filter(method=name, stop=stop)["ndcg"].to_numpy() for name in (method, "lambdarank")]
+            lead = ndcg[0] - ndcg[1]
+            expected = f"{lead.mean():+.4f} ± {lead.std(ddof=1) / len(lead) ** 0.5:.4f}".replace("0.", ".")
+            assert cell == expected, (data, metric, method)
