@@ -38,21 +38,16 @@ class ListedJudgements(JudgedPairs):
 
     def every(self, step: int, first: int = 0) -> JudgedPairs:
         """Return every `step`-th pair, from `first` on, copied."""
-        plain = super().every(step, first)
-        if len(plain) < SHARED * len(self.lists):
-            return plain
-        return ListedJudgements(*plain.arrays, lists=self.lists, numbers=self.numbers[:, first::step].copy())
+        rows = np.arange(first, len(self), step)
+        return self.at(rows) if len(rows) >= SHARED * len(self.lists) else super().at(rows)
 
-    def merged(self) -> ListedJudgements:
-        """Return the judgements with the weights of identical ones added."""
-        (first, second), n = self.numbers.astype(np.int64), len(self)
-        level, rater, weight, way = (np.broadcast_to(x, n) for x in self.arrays[2:])
-        key = (first * len(self.lists) + second) * (int(level.max()) + 1) + level
-        key = 3 * (key * (int(rater.max()) + 1) + rater) + way
-        _, at, same = np.unique(key, return_index=True, return_inverse=True)
-        total = np.bincount(same, weight).astype(np.float64)
-        columns: list[Any] = [self.first[at], self.second[at], level[at], rater[at], total, way[at]]
-        return ListedJudgements(*columns, lists=self.lists, numbers=self.numbers[:, at])
+    def at(self, rows: NDArray[np.intp]) -> ListedJudgements:
+        """Return the judgements in some rows, copied."""
+        return ListedJudgements(*super().at(rows).arrays, lists=self.lists, numbers=self.numbers[:, rows])
+
+    def list_keys(self) -> tuple[NDArray[Any], ...]:
+        """Return columns that are equal where the lists of two judgements are."""
+        return tuple(self.numbers)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points; the second derivatives are of a DCG and one judge without bias."""

@@ -15,7 +15,7 @@ The loss of a log is the sum of the losses of its parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from typing import Any, Protocol
 
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.threads import over_chunks
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, RUN, SLOPES, VALUE, add_judgements
+from dcglearn.logs.unique_rows import packed, unique_rows
 
 BLOCK = 1 << 15
 """Judgements whose losses are added up before they are added to those of others."""
@@ -101,7 +102,24 @@ class JudgedPairs:
 
     def every(self, step: int, first: int = 0) -> JudgedPairs:
         """Return every `step`-th pair, from `first` on, copied."""
-        return JudgedPairs(*(x if x.ndim == 1 and len(x) == 1 else x[first::step].copy() for x in self.arrays))
+        return self.at(np.arange(first, len(self), step))
+
+    def at(self, rows: NDArray[np.intp]) -> JudgedPairs:
+        """Return the judgements in some rows, copied."""
+        return JudgedPairs(*(x if x.ndim == 1 and len(x) == 1 else x[rows] for x in self.arrays))
+
+    def merged(self, *, in_order: bool = False) -> JudgedPairs:
+        """Return the distinct judgements with the weights of identical ones added, sorted or in order of appearance."""
+        n = len(self)
+        columns = [*self.list_keys(), *(np.broadcast_to(x, n) for x in (self.level, self.rater, self.way))]
+        _, at, same = unique_rows(np.column_stack(columns).astype(np.int64))
+        weight = np.bincount(same, np.broadcast_to(self.weight, n)).astype(np.float64)
+        order = np.argsort(at) if in_order else np.arange(len(at))
+        return replace(self.at(at[order]), weight=weight[order])
+
+    def list_keys(self) -> tuple[NDArray[Any], ...]:
+        """Return columns that are equal where the lists of two judgements are."""
+        return packed(self.first), packed(self.second)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points, with slopes if the order is SLOPES, and curvature if it is CURVATURE.

@@ -71,8 +71,7 @@ def _sample(judgements: JudgementSource, size: int) -> JudgedPairs:
         return near
     ends = np.cumsum(np.broadcast_to(near.weight, len(near)))
     at, times = np.unique(np.searchsorted(ends, ends[-1] * (np.arange(size) + 0.5) / size), return_counts=True)
-    chosen = JudgedPairs(*(x if x.ndim == 1 and len(x) == 1 else x[at] for x in near.arrays))
-    return replace(chosen, weight=times.astype(np.float64))
+    return replace(near.at(at), weight=times.astype(np.float64))
 
 
 def _chains(objective: DirectObjective, points: Floats, n_draws: int, rng: np.random.Generator) -> Floats:

@@ -225,7 +225,8 @@ def log_sharpness(sample: PreferencePairs, prior: DCG | None) -> float:
     """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
     reference = prior if prior is not None else DCG.standard(sample.n_grades, sample.depth)
     size = float(reference.discounts.sum() * np.ptp(reference.gains))
-    typical = np.sqrt(np.mean((reference.score(sample.preferred) - reference.score(sample.other)) ** 2)) / size
+    squares = (reference.score(sample.preferred) - reference.score(sample.other)) ** 2
+    typical = np.sqrt(np.average(squares, weights=sample.weight)) / size
     return float(SHARPNESS - np.log(typical if typical > 0 else 0.1))
 
 

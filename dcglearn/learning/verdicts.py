@@ -76,11 +76,14 @@ class Verdicts:
         return pairs
 
     def sample(self, size: int) -> PreferencePairs:
-        """Return about `size` of the pairs that count, evenly spread."""
+        """Return about `size` of the pairs that count, evenly spread; of a short log, of the distinct pairs."""
         if isinstance(self.log, PartedLog):
             sample = self.log.sample(size)
             return sample if self.kind == LIKELIHOOD else sample.decided
         log: PreferencePairs = self.log
+        if len(log) <= SMALL:
+            distinct = log.merged()
+            log = distinct if len(distinct) < len(log) else log
         return log[:: max(len(log) // size, 1)]
 
     def n_lists(self) -> float:
@@ -99,7 +102,7 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
     level, values = np.ones(1, np.int8), np.ones(1)
     strength = _strength(log)
     if strength is not None and kind != SIGMOID:
-        values, level = _binned(strength, MOST_MARGINS if kind == HINGE else MOST_STRENGTHS)
+        values, level = _binned(strength, _weights(log), MOST_MARGINS if kind == HINGE else MOST_STRENGTHS)
     level = _with_ties(log, level)
     margins = None
     if kind == HINGE:
@@ -208,11 +211,13 @@ def _margins(values: Floats, mean: float) -> Floats:
     return np.concatenate([[0.0], values / mean, [np.inf]])
 
 
-def _binned(strength: Floats, most: int) -> tuple[Floats, Grades]:
+def _binned(strength: Floats, weight: Floats, most: int) -> tuple[Floats, Grades]:
     """Return the distinct strengths, binned if there are more than `most`, and the level of each pair, from 1."""
     values, number = np.unique(strength, return_inverse=True)
     if len(values) > most:
-        edges = np.unique(np.quantile(strength, np.arange(1, most) / most))
+        weight = np.broadcast_to(weight, len(strength))
+        shares = np.arange(1, most) / most
+        edges = np.unique(np.quantile(strength, shares, weights=weight, method="inverted_cdf"))
         number = np.searchsorted(edges, strength, side="right")
-        values = np.bincount(number, strength) / np.bincount(number)
+        values = np.bincount(number, weight * strength) / np.bincount(number, weight)
     return values, (number + 1).astype(np.int8)

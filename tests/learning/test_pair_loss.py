@@ -250,3 +250,17 @@ def test_bytes_do_not_depend_on_threads_or_other_points(n, listed, monkeypatch):
     alone = judged.sums(Points(*(x[:1].copy() for x in points.arrays)), LIKELIHOOD, CURVATURE)
     for x in fields(alone):
         assert getattr(alone, x.name)[0].tobytes() == getattr(sums, x.name)[0].tobytes()
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_merged_judgements_have_the_sums_of_all(listed):
+    rng = np.random.default_rng(0)
+    judged = few_lists(rng, 400, 6)
+    judged = ListedJudgements.of(judged) if listed else judged
+    points = points_of(rng, 2)
+    for merged in (judged.merged(), judged.merged(in_order=True)):
+        assert len(merged) <= 36 and merged.total_weight == pytest.approx(judged.total_weight)
+        values = [x.sums(points, LIKELIHOOD, SLOPES) for x in (judged, merged)]
+        assert values[1].loss == pytest.approx(values[0].loss)
+        assert values[1].moment == pytest.approx(values[0].moment)
+    assert (merged.first[0] == judged.first[0]).all() and (merged.second[0] == judged.second[0]).all()

@@ -9,7 +9,11 @@ import pytest
 
 from dcglearn import DCG, DCGLearner, Preferences
 from dcglearn.learning.direct_fit import Model
-from dcglearn.learning.starts import WarmStart
+from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.starts import WarmStart, log_sharpness
+from dcglearn.learning.verdicts import _binned
+from dcglearn.simulate import ground_truth, preference_pairs
 from tests.makers import random_log, refused
 
 MEMBER = {
@@ -175,3 +179,30 @@ def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
     two = replace(learner.curves_, errors=np.array([0.1, 0.2]))
     refused("2 error rates, the log has 3 raters", DCGLearner().fit, judged(100), start=two)
     refused("refit='always' is not one of never, if_worse", DCGLearner().fit, LOG, start=learner, refit="always")
+
+
+@pytest.mark.parametrize("loss", ["robust", "sigmoid"])
+@pytest.mark.parametrize("seed", [15, 18, 20, 33, 44, 55, 59])
+def test_a_log_with_each_line_twice_at_half_the_weight_has_the_same_fit(loss, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([20, 30, 50, 80, 150, 300]))
+    log = preference_pairs(ground_truth("D1"), n, lists="free", n_flips=n // int(rng.choice([3, 4, 5, 10])), seed=seed)
+    twice = log[np.repeat(np.arange(n), 2)].changed(weight=np.full(2 * n, 0.5))
+    once, again = (fit_direct(x, DirectDescription(loss=loss, n_grades=5)) for x in (log, twice))
+    assert again.objective == pytest.approx(once.objective, rel=1e-9)
+    assert again.dcg.gains == pytest.approx(once.dcg.gains, abs=1e-6)
+
+
+def test_the_typical_difference_counts_weights():
+    log = judged(50)
+    heavy = log.changed(weight=np.where(np.arange(50) < 25, 3.0, 1.0))
+    lines = log[np.concatenate([np.arange(50), *[np.arange(25)] * 2])]
+    assert log_sharpness(heavy, None) == pytest.approx(log_sharpness(lines, None), rel=1e-12)
+    assert log_sharpness(heavy, None) != pytest.approx(log_sharpness(log, None), rel=1e-6)
+
+
+def test_more_strengths_than_levels_are_binned_by_weight():
+    strength = np.random.default_rng(0).exponential(1, 60)
+    whole, halves = _binned(strength, np.ones(1), 7), _binned(np.repeat(strength, 2), np.full(120, 0.5), 7)
+    assert halves[0] == pytest.approx(whole[0]) and (halves[1] == np.repeat(whole[1], 2)).all()
+    assert len(whole[0]) == 7
