@@ -94,6 +94,7 @@ class Columns:
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
     rated: Any = None  # the RatingCounts that the pairs were made of; a subset shares them
+    group: NDArray[np.intp] | None = None  # the number of each pair's group in `rated`, shape (n,); None without it
     as_is: bool = False  # whether it is used even if it seems to be upside down
     all_differ: bool = False  # whether the two lists of every pair are known to differ
     dropped: dict[str, int] = field(default_factory=dict)
@@ -101,18 +102,20 @@ class Columns:
     recognised: Any = None
 
     def __post_init__(self) -> None:
-        for name in ("preferred", "other", *COLUMNS):
-            values = getattr(self, name)
-            if values is not None:
-                frozen(values)
+        for values in self._arrays().values():
+            frozen(values)
 
     def __len__(self) -> int:
         return len(self.preferred)
 
     def __getitem__(self, index: Any) -> Self:
         """Return the pairs at a slice, mask or indices."""
-        values = {name: getattr(self, name) for name in ("preferred", "other", *COLUMNS)}
-        return self.changed(**{name: array[index] for name, array in values.items() if array is not None})
+        return self.changed(**{name: values[index] for name, values in self._arrays().items()})
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of an entry a pair that the log has, by attribute."""
+        arrays = {name: getattr(self, name) for name in ("preferred", "other", "group", *COLUMNS)}
+        return {name: values for name, values in arrays.items() if values is not None}
 
     @classmethod
     def unchecked(cls, **values: Any) -> Self:

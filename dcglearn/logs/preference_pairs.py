@@ -226,8 +226,13 @@ class PreferencePairs(Columns):
         return self.changed(n_grades=scale_size(n_grades, 0))
 
     def filled(self, grade: int = UNKNOWN) -> Self:
-        """Return the log with a grade, by default an unknown one, in the empty places of its lists."""
-        return self.changed(preferred=filled(self.preferred, grade), other=filled(self.other, grade))
+        """Return the log with a grade, by default an unknown one, in the empty places of its lists.
+
+        Where there are any, the lists are no longer those that were rated.
+        """
+        lists = {name: filled(getattr(self, name), grade) for name in ("preferred", "other")}
+        same = all(values is getattr(self, name) for name, values in lists.items())
+        return self if same else self.changed(**lists, rated=None, group=None)
 
     def merged(self) -> Self:
         """Return the distinct pairs, in order of first appearance, the weights of identical ones added.
@@ -239,8 +244,8 @@ class PreferencePairs(Columns):
         _, index, number = unique_rows(np.column_stack(keys))
         order = np.argsort(index)
         weight = np.bincount(number, self.weight)
-        none = dict.fromkeys(COLUMNS.keys() - {"tie", "strength", "margin"})
-        return self[index[order]].changed(**{**none, "weight": weight[order].astype(np.float64), "rated": None})
+        none = dict.fromkeys({*COLUMNS, "rated", "group"} - {"tie", "strength", "margin"})
+        return self[index[order]].changed(**{**none, "weight": weight[order].astype(np.float64)})
 
     def reweighted(self, weight: ArrayLike) -> Self:
         """Return the log with other weights, shape (n,); pairs of weight 0 are left out.

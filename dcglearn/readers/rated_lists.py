@@ -44,7 +44,8 @@ def pairs_of_ratings(
     )
     if grouped:
         counts["groups without a pair"] = len(np.unique(cells.outer)) - len(np.unique(cells.outer[group]))
-    return pairs_of_lists.changed(rated=cells.counts(), dropped={reason: n for reason, n in counts.items() if n})
+    dropped = {reason: n for reason, n in counts.items() if n}
+    return pairs_of_lists.changed(rated=cells.counts(), group=group, dropped=dropped)
 
 
 class _Cells:
@@ -73,7 +74,7 @@ class _Cells:
         """Return how often each list got each rating, in each group."""
         order = np.lexsort([self.rank, self.list, self.group])
         group, lists, rank = self.group[order], self.list[order], self.rank[order]
-        return RatingCounts(self.lists, self.groups, group, lists, self.ratings[rank], self.weight[order])
+        return RatingCounts(self.lists, group, lists, self.ratings[rank], self.weight[order])
 
     def pairs(self, name: str) -> tuple[Integers, dict[str, int]]:
         """Return rows (group, preferred, other, bits of the weight), ordered, and the numbers of pairs left out."""

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import Columns
-from dcglearn.logs.rating_counts import RatingCounts, group_labels
+from dcglearn.logs.preference_pairs import AnyLog
+from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.readers.line_formats import NUMBER, shown
 
@@ -21,12 +22,15 @@ def texts_of_counts(counts: RatingCounts, log: Columns) -> tuple[NDArray[Any], N
     return texts[first], texts[second]
 
 
-def counts_of_texts(log: Columns, texts: NDArray[Any]) -> RatingCounts:
-    """Return the counts in texts beside a log's lists, shape (n, 2); raise InputError if those of one list differ."""
+def with_ratings(log: AnyLog, texts: NDArray[Any]) -> AnyLog:
+    """Return a log with the counts in texts beside its lists, shape (n, 2), within its raters and segments.
+
+    Raise InputError if the counts of one list differ.
+    """
     names, text = np.unique(texts.T.ravel().astype(str), return_inverse=True)
     _, first, number = unique_rows(packed(np.concatenate([log.preferred, log.other])))
     lists = np.concatenate([log.preferred, log.other])[first]
-    labels, group = group_labels(log)
+    group = _groups(log)
     keys = unique_rows(np.column_stack([np.tile(group, 2), number, text]).astype(np.int64))[0]
     twice = np.flatnonzero((np.diff(keys[:, :2], axis=0) == 0).all(axis=1))
     if len(twice):
@@ -39,7 +43,17 @@ def counts_of_texts(log: Columns, texts: NDArray[Any]) -> RatingCounts:
     counts = [parsed_counts(name) for name in names]
     size = np.array([len(values) for values in counts])[keys[:, 2]]
     rating, weight = np.array([pair for row in keys[:, 2] for pair in counts[row]]).reshape(-1, 2).T
-    return RatingCounts(lists, labels, np.repeat(keys[:, 0], size), np.repeat(keys[:, 1], size), rating, weight)
+    rated = RatingCounts(lists, np.repeat(keys[:, 0], size), np.repeat(keys[:, 1], size), rating, weight)
+    return log.changed(rated=rated, group=group)
+
+
+def _groups(log: Columns) -> NDArray[np.intp]:
+    """Return a number for each distinct rater and segment, shape (n,)."""
+    number = np.zeros(len(log), dtype=np.intp)
+    for labels in (log.rater, log.segment):
+        if labels is not None:
+            number = number * (len(log) + 1) + np.unique(labels, return_inverse=True)[1]
+    return np.unique(number, return_inverse=True)[1]
 
 
 def parsed_counts(text: str) -> list[tuple[float, float]]:

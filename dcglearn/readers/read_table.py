@@ -31,7 +31,7 @@ from dcglearn.readers.line_formats import FrameRows, JsonLines, Opener, Records,
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rated_lists import pairs_of_ratings
-from dcglearn.readers.rating_texts import counts_of_texts
+from dcglearn.readers.rating_texts import with_ratings
 from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role
 from dcglearn.readers.sense import SAMPLE, Reversal, check_first, check_grades, check_sense, exchanged, sampled, turned
 from dcglearn.readers.sides import with_lists
@@ -199,7 +199,7 @@ def log_of_table(
     )
     log = log.changed(as_is=mapping.as_is)
     if ratings is not None:
-        log = log.changed(rated=counts_of_texts(log, ratings))
+        log = with_ratings(log, ratings)
     if reasons is None and ids is not None:
         reasons = reasons_of(ids, np.full(len(ids), "") if supersedes is None else supersedes, is_open)
     counts = ~is_open

@@ -15,9 +15,12 @@ RATINGS = np.random.default_rng(1).integers(1, 5, 60) / 2
 GROUPS = np.repeat(["ann", "bob", "cy"], 20)
 
 
-def counted(ratings):
-    """Return the number of ratings by labels of the group, list and rating."""
-    lists, groups = ratings.lists.tolist(), ratings.groups.tolist()
+def counted(log):
+    """Return the number of ratings by rater and segment of the group, list and rating."""
+    ratings, lists = log.ratings, log.ratings.lists.tolist()
+    empty = np.full(len(log), "")
+    labels = [empty if x is None else x for x in (log.rater, log.segment)]
+    groups = dict(zip(log.group.tolist(), zip(*labels, strict=True), strict=True))
     columns = (ratings.group.tolist(), ratings.list.tolist(), ratings.rating.tolist())
     keys = [(*groups[g], *lists[u], r) for g, u, r in zip(*columns, strict=True)]
     assert len(set(keys)) == len(keys)
@@ -30,14 +33,14 @@ def brute_force(rows):
 
 def test_the_counts_are_those_of_the_lines_and_a_subset_keeps_those_of_its_lists():
     log = Preferences.from_ratings(LISTS, RATINGS, GROUPS)
-    assert counted(log.ratings) == brute_force(range(60))
+    assert counted(log) == brute_force(range(60))
     assert "60 ratings of 9 lists in 3 group(s)" in repr(log.ratings)
     ann = log[log.rater == "ann"]
-    assert counted(ann.ratings) == brute_force(range(20))
+    assert counted(ann) == brute_force(range(20))
     pair = log[:1]
     kept = {tuple(pair.preferred[0].tolist()), tuple(pair.other[0].tolist())}
     rows = [i for i in range(60) if GROUPS[i] == pair.rater[0] and tuple(LISTS[i].tolist()) in kept]
-    assert counted(pair.ratings) == brute_force(rows)
+    assert counted(pair) == brute_force(rows)
     assert log.merged().ratings is None and Preferences(log.preferred, log.other).ratings is None
 
 
@@ -51,7 +54,7 @@ def test_saving_keeps_the_counts(tmp_path, suffix):
     else:
         log.save(path)
     again = read_preferences(path)
-    assert counted(again.ratings) == counted(log.ratings)
+    assert counted(again) == counted(log)
     assert again.segment.tolist() == log.segment.tolist()
     before = log.to_polars().drop("ratings_a", "ratings_b", "segment")
     assert Preferences.from_frame(before).ratings is None and Preferences.from_frame(before).segment is None
@@ -63,7 +66,7 @@ def test_the_winner_says_which_list_the_counts_belong_to():
         {"a": [1], "b": [2], "winner": "b", "ratings_a": "3:1 4:2", "ratings_b": "5:7"},
     ]
     log = Preferences.from_records(rows)
-    assert counted(log.ratings) == {("", "", 1, 3.0): 1, ("", "", 1, 4.0): 2, ("", "", 0, 1.0): 1, ("", "", 2, 5.0): 7}
+    assert counted(log) == {("", "", 1, 3.0): 1, ("", "", 1, 4.0): 2, ("", "", 0, 1.0): 1, ("", "", 2, 5.0): 7}
 
 
 @pytest.mark.parametrize(
@@ -93,4 +96,18 @@ def test_lists_are_compared_within_their_segment(tmp_path):
     log = read_ratings(tmp_path / "x.csv")
     assert log.segment.tolist() == ["new", "old"] and log.preferred.tolist() == [[1], [0]]
     assert log.dropped == {"pairs of different segments": 4} and log.rater is None
-    assert log[log.segment == "old"].ratings.groups.tolist() == [["", "old"]]
+    assert list(counted(log[log.segment == "old"])) == [("", "old", 0, 3.0), ("", "old", 1, 1.0)]
+
+
+def test_the_counts_do_not_depend_on_the_names_of_raters():
+    log = Preferences.from_ratings(LISTS, RATINGS, GROUPS)
+    renamed = log.changed(rater=np.char.add("rater ", np.unique(log.rater, return_inverse=True)[1].astype(str)))
+    assert list(counted(renamed).values()) == list(counted(log).values())
+    assert counted(renamed[:1]).keys() == {("rater 0", *key[1:]) for key in counted(log[:1])}
+
+
+def test_a_log_whose_empty_places_are_filled_has_other_lists_than_were_rated():
+    log = Preferences.from_ratings([[1, -2], [0, 1], [1, 1]], [1, 2, 3])
+    assert log.filled(0).ratings is None
+    full = Preferences.from_ratings(LISTS, RATINGS)
+    assert full.filled(0).ratings is full.ratings
