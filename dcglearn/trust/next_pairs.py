@@ -17,7 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, Grades, InputError, PathLike, PolarsFrame, graded_lists, whole_number
+from dcglearn.foundation.validation import (
+    EMPTY,
+    Floats,
+    Grades,
+    InputError,
+    PathLike,
+    PolarsFrame,
+    graded_lists,
+    whole_number,
+)
 from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, fit_of
 from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.preference_pairs import encode
@@ -136,10 +145,15 @@ def values_of(pairs: Grades, asked: Grades | None, metric: DCG | ListUtility, fi
 
 
 def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
-    """Return n candidate lists, shape (n, K): each grade is drawn from the log's grades at the same position."""
+    """Return n candidate lists, shape (n, K): each grade is drawn from the log's grades at the same position.
+
+    A list ends at its first empty place.
+    """
     lists = np.concatenate([log.preferred, log.other])
     rows = np.random.default_rng(seed).integers(0, len(lists), (n, log.depth))
-    return np.ascontiguousarray(lists[rows, np.arange(log.depth)])
+    drawn = lists[rows, np.arange(log.depth)]
+    ended = np.logical_or.accumulate(drawn == EMPTY, axis=1)
+    return np.where(ended, np.int8(EMPTY), drawn)
 
 
 def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
@@ -147,8 +161,8 @@ def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
         return np.stack([candidates.preferred, candidates.other], axis=1)
     array = np.asarray(candidates)
     if array.ndim == 3 and array.shape[1] == 2:
-        return graded_lists(array.reshape(-1, array.shape[2]), "candidates").reshape(array.shape)
-    lists = graded_lists(array, "candidates")
+        return graded_lists(array.reshape(-1, array.shape[2]), "candidates", empty=True).reshape(array.shape)
+    lists = graded_lists(array, "candidates", empty=True)
     if lists.ndim != 2 or len(lists) < 2:
         raise InputError(f"candidates have shape {array.shape}; give pairs, (m, 2, K), or at least two lists, (m, K)")
     m = len(lists)

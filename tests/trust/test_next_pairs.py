@@ -148,3 +148,19 @@ def test_the_file_of_questions_is_read_back(tmp_path):
     np.testing.assert_array_equal(read_questions(path), questions.pairs)
     assert read_preferences(path, 5).dropped == {"open questions": 3}
     refused("--force", questions.save, path)
+
+
+def test_a_pair_of_short_lists_is_not_asked_twice_and_keeps_its_empty_places():
+    short, other = [[2, -2, -2], [0, 1, 2]], [[2, -2, -2], [2, 1, -2]]
+    log = Preferences([short], n_grades=3)
+    assert suggest_pairs(log, np.array([short, other]), 1).pairs.tolist() == [other]
+    refused("nothing is left to ask", suggest_pairs, log, np.array([short, short[::-1]]), 1)
+    assert suggest_pairs(None, np.array([*short, other[1]]), 3, n_grades=3).pairs.min() == -2
+
+
+def test_a_generated_list_ends_at_its_first_empty_place(tmp_path):
+    lists = np.where(np.arange(4) < np.arange(1, 5)[:, None], 1, -2)
+    generated = generated_lists(Preferences(lists, lists[::-1]), 200, seed=0)
+    assert ((generated[:, :-1] >= 0) | (generated[:, 1:] == -2)).all()
+    suggest_pairs(None, generated, 3).save(tmp_path / "questions.jsonl")
+    assert (read_questions(tmp_path / "questions.jsonl") == suggest_pairs(None, generated, 3).pairs).all()
