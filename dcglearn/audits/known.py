@@ -1,6 +1,7 @@
 """What all sections of an audit go by: the log, the metric in use, and what is learned from the log."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
 from dcglearn.parts.open_log import check_log
+from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.form_choice import fit_in_form
@@ -48,6 +50,11 @@ class Known:
     bands: Bands | None
     no_bands: str
     seed: int
+
+    @cached_property
+    def pairs(self) -> Preferences:
+        """The pairs that are learned from: of different lists, without raters who always name one side."""
+        return telling_pairs(self.log)
 
     @classmethod
     def of(cls, log: Preferences, metric: DCGLike, seed: int) -> Self:

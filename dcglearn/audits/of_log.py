@@ -19,7 +19,7 @@ def log_finding(known: Known) -> Finding:
     log, rated, bands = known.log, known.log.ratings is not None, known.bands
     with stage("raters"):
         agreement = rater_agreement(log, known.fit, errors=not rated, seed=known.seed)
-        moves = influence_of_raters(log, known.fit)
+        moves = influence_of_raters(known.pairs, known.fit)
     of_bands = () if bands is None else (np.ptp(band, axis=0) for band in (bands.gain_band, bands.discount_band))
     width = np.concatenate([*of_bands, []]) if bands else np.inf
     times = np.bincount(np.concatenate(list_numbers(log.preferred, log.other)))

@@ -48,7 +48,7 @@ def held_out_finding(known: Known) -> Finding:
     by = "pair" if log.ratings is None else "list" if log.rater is None else "rater"
     try:
         with stage("held out"):
-            parts = log.split(0.7, seed=known.seed, by=by)
+            parts = known.pairs.split(0.7, seed=known.seed, by=by)
             comparison = compare_learners(*parts, known.fit, current=known.given, seed=known.seed)
         if comparison.below_ceiling:
             comparison = replace(comparison, lack_of_fit=lack_of_fit(log, learner=known.fit, seed=known.seed))
@@ -66,7 +66,7 @@ def held_out_finding(known: Known) -> Finding:
 
 def disagreement_finding(known: Known) -> Finding:
     """Return whether and how often two metrics disagree, whom judges follow there, and pairs that show it."""
-    metrics, log = {LEARNED: known.fit.dcg, known.name: known.current}, known.log
+    metrics, log = {LEARNED: known.fit.dcg, known.name: known.current}, known.pairs
     with stage("coherence"):
         proof = coherence(known.fit.dcg, known.current, time_limit=SECONDS, names=(LEARNED, known.name))
         share = float(disagreement_matrix(metrics, seed=known.seed).share[0, 1])

@@ -23,6 +23,7 @@ from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parts import PartedLog
+from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form, scores_table
 from dcglearn.trust.proxy import ProxyReport, proxy_dcg, proxy_report
@@ -253,7 +254,7 @@ def _held_out(log: Preferences, fitted: Callable[[Preferences], tuple[Any, Any]]
     """Return how well a fit to one part of a log predicts the other, beside other metrics."""
     from dcglearn.trust.held_out import compare_dcg
 
-    train, test = log.split(1 - (trust.holdout or 0), seed=trust.seed, by=trust.unit(log))
+    train, test = telling_pairs(log).split(1 - (trust.holdout or 0), seed=trust.seed, by=trust.unit(log))
     with stage("held out"):
         learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"

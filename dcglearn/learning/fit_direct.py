@@ -20,9 +20,9 @@ from dcglearn.learning.direct_search import Fit, fit, fit_from
 from dcglearn.learning.fit_qp import identity
 from dcglearn.learning.fits import FORMS, LOSSES, DirectDescription, DirectFit
 from dcglearn.learning.list_utility_fit import bases_near, fit_form
-from dcglearn.learning.pair_loss import JudgementSource
+from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
-from dcglearn.learning.verdicts import Verdicts, verdicts_in_memory, verdicts_in_parts
+from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_in_memory, verdicts_in_parts
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG
@@ -36,10 +36,15 @@ REFITS = ("never", "if_worse")
 
 @dataclass(frozen=True, eq=False)
 class FittedDCG:
-    """A DCG fitted to judgements by `direct_search.fit`, from which other forms are fitted."""
+    """A DCG fitted to judgements by `direct_search.fit`, from which other forms are fitted.
+
+    `pairs` are the log's pairs that the fit used, row by row those of `judgements`: without pairs of equal lists and
+    raters who always name one side. None for a log in parts, and for simulated judgements.
+    """
 
     model: Model
     judgements: Any
+    pairs: PreferencePairs | None
     share: float
     theta: Floats
     objective: float
@@ -56,7 +61,9 @@ class FittedDCG:
         """Return the DCG fitted to other judgements, from this one and from the starts."""
         starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
         again = fit(self.model, judgements, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
-        return replace(self, judgements=judgements, share=share, theta=again.theta, objective=again.objective)
+        return replace(
+            self, judgements=judgements, pairs=None, share=share, theta=again.theta, objective=again.objective
+        )
 
 
 def fit_direct(
@@ -127,12 +134,26 @@ def fit_dcg(
     near = None if warm is None else warm.parameters(model, raters)
     search: dict[str, Any] = {"n_starts": description.n_starts, "max_iter": description.max_iter}
     cold, share = partial(cold_starts, model, verdicts, prior), n_effective / total
-    result, is_warm = fit_from(near, cold, model, kept(judgements), share, if_worse=refit == "if_worse", **search)
+    source = kept(distinct(judgements))
+    result, is_warm = fit_from(near, cold, model, source, share, if_worse=refit == "if_worse", **search)
     fitted = _fitted(log, description, result, raters, n_effective, notes, dropped=verdicts.dropped, warm=is_warm)
     level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
     message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
     _LOG.log(level, message, loss, result.objective, result.n_iter, n_effective)
-    return fitted, FittedDCG(model, judgements, share, result.theta, result.objective, known_starts(model), **search)
+    pairs = None if isinstance(verdicts.log, PartedLog) else verdicts.log
+    dcg = FittedDCG(model, judgements, pairs, share, result.theta, result.objective, known_starts(model), **search)
+    return fitted, dcg
+
+
+def distinct(judgements: JudgementSource) -> JudgementSource:
+    """Return judgements with identical ones merged, so that the search does not depend on how many lines say the same.
+
+    So many judgements that samples of them are alike are left as they are.
+    """
+    if not isinstance(judgements, JudgedPairs) or len(judgements) > SMALL:
+        return judgements
+    merged = judgements.merged(in_order=True)
+    return merged if len(merged) < len(judgements) else judgements
 
 
 def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:

@@ -21,6 +21,7 @@ from dcglearn.learning.posterior import dispersion, posterior_draws
 from dcglearn.learning.starts import WarmStart
 from dcglearn.metric.dcg import DCG, as_curves
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 from dcglearn.trust.form_choice import fit_in_form
@@ -96,10 +97,11 @@ class Bands(Shown):
         Of simultaneous bands it is such that a share `level` of the draws lies within the bands of all parameters
         (Besag, Green, Higdon and Mengersen 1995, section 6.3); see `bootstrap_bands` for the bootstrap.
         """
-        if self.kind == "simultaneous":
-            draws = self._draws
+        draws = self._draws
+        free = np.ptp(draws, axis=0) > 0
+        if self.kind == "simultaneous" and free.any():
+            draws = draws[:, free]
             ranks = (np.argsort(np.argsort(draws, axis=0), axis=0) + 0.5) / len(draws)
-            ranks = ranks[:, np.ptp(draws, axis=0) > 0]
             return float(np.quantile(np.minimum(ranks, 1 - ranks).min(axis=1), 1 - self.level))
         if self.method == "posterior":
             return (1 - self.level) / 2
@@ -209,11 +211,10 @@ def bootstrap_bands(
         raise InputError(f"level={level!r} must lie between 0 and 1")
     if method not in (None, *METHODS):
         raise InputError(f"method={method!r} is not one of {', '.join(METHODS)}")
-    log = as_preferences(log)
+    log = telling_pairs(as_preferences(log))
     unit = by or unit_of(log, fewest=FEWEST_DRAWN)
     if problem := why_no_bands(log, unit):
         raise InputError(problem)
-    log = log[log.differing]
     fit = fit_of(learner)
     proxy = None if fit is None or fit.machine is None else fit.machine.dcg
     whole = fit_in_form(log, replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades), proxy=proxy)
@@ -244,8 +245,9 @@ def bootstrap_bands(
 
 def why_no_bands(log: Preferences, by: str | None = None) -> str:
     """Return why a log is too short for bands by a unit; empty if it is not."""
+    log = telling_pairs(log)
     by = by or unit_of(log, fewest=FEWEST_DRAWN)
-    n_decided = len(log[log.differing].decided)
+    n_decided = len(log.decided)
     if n_decided < FEWEST_JUDGED:
         return f"no bands: the log holds {n_decided} preferences between different lists, fewer than {FEWEST_JUDGED}"
     n = 0 if by == "pair" else len(np.unique(np.concatenate(log.clusters(by))))
@@ -279,7 +281,8 @@ def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int)
     loss, warm = LOSSES_OF_MEMBERS[0] if whole.members else whole.loss, WarmStart.of(whole)
     with one_blas_thread():
         fit, fitted = fit_dcg(log, replace(whole.description, loss=loss), warm.of_loss(loss))
-        apart = 1.0 if unit in ("pair", "list") else dispersion(fitted, log.clusters(unit)[0], seed)
+        assert fitted.pairs is not None
+        apart = 1.0 if unit in ("pair", "list") else dispersion(fitted, fitted.pairs.clusters(unit)[0], seed)
         theta = fitted.theta
         if whole.form != "dcg":
             result = fitted.with_form(whole.form, warm.in_its_form(whole.form, fitted.model, fit.raters))

@@ -73,7 +73,7 @@ def fit_in_form(
             f'form="auto" compares likelihoods, and loss="{description.loss}" is none: '
             'give form="dcg", "saturation" or "best", or loss="robust"'
         )
-    warm = None if start is None else WarmStart.of(start)
+    warm = None if start is None else WarmStart.of(start).of_loss(description.loss_used)
     in_memory = whole(description, with_grades(log, description.n_grades), keeping)
     with one_blas_thread():
         fitted, dcg = fit_dcg(in_memory, description, warm, refit=refit)
@@ -83,9 +83,8 @@ def fit_in_form(
         scores = {form: replace(score, gain=gains.get(form, 0.0)) for form, score in scores.items()}
         best = candidate(scores)
         if best != "dcg":
-            judged = in_memory[in_memory.differing]
             thetas = np.tile(dcg.theta, (N_SIMULATED, 1))
-            p = p_value(gains[best], lambda it: min(it.with_form(x).objective for x in FORMS[1:]), dcg, judged, thetas)
+            p = p_value(gains[best], lambda it: min(it.with_form(x).objective for x in FORMS[1:]), dcg, thetas)
             scores[best] = replace(scores[best], p_value=p)
     form = form_of(scores)
     if form != "dcg":
@@ -263,16 +262,15 @@ def share_of_lists(counts: RatingCounts) -> float:
     return variances.between / (variances.between + variances.within)
 
 
-def p_value(
-    gain: float, wider: Callable[[FittedDCG], float], dcg: FittedDCG, log: PreferencePairs, thetas: Floats
-) -> float:
+def p_value(gain: float, wider: Callable[[FittedDCG], float], dcg: FittedDCG, thetas: Floats) -> float:
     """Return about how often a wider model's objective is lower by at least `gain` on logs of a DCG.
 
-    The simulation ends as soon as too many gains are as large (Besag and Clifford 1991). `log` holds the pairs;
-    `wider` returns the objective of the wider model fitted to the judgements of a DCG; `thetas`, shape (B, p), are the
-    parameters of each simulated log.
+    The simulation ends as soon as too many gains are as large (Besag and Clifford 1991). `wider` returns the objective
+    of the wider model fitted to the judgements of a DCG; `thetas`, shape (B, p), are the parameters of each simulated
+    log, whose pairs are those of `dcg`.
     """
-    logs = LogsOfDCG.like(log, dcg.judgements, dcg.model, dcg.theta)
+    assert dcg.pairs is not None, "a fit to a log in memory"
+    logs = LogsOfDCG.like(dcg.pairs, dcg.judgements, dcg.model, dcg.theta)
     rng, as_large = np.random.default_rng(0), 0
     for n, theta in enumerate(counted(thetas, len(thetas), "logs of a DCG"), 1):
         again = dcg.on(replace(logs, theta=theta).draw(rng), logs.share)

@@ -240,6 +240,8 @@ def compare_dcg(
 ) -> Comparison:
     """Compare a DCG, and in another form a list utility, learned from `train`; see `compare_learners`."""
     held_out = held_out.decided
+    if not len(held_out):
+        raise InputError("no held-out pair has a winner, so there is nothing to compare on: hold out more pairs")
     unit = unit_of(held_out) if by is None else by
     textbook = {f"{name}@{train.depth}": dcg for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()}
     current_name, current_dcg = _current(current, train)

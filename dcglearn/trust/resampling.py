@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import Floats, InputError, Seed
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
+from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 FOLDS, LIST_FOLDS = 5, 4
@@ -20,9 +21,11 @@ SAMPLE = 4_000
 
 
 def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
-    """Return the preferences between two different lists; raise InputError if there are none."""
-    pairs = as_preferences(log)
-    pairs = pairs[pairs.differing].decided
+    """Return the preferences that learners use, without those of raters who always name one side.
+
+    Raise InputError if there are none.
+    """
+    pairs = telling_pairs(as_preferences(log)).decided
     if not len(pairs):
         raise InputError("the log holds no preference between two different lists")
     return pairs

@@ -66,8 +66,7 @@ def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None
         gain = dcg.objective - freed.objective
         thetas, delta = posterior_draws(freed, freed.theta, N_SIMULATED, 0), freed.model.parts[1]
         thetas[:, delta] = np.apply_along_axis(_made_falling, 1, thetas[:, delta])
-        judged = log[log.differing]
-        p = p_value(gain, lambda it: freed.on(it.judgements, it.share).objective, dcg, judged, thetas)
+        p = p_value(gain, lambda it: freed.on(it.judgements, it.share).objective, dcg, thetas)
     return DiscountTest(gain, p, falling.dcg, free.dcg)
 
 

@@ -152,3 +152,9 @@ def test_logs_too_short_have_no_bands():
     four = Preferences(log.preferred, log.other, rater=list("abcd") * 15)
     assert bootstrap_bands(four, n_resamples=4).by == "pair"
     refused("takes 20, the log has 4", bootstrap_bands, four, by="rater")
+
+
+def test_a_log_without_a_free_gain_or_discount_has_bands_of_no_width():
+    lists = np.tile([[[1], [0]]], (30, 1, 1))
+    bands = bootstrap_bands(Preferences(lists, n_grades=2), by="pair", n_resamples=5)
+    assert (bands.simultaneous.gain_band == [0, 1]).all() and (bands.discount_band == 1).all()

@@ -178,12 +178,12 @@ def test_the_form_with_the_largest_gain_is_chosen_if_it_is_significant(saturated
     asked = []
     monkeypatch.setattr(form_choice, "p_value", lambda *arguments: asked.append(arguments) or 0.025)
     learner = dl.DCGLearner(form="auto", n_starts=1).fit(saturated[1][:200])
-    (gain, _, dcg, log, thetas), scores = asked[0], learner.form_scores_
+    (gain, _, dcg, thetas), scores = asked[0], learner.form_scores_
     assert (thetas == dcg.theta).all()
     assert learner.form_ == "saturation" and list(scores) == list(FORMS)
     assert gain == scores["saturation"].gain > scores["best"].gain and scores["saturation"].p_value == 0.025
     assert scores["dcg"].ahead == scores["dcg"].gain == 0 and scores["saturation"].ahead_error > 0
-    assert learner.objective_ == pytest.approx(dcg.objective - gain) and len(log) == 200
+    assert learner.objective_ == pytest.approx(dcg.objective - gain) and len(dcg.pairs) == 200
 
 
 def test_the_dcg_is_left_for_a_significant_gain_that_held_out_judgements_do_not_contradict():
@@ -382,11 +382,11 @@ def test_the_value_says_how_many_simulated_gains_are_as_large():
     lists = np.random.default_rng(0).integers(0, 4, (2, 40, 4)).astype(np.int8)
     log = dl.Preferences(*lists, n_grades=4)
     judgements, model, theta = fitted_to(log)
-    dcg = FittedDCG(model, judgements, 1.0, theta, 0.0, [theta[None]], 1, 20)
+    dcg = FittedDCG(model, judgements, log, 1.0, theta, 0.0, [theta[None]], 1, 20)
     wider = lambda again: again.with_form("best").objective  # noqa: E731
     thetas = np.tile(theta, (2, 1))
-    assert p_value(1e9, wider, dcg, log, thetas) == 1 / 3
-    assert p_value(-1e9, wider, dcg, log, thetas) == 1.0
+    assert p_value(1e9, wider, dcg, thetas) == 1 / 3
+    assert p_value(-1e9, wider, dcg, thetas) == 1.0
 
 
 @pytest.mark.long
@@ -398,3 +398,8 @@ def test_users_who_stop_are_told_from_a_dcg():
         additive = [dl.DCGLearner(form="auto").fit(judged(dl.DCG.standard(4, 6), 300, seed=s)) for s in range(5)]
     assert beyond.form_ == "saturation" and beyond.form_scores_["saturation"].p_value == 1 / 40
     assert [learner.form_ for learner in additive].count("dcg") >= 4 and set(additive[0].form_scores_) == set(FORMS)
+
+
+def test_a_chosen_form_is_a_start_of_the_next_fit():
+    learner = dl.DCGLearner(form="auto").fit(judged(ERR, 60))
+    assert learner.fit(judged(ERR, 61), start=learner).form_ in FORMS

@@ -90,3 +90,9 @@ def test_the_ridge_path_goes_from_the_data_to_straight_curves():
     assert bends[2] < 1e-2 < bends[0]
     assert path.best in path.ridge and (path.mean > 0.6).all()
     assert "held-out share" in str(path)
+
+
+def test_a_held_out_part_without_a_winner_is_refused():
+    log = random_log(60, "free")
+    ties = log.changed(tie=np.ones(60, dtype=bool))
+    refused("no held-out pair has a winner", compare_learners, log, ties)
