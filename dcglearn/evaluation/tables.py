@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -44,6 +44,8 @@ RUN = {
 
 RANKED = {**KEYS, "rank": Role("score", ("rank", "position", "doc position"), required=True), "run": RUN["run"]}
 """The columns of runs without scores."""
+
+Table = TypeVar("Table", Judgements, Run)
 
 TEXTS = ("String", "Categorical", "Enum", "Null")
 """Types of a table's column that can hold identifiers, beside integers."""
@@ -82,7 +84,12 @@ def read_judgements(
     5
     """
     if isinstance(judgements, Judgements):
-        read = judgements
+        if cutoffs is not None:
+            raise InputError(
+                f"{judgements.name}: cutoffs={cutoffs!r} cuts fractions, but these judgements have whole grades; give "
+                "it where the fractions are read"
+            )
+        read = _deduplicated(judgements, duplicates)
     elif _is_trec(judgements):
         read = trec_judgements(judgements, duplicates=duplicates, cutoffs=cutoffs)
     else:
@@ -131,11 +138,18 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
 
 def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
     if isinstance(source, Run):
-        return [source]
+        return [_deduplicated(source, duplicates)]
     if _is_trec(source):
         return trec_runs(source, duplicates=duplicates)
     name, frame = _named_table(source, name, RUN, "one document of a run a line")
     return _table_runs(frame, Path(name).name, duplicates)
+
+
+def _deduplicated(table: Table, duplicates: Duplicates) -> Table:
+    """Return judgements or a run with one row per query and document, if `duplicates` says which row to keep."""
+    if duplicates == "error":  # refused where they were read
+        return table
+    return replace(table, frame=without_duplicates(table.name, table.frame, [*KEYS], duplicates))
 
 
 def _is_path(value: Any) -> bool:
@@ -155,7 +169,7 @@ def _named_table(
 ) -> tuple[str, PolarsFrame]:
     """Return the name and the table of a dictionary, a data frame or a file, whose path is the name."""
     number = list(roles)[2]
-    if isinstance(source, dict):
+    if isinstance(source, Mapping):
         return name, nested_table(source, number)
     if not _is_path(source):
         if not is_frame(source):
@@ -273,8 +287,8 @@ def nested_table(values: Any, number: str) -> PolarsFrame:
     shape = f"{{query: {{document: {number}}}}}"
     queries = _items(values, shape)
     runs: list[tuple[Any, Any]] = [(None, queries)]
-    inside = [part for _, part in queries if isinstance(part, (dict, _Object))]
-    if number == "score" and any(isinstance(v, (dict, _Object)) for part in inside for _, v in _items(part, shape)):
+    inside = [part for _, part in queries if isinstance(part, (Mapping, _Object))]
+    if number == "score" and any(isinstance(v, (Mapping, _Object)) for part in inside for _, v in _items(part, shape)):
         runs = [(run, _items(part, shape)) for run, part in queries]
     rows = [(run, q, d, v) for run, part in runs for q, documents in part for d, v in _items(documents, shape, query=q)]
     keys = {role: [str(row[i]) for row in rows] for i, role in ((1, "query"), (2, "document"))}
@@ -288,7 +302,7 @@ def nested_table(values: Any, number: str) -> PolarsFrame:
 
 
 def _items(value: Any, shape: str, query: Any = None) -> Iterable[tuple[Any, Any]]:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return list(value.items())
     if isinstance(value, _Object):
         return value
