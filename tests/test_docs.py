@@ -356,6 +356,9 @@ def test_public_objects_have_an_example_and_lead_on(name):
 def metrics():
     dcg = dcglearn.DCG([0, 0.4, 1], [1, 0.6], grade_names=["bad", "fair", "good"], notes=["made up"])
     yield "dcg", dcg.to_dict()
+    for family, kind in (("RBP", "dcg"), ("ERR", "list_utility")):
+        for metric in dcglearn.textbook_list_metrics(3, 2)[family].values():
+            yield kind, metric.to_dict()
     yield "utility", dcglearn.Utility([[0, 1], [0, 0.5]]).to_dict()
     yield "list_utility", dcglearn.ListUtility([0, 0.4, 1], [1, 0.6], stops=[0, 0.5, 1]).to_dict()
     for line in (ROOT / "examples" / "side_by_side.jsonl").read_text().splitlines()[:20]:

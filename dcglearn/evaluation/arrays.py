@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -14,7 +14,7 @@ from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import in_chunks, threads
 from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, graded_lists
 from dcglearn.metric.dcg import DCG, DCGLike, normalised_values
-from dcglearn.metric.reading import metric_or_name, read_metric
+from dcglearn.metric.reading import labelled, metric_or_name, read_metric
 
 BLOCK = 1 << 24
 """Maximum entries of the query x position x grade table, 8 bytes each."""
@@ -23,7 +23,7 @@ BLOCK = 1 << 24
 def evaluate_arrays(
     grades: ArrayLike,
     scores: ArrayLike,
-    metrics: DCGLike | Mapping[str, DCGLike],
+    metrics: DCGLike | Mapping[str, DCGLike] | Iterable[DCGLike],
     *,
     normalise: bool = True,
     ties: str = "average",
@@ -39,7 +39,7 @@ def evaluate_arrays(
         One row per query; -1 = no document.
     scores : array_like, shape (Q, N)
         Documents are ranked by score, highest first.
-    metrics : DCG, file or name, or mapping of str to these
+    metrics : DCG, file or name, several of these, or mapping of str to these
         One metric, or several with the same number of grades. A name without ``@K`` is N deep.
     normalise, empty
         As in `evaluate`.
@@ -57,7 +57,7 @@ def evaluate_arrays(
     array([0.7426])
     """
     single = isinstance(metrics, (DCG, str, os.PathLike))
-    by_name = _dcgs({"": metrics} if single else metrics, grades)  # type: ignore[dict-item, arg-type]
+    by_name = _dcgs(labelled(metrics), grades)
     sizes = {dcg.n_grades for dcg in by_name.values()}
     if len(sizes) != 1:
         raise InputError(f"give one metric or more, all of one number of grades, not of {sorted(sizes)}")
@@ -72,8 +72,8 @@ def evaluate_arrays(
     if ties == "stable":
         keys = _without_ties(keys)
     values, counts = _values_and_counts(keys, table, list(by_name.values()))
-    if normalise:
-        for m, dcg in enumerate(by_name.values()):
+    for m, dcg in enumerate(by_name.values()):
+        if normalise and not dcg.plain:
             values[:, m] = normalised_values(values[:, m], dcg.ideal_of_counts(counts), empty)
     return values[:, 0] if single else dict(zip(by_name, values.T, strict=True))
 

@@ -1,8 +1,7 @@
 """Paired tests of systems against a baseline, with intervals of their differences, under one metric or several."""
 
 import logging
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +15,7 @@ from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, one_of, whole_number
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.reading import labelled
 
 _LOG = logging.getLogger(__name__)
 
@@ -173,6 +171,7 @@ def compare_systems(
     ('good', True, True)
     """
     one_of(correction, "correction", ("holm", "bh", "none"))
+    metrics = labelled(metrics)
     evaluation, paired = evaluated_and_paired(runs, judgements, metrics, **settings)
     machine = None if proxy is None else evaluated_and_paired(runs, proxy, metrics, **settings)
     return compared(evaluation, baseline, level, correction, n_resamples, seed, paired, machine)
@@ -182,17 +181,15 @@ def evaluated_and_paired(
     runs: RunsLike, judgements: JudgementsLike, metrics: Metrics, **settings: Any
 ) -> tuple[Evaluation, PairedRuns | None]:
     """Return the evaluation of runs by metrics, and the runs to compare by preferences such as RPP, if any is named."""
-    named = [metrics] if isinstance(metrics, (str, os.PathLike, DCG, ListUtility)) else list(metrics)
-    names = [name for word in named if (name := companion_of(word))]
+    by_name = labelled(metrics)
+    names = [name for word in by_name if (name := companion_of(word))]
     if not names:
-        return evaluate(runs, judgements, metrics, **settings), None
+        return evaluate(runs, judgements, by_name, **settings), None
     if settings.get("unjudged", "worst") != "worst":
         raise InputError(f"{names[0]} knows relevant documents alone: leave out unjudged={settings['unjudged']!r}")
     duplicates = settings.get("duplicates", "error")
     systems, judged = read_runs(runs, duplicates), read_judgements(judgements, duplicates)
-    others: Any = [word for word in named if not companion_of(word)]
-    if isinstance(metrics, Mapping):
-        others = {word: metrics[word] for word in others}
+    others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
     evaluation = evaluate(systems, judged, others or "nDCG@1", **settings)
     if not others:
         evaluation = replace(evaluation, values=evaluation.values[:, :0], metrics=())

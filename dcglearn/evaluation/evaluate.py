@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -13,22 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.other_measures import measured, usual_name
-from dcglearn.evaluation.ranked import Known, Plain, check_list_settings, judged_counts, judged_ideal, ranked_grades
+from dcglearn.evaluation.ranked import check_list_settings, judged_counts, judged_ideal, ranked_grades
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import aligned, number_of
 from dcglearn.foundation.validation import Floats, InputError, PathLike, PolarsFrame, one_of
-from dcglearn.metric.dcg import DCG, normalised_values
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import EVALUATED, SCORING, metric_or_name, read_metric
+from dcglearn.metric.dcg import normalised_values
+from dcglearn.metric.reading import EVALUATED, SCORING, labelled, metric_or_name, read_metric
 from dcglearn.metric.scales import grades_of, warn_of_scale
 from dcglearn.metric.textbook import NamedMetric, is_metric_file
-from dcglearn.metric.textbook_lists import ListMetricName
+from dcglearn.metric.textbook_lists import ListMetric, ListMetricName
 
-OneMetric = DCG | ListUtility | PathLike
-Metrics = Mapping[str, OneMetric | Plain] | Sequence[PathLike] | OneMetric
+OneMetric = ListMetric | PathLike
+Metrics = Mapping[str, OneMetric] | Iterable[OneMetric] | OneMetric
 
 Ideal = Literal["judgements", "list"]
 Missing = Literal["zero", "skip"]
@@ -168,13 +167,14 @@ def evaluate(
     runs, judgements
         The ranked documents and the grades, in any form that `read_runs` and `read_judgements` accept.
     metrics : DCG, ListUtility, file or name, several of these, or a mapping of names to them
+        An object of `textbook_list_metrics` has the same values as its name.
         ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
         ranked or judged. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of `textbook_list_metrics`, with or without
         ``@K``. Other names (``AP``, ``P@10``) are computed by ir_measures. Those of trec_eval, ranx and MTEB mean the
         same (``ndcg_cut_10``, ``map``, ``recip_rank``, ``recall_at_100``).
     normalise : bool
-        Divide by the best value that the query's documents allow (NDCG), for a DCG and a `ListUtility`, so that every
-        query counts the same; else plain.
+        Divide by the best value that the query's documents allow (NDCG), so that every query counts the same; else
+        plain. A metric with ``plain=True``, such as ERR, INST and RBP, is never divided.
     ties : {"docno-desc", "stable", "average"}
         How documents with equal scores are ranked, see `ranked_grades`; with "average" they share the mean of their
         gains at all their positions, as in scikit-learn. Keep the default to agree with trec_eval; take "stable" if the
@@ -216,15 +216,15 @@ def evaluate(
     judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
     by_name = as_metrics(metrics, judged, systems)
     dcgs = {m: metric for m, metric in enumerate(by_name.values()) if not isinstance(metric, str)}
-    for name, metric in by_name.items():
-        if isinstance(metric, (ListUtility, Plain)):
-            check_list_settings(name, metric, unjudged, ties, residuals=residuals)
+    for m, name in enumerate(by_name):
+        if m in dcgs:
+            check_list_settings(name, dcgs[m], unjudged, ties, residuals=residuals)
     others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
     depth = max((dcg.depth for dcg in dcgs.values()), default=1)
     n_grades = _common_scale(by_name, judged)
     queries, counts = judged_counts(judged, n_grades)
-    normalised = normalise and ideal == "judgements"
-    ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in dcgs.items()} if normalised else {}
+    divided = {m: dcg for m, dcg in dcgs.items() if normalise and isinstance(dcg, SCORING) and not dcg.plain}
+    ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in divided.items() if ideal == "judgements"}
     if depth > 10_000:  # no list is so long
         depth = min(depth, longest_list(*systems))
     values = np.empty((len(systems), len(by_name), len(queries)))
@@ -238,8 +238,8 @@ def evaluate(
         for m, dcg in dcgs.items():
             value = ranked.values(dcg, unjudged)
             more = ranked.values(dcg, "best") - value if residuals else value
-            if normalise and not isinstance(dcg, Plain):
-                top = ideals[m] if ideal == "judgements" else ranked.own_ideal(dcg, unjudged)
+            if m in divided:
+                top = ideals[m] if ideal == "judgements" else ranked.own_ideal(divided[m], unjudged)
                 value, more = normalised_values(value, top, empty), normalised_values(more, top, 0.0)
             if added is not None:
                 added[r, m] = more
@@ -251,7 +251,7 @@ def evaluate(
     return Evaluation(values, names, tuple(by_name), queries, missing, share_unjudged, added)
 
 
-def _common_scale(metrics: Mapping[str, Known | str], judged: Judgements) -> int:
+def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> int:
     """Return the number of grades that all metrics have, no fewer than the judgements; warn if one has more."""
     sizes = {name: dcg.n_grades for name, dcg in metrics.items() if not isinstance(dcg, str)}
     for name, size in sizes.items():
@@ -275,26 +275,21 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) 
         raise InputError('unjudged="drop" and ties="average" do not go together: documents moving up leave their ties')
 
 
-def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, Known | str]:
+def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, ListMetric | str]:
     """Return one or more metrics or names by name; names of other metrics stay strings, for ir_measures."""
-    if isinstance(metrics, (DCG, ListUtility)):
-        return {"DCG" if isinstance(metrics, DCG) else "utility": metrics}
-    if not isinstance(metrics, dict):
-        names = [metrics] if isinstance(metrics, (str, os.PathLike)) else list(metrics)
-        metrics = dict(named(name, judgements, runs) for name in names)
-    if not metrics:
-        raise InputError("there is no metric to evaluate by")
-    by_name: dict[str, Known | str] = {}
-    for name, metric in metrics.items():
+    by_name: dict[str, ListMetric | str] = {}
+    for name, metric in labelled(metrics).items():
         if isinstance(metric, (str, os.PathLike)):
             label, read = named(metric, judgements, runs)
             by_name[label if metric == name else name] = read
         else:
-            by_name[name] = metric_or_name(metric, accept=(*SCORING, Plain), name=f"metric {name!r}")
+            by_name[name] = metric_or_name(metric, accept=EVALUATED, name=f"metric {name!r}")
+    if not by_name:
+        raise InputError("there is no metric to evaluate by")
     return by_name
 
 
-def named(word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, Known | str]:
+def named(word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, ListMetric | str]:
     """Return the name, with a depth (the longest list's by default), and the metric; foreign names as they are."""
     name = os.fspath(word)
     if companion_of(name):
@@ -307,8 +302,7 @@ def named(word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()) -> t
     if not isinstance(parsed, NamedMetric):
         return name, parsed
     depth = parsed.depth or longest_list(judgements, *runs)
-    metric = read_metric(parsed, max(judgements.n_grades, 2), depth, accept=EVALUATED)
-    return parsed.at(depth), Plain(metric) if isinstance(parsed, ListMetricName) else metric
+    return parsed.at(depth), read_metric(parsed, max(judgements.n_grades, 2), depth, accept=EVALUATED)
 
 
 def longest_list(*tables: Run | Judgements) -> int:

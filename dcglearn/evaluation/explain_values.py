@@ -175,6 +175,7 @@ def definition_of(own: DCG, **settings: Any) -> Definition:
     discount = next((x for x in WORDS["discount"] if np.array_equal(_discounts(x, own.depth), own.discounts)), "")
     usual = {kind: next(iter(words)) for kind, words in WORDS.items()}
     known = {kind: value for kind, value in settings.items() if kind in WORDS}
+    known |= {"normalise": False} if own.plain else {}
     return {**usual, "cut-off": own.depth, "gain": gain, "discount": discount, **known}
 
 

@@ -1,7 +1,7 @@
 """Runs joined with judgements: grades in the order in which a run ranks, and values of every query."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,26 +14,6 @@ from dcglearn.metric.textbook_lists import ListMetric
 
 Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)
-
-
-@dataclass(frozen=True)
-class Plain:
-    """A textbook metric of lists, such as ERR or RBP, whose values nobody divides by the best that is possible."""
-
-    metric: ListMetric
-
-    @property
-    def n_grades(self) -> int:
-        """L, the number of grades."""
-        return self.metric.n_grades
-
-    @property
-    def depth(self) -> int:
-        """K, the number of positions that count."""
-        return self.metric.depth
-
-
-Known: TypeAlias = DCG | ListUtility | Plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +38,8 @@ class RankedGrades:
         """Return the grades with those of unjudged documents, shape (Q, K); see `as_judged`."""
         return as_judged(self.grades, self.ranked, n_grades, unjudged)
 
-    def values(self, metric: "Known | ListMetric", unjudged: str | float) -> Floats:
+    def values(self, metric: ListMetric, unjudged: str | float) -> Floats:
         """Return the value of every query, shape (Q,)."""
-        if isinstance(metric, Plain):
-            metric = metric.metric
         if not isinstance(metric, DCG):
             return np.atleast_1d(metric.score(self.judged_as(metric.n_grades, unjudged)))
         gain_of_grade = np.append(metric.gains, [0.0, _gain_of_unjudged(metric, unjudged)])
@@ -201,11 +179,9 @@ def _order(query: Integers, score: NDArray[np.float32], names: Any, ties: str, r
     return order
 
 
-def check_list_settings(
-    name: str, metric: ListUtility | Plain, unjudged: str | float, ties: str, *, residuals: bool
-) -> None:
+def check_list_settings(name: str, metric: ListMetric, unjudged: str | float, ties: str, *, residuals: bool) -> None:
     """Raise InputError if a setting is defined only where values are sums over positions."""
-    if isinstance(metric, Plain) and isinstance(metric.metric, DCG):
+    if isinstance(metric, DCG):
         return
     if residuals:
         raise InputError(f"{name} is not a DCG: a better document may make those below it worth less, so no residual")
@@ -215,10 +191,8 @@ def check_list_settings(
         raise InputError(f'{name} is not a DCG, so documents of equal score cannot share gains: give ties="docno-desc"')
 
 
-def judged_ideal(metric: Known, counts: Integers, unjudged: str | float) -> Floats:
+def judged_ideal(metric: DCG | ListUtility, counts: Integers, unjudged: str | float) -> Floats:
     """Return the largest value of the judged documents, followed by unjudged ones if these have a gain, shape (Q,)."""
-    if isinstance(metric, Plain):
-        return np.ones(len(counts))
     padded = np.pad(counts, ((0, 0), (0, metric.n_grades - counts.shape[1])))
     if isinstance(metric, DCG):
         filler = 0.0 if unjudged == "best" else max(_gain_of_unjudged(metric, unjudged), 0.0)

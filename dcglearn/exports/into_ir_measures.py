@@ -52,6 +52,7 @@ def measure_of(dcg: DCG, name: str, normalise: bool) -> LearnedMeasure:
     registered = ir_measures.measures.registry.get(name)
     if not name.isidentifier() or not (registered is None or isinstance(registered, LearnedMeasure)):
         raise InputError(f"name={name!r} is not a plain name, or one that ir_measures has for another measure")
+    normalise = normalise and not dcg.plain
     doc = f"{'NDCG' if normalise else 'DCG'} with learned gains and discounts (dcglearn)."
     kind = type(
         name, (LearnedMeasure,), {"__name__": name, "NAME": name, "__doc__": doc, "dcg": dcg, "normalise": normalise}

@@ -113,6 +113,7 @@ class NormalisedMetric(SavedMetric):
     _name: ClassVar[str]
     gains: Floats
     discounts: Floats
+    plain: bool
     score: Callable[[ArrayLike], Floats]
     ideal: Callable[[ArrayLike], Floats]
 
@@ -153,6 +154,9 @@ class DCG(NormalisedMetric):
         Gain of each grade, worst grade first, and discount of each position, top first. Any floats; discounts may rise.
     grade_names, notes
         As in `Utility`.
+    plain : bool
+        Whether values count as they are: `evaluate` does not divide them by the ideal, whatever its `normalise`. True
+        for RBP of `textbook_list_metrics`.
 
     See Also
     --------
@@ -172,6 +176,7 @@ class DCG(NormalisedMetric):
     discounts: Floats
     grade_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    plain: bool = False
 
     _kind: ClassVar[str] = "dcg"
     _name: ClassVar[str] = "the DCG"
@@ -307,7 +312,8 @@ class DCG(NormalisedMetric):
         return as_curves({"DCG": self})
 
     def __repr__(self) -> str:
-        return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)})"
+        more = ", plain=True" if self.plain else ""
+        return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
 
 
 def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[dict[str, Any]]:

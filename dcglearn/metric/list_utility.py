@@ -39,8 +39,8 @@ class ListUtility(NormalisedMetric):
         `best` those to whom the best one counts most.
     best : float
         Share ``x`` of the best result, from 0 to 1. It is 0 where `stops` are given.
-    grade_names, notes
-        As in `DCG`.
+    grade_names, notes, plain
+        As in `DCG`; ERR and others of `textbook_list_metrics` are plain.
 
     See Also
     --------
@@ -62,6 +62,7 @@ class ListUtility(NormalisedMetric):
     best: float = 0.0
     grade_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    plain: bool = False
 
     _kind: ClassVar[str] = "list_utility"
     _name: ClassVar[str] = "the utility"
@@ -89,7 +90,7 @@ class ListUtility(NormalisedMetric):
     @classmethod
     def of_dcg(cls, dcg: DCG) -> ListUtility:
         """Return a DCG as a list utility without stops; its gains and discounts must be those of one."""
-        return cls(dcg.gains, dcg.discounts, grade_names=dcg.grade_names, notes=dcg.notes)
+        return cls(dcg.gains, dcg.discounts, grade_names=dcg.grade_names, notes=dcg.notes, plain=dcg.plain)
 
     @property
     def form(self) -> str:
@@ -99,7 +100,7 @@ class ListUtility(NormalisedMetric):
     @property
     def dcg(self) -> DCG:
         """The DCG with the same gains and discounts, which has neither stops nor a share of the best result."""
-        return DCG(self.gains, self.discounts, self.grade_names, self.notes)
+        return DCG(self.gains, self.discounts, self.grade_names, self.notes, self.plain)
 
     def score(self, lists: ArrayLike) -> Floats:
         """Score graded lists, shape (n, M) or (M,); see `Utility.score`. No grade (-1) and no position stop nobody."""
@@ -182,6 +183,7 @@ class ListUtility(NormalisedMetric):
 
     def __repr__(self) -> str:
         more = f", best={float(self.best):.5g}" if self.form == "best" else f", stops={short_row(self.stops)}"
+        more += ", plain=True" if self.plain else ""
         return f"ListUtility(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
 
 

@@ -1,7 +1,8 @@
 """From an object, a file or a name to a metric: `read_metric`."""
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
@@ -65,6 +66,25 @@ def metric_or_name(metric: Any, *, accept: Sequence[type] = (DCG,), name: str = 
     if AdaptiveMetric not in accept:
         raise InputError(f"metric {word!r} is no DCG, but one of {LIST_NAMES}; here it is neither a file nor {NAMES}")
     return ListMetricName.of(word)
+
+
+def labelled(metrics: Any) -> Mapping[Any, Any]:
+    """Return one metric or several by name: a mapping as it is, a word by itself, an object by its kind, numbered."""
+    if isinstance(metrics, Mapping):
+        return metrics
+    several = isinstance(metrics, Iterable) and not isinstance(metrics, (str, os.PathLike))
+    by_name: dict[Any, Any] = {}
+    kinds: Counter[str] = Counter()
+
+    # name the metrics
+    for metric in metrics if several else [metrics]:
+        label = metric
+        if not isinstance(metric, (str, os.PathLike)):
+            label = "DCG" if isinstance(metric, DCG) else getattr(metric, "kind", "utility")
+            kinds[label] += 1
+            label = f"{label} {kinds[label]}" if kinds[label] > 1 else label
+        by_name[label] = metric
+    return by_name
 
 
 def _refuse(metric: Any, accept: Sequence[type], name: str) -> None:

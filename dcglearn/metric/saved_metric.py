@@ -1,7 +1,7 @@
 """Base class of metrics: arrays with grade names and notes, compared by value and saved as strict JSON."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from dcglearn.foundation.files import write_json
@@ -25,6 +25,7 @@ class SavedMetric(Shown):
     _by_grade: ClassVar[tuple[str, ...]] = ("gains",)
     grade_names: tuple[str, ...] | None
     notes: tuple[str, ...]
+    plain: bool = False
     table: Callable[[], str]
 
     def _table(self) -> str:
@@ -60,6 +61,8 @@ class SavedMetric(Shown):
             values["grade_names"] = list(self.grade_names)
         if self.notes:
             values["notes"] = list(self.notes)
+        if self.plain:
+            values["plain"] = True
         return values
 
     @classmethod
@@ -69,13 +72,16 @@ class SavedMetric(Shown):
         Raises InputError if a key is missing or unknown, a value has another type, or the format another version.
         """
         check_format(values, [cls._kind], SCHEMA_VERSION)
-        fields = fields_of(values, cls._arrays, ("grade_names", "notes"), f"a {cls._kind}")
+        optional = [field.name for field in fields(cls) if field.name not in cls._arrays]  # type: ignore[arg-type]
+        own = fields_of(values, cls._arrays, optional, f"a {cls._kind}")
         for key in cls._arrays:
-            check_numbers(fields[key], key)
+            check_numbers(own[key], key)
         for key in ("grade_names", "notes"):
-            if key in fields and not isinstance(fields[key], list):
+            if key in own and not isinstance(own[key], list):
                 raise InputError(f'"{key}" must be a list of texts')
-        return cls(**fields)
+        if not isinstance(own.get("plain", False), bool):
+            raise InputError('"plain" must be true or false')
+        return cls(**own)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write strict JSON beside `path` and rename it into place; ``force=False`` refuses an existing file."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -26,13 +26,16 @@ class AdaptiveMetric:
 
     It is the expected gain per document that a user looks at (C/W/L, Moffat et al. 2017): with ``V_i`` the probability
     of reaching rank ``i``, the value is ``sum_i V_i r_i / sum_i V_i``. No document follows after rank K. `kind`
-    says how users go on, see `textbook_list_metrics`; `target` is T, the gain that they want.
+    says how users go on, see `textbook_list_metrics`; `target` is T, the gain that they want. Its values are plain:
+    nobody divides them by the best that is possible.
     """
 
     kind: str
     n_grades: int
     depth: int
     target: float
+
+    plain: ClassVar[bool] = True
 
     def score(self, lists: ArrayLike) -> Floats:
         """Return the values of graded lists, shape (n,), or a float for one list; see `DCG.score`."""
@@ -42,7 +45,7 @@ class AdaptiveMetric:
         return value if value.ndim else value[()]
 
 
-ListMetric: TypeAlias = "DCG | ListUtility | AdaptiveMetric"
+ListMetric: TypeAlias = DCG | ListUtility | AdaptiveMetric
 """A metric of graded lists."""
 
 
@@ -71,15 +74,16 @@ def _bpm(gains: Floats, target: float, depth: int) -> Floats:
 
 def _err(n_grades: int, depth: int, _: float) -> ListUtility:
     chances: Floats = (np.exp2(np.arange(n_grades)) - 1) / np.exp2(n_grades - 1)
-    return ListUtility(chances, 1 / np.arange(1.0, depth + 1), chances)
+    return ListUtility(chances, 1 / np.arange(1.0, depth + 1), chances, plain=True)
 
 
 def _rbp(n_grades: int, depth: int, p: float) -> DCG:
-    return DCG(np.arange(n_grades) / max(n_grades - 1, 1), (1 - p) * p ** np.arange(float(depth)))
+    return DCG(np.arange(n_grades) / max(n_grades - 1, 1), (1 - p) * p ** np.arange(float(depth)), plain=True)
 
 
 def _best(n_grades: int, depth: int, fall: float) -> ListUtility:
-    return ListUtility(np.arange(float(n_grades)), 1 - fall * np.arange(depth) / (n_grades * depth), best=1.0)
+    discounts = 1 - fall * np.arange(depth) / (n_grades * depth)
+    return ListUtility(np.arange(float(n_grades)), discounts, best=1.0, plain=True)
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ class ListMetricName(NamedMetric):
         """Return the metric for L grades, K deep, or `depth` where the name has no K."""
         metric = DEFINITIONS[self.kind].made(whole_number(n_grades, "n_grades"), self.deep(depth), self.parameter)
         if self.rel and isinstance(metric, DCG):
-            return DCG((np.arange(n_grades) >= self.rel).astype(np.float64), metric.discounts)
+            return replace(metric, gains=(np.arange(n_grades) >= self.rel).astype(np.float64))
         return metric
 
 
@@ -192,6 +196,8 @@ def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, List
       Zhang, Xu and Ma 2017, as in cwl_eval: the gain per document looked at).
     - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best grade and, among
       lists of one best grade, its first position.
+
+    All are plain: `evaluate` returns their values as they are defined, never divided by the ideal, as for their names.
 
     See Also
     --------

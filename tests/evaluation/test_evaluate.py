@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,16 @@ from hypothesis import strategies as st
 from sklearn.metrics import dcg_score, ndcg_score
 
 import dcglearn as dl
-from dcglearn import DCG, ListUtility, compare_systems, evaluate, evaluate_arrays, read_judgements, read_runs
+from dcglearn import (
+    DCG,
+    ListUtility,
+    compare_systems,
+    evaluate,
+    evaluate_arrays,
+    read_judgements,
+    read_runs,
+    textbook_list_metrics,
+)
 from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.plots import forest_figure
 from tests.makers import noisy_runs, refused, write_trec
@@ -413,6 +423,72 @@ def test_textbook_metrics_of_lists_are_plain():
     first = found.values[0, :, 0]
     np.testing.assert_allclose(first, [7 / 8 + 1 / 8 * 1 / 8 / 2, 0.5 * (1 + 0.5 / 3), 3], rtol=1e-12)
     assert evaluate({"mine": RANKED}, GRADED, "INST").metrics == ("INST(T=1)@4",)
+
+
+NAMED = {name: metric for family in textbook_list_metrics(4, 3).values() for name, metric in family.items()}
+NAMED |= {f"{name}@3": dcg for name, dcg in dl.textbook_dcgs(4, 3).items()}
+POLICIES = [{}, {"normalise": False}, {"ideal": "list"}, {"unjudged": "best"}, {"unjudged": "drop"}]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_object_of_a_textbook_metric_has_the_values_of_its_name(name, tmp_path):
+    metric = NAMED[name]
+    for settings in POLICIES:
+        values = values_of(metric, **settings)
+        np.testing.assert_array_equal(values, values_of(name, **settings))
+    np.testing.assert_array_equal(evaluate(RANKED, GRADED, metric).values, evaluate(RANKED, GRADED, [metric]).values)
+    other = {query: {document: -score for document, score in part.items()} for query, part in RANKED.items()}
+    by_object, by_name = (compare_systems({"x": RANKED, "y": other}, GRADED, {"m": way}) for way in (metric, name))
+    assert by_object.frame.equals(by_name.frame) and by_object.gate() == by_name.gate()
+    if hasattr(metric, "save"):
+        metric.save(tmp_path / "metric.json")
+        np.testing.assert_array_equal(values_of(tmp_path / "metric.json"), values_of(name))
+
+
+def test_objects_and_names_go_together():
+    dcg, other = DCG.standard(4, 3), DCG.standard(4, 3, "linear", "sqrt")
+    metrics = [dcg, "nDCG@10", other, ENOUGH, NAMED["INST(T=1)@3"]]
+    found = evaluate(RANKED, GRADED, iter(metrics))
+    assert found.metrics == ("DCG", "nDCG@10", "DCG 2", "utility", "INST")
+    for value, metric in zip(found.values[0], metrics, strict=True):
+        np.testing.assert_array_equal(value, values_of(metric))
+    machine = GRADED | {"s": {"a": 1}, "t": {"a": 2}}
+    pair = compare_systems({"x": RANKED, "y": RANKED}, GRADED, iter([dcg, "RPP"]), proxy=machine)
+    assert pair.frame["measure"].to_list() == ["DCG", "RPP"]
+    arrays = evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], [dcg, "nDCG@3"])
+    assert list(arrays) == ["DCG", "nDCG@3"]
+    refused("a dict; give a DCG", evaluate, RANKED, GRADED, [{"m": dcg}])
+
+
+def test_an_object_of_rbp_has_its_value_in_arrays_and_is_explained():
+    rbp = NAMED["RBP(p=0.8)@3"]
+    grades, scores = [[3, 1, 0]], [[3.0, 2.0, 1.0]]
+    np.testing.assert_array_equal(evaluate_arrays(grades, scores, rbp), rbp.score(grades))
+    values = dict(zip(GRADED, values_of(rbp), strict=True))
+    assert "2 of 2 values agree" in str(dl.explain_values(values, RANKED, GRADED, rbp))
+    divided = dict(zip(GRADED, values_of(DCG(rbp.gains, rbp.discounts)), strict=True))
+    assert "division by an ideal in place of no division" in str(dl.explain_values(divided, RANKED, GRADED, rbp))
+
+
+def test_any_mapping_is_a_mapping():
+    judged = MappingProxyType({query: MappingProxyType(part) for query, part in GRADED.items()})
+    runs = MappingProxyType(
+        {"mine": MappingProxyType({query: MappingProxyType(part) for query, part in RANKED.items()})}
+    )
+    found = evaluate(runs, judged, MappingProxyType({"m": ENOUGH}))
+    assert found.runs == ("mine",) and found.metrics == ("m",)
+    np.testing.assert_array_equal(found.values[0, 0], values_of(ENOUGH))
+
+
+def test_options_of_reading_are_applied_to_what_is_read_already():
+    judged, [run] = read_judgements(GRADED), read_runs({"mine": RANKED})
+    refused("cutoffs='.5' cuts fractions", read_judgements, judged, cutoffs=".5")
+    refused("duplicates='all'", read_judgements, judged, "all")
+    refused("duplicates='all'", read_runs, run, "all")
+    twice = dl.Judgements(pl.concat([judged.frame, judged.frame.with_columns(pl.col("grade").clip(3))]))
+    assert read_judgements(twice, "last").frame["grade"].unique().to_list() == [3]
+    double = dl.Run(pl.concat([run.frame, run.frame.with_columns(score=0.0)]), "mine")
+    assert read_runs(double, "first")[0].frame.equals(run.frame)
 
 
 @pytest.mark.parametrize(
