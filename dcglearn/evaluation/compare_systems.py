@@ -3,12 +3,14 @@
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.evaluation.evaluate import Evaluation, Metrics, evaluate
-from dcglearn.evaluation.gate import Gate, gated, mostly_absent
+from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
@@ -43,7 +45,8 @@ class SystemComparison(Shown):
     judgements, intervals and p-values are by Student's t, ``p_permutation`` is null, and ``lambda`` and ``worth`` say
     how far the machine is followed, and how many topics judged by people it is worth. `samples` has
     ``n_topics`` (paired differences), ``n_shared``, ``n_run`` and ``n_baseline`` (topics that both runs, the run and
-    the baseline have) and ``spread`` (the differences' standard deviation) of each row.
+    the baseline have), ``n_measured`` (topics with a judged document that the measure values differently from the worst
+    grade, and a judged document in either run) and ``spread`` (the differences' standard deviation) of each row.
     """
 
     frame: PolarsFrame
@@ -58,7 +61,8 @@ class SystemComparison(Shown):
         A run is "worse" if the upper limit of its interval is below `min_difference`, "not worse" if the lower limit is
         above it, else "undecided". Each rule looks at one limit of the interval, so at a true difference of
         `min_difference` its decision is wrong with a probability of ``(1 - level) / 2``. Raises InputError if the rule
-        is unknown, the margin is not finite, two runs have no judged topic in common, or one lacks most of them.
+        is unknown, the margin is not finite, two runs have no judged topic in common, one lacks most of them, or no
+        topic is measured (``n_measured`` of `samples`).
 
         `min_difference` is the margin: the smallest difference from the baseline that is acceptable, such as -0.005.
         "harm" lets a run pass unless it is worse; "non-inferior" lets it pass only if it is not worse.
@@ -95,10 +99,17 @@ class SystemComparison(Shown):
         how = "not corrected" if self.correction == "none" else corrected
         rows = zip(self.frame.iter_rows(named=True), self.samples.iter_rows(named=True), strict=True)
         absent = dict.fromkeys(filter(None, (mostly_absent(*row) for row in rows)))
+        few = self.samples.filter(self.samples["n_measured"] < self.samples["n_topics"])["n_measured"].to_list()
+        at_least = "at least " if len(self.frame) > 1 else ""
         powered = self.frame.rows(named=True) if "worth" in self.frame.columns else []
         lines = [
             f"({self.n_queries} queries; {'t' if powered else 'permutation'} test {how})",
             *(f"{fact}; the others count as 0" for fact in absent),
+            *(
+                [f"queries that count: {at_least}{min(few)} of {self.n_queries}; in the others {UNMEASURED}"]
+                if few
+                else []
+            ),
         ]
         for x in powered:
             worth = f"the machine is worth {x['worth']:.0f} more queries judged by people (lambda {x['lambda']:.2f})"
@@ -224,7 +235,7 @@ def compared(
     has = paired.has if paired else ~np.isnan(evaluation.values[:, 0])
     n, by_machine = len(evaluation.queries), list(_by_query(*machine, b)) if machine else []
     order = _by_people_first(evaluation.queries, machine[0].queries) if machine else []
-    for i, (measure, r, values) in enumerate(_by_query(evaluation, paired, b)):
+    for i, (measure, r, values, measured) in enumerate(_by_query(evaluation, paired, b)):
         differences = values[0][~np.isnan(values[0])]
         if len(differences) < 2:
             raise InputError(f"too few queries to compare: {len(differences)} in common, and two are needed")
@@ -238,6 +249,7 @@ def compared(
             means, spread = np.nanmean(values, axis=1).tolist(), float(differences.std(ddof=1))
             tests = _tests(differences, level, n_resamples, seed)
         counts = {"n_shared": (has[r] & has[b]).sum(), "n_run": has[r].sum(), "n_baseline": has[b].sum()}
+        counts["n_measured"] = measured[~np.isnan(values[0])].sum()
         samples.append({"n_topics": len(differences), **{k: int(n) for k, n in counts.items()}, "spread": spread})
         mean = means[1] if len(means) > 1 else None
         rows.append({"run": evaluation.runs[r], "baseline": base, "measure": measure, "mean": mean, **tests})
@@ -260,14 +272,23 @@ def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]
     return [*shared, *place.values()]
 
 
-def _by_query(evaluation: Evaluation, paired: PairedRuns | None, b: int) -> Iterator[tuple[str, int, Floats]]:
-    """Yield measure, run and, by query, its differences from run b and its values, shape (2, Q); (1, Q) without any."""
+def _by_query(
+    evaluation: Evaluation, paired: PairedRuns | None, b: int
+) -> Iterator[tuple[str, int, Floats, NDArray[np.bool_]]]:
+    """Yield measure, run and, by query, its differences from run b and its values, shape (2, Q); (1, Q) without any.
+
+    Also whether the measure has something to measure in either run, shape (Q,).
+    """
     others = [r for r in range(len(evaluation.runs)) if r != b]
+    everywhere = np.ones(evaluation.values.shape, dtype=bool) if evaluation.measured is None else evaluation.measured
     for m, measure in enumerate(evaluation.metrics):
-        values = evaluation.filled[:, m]
-        yield from ((measure, r, np.stack([values[r] - values[b], values[r]])) for r in others)
+        values, measured = evaluation.filled[:, m], everywhere[:, m]
+        for r in others:
+            yield measure, r, np.stack([values[r] - values[b], values[r]]), measured[r] | measured[b]
     if paired is not None:
-        yield from ((measure, r, paired.against(measure, r, b)[None]) for measure in paired.names for r in others)
+        measured = paired.measured
+        for measure, r in product(paired.names, others):
+            yield measure, r, paired.against(measure, r, b)[None], measured[r] | measured[b]
 
 
 def _tests(differences: Floats, level: float, n_resamples: int, seed: int) -> dict[str, float | None]:

@@ -12,8 +12,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.evaluation.other_measures import measured, usual_name
-from dcglearn.evaluation.ranked import check_list_settings, judged_counts, judged_ideal, ranked_grades
+from dcglearn.evaluation.other_measures import measured_elsewhere, usual_name
+from dcglearn.evaluation.ranked import (
+    check_list_settings,
+    judged_counts,
+    judged_ideal,
+    ranked_grades,
+    valued_grades,
+)
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
@@ -43,7 +49,9 @@ class Evaluation(Shown):
     `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the query; with `missing`
     "zero" such a query counts as 0 in the mean, with "skip" it is left out. `unjudged`, shape (R,), is the share of
     documents that are not judged, among those above the depth of the deepest metric. `residuals`, shape (R, M, Q), is
-    what judging them could still add to a value, NaN for metrics of ir_measures; None unless asked for.
+    what judging them could still add to a value, NaN for metrics of ir_measures; None unless asked for. `measured`,
+    shape (R, M, Q), tells where a query has a judged document that the metric values differently from the worst grade,
+    and the run ranks a judged document where the metric looks; None where nobody knows.
     """
 
     values: Floats
@@ -53,6 +61,7 @@ class Evaluation(Shown):
     missing: str
     unjudged: Floats
     residuals: Floats | None = None
+    measured: NDArray[np.bool_] | None = None
 
     @property
     def filled(self) -> Floats:
@@ -104,8 +113,14 @@ class Evaluation(Shown):
         """Return the same evaluation with the runs sorted by their means under the first metric, best first."""
         best = np.argsort(-self.means[:, 0], kind="stable")
         names = tuple(self.runs[i] for i in best)
-        residuals = None if self.residuals is None else self.residuals[best]
-        return replace(self, values=self.values[best], runs=names, unjudged=self.unjudged[best], residuals=residuals)
+        rows = {
+            "values": self.values,
+            "unjudged": self.unjudged,
+            "residuals": self.residuals,
+            "measured": self.measured,
+        }
+        sorted_rows: dict[str, Any] = {name: None if row is None else row[best] for name, row in rows.items()}
+        return replace(self, runs=names, **sorted_rows)
 
     @property
     def cells(self) -> list[list[str]]:
@@ -230,11 +245,17 @@ def evaluate(
     values = np.empty((len(systems), len(by_name), len(queries)))
     share_unjudged = np.empty(len(systems))
     added = np.full(values.shape, np.nan) if residuals else None
+    valued = [valued_grades(dcgs[m])[:n_grades] if m in dcgs else np.arange(n_grades) > 0 for m in range(len(by_name))]
+    measured = np.empty(values.shape, dtype=bool)
     whole = unjudged == "drop" or ties == "average" or ideal == "list"
     for r, system in enumerate(systems):
-        ranked = ranked_grades(system, judged, None if whole else depth, ties)
-        n_judged = (ranked.grades[:, :depth] >= 0).sum()
+        ranked = ranked_grades(system, judged, None if whole or others else depth, ties)
+        is_judged = ranked.grades >= 0
+        n_judged = is_judged[:, :depth].sum()
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
+        for m, grades in enumerate(valued):
+            looked_at = is_judged if whole or m in others else is_judged[:, : dcgs[m].depth]
+            measured[r, m] = counts[:, grades].any(axis=1) & looked_at.any(axis=1)
         for m, dcg in dcgs.items():
             value = ranked.values(dcg, unjudged)
             more = ranked.values(dcg, "best") - value if residuals else value
@@ -245,10 +266,10 @@ def evaluate(
                 added[r, m] = more
             values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
     if others:
-        values[:, list(others)] = measured(list(others.values()), systems, judged, queries)
+        values[:, list(others)] = measured_elsewhere(list(others.values()), systems, judged, queries)
     _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), ", ".join(by_name))
     names = tuple(run.name for run in systems)
-    return Evaluation(values, names, tuple(by_name), queries, missing, share_unjudged, added)
+    return Evaluation(values, names, tuple(by_name), queries, missing, share_unjudged, added, measured)
 
 
 def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> int:

@@ -9,6 +9,9 @@ from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, PolarsFrame, one_of
 
+UNMEASURED = "every judged document is worth what the worst grade is, or neither run has a judged document"
+"""Why a topic does not count."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -16,8 +19,9 @@ class Verdict:
 
     `difference`, `low` and `high` are the mean difference from the baseline over topics and the limits of its interval.
     `verdict` is "worse" if `high` is below the margin, "not worse" if `low` is above it, else "undecided"; `passed`
-    tells whether the rule lets the run through. `n_topics` count, `n_shared` are in both runs. `detectable` is the
-    distance from the margin, in units of the measure, that these topics detect four times in five.
+    tells whether the rule lets the run through. `n_topics` are compared, `n_shared` are in both runs, `n_measured` have
+    something to measure (see `SystemComparison`). `detectable` is the distance from the margin, in units of the
+    measure, that these topics detect four times in five.
     """
 
     run: str
@@ -30,6 +34,7 @@ class Verdict:
     passed: bool
     n_topics: int
     n_shared: int
+    n_measured: int
     detectable: float
 
 
@@ -63,7 +68,8 @@ class Gate(Shown):
         interval = f"{100 * self.level:g}% interval {row.low:+.4f} to {row.high:+.4f}"
         relation = "undecided against" if row.verdict == "undecided" else f"{row.verdict} than"
         sentence = f"{row.run}: {relation} {row.baseline} under {row.measure}"
-        return one_line(f"{sentence} (difference {row.difference:+.4f}, {interval}, margin {self._margin})")
+        counted = f"{row.n_measured} of {row.n_topics} topics count"
+        return one_line(f"{sentence} (difference {row.difference:+.4f}, {interval}, margin {self._margin}; {counted})")
 
     @property
     def rule_in_words(self) -> str:
@@ -104,9 +110,13 @@ class Gate(Shown):
 
     @property
     def _partial(self) -> list[tuple[Verdict, str]]:
-        """Rows of runs that lack topics, and how many topics both runs have."""
+        """Rows with topics that one run lacks, or that do not count, and how many these are."""
         rows = [row for row in self.verdicts if row.n_shared < row.n_topics]
-        return [(row, f"only {row.n_shared} of {row.n_topics} topics are in both runs") for row in rows]
+        facts = [(row, f"only {row.n_shared} of {row.n_topics} topics are in both runs") for row in rows]
+        rows = [row for row in self.verdicts if row.n_measured < row.n_topics]
+        return facts + [
+            (row, f"in {row.n_topics - row.n_measured} of {row.n_topics} topics {UNMEASURED}") for row in rows
+        ]
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -162,6 +172,13 @@ def gated(frame: PolarsFrame, samples: PolarsFrame, level: float, min_difference
                 f"{absence}: it did not run as it should, so the gate decides nothing; run it again, or compare the "
                 'topics of both by --missing skip (missing="skip")'
             )
+        if not sample["n_measured"]:
+            pair = one_line(f"{row['measure']} measures nothing of {row['run']} and {row['baseline']}")
+            raise InputError(
+                f"{pair}: in each of the {sample['n_topics']} topics {UNMEASURED}, so the gate decides nothing; check "
+                "the grades of the judgements, and whether runs and judgements name the same documents",
+                see="names",
+            )
         clear = "not worse" if row["low"] > min_difference else "undecided"
         verdict = "worse" if row["high"] < min_difference else clear
         verdicts.append(
@@ -171,6 +188,7 @@ def gated(frame: PolarsFrame, samples: PolarsFrame, level: float, min_difference
                 passed=verdict != "worse" if rule == "harm" else verdict == "not worse",
                 n_topics=sample["n_topics"],
                 n_shared=sample["n_shared"],
+                n_measured=sample["n_measured"],
                 detectable=detectable_difference(sample["spread"], sample["n_topics"], level),
             )
         )

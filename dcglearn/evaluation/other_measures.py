@@ -37,7 +37,9 @@ def usual_name(word: str) -> str:
     return f"{name}@{match[2]}" if match[2] else name
 
 
-def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]) -> Floats:
+def measured_elsewhere(
+    names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]
+) -> Floats:
     """Return the values of ir_measures' measures, (R, M, Q), NaN for missing queries; raise InputError if it cannot."""
     try:
         import ir_measures

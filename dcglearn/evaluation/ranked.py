@@ -10,7 +10,7 @@ from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, Grades, InputError, Integers, PolarsFrame, one_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.textbook_lists import ListMetric
+from dcglearn.metric.textbook_lists import AdaptiveMetric, ListMetric
 
 Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)
@@ -177,6 +177,13 @@ def _order(query: Integers, score: NDArray[np.float32], names: Any, ties: str, r
     ranked = names.gather(rows[order[tied]]).rank("dense").to_numpy().astype(np.int64)
     order[tied] = order[tied][np.lexsort((-ranked, group))]
     return order
+
+
+def valued_grades(metric: ListMetric) -> NDArray[np.bool_]:
+    """Return which grades a metric values differently from the worst grade, shape (L,)."""
+    if isinstance(metric, AdaptiveMetric):
+        return np.arange(metric.n_grades) > 0
+    return (metric.gains != metric.gains[0]) & metric.discounts.any()
 
 
 def check_list_settings(name: str, metric: ListMetric, unjudged: str | float, ties: str, *, residuals: bool) -> None:

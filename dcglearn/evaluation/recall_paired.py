@@ -179,6 +179,12 @@ class PairedRuns:
         """Whether each run has each judged query, shape (R, Q)."""
         return np.stack([ranked.lengths > 0 for ranked in self.ranked])
 
+    @property
+    def measured(self) -> NDArray[np.bool_]:
+        """Whether a query has a relevant document, and each run a judged one, shape (R, Q)."""
+        seen = np.stack([(ranked.grades >= 0).any(axis=1) for ranked in self.ranked])
+        return seen & self.counts[:, 1:].any(axis=1)
+
     def against(self, name: str, run: int, baseline: int) -> Floats:
         """Return the preference for a run over the baseline, shape (Q,); NaN for queries that are left out."""
         ours, theirs = self.ranked[run], self.ranked[baseline]

@@ -25,7 +25,14 @@ def frames(*intervals, n_shared=TOPICS):
         {"run": f"new{i}", "baseline": "old", "measure": "nDCG@10", "difference": (a + b) / 2, "low": a, "high": b}
         for i, (a, b) in enumerate(intervals)
     ]
-    sample = {"n_topics": TOPICS, "n_shared": n_shared, "n_run": n_shared, "n_baseline": TOPICS, "spread": SPREAD}
+    sample = {
+        "n_topics": TOPICS,
+        "n_shared": n_shared,
+        "n_run": n_shared,
+        "n_baseline": TOPICS,
+        "n_measured": TOPICS,
+        "spread": SPREAD,
+    }
     return pl.DataFrame(rows), pl.DataFrame([sample] * len(rows))
 
 
@@ -134,6 +141,80 @@ def test_exit_status(dcglearn, files):
 )
 def test_bad_input_is_status_2(misuse, files, words, message):
     misuse(message, *files[0], *words, "--exit-code")
+
+
+def unmeasured(judged):
+    """Return judgements and metrics by which nothing is measured, and a run that has no judged document."""
+    zeros = {q: dict.fromkeys(part, 0) for q, part in judged.items()}
+    return [
+        (zeros, "nDCG@10"),
+        (zeros, "ERR"),
+        (zeros, "RPP"),
+        (zeros, dl.DCG([0, 1, 3], [1, 0.5])),
+        (judged, dl.DCG([1, 1, 1, 1], [1, 0.5])),
+        (judged, dl.DCG([0, 1, 2, 3], [0, 0])),
+        (judged, "binary5-log2@3"),
+        ({q: {"other": 3} for q in judged}, "nDCG@10"),
+        ({q: {"other": 3} for q in judged}, "RPP"),
+        ({q: {f"d{j}": 3 * (j > 5) for j in (2, 6, 7)} for q in judged}, "nDCG@2"),  # ranked below the depth
+    ]
+
+
+JUDGED = {f"q{i}": {f"d{j}": j % 4 for j in range(8)} for i in range(5)}
+BELOW = {q: {f"d{j}": float(j in (0, 1)) for j in range(8)} for q in JUDGED}
+
+
+@pytest.mark.filterwarnings("ignore::dcglearn.ScaleWarning")
+@pytest.mark.parametrize("case", range(10))
+def test_a_gate_that_measured_nothing_stops(case):
+    judged, metric = unmeasured(JUDGED)[case]
+    for metrics in (metric, {"m": metric} if metric != "RPP" else [metric]):
+        comparison = dl.compare_systems({"old": BELOW, "new": BELOW}, judged, metrics, n_resamples=100)
+        refused("measures nothing of new and old: in each of the 5 topics", comparison.gate)
+        assert "queries that count: 0 of 5" in str(comparison)
+
+
+def test_the_gate_says_how_many_topics_count():
+    runs = {"old": BELOW, "new": BELOW}
+    whole = dl.compare_systems(runs, JUDGED, ["nDCG@10", "RPP"], n_resamples=100)
+    assert whole.gate().passed and str(whole.gate()).count("; 5 of 5 topics count)") == 2
+    assert "queries that count" not in str(whole)
+    part = {**JUDGED, "q0": {"d0": 0}, "q1": {"other": 3}}
+    for words in ("nDCG@10", "ERR@10", "RPP"):
+        comparison = dl.compare_systems(runs, part, words, n_resamples=100)
+        gate = comparison.gate()
+        assert gate.passed and gate.verdicts[0].n_measured == 3
+        assert "; 3 of 5 topics count)" in str(gate) and "in 2 of 5 topics every judged document" in gate.to_markdown()
+        assert "queries that count: 3 of 5; in the others every judged" in str(comparison)
+    assert gate.to_dict()["verdicts"][0]["n_measured"] == 3
+    one = {**runs, "new": {q: {"other": 1.0} for q in JUDGED}}  # only the old run has judged documents
+    assert not dl.compare_systems(one, JUDGED, n_resamples=100).gate(-0.001).passed
+    harm = dl.compare_systems(runs, JUDGED, dl.DCG([-1, 0, 0, 0], [1, 0.5]), n_resamples=100)
+    assert harm.gate().verdicts[0].n_measured == 5
+
+
+def test_measures_of_ir_measures_count_topics_too():
+    pytest.importorskip("ir_measures")
+    runs = {"old": BELOW, "new": BELOW}
+    deep = dl.compare_systems(runs, JUDGED | {"q0": {"d0": 0}}, ["nDCG@1", "AP"], n_resamples=100)
+    assert [row.n_measured for row in deep.gate().verdicts] == [4, 4]
+    zeros = {q: dict.fromkeys(part, 0) for q, part in JUDGED.items()}
+    refused("AP measures nothing", dl.compare_systems(runs, zeros, "AP", n_resamples=100).gate)
+
+
+def test_the_command_stops_where_nothing_is_measured(dcglearn, files, tmp_path):
+    compare, options = files
+    lines = (tmp_path / "qrels.txt").read_text().splitlines()
+    (tmp_path / "qrels.txt").write_text("".join(f"{line.rsplit(' ', 1)[0]} 0\n" for line in lines))
+    status, out, err = dcglearn(*compare, "new.txt", *options, "--exit-code")
+    assert status == 2 and "gate" not in out and "in each of the 30 topics every judged document is worth" in err
+    assert dcglearn(*compare, "new.txt")[0] == 0  # no decision is asked for
+
+
+def test_equal_runs_pass_on_good_judgements(dcglearn, files, tmp_path):
+    (tmp_path / "same.txt").write_text((tmp_path / "old.txt").read_text().replace(" old\n", " same\n"))
+    status, out, _ = dcglearn(*files[0], "same.txt", *files[1], "--exit-code")
+    assert status == 0 and "; 30 of 30 topics count)" in out
 
 
 def test_only_topics_that_the_other_run_has_stop_the_gate(dcglearn, files):
