@@ -142,7 +142,7 @@ def _places(sizes: Integers) -> Integers:
 def _first_lines(query: Integers, score: NDArray[np.float32], depth: int) -> Integers:
     """Return the lines that may rank among the first `depth`: all, unless a query's lines adjoin and scores fall."""
     starts = np.flatnonzero(np.diff(query, prepend=-1))
-    rises = np.diff(score) > 0
+    rises = score[1:] > score[:-1]  # a difference of infinities is not a number
     rises[starts[1:] - 1] = False
     if rises.any() or len(np.unique(query[starts])) < len(starts):
         return np.arange(len(query))
@@ -155,7 +155,7 @@ def _first_lines(query: Integers, score: NDArray[np.float32], depth: int) -> Int
 def _groups(query: Integers, score: NDArray[np.float32], ranks: Integers, shape: tuple[int, int]) -> Integers:
     """Return a number for each run of equal scores, shape (Q, K); an empty position has a number of its own."""
     groups = np.arange(shape[0] * shape[1]).reshape(shape)
-    new = (np.diff(query, prepend=-1) != 0) | (np.diff(score, prepend=np.nan) != 0)
+    new = (np.diff(query, prepend=-1) != 0) | np.append(True, score[1:] != score[:-1])
     first = np.flatnonzero(new)[np.cumsum(new) - 1]
     kept = ranks < shape[1]
     groups[query[kept], ranks[kept]] = groups[query[first[kept]], np.minimum(ranks[first[kept]], shape[1] - 1)]
@@ -166,9 +166,9 @@ def _order(query: Integers, score: NDArray[np.float32], names: Any, ties: str, r
     """Return the order of lines `rows` by query and falling score, equal scores by falling name or as they stand."""
     order = np.argsort(query, kind="stable")
     same_query = np.diff(query[order]) == 0
-    if (same_query & (np.diff(score[order]) > 0)).any():  # most files need no sorting within a query
+    if (same_query & (score[order[1:]] > score[order[:-1]])).any():  # most files need no sorting within a query
         order = np.lexsort((-score, query))
-    same = same_query & (np.diff(score[order]) == 0)
+    same = same_query & (score[order[1:]] == score[order[:-1]])
     if ties != "docno-desc" or not same.any():
         return order
     tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
