@@ -22,6 +22,7 @@ from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
+from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
@@ -266,7 +267,7 @@ def _rendered(evaluation: Evaluation, form: str, by_query: bool) -> str:
     if form == "table" and not by_query:
         return str(evaluation)
     frame = evaluation.frame(by_query=by_query)
-    return (frame.write_ndjson() if form == "jsonl" else frame.write_csv(separator="\t")).rstrip("\n")
+    return (frame.write_ndjson() if form == "jsonl" else spreadsheet(frame, "\t")).rstrip("\n")
 
 
 def _comparison_text(comparison: SystemComparison, decision: Gate | None, form: str) -> str:
@@ -279,7 +280,7 @@ def _comparison_text(comparison: SystemComparison, decision: Gate | None, form: 
     below = {} if decision is None else {"table": f"\n\n{decision}", "markdown": f"\n\n{decision.to_markdown()}"}
     texts: dict[str, Callable[[], str]] = {
         "table": lambda: str(comparison),
-        "csv": frame.write_csv,
+        "csv": lambda: spreadsheet(frame),
         "jsonl": frame.write_ndjson,
         "markdown": comparison.to_markdown,
         "latex": comparison.to_latex,

@@ -10,6 +10,7 @@ import typer
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option, scale_option
 from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import DryRun, Groups, Seed
+from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor import Choice, Grid
 
@@ -111,7 +112,7 @@ def letor(
     if form == "json":
         typer.echo(json.dumps(results.to_dict(), allow_nan=False))
     elif form == "csv":
-        typer.echo(results.frame().write_csv(), nl=False)
+        typer.echo(spreadsheet(results.frame()), nl=False)
     elif form == "markdown":
         typer.echo(results.to_markdown())
     else:

@@ -15,7 +15,7 @@ from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import aligned, number_of, one_line
+from dcglearn.foundation.plain_text import aligned, markdown, number_of, one_line
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, one_of, whole_number
 from dcglearn.metric.reading import labelled
 
@@ -118,7 +118,7 @@ class SystemComparison(Shown):
 
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
-        head, *rows = [[cell.replace("|", r"\|") for cell in row] for row in self.cells]
+        head, *rows = [[markdown(cell) for cell in row] for row in self.cells]
         return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
     def to_latex(self) -> str:

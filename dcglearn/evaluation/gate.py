@@ -6,7 +6,7 @@ from statistics import NormalDist
 from typing import Any
 
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import one_line
+from dcglearn.foundation.plain_text import markdown, one_line
 from dcglearn.foundation.validation import InputError, PolarsFrame, one_of
 
 UNMEASURED = "every judged document is worth what the worst grade is, or neither run has a judged document"
@@ -125,9 +125,9 @@ class Gate(Shown):
     def to_markdown(self) -> str:
         """Return the decision as Markdown, for the summary of a pull request."""
         outcome = "passed" if self.passed else "failed"
-        lines = [f"- {'✅' if row.passed else '❌'} {_escaped(self._sentence(row))}" for row in self.verdicts]
-        lines += [f"- {shared} ({_escaped(one_line(row.run))})" for row, shared in self._partial]
-        notes = [f"Rule: {self.rule_in_words}.", *(f"Power: {_escaped(sentence)}." for sentence in self.power_in_words)]
+        lines = [f"- {'✅' if row.passed else '❌'} {markdown(self._sentence(row))}" for row in self.verdicts]
+        lines += [f"- {shared} ({markdown(one_line(row.run))})" for row, shared in self._partial]
+        notes = [f"Rule: {self.rule_in_words}.", *(f"Power: {markdown(sentence)}." for sentence in self.power_in_words)]
         return "\n".join([f"**Gate {outcome}**", "", *lines, "", *notes])
 
     def to_junit(self) -> str:
@@ -218,8 +218,3 @@ def detectable_difference(spread: float, n_topics: int, level: float, power: flo
     """
     quantile = NormalDist().inv_cdf
     return float((quantile((1 + level) / 2) + quantile(power)) * spread / n_topics**0.5)
-
-
-def _escaped(text: str) -> str:
-    """Return text for Markdown in which names cannot become markup."""
-    return "".join(f"\\{mark}" if mark in r"\`*_[]<>|#" else mark for mark in text)

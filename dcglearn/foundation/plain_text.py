@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from dcglearn.foundation.validation import PolarsFrame
+
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE = re.compile(f"[{_CONTROL}]")
 _UNSAFE_IN_LINE = re.compile(f"[{_CONTROL}\t\n]")
@@ -17,6 +19,22 @@ def escaped(text: str) -> str:
 def one_line(text: str) -> str:
     r"""Return the text with its control characters as ``\x1b``, tabs and line ends as ``\t`` and ``\n``."""
     return _UNSAFE_IN_LINE.sub(_shown, text)
+
+
+def markdown(text: str) -> str:
+    """Return text on one line for Markdown, in which names cannot become markup."""
+    return "".join(f"\\{mark}" if mark in r"\`*_[]<>|#&~" else mark for mark in one_line(text))
+
+
+def spreadsheet(frame: PolarsFrame, separator: str = ",") -> str:
+    """Return a table as CSV or TSV in which no text is a formula: it gets an apostrophe, unless it is a number."""
+    import polars as pl
+
+    text = pl.col(pl.String)
+    formula = text.str.contains(r"^[=+\-@\t\r]") & text.cast(pl.Float64, strict=False).is_null()
+    return frame.with_columns(pl.when(formula).then(text.str.replace("^", "'")).otherwise(text)).write_csv(
+        separator=separator
+    )
 
 
 def number_of(n: int, things: str, form: str = "") -> str:

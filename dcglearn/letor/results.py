@@ -14,7 +14,7 @@ import numpy as np
 from dcglearn.evaluation.compare_systems import SystemComparison, compared
 from dcglearn.evaluation.evaluate import Evaluation
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.plain_text import aligned
+from dcglearn.foundation.plain_text import aligned, spreadsheet
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
 from dcglearn.letor import CHOICES
 from dcglearn.letor.measures import MEASURES, SUMMARY, Convention
@@ -231,7 +231,7 @@ class LetorResult:
         """Write ``letor.json``, ``letor.csv`` and ``letor.md`` into a folder."""
         texts = {
             "letor.json": json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n",
-            "letor.csv": self.frame().write_csv(),
+            "letor.csv": spreadsheet(self.frame()),
             "letor.md": "\n\n".join([self.to_markdown(), *self.notes()]) + "\n",
         }
         for name, text in texts.items():

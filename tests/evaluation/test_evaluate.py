@@ -167,6 +167,35 @@ def test_bad_arrays(arguments, words):
     refused("average or stable", evaluate_arrays, [[1]], [[1.0]], DCG([0, 1], [1.0]), ties="docno")
 
 
+def test_names_are_no_formulas_in_spreadsheets(dcglearn, tmp_path):
+    names = ["=cmd()|A1", "+x", "-x", "@x", "-0.5", "+1e3", "x=1"]
+    judged = {name: {"a": 1, "b": 0} for name in names}
+    run = {name: {"a": float(i % 2), "b": 0.5} for i, name in enumerate(names)}
+    write_trec(tmp_path, judged, {"one": run, "=two": run})
+    files = [tmp_path / name for name in ("qrels.txt", "=two.txt", "one.txt")]
+    lines = dcglearn("evaluate", *files, "-q", "--format", "tsv")[1].splitlines()
+    cells = [line.split("\t") for line in lines[1:]]
+    assert {row[1] for row in cells} == {"'=cmd()|A1", "'+x", "'-x", "'@x", "-0.5", "+1e3", "x=1", "all"}
+    assert {row[0] for row in cells} == {"'=two", "one"}
+    head, row = (line.split(",") for line in dcglearn("compare", *files, "--format", "csv")[1].splitlines())
+    assert row[:2] == ["one", "'=two"]
+    write_trec(tmp_path, judged, {"worse": {name: {"b": 1.0} for name in names}})
+    row = dcglearn("compare", *files[:2], tmp_path / "worse.txt", "--format", "csv")[1].splitlines()[1].split(",")
+    assert float(row[head.index("difference")]) < 0
+    as_json = dcglearn("evaluate", *files, "-q", "--format", "jsonl")[1]
+    assert {json.loads(line)["query_id"] for line in as_json.splitlines()} == {*names, "all"}
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_scores_rank_first_last_and_tie():
+    judged = {"q": {"a": 1, "b": 0, "c": 2}, "r": {"a": 1}}
+    run = {"q": {"a": -np.inf, "c": np.inf, "b": np.inf}, "r": {"b": np.inf, "a": 1e300}}
+    finite = {"q": {"a": 1.0, "c": 2.0, "b": 2.0}, "r": {"b": 2.0, "a": 2.0}}  # as float32, 1e300 is infinite
+    for ties in ("docno-desc", "stable", "average"):
+        values = evaluate(run, judged, "exponential-log2@3", ties=ties).values
+        np.testing.assert_array_equal(values, evaluate(finite, judged, "exponential-log2@3", ties=ties).values)
+
+
 def test_ties_of_runs_are_averaged_over_all_that_are_tied():
     judged = {"q": {"a": 2, "b": 1, "c": 0}, "r": {"a": 1}}
     run = {"q": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 0.0}, "r": {"a": 2.0, "z": 2.0}}

@@ -1,6 +1,7 @@
 """The gate: its decisions by hand, its error rates and power by simulation, its reports, and its exit status."""
 
 import json
+import re
 import shlex
 from itertools import product
 from pathlib import Path
@@ -255,6 +256,22 @@ def test_forms_of_the_decision(dcglearn, files):
     assert out == "" and "gate: failed" in err and "wrote: table.txt" in err
     plain = dcglearn(*compare, "bad.txt", "--format", "csv")[1]
     assert "verdict" not in plain
+
+
+HOSTILE = "<img_src=x_onerror=alert(1)>[x](javascript:alert(1))|&lt;~"
+
+
+def test_names_are_no_markup_in_markdown(dcglearn, files, tmp_path):
+    (tmp_path / "evil.txt").write_text((tmp_path / "old.txt").read_text().replace(" old\n", f" {HOSTILE}\n"))
+    for options in ((), ("--gate", "harm")):
+        status, out, _ = dcglearn(*files[0], "evil.txt", "--format", "markdown", *options)
+        (row,) = [line for line in out.splitlines() if line.startswith("| ") and "nDCG" in line]
+        assert status == 0 and len(re.split(r"(?<!\\)\|", row)) == 10
+        assert not re.search(r"(?<!\\)[<>\[\]&~]", out.replace("✅", ""))
+    frame = pl.DataFrame({"query": ["q", "q"], "document": ["a", "b"], "score": [1.0, 0.5]})
+    judged = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
+    both = [dl.Run(frame, "two\nlines | `of`"), dl.Run(frame, "b")]
+    assert r"| two\\nlines \| \`of\` |" in dl.compare_systems(both, judged, baseline="b").to_markdown()
 
 
 def test_both_outcomes_on_the_runs_of_trec_deep_learning(shared):
