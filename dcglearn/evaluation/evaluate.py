@@ -196,8 +196,9 @@ def evaluate(
         file is in the order that users saw, "average" if the order of ties is chance.
     unjudged : {"worst", "best", "drop"} or float
         How a document without a judgement counts: as the worst grade, as the best, with this gain, or not at all
-        (documents below it move up). "worst" and "best" bound the value that judging everything would give;
-        "drop" suits judgements that leave out much of what the runs find.
+        (documents below it move up). With ``normalise=False`` and gains that rise with the grade, "worst" and "best"
+        bound the value that judging everything would give; NDCG may fall below both, since the ideal rises too. "drop"
+        suits judgements that leave out much of what the runs find.
     missing : {"zero", "skip"}
         Whether judged queries that a run does not have count as 0 in its mean or are left out. Take "skip" for a run
         that was made for some of the queries only.
@@ -210,7 +211,8 @@ def evaluate(
         What to do with a document that occurs twice for one query. "first" suits joined runs, if it is the one shown.
     residuals : bool
         Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum over them of the
-        discount times what the best grade gains over the worst, divided as the value is.
+        discount times what the best grade gains over the worst, divided as the value is, by the ideal of the documents
+        judged so far.
 
     See Also
     --------

@@ -390,6 +390,22 @@ def test_any_grades_of_the_unjudged_lie_within_the_residual(gains):
         assert low - 1e-12 <= value <= low + added + 1e-12
 
 
+@given(st.lists(st.integers(-1, 3), min_size=1, max_size=5), st.lists(st.integers(0, 3), min_size=5, max_size=5))
+def test_judging_everything_keeps_the_dcg_within_the_residual_and_the_ndcg_below_it(known, others):
+    names = [f"d{i}" for i in range(len(known))]
+    before = {"q": {"z": 0} | {name: grade for name, grade in zip(names, known, strict=True) if grade >= 0}}
+    after = {"q": dict(zip(names, others, strict=False)) | before["q"]}
+    run, dcg = {"q": {name: float(-i) for i, name in enumerate(names)}}, DCG.standard(4, 3)
+    for normalise in (False, True):
+        part = evaluate(run, read_judgements(before, n_grades=4), dcg, residuals=True, normalise=normalise)
+        [[value]], [[residual]] = part.means, part.mean_residuals
+        [[whole]] = evaluate(run, read_judgements(after, n_grades=4), dcg, normalise=normalise).means
+        if not normalise:
+            assert value - 1e-12 <= whole <= value + residual + 1e-12
+        elif any(before["q"].values()):
+            assert whole <= value + residual + 1e-12
+
+
 def test_how_residuals_are_shown():
     pytest.importorskip("ir_measures")
     result = evaluate(FOUND, PARTLY, ["exponential-log2@3", "P@2"], residuals=True, missing="skip")
