@@ -16,17 +16,26 @@ from dcglearn.metric.textbook import textbook_discounts
 SCALE = 1000
 """Largest whole gain by default. trec_eval allocates a table as long as the largest gain, so it should be small."""
 
+PLAIN = ("ir-measures", "cwl-eval")
+"""Tools whose values need not be divided by the ideal."""
+
 
 def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | None = None) -> DCG:
     """Return the DCG to carry into a tool (a `ListUtility` without stops or a share of the best result is one).
 
-    Raise InputError if it is no DCG, its best grade gains nothing, or no position counts; `n_grades` is that of a name.
+    Raise InputError if it is no DCG, its best grade gains nothing, no position counts, or it is plain and the tool
+    normalises; `n_grades` is that of a name.
     """
     dcg: DCG = _summed(metric, tool, n_grades)
     if dcg.gains[-1] <= 0:
         raise InputError(
             f"{tool}: the best grade, {dcg.n_grades - 1}, has the gain {dcg.gains[-1]:g}, so the best documents would "
             "be worth nothing; are the gains in order, worst grade first?"
+        )
+    if dcg.plain and tool.replace("_", "-") not in PLAIN:
+        raise InputError(
+            f"{tool} divides by the ideal, but values of this metric are plain, as those of RBP; to have them divided, "
+            "export DCG(dcg.gains, dcg.discounts)"
         )
     if dcg.discounts.max() <= 0:
         raise InputError(f"{tool}: no discount is above 0, so no position counts; there is nothing to export")

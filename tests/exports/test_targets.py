@@ -36,6 +36,16 @@ def test_every_target_refuses_what_is_no_dcg_or_has_a_worthless_best_grade(targe
     refused("worst grade first", exports.exported, DCG([0, 1, 0], [1.0]), "dcg.json", target)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_plain_metric_is_refused_where_values_are_divided_by_the_ideal(target):
+    plain = DCG([0, 0.5, 1], DCG.standard(3, 5).discounts, plain=True)
+    if target in ("ir-measures", "cwl-eval"):
+        divided = DCG(plain.gains, plain.discounts)
+        assert exports.exported(plain, "dcg.json", target) == exports.exported(divided, "dcg.json", target)
+    else:
+        refused(f"{target} divides by the ideal, but .* are plain", exports.exported, plain, "dcg.json", target)
+
+
 @pytest.mark.parametrize("call", [exports.to_lightgbm, exports.to_trec_eval, exports.integer_gains, exports.cwl_gains])
 def test_gains_below_0_are_refused_where_the_target_has_none(call):
     refused(r"no gains below 0, but grade 1 has the gain -0\.5", call, DCG([0, -0.5, 2], DCG.standard(3, 3).discounts))
