@@ -82,7 +82,7 @@ REASONS = {
         "Constant steps along gradients hold it back: on lambdas it ends above GBRank (ours)."
     ),
     "90% bands of DCGs with random steps": (
-        "The prior draws curves to even steps, which these lack, and bands of the posterior trust the prior."
+        "The prior draws discounts towards those like log2's, and these lie above them near the top."
     ),
     "bands by rater, of raters who differ": (
         "Bands take raters to differ by their errors; these differ in taste, and the mean of their DCGs is not D1."
