@@ -105,12 +105,9 @@ class SystemComparison(Shown):
         lines = [
             f"({self.n_queries} queries; {'t' if powered else 'permutation'} test {how})",
             *(f"{fact}; the others count as 0" for fact in absent),
-            *(
-                [f"queries that count: {at_least}{min(few)} of {self.n_queries}; in the others {UNMEASURED}"]
-                if few
-                else []
-            ),
         ]
+        if few:
+            lines.append(f"queries that count: {at_least}{min(few)} of {self.n_queries}; in the others {UNMEASURED}")
         for x in powered:
             worth = f"the machine is worth {x['worth']:.0f} more queries judged by people (lambda {x['lambda']:.2f})"
             lines.append(one_line(f"{x['run']}, {x['measure']}: {worth}"))

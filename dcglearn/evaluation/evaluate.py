@@ -113,14 +113,9 @@ class Evaluation(Shown):
         """Return the same evaluation with the runs sorted by their means under the first metric, best first."""
         best = np.argsort(-self.means[:, 0], kind="stable")
         names = tuple(self.runs[i] for i in best)
-        rows = {
-            "values": self.values,
-            "unjudged": self.unjudged,
-            "residuals": self.residuals,
-            "measured": self.measured,
-        }
-        sorted_rows: dict[str, Any] = {name: None if row is None else row[best] for name, row in rows.items()}
-        return replace(self, runs=names, **sorted_rows)
+        rows: dict[str, Any] = {name: getattr(self, name) for name in ("values", "unjudged", "residuals", "measured")}
+        rows = {name: None if row is None else row[best] for name, row in rows.items()}
+        return replace(self, runs=names, **rows)
 
     @property
     def cells(self) -> list[list[str]]:
@@ -247,7 +242,8 @@ def evaluate(
     values = np.empty((len(systems), len(by_name), len(queries)))
     share_unjudged = np.empty(len(systems))
     added = np.full(values.shape, np.nan) if residuals else None
-    valued = [valued_grades(dcgs[m])[:n_grades] if m in dcgs else np.arange(n_grades) > 0 for m in range(len(by_name))]
+    worth = [valued_grades(dcgs[m])[:n_grades] if m in dcgs else slice(1, None) for m in range(len(by_name))]
+    informative = [counts[:, grades].any(axis=1) for grades in worth]
     measured = np.empty(values.shape, dtype=bool)
     whole = unjudged == "drop" or ties == "average" or ideal == "list"
     for r, system in enumerate(systems):
@@ -255,9 +251,9 @@ def evaluate(
         is_judged = ranked.grades >= 0
         n_judged = is_judged[:, :depth].sum()
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
-        for m, grades in enumerate(valued):
+        for m, informs in enumerate(informative):
             looked_at = is_judged if whole or m in others else is_judged[:, : dcgs[m].depth]
-            measured[r, m] = counts[:, grades].any(axis=1) & looked_at.any(axis=1)
+            measured[r, m] = informs & looked_at.any(axis=1)
         for m, dcg in dcgs.items():
             value = ranked.values(dcg, unjudged)
             more = ranked.values(dcg, "best") - value if residuals else value

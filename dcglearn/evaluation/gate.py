@@ -126,7 +126,7 @@ class Gate(Shown):
         """Return the decision as Markdown, for the summary of a pull request."""
         outcome = "passed" if self.passed else "failed"
         lines = [f"- {'✅' if row.passed else '❌'} {markdown(self._sentence(row))}" for row in self.verdicts]
-        lines += [f"- {shared} ({markdown(one_line(row.run))})" for row, shared in self._partial]
+        lines += [f"- {shared} ({markdown(row.run)})" for row, shared in self._partial]
         notes = [f"Rule: {self.rule_in_words}.", *(f"Power: {markdown(sentence)}." for sentence in self.power_in_words)]
         return "\n".join([f"**Gate {outcome}**", "", *lines, "", *notes])
 

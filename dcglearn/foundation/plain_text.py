@@ -32,9 +32,8 @@ def spreadsheet(frame: PolarsFrame, separator: str = ",") -> str:
 
     text = pl.col(pl.String)
     formula = text.str.contains(r"^[=+\-@\t\r]") & text.cast(pl.Float64, strict=False).is_null()
-    return frame.with_columns(pl.when(formula).then(text.str.replace("^", "'")).otherwise(text)).write_csv(
-        separator=separator
-    )
+    harmless = pl.when(formula).then(text.str.replace("^", "'")).otherwise(text)
+    return frame.with_columns(harmless).write_csv(separator=separator)
 
 
 def number_of(n: int, things: str, form: str = "") -> str:

@@ -75,8 +75,6 @@ def labelled(metrics: Any) -> Mapping[Any, Any]:
     several = isinstance(metrics, Iterable) and not isinstance(metrics, (str, os.PathLike))
     by_name: dict[Any, Any] = {}
     kinds: Counter[str] = Counter()
-
-    # name the metrics
     for metric in metrics if several else [metrics]:
         label = metric
         if not isinstance(metric, (str, os.PathLike)):
