@@ -15,6 +15,7 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.validation import Floats, InputError, PathLike
+from dcglearn.foundation.working_folder import import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -444,7 +445,5 @@ def _printed(width: float, height: float) -> Iterator[Figure]:
 
 
 def _print_style() -> Any:
-    import matplotlib as mpl
-
     # Names of grades and runs are text, whatever signs they hold.
-    return mpl.rc_context({**PRINT_STYLE, "text.parse_math": False})
+    return import_matplotlib().rc_context({**PRINT_STYLE, "text.parse_math": False})

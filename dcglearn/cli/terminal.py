@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.plain_text import escaped
+from dcglearn.foundation.working_folder import import_numba
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -125,6 +126,7 @@ def told_on_a_terminal() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
+    import_numba()
     from numba.core import event
 
     class Teller(event.Listener):

@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numba
-from numba.core.runtime import rtsys
+from dcglearn.foundation import working_folder
+
+numba = working_folder.import_numba()
 
 BESIDE = Path(__file__).parents[1] / "__pycache__"
 """Folder beside the source, where compiled code is kept if it can be written."""
 
-_CONFIG: Any = numba.config
+_PLACES = ("CACHE_DIR", "CACHE_LOCATOR_CLASSES")
+"""Settings of numba that say where compiled code is kept."""
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:
@@ -25,12 +27,12 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     options.setdefault("no_cfunc_wrapper", True)  # C never calls a kernel, and the wrapper takes time to compile
 
     def compiled(function: Any) -> Any:
-        before = _CONFIG.CACHE_DIR
-        _CONFIG.CACHE_DIR = "" if folder is None else str(folder)  # read when a cache is made, below
+        before = {place: getattr(numba.config, place, "") for place in _PLACES}
+        vars(numba.config).update(CACHE_DIR=str(folder or ""), CACHE_LOCATOR_CLASSES="")  # read when a cache is made
         try:
             kernel = numba.njit(cache=folder is not None, **options)(function)
         finally:
-            _CONFIG.CACHE_DIR = before
+            vars(numba.config).update(before)
         if folder is not None:
             kernel._cache.save_overload = functools.partial(_save, kernel._cache.save_overload)
             kernel._cache.load_overload = functools.partial(_load, kernel._cache)
@@ -47,7 +49,7 @@ def _save(save: Callable[..., None], *overload: Any) -> None:
 
 def _load(cache: Any, signature: Any, target: Any) -> Any:
     """Return compiled code from the cache, or None, without loading the declarations that only compiling needs."""
-    rtsys.initialize(target)
+    numba.core.runtime.rtsys.initialize(target)
     with cache._guard_against_spurious_io_errors():
         return cache._load_overload(signature, target)
 
@@ -57,13 +59,17 @@ def cache_folder() -> Path | None:
     """Return the folder that compiled code is kept in; None, with a warning, if there is none that can be written."""
     for folder in _folders():
         try:
-            folder.mkdir(0o700, parents=True, exist_ok=True)
-            if not only_mine(folder):
+            # An archive that was unpacked in the working folder can hold a cache.
+            usable = folder == BESIDE or not working_folder.inside(folder)
+            if usable:
+                folder.mkdir(0o700, parents=True, exist_ok=True)
+                usable = only_mine(folder)
+            if not usable:
                 if folder != BESIDE:
                     warnings.warn(
-                        f"{folder} is not used for compiled code, which others could replace: another user owns it or "
-                        "what is in it, or group or others can write it or a folder above it (chmod go-w); set "
-                        "NUMBA_CACHE_DIR to a folder that only you can write",
+                        f"{folder} is not used for compiled code, which others could replace: it lies in the working "
+                        "folder, another user owns it or what is in it, or group or others can write it or a folder "
+                        "above it (chmod go-w); set NUMBA_CACHE_DIR to a folder elsewhere that only you can write",
                         RuntimeWarning,
                         stacklevel=2,
                     )
@@ -99,10 +105,10 @@ def only_mine(folder: Path) -> bool:
 
 
 def _folders() -> Iterator[Path]:
-    """Yield NUMBA_CACHE_DIR, `BESIDE`, and the user's cache folder unless it lies in the working folder."""
-    if _CONFIG.CACHE_DIR:
-        yield Path(_CONFIG.CACHE_DIR)
+    """Yield NUMBA_CACHE_DIR of the environment, `BESIDE`, and the user's cache folder."""
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    if named:
+        yield Path(named)
     yield BESIDE
-    users = Path(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")))  # noqa: PTH111, it raises no error
-    if users.is_absolute():  # without a home it is relative, and code must not be loaded from where one works
-        yield users / "dcglearn"
+    users = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))  # noqa: PTH111, it raises no error
+    yield Path(users) / "dcglearn"

@@ -2,7 +2,11 @@
 
 import io
 
-from matplotlib.figure import Figure
+from dcglearn.foundation.working_folder import import_matplotlib
+
+import_matplotlib()
+
+from matplotlib.figure import Figure  # noqa: E402
 
 
 class NotebookFigure(Figure):

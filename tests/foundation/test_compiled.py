@@ -26,7 +26,7 @@ def kernel(tmp_path, monkeypatch):
     """Return a function that imports a kernel anew, as another process does."""
     path = tmp_path / "kernel.py"
     path.write_text(KERNEL)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(compiled, "BESIDE", tmp_path / "beside")
     compiled.cache_folder.cache_clear()
 
@@ -53,7 +53,7 @@ def test_code_is_kept_and_found_again(kernel, tmp_path):
 def test_code_is_never_loaded_from_a_folder_that_others_can_write(kernel, tmp_path, monkeypatch):
     shared = tmp_path / "shared"
     shared.mkdir()
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(shared))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(shared))
     for mode in (0o777, 0o1777, 0o770):
         shared.chmod(mode)
         compiled.cache_folder.cache_clear()
@@ -108,21 +108,42 @@ def test_a_container_without_a_folder_for_the_cache(kernel, tmp_path, monkeypatc
         function = kernel()
     assert function(3) == 6
     compiled.cache_folder.cache_clear()
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     assert kernel()(3) == 6
     assert list((tmp_path / "cache").rglob("*.nbc"))
 
 
-@pytest.mark.parametrize(("name", "value"), [("XDG_CACHE_HOME", ""), ("HOME", "home")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("XDG_CACHE_HOME", ""),
+        ("XDG_CACHE_HOME", "{work}/cache"),
+        ("HOME", "home"),
+        ("HOME", "{work}"),
+        ("NUMBA_CACHE_DIR", "cache"),
+        ("NUMBA_CACHE_DIR", "{work}/cache"),
+    ],
+)
 def test_code_is_never_kept_in_the_working_folder(kernel, tmp_path, monkeypatch, name, value):
     (tmp_path / "beside").write_text("")
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv(name, value)
-    with pytest.warns(RuntimeWarning, match="no folder for it can be written"):
+    monkeypatch.setenv("HOME", "/dev/null")
+    monkeypatch.setenv(name, value.format(work=tmp_path / "work"))
+    with (
+        pytest.warns(RuntimeWarning, match="no folder for it can be written"),
+        pytest.warns(RuntimeWarning, match="it lies in the working folder"),
+    ):
         assert kernel()(3) == 6
     assert not list((tmp_path / "work").iterdir())
+
+
+def test_settings_of_numba_do_not_move_the_cache(kernel, tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "nowhere.Locator", raising=False)
+    assert kernel()(3) == 6
+    assert list((tmp_path / "beside").rglob("*.nbc")) and not (tmp_path / "elsewhere").exists()
 
 
 LEFT = """
