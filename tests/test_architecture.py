@@ -165,7 +165,7 @@ CONTAINERS = "import dcglearn as dl; dl.DCG.standard(5, 10).score([4, 0]); dl.Pr
     [
         ("import dcglearn", {"numpy"}),
         (CONTAINERS, set()),
-        ("from dcglearn.cli.app import app", {"rich", "tqdm", "importlib.metadata"}),
+        ("from dcglearn.cli.commands import app", {"rich", "tqdm", "importlib.metadata"}),
     ],
     ids=["import", "containers", "command line"],
 )

@@ -45,6 +45,8 @@ def content(path: PathLike, expected: str = "one judgement a line", encoding: st
     `expected`), too large for the memory, or cannot be read, decompressed or decoded.
     """
     name = "standard input" if str(path) == "-" else str(path)
+    if str(path) == "-" and sys.stdin is None:
+        raise InputError("standard input is closed; name a file, or redirect one to standard input")
     data = decompressed(name, read_within(sys.stdin.buffer, name) if str(path) == "-" else read_bytes(path))
     if data.startswith(b"PK\x03\x04"):  # a zip file, as an Excel workbook is
         data = sheet_text(name, data)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import typer
 
-from dcglearn.cli.app import COMMANDS, app
+from dcglearn.cli.commands import COMMANDS, app
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dcglearn.cli.app import app
 from dcglearn.cli.command import PANELS
+from dcglearn.cli.commands import app
 
 COMMANDS = sorted(command.callback.__name__ for command in app.registered_commands)
 

@@ -2,8 +2,12 @@
 
 import io
 import json
+import os
 import re
+import shlex
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +16,9 @@ from numba import njit
 from dcglearn.cli.terminal import LINE, Escaped, told_on_a_terminal
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
 from dcglearn.logs.repeats import REASONS
-from tests.makers import Terminal
+from tests.makers import COMMAND, Terminal
+
+ROOT = Path(__file__).parents[2]
 
 EVIL = "good\x1b]0;owned\x07\x9b31m\u202e\x00."
 
@@ -123,6 +129,35 @@ def test_tls_without_certificates_is_refused(misuse, inputs):
     pytest.importorskip("distributed")
     err = misuse("cannot be reached without certificates", "learn", "log.jsonl", "--workers", "tls://127.0.0.1:9")
     assert "distributed.comm.tls" in err
+
+
+@pytest.mark.posix
+def test_an_interrupt_while_modules_are_imported_ends_quietly(inputs, tmp_path_factory):
+    modules = tmp_path_factory.mktemp("modules")
+    stop = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)\n"
+    for name in ("typer", "polars", "numba"):
+        (modules / f"{name}.py").write_text(stop)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(modules), str(ROOT)])}
+        words = [sys.executable, "-m", "dcglearn", "learn", "log.jsonl"]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", ""), name
+        (modules / f"{name}.py").unlink()
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("words", "closed", "status", "said"),
+    [
+        ("learn -", "<&-", 2, "dcglearn: standard input is closed; name a file, or redirect one to standard input\n"),
+        ("evaluate - a.txt", "<&-", 2, "dcglearn: standard input is closed; name a file, or redirect"),
+        ("show no.json", "2>&-", 2, ""),
+        ("show linear-log2@3", ">&-", 1, "dcglearn: standard output is closed; redirect it"),
+    ],
+)
+def test_a_closed_stream_ends_in_a_sentence(inputs, words, closed, status, said):
+    command = f"{shlex.join(COMMAND)} {words} {closed}"
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == status and done.stderr.startswith(said) and done.stderr.count("\n") <= 1
 
 
 def compiled():
