@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -126,7 +127,7 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
     names = [run.name for _, read in by_source for run in read]
     if not names:
         raise InputError("there is no run to evaluate")
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, n in Counter(names).items() if n > 1)
     if repeated and not all(map(_is_path, sources)):
         raise InputError(f"several runs are called {repeated[0]}: give each its own name")
     return [

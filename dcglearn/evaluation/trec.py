@@ -143,8 +143,8 @@ def _tidied(data: bytes, columns: Sequence[str]) -> bytes:
     if columns[-1] == "run":
         cells = len(columns) - 1
         data = re.sub(rb"(?m)^((?:[^\s]+\t){%d}[^\s]+)[ ][^\t\n]*$" % cells, rb"\1", data)
-    data = re.sub(rb"[ \t\r\f\v]*\n\s*", b"\n", data.strip())
-    return re.sub(rb"[ \t\r\f\v]+", b" ", data)
+    data = re.sub(rb"[ \t\r\f\v]+", b" ", data.strip())  # first, since each blank is then looked at once
+    return re.sub(rb" ?\n\s*", b"\n", data)
 
 
 def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str) -> InputError:
@@ -161,7 +161,7 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
         except UnicodeDecodeError as error:
             byte = f"byte {line[error.start]:#x}"
             return InputError(f"{name} line {place}: {byte} is not UTF-8 text; save the file as UTF-8")
-        if len(_tidied(line, columns).split()) != len(columns):
+        if len(cells) != len(columns) and len(_tidied(line, columns).split()) != len(columns):
             return InputError(f"{name} line {place}: {len(cells)} columns, expected {len(columns)}: {expected}")
         value = cells[columns.index(number)].decode()
         kind = SCORE if number == "score" else WHOLE

@@ -1,10 +1,9 @@
 """The bytes of a file or of standard input: decompressed, in UTF-8, and recognised as JSON lines, text or Parquet."""
 
-import importlib.util
+import importlib
 import io
 import lzma
 import sys
-import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from dcglearn.foundation.inputs import most_bytes, read_bytes, read_within, refuse_beyond_memory
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
+from dcglearn.foundation.workbooks import sheet_text
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -32,9 +32,6 @@ PARTS = "split the file, or store the log as Parquet and learn with --memory (me
 
 RATIO, PLAIN = 200, 1 << 26
 """A compressed file may inflate to this many times its bytes, or to this many bytes if that is more."""
-
-WORKBOOK_ENGINES = {"calamine": "fastexcel", "openpyxl": "openpyxl"}
-"""Polars' engines for workbooks, by preference, and the packages that they need."""
 
 
 def content(path: PathLike, expected: str = "one judgement a line", encoding: str | None = None) -> tuple[str, bytes]:
@@ -70,30 +67,6 @@ def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
         raise InputError(f"encoding={encoding!r} is not known; give one such as cp1252, latin-1 or utf-16") from error
     except UnicodeError as error:
         raise InputError(f"{name}: not text in {encoding} ({error}); give its encoding, or save it as UTF-8") from error
-
-
-def sheet_text(name: str, data: bytes) -> bytes:
-    """Return the first sheet of an Excel workbook as text separated by tabs, a line a row, or raise InputError."""
-    import polars as pl
-
-    engines = (engine for engine, package in WORKBOOK_ENGINES.items() if importlib.util.find_spec(package))
-    engine: Any = next(engines, None)
-    try:
-        size = sum(member.file_size for member in zipfile.ZipFile(io.BytesIO(data)).infolist())
-    except zipfile.BadZipFile:
-        engine = None
-    if engine is None:
-        raise InputError(
-            f"{name} is an Excel workbook or another zip file; save the sheet as CSV (UTF-8). Workbooks are read where "
-            "openpyxl is installed (pip install openpyxl)"
-        )
-    refuse_beyond_memory(4.0 * size, f"{name}: the workbook", PARTS)
-    try:
-        # Columns are text, since a type that is inferred turns other cells into nulls or numbers.
-        sheet = pl.read_excel(io.BytesIO(data), engine=engine, infer_schema_length=0, drop_empty_rows=False)
-    except Exception as error:  # each engine raises errors of its own for what is damaged
-        raise InputError(f"{name} is an Excel or zip file that cannot be read ({error}); save it as CSV") from error
-    return sheet.with_columns(pl.all().replace("", None)).write_csv(separator="\t").encode()
 
 
 def decompressed(name: str, data: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,7 @@ def _column(series: Any) -> list[Any]:
 
 def _unique(columns: Any) -> list[Any]:
     names = [str(name) for name in columns]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise InputError(f"the data frame has two columns called {twice}; rename or drop one of them")
     return list(columns)

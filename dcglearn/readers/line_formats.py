@@ -7,6 +7,7 @@ import io
 import json
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
@@ -312,8 +313,8 @@ def _decoder(roles: Mapping[str, Role]) -> Callable[[str], Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
         if len(values) < len(pairs):
-            keys = [key.lower() for key, _ in pairs]
-            twice = [key for key in dict.fromkeys(keys) if keys.count(key) > 1]
+            counts = Counter(key.lower() for key, _ in pairs)
+            twice = [key for key, n in counts.items() if n > 1]
             bad = next((k for k in twice if k in accepted or any(position_of(k, m) for m in marks)), None)
             if bad:
                 raise InputError(f"the key {bad!r} occurs twice; keep one")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from dcglearn.foundation.working_folder import inside
+
 ROOT = Path(__file__).parents[2]
 
 RAN = "ran.txt"
@@ -121,8 +123,6 @@ def test_the_users_own_settings_of_matplotlib_are_read(hostile, tmp_path_factory
 
 
 def test_a_folder_that_was_removed_is_none_to_work_in(tmp_path, monkeypatch):
-    from dcglearn.foundation.working_folder import inside
-
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
-from dcglearn.foundation.sources import WORKBOOK_ENGINES
+from dcglearn.foundation.workbooks import ENGINES
 from dcglearn.readers.mapping import LogMapping
 from tests.makers import refused, write
 
@@ -556,7 +556,7 @@ SHAPES = {**FORMATS, **WORDS, **SIDES, **STRENGTHS, **NUMBERS, **GRADES, **SPREA
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_is_read_or_refused(tmp_path, name):
     shape = SHAPES[name]
-    if shape.name.endswith(".xlsx") and not any(map(find_spec, WORKBOOK_ENGINES.values())):
+    if shape.name.endswith(".xlsx") and not any(map(find_spec, ENGINES.values())):
         pytest.skip("workbooks are read where openpyxl or fastexcel is installed")
     path = tmp_path / shape.name
     if isinstance(shape.content, pl.DataFrame):

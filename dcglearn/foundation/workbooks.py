@@ -1,0 +1,160 @@
+"""The first sheet of an Excel workbook as text; the cells of its sheets are counted before they are read."""
+
+import importlib.util
+import io
+import re
+import zipfile
+from collections import Counter
+from typing import Any
+from xml.parsers import expat
+
+from dcglearn.foundation.inputs import refuse_beyond_memory
+from dcglearn.foundation.validation import InputError
+
+ENGINES = {"calamine": "fastexcel", "openpyxl": "openpyxl"}
+"""Polars' engines for workbooks, by preference, and the packages that they need."""
+
+SPARSE, PLAIN = 20, 1 << 22
+"""Sheets may span this many times the cells that they hold, or this many cells if that is more."""
+
+CELL_BYTES = 300.0
+"""Bytes of memory for a cell of the span, at most: measured with openpyxl, which takes more than calamine."""
+
+REMEDY = "delete the rows and columns beyond the table, or save the sheet as CSV (UTF-8)"
+
+SPLIT = "split the sheet, or save it as CSV (UTF-8)"
+
+_CELL = re.compile(r"\$?([A-Z]+)\$?([0-9]+)")
+
+
+def sheet_text(name: str, data: bytes) -> bytes:
+    """Return the first sheet of an Excel workbook as text separated by tabs, a line a row.
+
+    Raise InputError if it is another zip file or damaged, if no engine is installed, or if its sheets span more cells
+    than `SPARSE` and `PLAIN` allow or the memory holds.
+    """
+    import polars as pl
+
+    engines = (engine for engine, package in ENGINES.items() if importlib.util.find_spec(package))
+    engine: Any = next(engines, None)
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except zipfile.BadZipFile:
+        engine = None
+    if engine is None:
+        raise InputError(
+            f"{name} is an Excel workbook or another zip file; save the sheet as CSV (UTF-8). Workbooks are read where "
+            "openpyxl is installed (pip install openpyxl)"
+        )
+    # Memory is counted before anything is inflated.
+    refuse_beyond_memory(4.0 * sum(part.file_size for part in archive.infolist()), f"{name}: the workbook", SPLIT)
+    try:
+        _refuse_wide(name, archive)
+        # Columns are text, since a type that is inferred turns other cells into nulls or numbers.
+        sheet = pl.read_excel(io.BytesIO(data), engine=engine, infer_schema_length=0, drop_empty_rows=False)
+    except InputError:
+        raise
+    except Exception as error:  # each engine raises errors of its own for what is damaged
+        raise InputError(f"{name} is an Excel or zip file that cannot be read ({error}); save it as CSV") from error
+    return sheet.with_columns(pl.all().replace("", None)).write_csv(separator="\t").encode()
+
+
+def _refuse_wide(name: str, archive: zipfile.ZipFile) -> None:
+    """Raise InputError if the sheets span too many cells, or hold more text than the memory.
+
+    One cell far from the others spans a whole sheet, and cells that share a text each get a copy of it.
+    """
+    found = _Cells()
+    for part in archive.infolist():
+        # Sheets are known by their content, since a workbook may give its parts any name.
+        with archive.open(part) as file:
+            found.read(file)
+    if found.spanned > max(SPARSE * found.held, PLAIN):
+        span = f"{name}: spans {found.spanned:,} cells, up to {found.last}, and {found.held:,} are in it"
+        raise InputError(f"{span}; {REMEDY}")
+    text = sum(n * found.texts[i] for i, n in found.uses.items() if i < len(found.texts))
+    sheet = f"{name}: a sheet of {found.spanned:,} cells with {text:,} characters"
+    refuse_beyond_memory(CELL_BYTES * found.spanned + 4.0 * text, sheet, SPLIT)
+
+
+class _Cells:
+    """What the parts of a workbook hold, counted as they are read.
+
+    `held` is the number of cells. `spanned` counts all from A1 to the last one of each sheet, and those that merged
+    cells, links and tables name, which are made one by one even where they are empty; `last` names the farthest.
+    `texts` has the lengths of the texts that cells share, and `uses` how many cells show each.
+    """
+
+    def __init__(self) -> None:
+        self.held = self.spanned = self._farthest = 0
+        self.last = ""
+        self.texts: list[int] = []
+        self.uses: Counter[int] = Counter()
+
+    def read(self, file: Any) -> None:
+        """Read a part; nothing is counted in one that is no XML."""
+        self._row = self._column = self._rows = self._columns = 0
+        self._root, self._shared = "", False
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._begin
+        try:
+            self._parser.ParseFile(file)
+        except expat.ExpatError:
+            if self._root in ("worksheet", "sst"):
+                raise
+        self._count(self._rows, self._columns)
+
+    def _begin(self, tag: str, attributes: dict[str, str]) -> None:
+        kind, place = tag.rpartition(" ")[2], attributes.get("r", "")
+        self._root = self._root or kind
+        self._parser.CharacterDataHandler = None
+        if kind == "row":
+            self._row, self._column = int(place) if place.isdecimal() else self._row + 1, 0
+        elif kind == "c":
+            cell = _CELL.fullmatch(place)
+            self._row, self._column = _place(cell) if cell else (self._row, self._column + 1)
+            self.held += 1
+            self._shared = attributes.get("t") == "s"
+            self._reach(self._row, self._column)
+        elif kind == "v" and self._shared:
+            self._parser.CharacterDataHandler = self._use
+        elif kind == "si":
+            self.texts.append(0)
+        elif kind == "t" and self._root == "sst" and self.texts:
+            self._parser.CharacterDataHandler = self._lengthen
+        elif kind in ("mergeCell", "hyperlink", "table"):
+            self._name(attributes.get("ref", ""))
+
+    def _use(self, index: str) -> None:
+        if index.isdecimal():
+            self.uses[int(index)] += 1
+
+    def _lengthen(self, text: str) -> None:
+        self.texts[-1] += len(text)
+
+    def _name(self, ref: str) -> None:
+        """Count the cells of a range such as A1:C3."""
+        corners = [_place(cell) for cell in _CELL.finditer(ref)]
+        if corners:
+            (top, left), (bottom, right) = corners[0], corners[-1]
+            self._count(abs(bottom - top) + 1, abs(right - left) + 1)
+            self._reach(max(top, bottom), max(left, right))
+
+    def _reach(self, row: int, column: int) -> None:
+        self._rows = max(self._rows, row)
+        self._columns = max(self._columns, column)
+
+    def _count(self, rows: int, columns: int) -> None:
+        self.spanned += rows * columns
+        if rows * columns > self._farthest:
+            self._farthest = rows * columns
+            self.last = f"row {rows:,} and column {columns:,}"
+
+
+def _place(cell: re.Match[str]) -> tuple[int, int]:
+    """Return the row and the column of a cell, both from 1."""
+    column = 0
+    for letter in cell[1]:
+        column = 26 * column + ord(letter) - ord("A") + 1
+    return int(cell[2]), column
