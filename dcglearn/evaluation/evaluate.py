@@ -24,7 +24,7 @@ from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import aligned, number_of
+from dcglearn.foundation.plain_text import aligned, number_of, one_line
 from dcglearn.foundation.validation import Floats, InputError, PathLike, PolarsFrame, one_of
 from dcglearn.metric.dcg import normalised_values
 from dcglearn.metric.reading import EVALUATED, SCORING, labelled, metric_or_name, read_metric
@@ -131,7 +131,7 @@ class Evaluation(Shown):
     def notes(self) -> list[str]:
         """What stands below the table: the number of queries, and what is missing or not judged."""
         how = "count as 0" if self.missing == "zero" else "are left out"
-        lacking = [f"{run} {n}" for run, n in zip(self.runs, self.n_missing, strict=True) if n]
+        lacking = [f"{one_line(run)} {n}" for run, n in zip(self.runs, self.n_missing, strict=True) if n]
         notes = [f"({number_of(len(self.queries), 'queries')})"]
         notes += [f"queries that are missing {how}: {', '.join(lacking)}"] if lacking else []
         if self.residuals is not None:

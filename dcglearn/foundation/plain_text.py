@@ -45,6 +45,7 @@ def number_of(n: int, things: str, form: str = "") -> str:
 
 def aligned(rows: Sequence[Sequence[str]], n_left: int = 1, least: int = 0) -> list[str]:
     """Return a table's lines: its first `n_left` columns flush left, the others flush right and at least so wide."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths = [width if i < n_left else max(width, least) for i, width in enumerate(widths)]
     cells = ([(cell.ljust if i < n_left else cell.rjust)(widths[i]) for i, cell in enumerate(row)] for row in rows)

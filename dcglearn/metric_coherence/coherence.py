@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.markup import Shown
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, scale_size
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.scales import warn_of_scale
@@ -82,7 +83,7 @@ class Coherence(Shown):
         return [{"title": "grades by position", "lists": rows, "n_grades": best + 1}] if rows else []
 
     def __str__(self) -> str:
-        a, b = self.names
+        a, b = map(one_line, self.names)
         by = f" by {self.margin:g} of its span" if self.margin else ""
         where = f"over {self.rankings}"
         if self.coherent:
@@ -288,7 +289,7 @@ class RegretCurve:
     names: tuple[str, str]
 
     def __str__(self) -> str:
-        a, b = self.names
+        a, b = map(one_line, self.names)
         head = f"{'margin':>8}  {f'{b} loses':>16}  {f'{a} loses':>16}"
         rows = zip(self.margin, self.regret, self.regret_reverse, strict=True)
         return "\n".join([head, *(f"{m:>8.3f}  {r:>16.4f}  {s:>16.4f}" for m, r, s in rows)])

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.intervals import wilson
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, whole_number
 from dcglearn.metric.dcg import Utility
@@ -47,7 +48,7 @@ class Disagreement:
     names: tuple[str, str]
 
     def __str__(self) -> str:
-        a, b = self.names
+        a, b = map(one_line, self.names)
         how = (
             f"exact, {self.n_pairs:,} pairs of {self.rankings}"
             if self.exact
@@ -180,11 +181,11 @@ class DisagreementMatrix:
         return optimal_leaf_ordering(linkage(condensed, "average"), condensed)
 
     def __str__(self) -> str:
-        width = max(len(name) for name in self.names)
+        names = [one_line(name) for name in self.names]
+        width = max(map(len, names))
         how = "all" if self.exact else "random"
         rows = [
-            f"{name:<{width}}" + "".join(f"{x:8.4f}" for x in row)
-            for name, row in zip(self.names, self.share, strict=True)
+            f"{name:<{width}}" + "".join(f"{x:8.4f}" for x in row) for name, row in zip(names, self.share, strict=True)
         ]
         constant = f"; left out, all rankings being worth the same to them: {', '.join(self.constant)}"
         scope = f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"

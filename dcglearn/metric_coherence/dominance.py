@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, scale_size, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts
@@ -149,7 +149,7 @@ class Dominance:
         return self.verdict != "open"
 
     def __str__(self) -> str:
-        x, y = self.names
+        x, y = map(one_line, self.names)
         scope = scope_of(self.budget)
         if self.verdict == "equal":
             return f"{x} and {y} are worth the same under {scope}"

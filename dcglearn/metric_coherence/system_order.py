@@ -13,7 +13,7 @@ from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, Metrics, as_metrics, evaluate
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.metric_coherence.dominance import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -41,7 +41,7 @@ class Swaps:
     def __str__(self) -> str:
         share = f", {self.noise:.0%} of them noise" if self.pairs else ""
         swapped = f"{len(self.pairs)} of {number_of(self.n_pairs, 'pairs')}"
-        return f"{self.metrics[0]} and {self.metrics[1]} swap {swapped}{share}"
+        return f"{one_line(' and '.join(self.metrics))} swap {swapped}{share}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class SystemOrder:
         }
 
     def __str__(self) -> str:
-        names, lines = self.evaluation.metrics, [str(self.evaluation), ""]
+        names, lines = [*map(one_line, self.evaluation.metrics)], [str(self.evaluation), ""]
         if len(names) > 1:
             width = max(map(len, names))
             lines.append("Kendall's tau between the orders (tau_AP, the row's order taken for true)")

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation import intervals
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, Integers
 from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fits import DirectDescription, DirectLearner, fit_of
@@ -81,14 +82,15 @@ class RaterAgreement:
         ]
         if self.both_ways:
             lines.append(f"shown both ways: {self.both_ways:,} pairs, same verdict on a share of {self.consistency}")
-        width = max(len("rater"), *(len(rater.rater) for rater in self.raters))
+        names = [one_line(rater.rater) for rater in self.raters]
+        width = max(len("rater"), *map(len, names))
         titles = {"error": "error", "bias": "position bias", "first": "names first", "consistency": "consistent"}
         shown = [name for name in titles if any(not np.isnan(getattr(r, name).value) for r in self.raters)]
         head = f"{'rater':<{width}}  {'verdicts':>8}  {'ties':>6}" + "".join(f"  {titles[name]:>23}" for name in shown)
         rows = [
-            f"{r.rater:<{width}}  {r.judgements:>8,}  {r.ties:>6,}"
+            f"{label:<{width}}  {r.judgements:>8,}  {r.ties:>6,}"
             + "".join(f"  {getattr(r, name)!s:>23}" for name in shown)
-            for r in self.raters
+            for label, r in zip(names, self.raters, strict=True)
         ]
         return "\n".join([*lines, head, *rows, f"({self.level:.0%} intervals)"])
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.sources import PARTS, content, kind_of, parquet_rows
 from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in, is_frame, is_records
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
@@ -57,7 +58,7 @@ class Recognised:
     winners: Winners | None = None
 
     def __str__(self) -> str:
-        return "\n".join(f"{name}: {text}" for name, text in self.lines().items())
+        return "\n".join(f"{name}: {one_line(text)}" for name, text in self.lines().items())
 
     def lines(self) -> dict[str, str]:
         """Return what was recognised, in words."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
@@ -42,7 +43,7 @@ class Winners:
     def __str__(self) -> str:
         said = [word if word == meaning else f"{word} = {meaning}" for word, (meaning, _) in self.words.items()]
         counts = ", ".join(f"{text} ({n:,})" for text, (_, n) in zip(said, self.words.values(), strict=True))
-        return f"{counts}; {self.sides}" if self.sides else counts
+        return one_line(f"{counts}; {self.sides}" if self.sides else counts)
 
 
 def winners_of(

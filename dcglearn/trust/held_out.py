@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.intervals import LEVEL
+from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fit_qp import fit_qp
@@ -54,7 +55,7 @@ class Row:
     def __str__(self) -> str:
         first = self.low == self.high == self.difference == 0
         interval = "" if first else f"{self.difference:+.4f}  ({self.low:+.4f} to {self.high:+.4f})"
-        return f"  {self.share:.4f}  {self.name:<56}{interval}".rstrip()
+        return f"  {self.share:.4f}  {one_line(self.name):<56}{interval}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class Comparison:
     def __str__(self) -> str:
         head = f"share of {self.n_held_out} held-out pairs respected, learned from {self.n_train} others"
         ahead = f"(right: how far {self.learned} is ahead, {LEVEL:.0%} bootstrap interval by {self.by})"
-        return "\n".join([head, ahead, *map(str, self.rows), self.verdict, *self._ceiling_lines()])
+        return escaped("\n".join([head, ahead, *map(str, self.rows), self.verdict, *self._ceiling_lines()]))
 
     def _ceiling_lines(self) -> list[str]:
         ceiling = self.ceiling

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.progress import counted, stage
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.fit_direct import fit_direct
@@ -82,7 +83,7 @@ class SegmentTest:
         for part in self.segments:
             shares = [" " * 6 if share is None else f"{share:.4f}" for share in (part.own, part.common)]
             few = "" if part.own is not None else " (too few: the common DCG)"
-            lines.append(f"  {part.n_pairs:>8,}  {shares[0]}  {shares[1]}  {part.name or '(none)'}{few}")
+            lines.append(f"  {part.n_pairs:>8,}  {shares[0]}  {shares[1]}  {one_line(part.name) or '(none)'}{few}")
         return "\n".join([*lines, self.sentence])
 
 

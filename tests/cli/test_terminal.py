@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+import dcglearn as dl
 from dcglearn.cli.terminal import LINE, Escaped, told_on_a_terminal
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
 from dcglearn.logs.repeats import REASONS
@@ -46,6 +47,30 @@ def test_grade_names_and_notes_of_a_metric_are_escaped(dcglearn, inputs):
     status, out, err = dcglearn("show", "dcg.json", "--plot", "dcg.svg")
     assert status == 0, err
     assert is_plain(out) and "\nforged" not in out and is_plain((inputs / "dcg.svg").read_text())
+
+
+def test_results_that_are_printed_in_python_escape_names(tmp_path):
+    pairs = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, seed=0)
+    names = np.array([f"{EVIL}\nforged", "ann"] * 100)
+    rated, parted = (dl.Preferences(pairs.preferred, pairs.other, **{role: names}) for role in ("rater", "segment"))
+    one, other = dl.DCG.standard(5, 10), dl.DCG.standard(5, 10, gain="linear", discount="flat")
+    lines = [{"a": [1, 0], "b": [0, 1], "winner": side} for side in ("a", EVIL)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    read = dl.read_preferences(tmp_path / "log.jsonl", winner_words={EVIL: "b"})
+    judged = {f"q{i}": {"a": 1, "b": 0} for i in range(9)}
+    runs = {EVIL: {"q1": {"a": 1.0, "b": 2.0}}, "plain": {q: {"a": 2.0, "b": 1.0} for q in judged}}
+    for result in (
+        dl.rater_agreement(rated, errors=False),
+        dl.segment_test(parted),
+        read.recognised,
+        dl.evaluate(runs, judged),
+        dl.system_order(runs, judged, {EVIL: one, "other": other}),
+        dl.disagreement_matrix({EVIL: one, "other": other}),
+        dl.disagreement(one, other, names=(EVIL, "other")),
+        dl.coherence(one, other, names=(EVIL, "other")),
+    ):
+        text = str(result)
+        assert r"\x1b]0;owned\x07\x9b31m\u202e\x00" in text and is_plain(text) and "\nforged" not in text, text
 
 
 def plain(text):
