@@ -4,6 +4,7 @@ Modules are imported inside `main`, so that an interrupt while they are ends qui
 """
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -40,6 +41,8 @@ def _run() -> None:
             _drop_output()  # the reader of our pipe has gone
             sys.exit(141)
         except (RuntimeError, OSError) as error:
+            if isinstance(error, OSError) and error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+                _end(2, shortened(f"{error.filename}: cannot be used ({error.strerror}); name another file"))
             _drop_output()  # what could not be written stays unwritten
             _end(1, shortened(str(error)))
 

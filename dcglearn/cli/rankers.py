@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Sequence
@@ -186,9 +187,16 @@ def train(
     if cluster.engine is not None:
         ranker.fit(queries, eval_set=validation, engine=cluster.engine)
     elif method in LOSSES:
-        if not resume:
-            output.mkdir(exist_ok=True)
-        ranker.fit(queries, eval_set=validation, checkpoint=checkpoint, resume=resume)
+        is_new = not resume and not output.exists()
+        if is_new:
+            output.mkdir()
+        try:
+            ranker.fit(queries, eval_set=validation, checkpoint=checkpoint, resume=resume)
+        except InputError:
+            if is_new:
+                with contextlib.suppress(OSError):  # a checkpoint is in it
+                    output.rmdir()
+            raise
     elif method == "rsrank":
         ranker.fit(queries, eval_set=validation)
     else:

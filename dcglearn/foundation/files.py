@@ -59,8 +59,8 @@ def written_through(path: PathLike) -> bool:
     """Return whether a path is written to as it is: a device, a pipe, or the name of an open file (/dev/stdout)."""
     if os.path.abspath(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):  # noqa: PTH100
         return True
-    target = Path(path)
-    return target.exists() and not target.is_file() and not target.is_dir()
+    # os.path answers False for names that no file can have, where Path raises OSError.
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)  # noqa: PTH110, PTH112, PTH113
 
 
 @contextlib.contextmanager
@@ -95,7 +95,7 @@ def refuse_existing(path: PathLike, *, force: bool) -> None:
     """Raise InputError if an output path is a folder, has no folder, or is a file and `force` is false."""
     target = Path(path)
     try:
-        target.lstat()
+        target.stat()
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError as error:

@@ -1,5 +1,6 @@
 """Fitted rankers as folders: parameters as strict JSON, numbers as npz read without pickle or as LightGBM's text."""
 
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -78,6 +79,8 @@ def refuse_folder(target: Path, *, force: bool) -> None:
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
     try:
+        with contextlib.suppress(FileNotFoundError):
+            target.stat()  # raises OSError for a circle of links, which does not exist to Path
         is_there, is_folder = target.exists(), target.is_dir()
     except (OSError, ValueError) as error:
         raise InputError(f"{target}: cannot write there ({getattr(error, 'strerror', error)})") from error
@@ -96,7 +99,7 @@ def refuse_folder(target: Path, *, force: bool) -> None:
 
 def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None = None) -> R:
     """Read a model of one of `kinds`, classes by the names of kinds; see `load_ranker`."""
-    if Path(path).is_file():
+    if os.path.isfile(path):  # noqa: PTH113, Path raises OSError where the name is too long
         raise InputError(f"{path} is a file; a model is a folder that `dcglearn train` or save() wrote: name that")
     file = Path(path) / "model.json"
     fields = read_json_object(file)

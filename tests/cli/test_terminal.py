@@ -185,6 +185,54 @@ def test_a_closed_stream_ends_in_a_sentence(inputs, words, closed, status, said)
     assert done.returncode == status and done.stderr.startswith(said) and done.stderr.count("\n") <= 1
 
 
+LONG = "x" * 300
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    "words",
+    [
+        "learn log.jsonl -o {}",
+        "learn log.jsonl -o {} --force",
+        "learn log.jsonl -o {}/dcg.json",
+        "learn log.jsonl --checkpoint {}",
+        "learn log.jsonl --plot {}.png",
+        "convert log.jsonl -o {}",
+        "convert log.jsonl --skip-bad {}",
+        "simulate -o {}",
+        "audit log.jsonl -o {}",
+        "export exponential-log2@3 --to lightgbm -o {}",
+        "train train.svm -o {}",
+        "learn {}",
+        "evaluate {} a.txt",
+        "evaluate qrels.txt {}",
+        "show {}",
+        "ask --log {}",
+        "rank {} train.svm",
+        "verify {}",
+        "letor {}",
+    ],
+)
+def test_circles_of_links_and_names_that_are_too_long_are_refused(dcglearn, inputs, words):
+    (inputs / "here").symlink_to("there")
+    (inputs / "there").symlink_to("here")
+    (inputs / "here.png").symlink_to("here")
+    before = sorted(inputs.iterdir())
+    for name in ("here", LONG):
+        status, _, err = dcglearn(*words.format(name).split())
+        assert status == 2 and name[:40] in err and "Traceback" not in err, err
+    assert sorted(inputs.iterdir()) == before and (inputs / "here").is_symlink()
+
+
+def test_a_refused_training_leaves_no_folder(misuse, inputs):
+    words = ("train", "train.svm", "-o", "m", "--model", "trees", "--learning-rate", "nan")
+    misuse("learning_rate=nan must be a number above 0", *words)
+    assert not (inputs / "m").exists()
+    (inputs / "m").mkdir()
+    misuse("learning_rate=nan must be a number above 0", *words)
+    assert (inputs / "m").exists()
+
+
 def compiled():
     """Compile two functions."""
     for factor in (2, 3):
