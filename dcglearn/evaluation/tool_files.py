@@ -15,7 +15,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, listed
 from dcglearn.readers.careful_pass import checked_score
-from dcglearn.readers.line_formats import JsonLines, numbered_lines
+from dcglearn.readers.line_formats import BLANK, JsonLines, numbered_lines
 
 Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 
@@ -167,7 +167,7 @@ def _from_csv(name: str, data: bytes) -> list[Rating] | None:
         if len(fields) not in (0, 1, len(header)):
             raise InputError(f"{name}, {place}: {len(fields)} fields where the header has {len(header)}")
         query = fields[0][1:] if fields and fields[0][:1] == " " and fields[0][1:2] in FORMULA else "".join(fields[:1])
-        ratings += [(place, query, fields[1], rating) for rating in fields[2:] if rating.strip()]
+        ratings += [(place, query, fields[1], rating) for rating in fields[2:] if rating.strip(BLANK)]
     return ratings
 
 

@@ -129,7 +129,7 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
     if len(frame) != n_lines - 1:
         return None
     used = [name for names in source.columns.values() for name in ([names] if isinstance(names, str) else names)]
-    if any(mark in data for mark in (b" ", b"\r", b"\v", b"\f", b"\t")):
+    if any(mark in data for mark in (b" ", b"\r", b"\t")):
         stripped = pl.exclude(scores).str.strip_chars(BLANK)
         frame = frame.with_columns(pl.when(stripped != "").then(stripped).name.keep())
     return _named_by_role(frame.select(pl.col(index[name]).alias(name) for name in used), source.columns)

@@ -15,8 +15,8 @@ from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
 from dcglearn.readers.roles import ColumnsByRole, Role, as_list, by_role, position_of, refuse_columns
 
-BLANK = " \t\n\r\x0b\x0c"
-"""Characters stripped from a field of text; listed, since Python and polars differ on other white space."""
+BLANK = " \t\n\r"
+"""Characters stripped from a field of text, and between the values of a list; Python takes control characters too."""
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -333,7 +333,7 @@ def from_text(kind: str, text: str) -> Any:
         text = text[1:-1].strip(BLANK) if as_json else text
         quotes = "\"'" if as_json or not is_grades else ""
         separator = next((mark for mark in ("|," if is_grades else "\t|,") if mark in text), None)
-        tokens = text.split(separator)
+        tokens = words_of(text) if separator is None else text.split(separator)
         names = [x.strip(BLANK + quotes) for x in tokens]
         return list(map(_token, names)) if is_grades else names
     if kind == "winner" and text[0] in "[{":
@@ -344,6 +344,11 @@ def from_text(kind: str, text: str) -> Any:
     if kind in ("number", "positive", "share") and NUMBER.fullmatch(text):
         return float(text)
     return text
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, which `BLANK` characters separate."""
+    return [word for word in re.split(f"[{BLANK}]+", text) if word]
 
 
 def answer_of(value: Any) -> Any:

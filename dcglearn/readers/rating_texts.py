@@ -10,7 +10,7 @@ from dcglearn.logs.columns import Columns
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import packed, unique_rows
-from dcglearn.readers.line_formats import NUMBER, shown
+from dcglearn.readers.line_formats import NUMBER, shown, words_of
 
 
 def texts_of_counts(counts: RatingCounts, log: Columns) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -58,7 +58,7 @@ def _groups(log: Columns) -> NDArray[np.intp]:
 
 def parsed_counts(text: str) -> list[tuple[float, float]]:
     """Return the ratings and their numbers in a text such as ``2:1 4:12``; raise InputError for another text."""
-    counts = [tuple(part.split(":")) for part in text.split()]
+    counts = [tuple(part.split(":")) for part in words_of(text)]
     if not counts or not all(len(pair) == 2 and all(map(NUMBER.fullmatch, pair)) for pair in counts):
         raise InputError(f"{shown(text)} is no count of ratings such as '2:1 4:12' (rating:number)")
     numbers = [(float(rating), float(number)) for rating, number in counts]

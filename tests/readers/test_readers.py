@@ -380,3 +380,13 @@ def test_thousands_of_columns_are_refused(tmp_path):
     for text in (header, header.replace(",", ";"), '{"' + header.strip().replace(",", '": 1, "') + '": 1}\n'):
         path = write(tmp_path, "log.jsonl" if text[0] == "{" else "log.csv", text)
         refused("20,001 columns, and at most 20,000 are read", read_preferences, path)
+
+
+@pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\xa0", "\u2003", "\u2028"])
+@pytest.mark.parametrize("grades", ["3 2{}0", "3 {} 0", "3 2 0{}", "3|{}|0"])
+def test_only_spaces_tabs_and_line_ends_are_blanks_of_a_list(tmp_path, mark, grades):
+    path = tmp_path / "log.csv"
+    path.write_text(f"a,b,winner\n{grades.format(mark)},2 2 0,a\n2 1 0,0 0 0,b\n", newline="")
+    refused("line 2: a holds the grade name", read_preferences, path)
+    path.write_text('a,b,winner\n"3 \t2\n0 ",2 2 0,a\n2 1 0,0 0 0,b\n', newline="")
+    assert read_preferences(path).preferred.tolist() == [[3, 2, 0], [0, 0, 0]]
