@@ -3,6 +3,7 @@
 import importlib
 import io
 import lzma
+import re
 import sys
 import zlib
 from collections.abc import Callable
@@ -91,7 +92,27 @@ def decompressed(name: str, data: bytes) -> bytes:
     # Polars would inflate these by itself, without a bound.
     if inside.startswith((*_MEMBERS, b"x\x01", b"x\x9c")):
         raise InputError(f"{name}: compressed twice, or by zlib; give text, or compress it once by gzip, xz or zstd")
+    for begin, what, remedy in _OTHERS:
+        if re.match(begin, inside):
+            raise InputError(f"{name} is {what}; {remedy}")
     return inside
+
+
+AS_TABLE = "save the table as Parquet or CSV"
+
+_OTHERS = (
+    (rb"ARROW1\0|FEA1|\xff\xff\xff\xff", "an Arrow or Feather file", "save it as Parquet (polars: write_parquet)"),
+    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook (.xls)", "save it as .xlsx, or the sheet as CSV"),
+    (rb"SQLite format 3\0", "an SQLite database", AS_TABLE),
+    (rb"\x93NUMPY", "a NumPy array (.npy)", "load it (numpy.load) and give Python the arrays, or save it as CSV"),
+    (rb"\x80[\x02-\x05]", "a pickle, which is not read since it can run code", AS_TABLE),
+    (rb"(?s)ORC.*ORC.\Z", "an ORC file", AS_TABLE),
+    (rb"Obj\x01", "an Avro file", AS_TABLE),
+    (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", AS_TABLE),
+    (rb"%PDF-", "a PDF document", AS_TABLE),
+    (rb"BZh[1-9]1AY&SY", "compressed by bzip2", "compress it by gzip, xz or zstd"),
+)
+"""How files of other kinds begin, what they are, and what to do."""
 
 
 class _TooLongError(Exception):

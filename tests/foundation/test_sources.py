@@ -1,13 +1,16 @@
 """Bytes from files, pipes and compressed data: bounded by the memory that is free, and refused with the remedy."""
 
+import bz2
 import gzip
 import io
 import lzma
 import os
+import pickle
 import threading
 import zlib
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from dcglearn.foundation import inputs, sources
@@ -164,3 +167,43 @@ def test_paths_come_in_order_and_once(folder, given, names):
 def test_paths_that_name_no_file_are_refused(folder, given, message):
     Path("empty").mkdir()
     refused(message, expand_paths, given, "**/*.parquet")
+
+
+@pytest.mark.parametrize(
+    ("begin", "words"),
+    [
+        (b"ARROW1\0\0", "is an Arrow or Feather file; save it as Parquet"),
+        (b"\xff\xff\xff\xff\x98\0\0\0", "is an Arrow or Feather file"),
+        (b"FEA1\0\0\0\0", "is an Arrow or Feather file"),
+        (bytes.fromhex("d0cf11e0a1b11ae1"), r"is an old Excel workbook \(.xls\); save it as .xlsx"),
+        (b"SQLite format 3\0", "is an SQLite database; save the table as Parquet or CSV"),
+        (b"\x93NUMPY\x01\0", r"is a NumPy array \(.npy\); load it"),
+        (pickle.dumps({"a": 1}), "is a pickle, which is not read since it can run code"),
+        (b"ORC\x0a\x0c\0 ORC\x17", "is an ORC file"),
+        (b"Obj\x01\x04", "is an Avro file"),
+        (b"\x89HDF\r\n\x1a\n", "is an HDF5 file"),
+        (b"%PDF-1.7\n", "is a PDF document"),
+        (bz2.compress(b"a,b\n"), "is compressed by bzip2; compress it by gzip, xz or zstd"),
+    ],
+)
+def test_files_of_other_kinds_are_named(tmp_path, begin, words):
+    path = tmp_path / "log.csv"
+    path.write_bytes(begin)
+    refused(f"log.csv {words}", content, path)
+    refused(f"log.csv {words}", content, path, encoding="cp1252")
+    path.write_bytes(gzip.compress(begin))
+    refused(f"log.csv {words}", content, path)
+
+
+def test_arrow_files_that_polars_writes_are_named(tmp_path):
+    frame = pl.DataFrame({"a": ["3 2"], "b": ["1 0"]})
+    for write in (frame.write_ipc, frame.write_ipc_stream):
+        write(tmp_path / "log.arrow")
+        refused("log.arrow is an Arrow or Feather file", content, tmp_path / "log.arrow")
+
+
+def test_text_that_begins_like_another_kind_is_text(tmp_path):
+    path = tmp_path / "log.csv"
+    for text in (b"ORC,b,winner\n", b"Obj,b\n", b"BZh,b\n", b"%PDF,b\n", b"FEAR,b\n", b"ARROW1,b\n"):
+        path.write_bytes(text)
+        assert content(path)[1] == text
