@@ -240,13 +240,15 @@ def _pairs(study: Study, body: dict[str, Any]) -> dict[str, Any]:
     holding = body.get("holding", [])
     if not isinstance(holding, list) or len(holding) > 10 or not all(isinstance(key, str) for key in holding):
         raise Refused("holding is a list of pairs")
+    dropped = study.leased_again(rater, _tab(body), holding)
+    holding = [key for key in holding if key not in dropped]
     pairs = study.next_pairs(rater, _tab(body), holding)
     wanted = body.get("spare", 0)
     spare = (
         study.spare_pairs(rater, wanted, [*holding, *(pair["pair"] for pair in pairs)]) if type(wanted) is int else []
     )
     done = "" if pairs or holding else study.nothing_left(rater)
-    return {"pairs": pairs, "spare": spare, "done": done, "progress": study.progress(rater)}
+    return {"pairs": pairs, "dropped": dropped, "spare": spare, "done": done, "progress": study.progress(rater)}
 
 
 def _tab(body: dict[str, Any]) -> str:

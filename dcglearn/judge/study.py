@@ -34,6 +34,9 @@ CHOICES = {
 LEASE = 600.0
 """Seconds for which a pair shown to one rater is not offered to another."""
 
+RETURN = 60.0
+"""Seconds from the start in which a page is given one pair at a time, while others tell which pairs they hold."""
+
 AHEAD, SPARE = 3, 20
 """Pairs that a page holds: the one shown and two more, and those for the time without a server."""
 
@@ -105,6 +108,7 @@ class Study:
         self._practice = set(list(self._known)[: 3 if self.rules.practice else 0])
         self._pairs = {pair.key: pair for pair in candidates.pairs} | self._known
         self._keys: dict[str, str] = {}  # the pair that each verdict is about
+        self._all_back = time.monotonic() + RETURN if self.log.verdicts else 0.0
         self._last_goal, self._goal_of = math.inf, 0
         try:
             self._check_shape()
@@ -132,6 +136,26 @@ class Study:
             raise Refused(f"{name.strip()} is not one of the raters of this study")
         return name.strip()
 
+    def leased_again(self, rater: str, tab: str, holding: Sequence[str]) -> list[str]:
+        """Lease the pairs that a page holds without a lease: from before a restart of the server, or for bad times.
+
+        Return those that it should drop, since enough other raters have judged or hold them by now. The first is on
+        the screen, and stays.
+        """
+        with self._lock:
+            self._refreshed()
+            now = time.monotonic()
+            mine, leased = self._leases[rater, tab], self._leased(now, rater)
+            dropped = []
+            for i, key in enumerate(holding):
+                if key in mine or key not in self._pairs or key in self._done[rater]:
+                    continue
+                if i and len(self._raters_of[key] - {rater}) + leased[key] >= self.rules.redundancy:
+                    dropped.append(key)
+                else:
+                    mine[key] = Lease(self._chooser.chance(), now + LEASE)
+            return dropped
+
     def next_pairs(self, rater: str, tab: str, holding: Sequence[str]) -> list[dict[str, Any]]:
         """Return the pairs that a page lacks, where it holds some already: leased earlier, or the most telling ones."""
         with self._lock:
@@ -144,13 +168,14 @@ class Study:
                 if key in mine:
                     mine[key].until = now + LEASE
             offered = [key for key in mine if key not in holding]
-            while len(offered) + len(holding) < AHEAD:
+            ahead = AHEAD if now > self._all_back else 1
+            while len(offered) + len(holding) < ahead:
                 new = self._known_pair(rater, now) or self._choose(rater, {*holding, *offered}, now)
                 if new is None:
                     break
                 mine[new] = Lease(self._chooser.chance(), now + LEASE)
                 offered.append(new)
-            offered = offered[: max(AHEAD - len(holding), 0)]
+            offered = offered[: max(ahead - len(holding), 0)]
             return [self._shown(key, mine[key].left_is_a) for key in offered]
 
     def spare_pairs(self, rater: str, n: int, held: Sequence[str]) -> list[dict[str, Any]]:

@@ -369,3 +369,44 @@ def test_the_newest_work_is_done_and_a_failure_is_told():
     assert newest.wait(5)
     assert (done, newest.trouble) == ([1, 3], "")
     newest.close()
+
+
+def test_a_page_keeps_what_it_holds_when_the_server_is_started_again(opened):
+    study = opened(redundancy=1)
+    held = {rater: [pair["pair"] for pair in study.next_pairs(rater, rater, [])] for rater in ("ann", "bob")}
+    judged(study, "cy", 1)
+    study.close()
+    study = opened(redundancy=1)
+    assert study.leased_again("ann", "ann", held["ann"]) == []
+    assert {key for _, key in study._held(0)} == set(held["ann"])
+    assert study.leased_again("ann", "ann", held["ann"]) == []
+    assert not set(held["ann"]) & set(judged(study, "cy", 99))
+    # What others have judged meanwhile is dropped, but for the pair on the screen.
+    assert study.leased_again("bob", "bob", held["bob"]) == held["bob"][1:]
+    assert study.leased_again("bob", "bob", ["no pair", *held["bob"][1:]]) == held["bob"][1:]
+
+
+def test_restarts_of_the_server_leave_no_pair_judged_too_often(opened, monkeypatch):
+    clock = [1e6]
+    monkeypatch.setattr("dcglearn.judge.study.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    pairs, raters = candidates(60), [f"rater {i}" for i in range(5)]
+    study, restarts = opened(pairs, redundancy=2, seed=0), 0
+    queues = {rater: [] for rater in raters}
+    asked = True
+    while asked:
+        asked = False
+        for rater in raters:
+            clock[0] += 5
+            queue = queues[rater]
+            if queue:
+                study.save(rater, rater, [answer(queue.pop(0), number=len(study.log.verdicts))])
+            dropped = study.leased_again(rater, rater, [pair["pair"] for pair in queue])
+            queue[:] = [pair for pair in queue if pair["pair"] not in dropped]
+            queue += study.next_pairs(rater, rater, [pair["pair"] for pair in queue])
+            asked |= bool(queue)
+        if len(study.log.verdicts) // 30 > restarts:
+            restarts += 1
+            study.close()
+            study = opened(pairs, redundancy=2, seed=0)
+    assert restarts >= 3
+    assert Counter(len(by) for by in study._raters_of.values()) == {2: 60}

@@ -99,6 +99,7 @@ async function send() {
 
 function take(answer) {
   last = answer;
+  queue = queue.filter((pair, i) => !i || !answer.dropped.includes(pair.pair));
   const held = new Set(queue.map((pair) => pair.pair)), before = queue.length;
   const unsent = new Set(stored("outbox").map((key) => read(key, {}).answer).filter((a) => a && a.choice !== "undo")
     .map((a) => a.pair));
