@@ -77,9 +77,9 @@ class UtilityLearner(PairLearner):
     C : float
         Weight of the shortfalls against the norm of W. 1 suits clean logs; noisy ones a smaller C, see `choose_C`.
     margin : {"unit", "hamming", "log"} or DCG or Utility
-        By how much the preferred list should win: 1; the number of positions whose grades differ; the log's own
-        `margin` column (its `strength` where there is none); or the difference of the two under that metric. A metric
-        that is about right beats 1 if you have one; "hamming" does not.
+        By how much the preferred list should win: 1; the number of positions whose grades differ (-1 and -2 do not);
+        the log's own `margin` column (its `strength` where there is none); or the difference of the two under that
+        metric. A metric that is about right beats 1 if you have one; "hamming" does not.
     monotone : bool
         Whether a better grade must be worth at least as much (ignored for logs of documents).
     solver : {"newton", "cvxpy"}

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, pointer
+from dcglearn.foundation.validation import Floats, InputError, filled, pointer
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.fits import DirectDescription, QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.parts.parts import OpenLog, PartedLog, log_fingerprint, with_grades
+from dcglearn.parts.parts import OpenLog, PartedLog, differing_pairs, log_fingerprint, with_grades
 from dcglearn.parts.telling_pairs import learnable, learnable_parts
 
 _LOG = logging.getLogger(__name__)
@@ -59,8 +59,8 @@ def identity(description: QPDescription | DirectDescription, log: OpenLog, **mor
 
 def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
     """Return the QP's pairs: the decided ones with margins, and of each tie (d, -epsilon) and (-d, -epsilon)."""
-    log = log if log.differing.all() else log[log.differing]
-    decided, ties = log.decided, log.ties
+    log = differing_pairs(log)
+    decided, ties = seen_pairs(log.decided), log.ties
     weight = np.ones(1) if decided.weight is None else decided.weight
     margin_of_pairs = margins(decided, margin)
     decided, ties = decided.filled(), ties.filled()
@@ -76,6 +76,18 @@ def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: flo
     )
 
 
+def seen_pairs(log: PreferencePairs) -> PreferencePairs:
+    """Return the pairs between whose lists a utility can see a difference: -1 and -2 are worth nothing alike."""
+    seen = log.filled().differing
+    return log if seen.all() else log[seen]
+
+
+def _n_unseen(log: PreferencePairs) -> int:
+    """Return the number of decided pairs whose lists differ, but not for a utility."""
+    decided = differing_pairs(log).decided
+    return len(decided) - len(seen_pairs(decided))
+
+
 def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
     """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all, or raise InputError."""
     if isinstance(margin, (DCG, Utility)):
@@ -83,7 +95,7 @@ def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
     if margin == "unit":
         return np.ones(1)
     if margin == "hamming":
-        return (log.preferred != log.other).sum(axis=1).astype(np.float64)
+        return (filled(log.preferred) != filled(log.other)).sum(axis=1).astype(np.float64)
     if margin == "log":
         column = log.strength if log.margin is None else log.margin
         if column is None and len(log):
@@ -100,14 +112,22 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[s
             problem = 'solver="cvxpy" needs the whole log in memory: give Preferences, without engine='
             raise InputError(problem, see="whole-log")
         log, dropped = learnable_parts(log)
-        n_ties = log.facts.n_ties
+        n_ties, n_unseen = log.facts.n_ties, log.parts.total(_n_unseen)
         to_pairs = partial(qp_pairs, margin=description.margin, tie_epsilon=epsilon)
         pairs: PairSource = PairParts.of(log.parts.mapped(to_pairs), depth=log.depth)
     else:
         log, dropped = learnable(log)
-        n_ties = len(log.ties)
+        n_ties, n_unseen = len(log.ties), _n_unseen(log)
         pairs = qp_pairs(log, description.margin, epsilon)
-    return pairs, dropped | ({"ties": n_ties} if n_ties and epsilon is None else {})
+
+    # refuse what W = 0 satisfies
+    if pairs.evaluate(np.zeros((log.depth, log.n_grades)), False).loss == 0:
+        raise InputError(
+            "no pair asks for a difference of utility above 0: the margins are 0 or less, or the lists differ only "
+            'between unknown grades (-1) and no result (-2); give positive margins, or margin="unit"'
+        )
+    left_out = {"ties": n_ties if epsilon is None else 0, "pairs that differ between -1 and -2 only": n_unseen}
+    return pairs, dropped | {reason: count for reason, count in left_out.items() if count}
 
 
 def _solved(pairs: PairSource, log: OpenLog, description: QPDescription, start: Floats | None) -> Solution:

@@ -232,7 +232,7 @@ class PreferencePairs(Columns):
         """
         lists = {name: filled(getattr(self, name), grade) for name in ("preferred", "other")}
         same = all(values is getattr(self, name) for name, values in lists.items())
-        return self if same else self.changed(**lists, rated=None, group=None)
+        return self if same else self.changed(**lists, rated=None, group=None, all_differ=False)
 
     def merged(self) -> Self:
         """Return the distinct pairs, in order of first appearance, the weights of identical ones added.

@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from dcglearn import DCG, DCGLearner, Preferences, Utility, UtilityLearner, identifiable_similarity
 from dcglearn.learning.factoring import factor
+from dcglearn.learning.fit_qp import qp_pairs
 from dcglearn.trust.cross_validation import C_GRID
 from tests.makers import TRUTH, random_log, refused
 
@@ -67,6 +68,42 @@ def test_equal_lists_are_dropped_and_change_nothing():
     learner = UtilityLearner().fit(more)
     assert learner.dropped_ == {"pairs of equal lists": 3}
     np.testing.assert_array_equal(learner.utility_.weights, UtilityLearner().fit(log).utility_.weights)
+
+
+@pytest.mark.parametrize("margin", ["unit", "hamming", "log", TRUTH])
+@pytest.mark.parametrize("tie_epsilon", [None, 0.2])
+def test_no_result_and_an_unknown_grade_are_the_same_to_the_qp(margin, tie_epsilon):
+    rng = np.random.default_rng(0)
+    lists = rng.integers(-2, 5, (2, 60, 3))
+    lists[1, :5] = np.where(lists[0, :5] == -1, -2, np.where(lists[0, :5] == -2, -1, lists[0, :5]))  # unseen by any W
+    columns = {"margin": rng.exponential(1, 60), "tie": rng.random(60) < 0.2, "weight": rng.exponential(1, 60)}
+    fits = []
+    for log in (Preferences(*lists, 5, **columns), Preferences(*np.maximum(lists, -1), 5, **columns)):
+        learner = UtilityLearner(margin=margin, tie_epsilon=tie_epsilon).fit(log, as_is=True)
+        fits.append((learner.objective_, learner.utility_.weights.tobytes(), sum(learner.dropped_.values())))
+    assert fits[0] == fits[1]
+
+    # the sum over pairs, written out
+    W = learner.utility_.weights
+    d = learner.decision_function(log)
+    differ = (np.maximum(lists[0], -1) != np.maximum(lists[1], -1)).sum(axis=1)
+    by_name = {"unit": np.ones(60), "hamming": differ, "log": log.margin}
+    m = np.abs(TRUTH.score(log.preferred) - TRUTH.score(log.other)) if margin is TRUTH else by_name[margin]
+    short = np.where(log.tie, 0.0, np.maximum(0, m - d) ** 2)
+    if tie_epsilon is not None:
+        short = np.where(log.tie, np.maximum(0, np.abs(d) - tie_epsilon) ** 2, short)
+    assert learner.objective_ == pytest.approx((W**2).sum() + log.weight @ np.where(differ > 0, short, 0.0))
+
+
+def test_a_dcg_with_harmful_grades_tells_an_unknown_grade_from_no_result():
+    harmful = DCG([-1.0, 0.0, 1.0], [1.0, 0.5])
+    log = Preferences([[2, -2], [1, -2]], [[1, -1], [-1, 0]], 3)
+    pairs = qp_pairs(log, harmful, None)
+    assert pairs.margin.tolist() == [1.5, 1.5]
+
+
+def test_a_log_whose_differences_no_utility_sees_is_refused():
+    refused("no pair asks for a difference", UtilityLearner().fit, Preferences([[1, -1]] * 3, [[1, -2]] * 3, 2))
 
 
 def test_predictions_change_sign_with_the_pair():
