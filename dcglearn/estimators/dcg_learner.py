@@ -68,7 +68,8 @@ class DCGLearner(PairLearner):
         "auto" blends three members: the "robust" fit, the "sigmoid" fit and the textbook DCG that respects most of the
         log, weighted by how probably each is the best (see `members_`); in a form beyond the DCG it is "robust".
         "robust" is a logistic likelihood that also estimates the judges' error rate: near 0 it is "logistic" (Bradley
-        and Terry), near 1/2 it is "sigmoid", a soft count of the violated pairs. "squared_hinge" is the paper's loss.
+        and Terry), near 1/2 it is "sigmoid", a soft count of the violated pairs. "squared_hinge" is the paper's loss,
+        with the log's strengths or margins over their mean size as its margins.
     ridge : float
         Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free. Keep 2, or let
         `ridge_path` choose. For a metric with one large step between grades and a few dozen pairs, 0.1 is better.

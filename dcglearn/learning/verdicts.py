@@ -106,7 +106,8 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
     level = _with_ties(log, level)
     margins = None
     if kind == HINGE:
-        margins = _margins(values, float(np.average(np.broadcast_to(values[level - 1], len(log)), weights=log.weight)))
+        sizes = np.abs(np.broadcast_to(values[level - 1], len(log)))
+        margins = _margins(values, float(np.average(sizes, weights=log.weight)))
     raters = np.array([""]) if log.rater is None else np.unique(log.rater)
     sided = kind == LIKELIHOOD and log.swapped is not None
     return Verdicts(log, kind, dropped, level, None, int(level.max()), bool(level.min() == 0), margins, raters, sided)
@@ -125,7 +126,7 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
         raise InputError(f"more than {most} distinct strengths; round them (only a log in memory is binned)")
     margins = None
     if kind == HINGE:
-        margins = _margins(values, float(values @ strengths.weight / strengths.weight.sum()))
+        margins = _margins(values, float(np.abs(values) @ strengths.weight / strengths.weight.sum()))
     raters = np.array(sorted(log.facts.raters or {""}))
     has_ties = kind == LIKELIHOOD and n_ties > 0
     several = None if len(values) == 1 else values
@@ -206,9 +207,17 @@ def _with_ties(log: PreferencePairs, level: Grades) -> Grades:
     return np.where(log.tie, 0, np.broadcast_to(level, len(log))).astype(np.int8)
 
 
-def _margins(values: Floats, mean: float) -> Floats:
-    """Return the margins of the hinge for strengths of a mean, scaled to a mean of 1, shape (M + 2,)."""
-    return np.concatenate([[0.0], values / mean, [np.inf]])
+def _margins(values: Floats, size: float) -> Floats:
+    """Return the margins of the hinge, shape (M + 2,): strengths in units of their mean `size`, which is positive.
+
+    Raise InputError if no strength is positive: metrics that hardly differ between lists would be the best.
+    """
+    if values.max() <= 0:
+        raise InputError(
+            f'loss="squared_hinge" needs margins above 0, and the largest of the log is {values.max():g}: give by how '
+            'much the preferred list should win, or take loss="robust", which needs no margins'
+        )
+    return np.concatenate([[0.0], values / size, [np.inf]])
 
 
 def _binned(strength: Floats, weight: Floats, most: int) -> tuple[Floats, Grades]:
@@ -218,6 +227,6 @@ def _binned(strength: Floats, weight: Floats, most: int) -> tuple[Floats, Grades
         weight = np.broadcast_to(weight, len(strength))
         shares = np.arange(1, most) / most
         edges = np.unique(np.quantile(strength, shares, weights=weight, method="inverted_cdf"))
-        number = np.searchsorted(edges, strength, side="right")
+        number = np.unique(np.searchsorted(edges, strength, side="right"), return_inverse=True)[1]
         values = np.bincount(number, weight * strength) / np.bincount(number, weight)
     return values, (number + 1).astype(np.int8)

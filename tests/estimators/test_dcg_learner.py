@@ -17,6 +17,8 @@ from dcglearn.learning import verdicts
 from dcglearn.learning.curve_prior import KNEE
 from dcglearn.learning.direct_fit import DirectObjective, Model, family, log_curves
 from dcglearn.learning.direct_search import fit, warm_fit
+from dcglearn.learning.fit_direct import fit_dcg
+from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs
@@ -403,6 +405,49 @@ def test_a_start_outside_the_bounds_is_moved_inside():
 def test_a_fit_that_stops_short_warns():
     with pytest.warns(ConvergenceWarning, match="stopped after 2 iterations"):
         DCGLearner(max_iter=2).fit(random_log(100, noise=0.3))
+
+
+@pytest.mark.parametrize("shift", [2.0, 0.0, -0.5])
+def test_margins_of_any_mean_are_fitted_to_the_optimum_of_the_formula(shift):
+    log = random_log(120, "free", seed=5, noise=0.1)
+    rng = np.random.default_rng(0)
+    margin = rng.normal(0, 1, 120).round(1)
+    margin += shift - margin.mean()
+    weight = rng.exponential(1, 120)
+    judged = log.changed(margin=margin, weight=weight)
+    fitted, found = fit_dcg(judged, DirectDescription(loss="squared_hinge"))
+    thresholds = margin / np.average(np.abs(margin), weights=weight)
+    share = fitted.n_effective / weight.sum()
+
+    def formula(theta):
+        points = found.model.points(theta[None])
+        dcg = DCG(points.gains[0][:5], points.discounts[0])
+        z = dcg.score(log.preferred) - dcg.score(log.other)
+        return share * weight @ np.maximum(0, thresholds - z) ** 2 + found.model.prior.at(theta[None])[0][0]
+
+    assert formula(found.theta) == pytest.approx(found.objective)
+    bounds = list(zip(*found.model.bounds, strict=True))
+    for start in (found.theta, *(start[0] for start in found.starts[0][:4, None])):
+        assert minimize(formula, start, method="L-BFGS-B", bounds=bounds).fun >= found.objective - 1e-6
+
+    scaled, _ = fit_dcg(judged.changed(margin=1000 * margin), DirectDescription(loss="squared_hinge"))
+    np.testing.assert_allclose(scaled.dcg.gains, fitted.dcg.gains, atol=1e-9)
+    np.testing.assert_allclose(scaled.dcg.discounts, fitted.dcg.discounts, atol=1e-9)
+
+
+@pytest.mark.parametrize("margin", [0.0, -1.0])
+def test_margins_of_which_none_is_positive_are_refused(margin):
+    log = random_log(20, margin=np.full(20, margin))
+    refused("needs margins above 0", DCGLearner(loss="squared_hinge").fit, log)
+    refused("no pair asks for a difference", UtilityLearner(margin="log").fit, log)
+
+
+@pytest.mark.filterwarnings("error")
+def test_strengths_are_binned_without_an_empty_bin():
+    strength = np.append(np.ones(40), np.linspace(2, 3, 60))
+    values, level = verdicts._binned(strength, 7)
+    assert np.isfinite(values).all() and sorted({*level.tolist()}) == list(range(1, len(values) + 1))
+    np.testing.assert_allclose(np.bincount(level)[1:] @ values, strength.sum())
 
 
 def test_an_objective_that_is_not_finite_is_refused():
