@@ -6,7 +6,6 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import escaped
-from dcglearn.foundation.validation import Floats, InputError, PathLike
+from dcglearn.foundation.validation import Floats, InputError, PathLike, suffix_among
 from dcglearn.foundation.working_folder import import_matplotlib
 
 if TYPE_CHECKING:
@@ -405,8 +404,7 @@ def save_figure(figure: Figure, path: PathLike, *, force: bool = True) -> None:
 
 def refuse_format(path: PathLike) -> None:
     """Raise InputError unless the path of a picture ends in .png, .pdf or .svg."""
-    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"{path}: pictures are written as .png, .pdf or .svg")
+    suffix_among(path, (".png", ".pdf", ".svg"), "pictures")
 
 
 def _plot_intervals(axes: Axes, at: Floats, middle: Floats, low: Floats, high: Floats, **style: Any) -> None:

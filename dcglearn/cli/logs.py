@@ -10,7 +10,7 @@ import typer
 from numpy.typing import ArrayLike
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
-from dcglearn.cli.options import Force, Output, OutputLog, Seed, check_outputs, write_log
+from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs, write_log
 from dcglearn.cli.reading import (
     JoinOptions,
     MappingOptions,
@@ -68,7 +68,7 @@ def convert(
     and rated lists become the pairs that they imply. Sides, open questions and superseded verdicts stay as they are.
     """
     inputs = [log, reading.read, prompts, *joins.inputs]
-    check_outputs(output, reading.skip_bad, save_mapping, force=force, inputs=inputs)
+    check_outputs(reading.skip_bad, save_mapping, force=force, log=output, inputs=inputs)
     from dcglearn.readers.readers import native_frame
 
     if (reading.cutoffs or "").startswith(LEARNED):
@@ -153,7 +153,7 @@ def ask(
         str | None, first_option(metavar="LOG", help="The judgements so far; leave it out at the beginning.")
     ] = None,
     n: Annotated[int, first_option("-n", min=1, help="How many pairs to ask for.")] = 5,
-    output: Output = None,
+    output: OutputLog = None,
     generate: Annotated[
         int, input_option(min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair.")
     ] = 200,
@@ -168,7 +168,7 @@ def ask(
 
     Fill in winner (a, b or tie) and append the lines to the log; lines left open do not count as judgements.
     """
-    check_outputs(output, force=force, inputs=[candidates, log, proxy])
+    check_outputs(force=force, log=output, inputs=[candidates, log, proxy])
     from dcglearn.learning.fits import DirectDescription
     from dcglearn.readers.readers import read_preferences, read_questions
     from dcglearn.readers.shared_ids import refuse_other_lists
@@ -246,7 +246,7 @@ def simulate(
     force: Force = False,
 ) -> None:
     """Write a log of preferences whose true DCG is known."""
-    check_outputs(output, truth_file, force=force)
+    check_outputs(truth_file, force=force, log=output)
     from dcglearn.metric.reading import read_metric
     from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 

@@ -15,7 +15,8 @@ import typer
 from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_option
 from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.inputs import expand_paths
-from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
+from dcglearn.foundation.sources import WRITTEN
+from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, suffix_among
 from dcglearn.plots import refuse_format, save_figure
 
 if TYPE_CHECKING:
@@ -60,10 +61,14 @@ class Cluster:
 
 
 def check_outputs(
-    *paths: Path | None, force: bool, picture: Path | None = None, inputs: Iterable[str | Path | None] = ()
+    *paths: Path | None,
+    force: bool,
+    picture: Path | None = None,
+    log: Path | None = None,
+    inputs: Iterable[str | Path | None] = (),
 ) -> None:
-    """Refuse outputs, and a picture, that cannot be written, or that name an input or another output."""
-    outputs = [path for path in (*paths, picture) if path is not None]
+    """Refuse outputs, a picture and a log, that cannot be written, or that name an input or another output."""
+    outputs = [path for path in (log, *paths, picture) if path is not None]
     refuse_overwriting(outputs, [name for name in inputs if name is not None])
     for i, path in enumerate(outputs):
         refuse_unwritable(path, force=force)
@@ -71,6 +76,8 @@ def check_outputs(
             raise InputError(f"{path} is named for two outputs; give each a file of its own")
     if picture is not None:
         refuse_format(picture)
+    if log is not None:
+        suffix_among(log, WRITTEN, "logs")
 
 
 def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) -> None:

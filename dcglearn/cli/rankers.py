@@ -229,6 +229,7 @@ def rank(
     force: Force = False,
 ) -> None:
     """Score the documents of each query, and judge the ranking where the data have grades."""
+    from dcglearn.evaluation.tables import is_trec
     from dcglearn.rankers.load_ranker import load_ranker
     from dcglearn.rankers.model_files import same_numbers
     from dcglearn.rankers.svmlight import read_queries
@@ -236,6 +237,8 @@ def rank(
     check_outputs(output, force=force, inputs=[data, groups, metric])
     if not tag or tag.split() != [tag]:
         raise InputError(f"--tag {tag!r}: a run's name is one word")
+    if form == "trec" and output is not None and not is_trec(output):
+        raise InputError(f"{output}: a TREC run would be read as a table by this name; give .txt, .trec or .run")
     if metric is not None:
         metric_or_name(metric, accept=SCORING)
     ranker = load_ranker(model)

@@ -199,7 +199,8 @@ class LogOptions(Reading):
         from dcglearn.parts.open_log import opened_log
 
         first = self.log[0]
-        in_parts = len(self.log) > 1 or first.endswith(".parquet") or Path(first).is_dir() or not _is_there(first)
+        several = len(self.log) > 1 or Path(first).is_dir() or not _is_there(first)
+        in_parts = several or first.lower().endswith(".parquet")
         if cluster.engine is not None and not in_parts:
             whole = read_preferences(first, mapping=mapping)
             opened = opened_log(whole, engine=cluster.engine)

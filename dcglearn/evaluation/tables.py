@@ -91,7 +91,7 @@ def read_judgements(
                 "it where the fractions are read"
             )
         read = _deduplicated(judgements, duplicates)
-    elif _is_trec(judgements):
+    elif is_trec(judgements):
         read = trec_judgements(judgements, duplicates=duplicates, cutoffs=cutoffs)
     else:
         name, frame = _named_table(judgements, "judgements", JUDGEMENT, duplicates=duplicates)
@@ -140,7 +140,7 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
 def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
     if isinstance(source, Run):
         return [_deduplicated(source, duplicates)]
-    if _is_trec(source):
+    if is_trec(source):
         return trec_runs(source, duplicates=duplicates)
     name, frame = _named_table(source, name, RUN, "one document of a run a line")
     return _table_runs(frame, Path(name).name, duplicates)
@@ -157,7 +157,8 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, str) or hasattr(value, "__fspath__")
 
 
-def _is_trec(source: Any) -> bool:
+def is_trec(source: Any) -> bool:
+    """Return whether a source is a path whose suffix is that of no table: it is read in TREC's format."""
     return _is_path(source) and suffix_of(source) not in FORMATS.keys() - {".txt"}
 
 

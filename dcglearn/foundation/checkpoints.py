@@ -9,11 +9,10 @@ import hashlib
 import json
 import re
 import struct
-from pathlib import Path
 from typing import Any
 
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike, as_path
 from dcglearn.foundation.version import __version__
 
 FORMAT = 1
@@ -62,11 +61,11 @@ def inspect_checkpoint(path: PathLike) -> dict[str, Any]:
 
 def _opened(path: PathLike) -> tuple[dict[str, Any], bytes, int]:
     """Return the identity of a checkpoint, its content, and where the parts begin; see `read_checkpoint`."""
+    file = as_path(path)
     try:
-        content = Path(path).read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        reason = getattr(error, "strerror", error)
-        raise InputError(f"{path}: no checkpoint to resume from ({reason}); start without resume") from error
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: no checkpoint to resume from ({error.strerror}); start without resume") from error
     writer = _WRITER.match(content)
     if writer and int(writer[1]) != FORMAT:
         raise InputError(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike, as_path
 
 _LOG = logging.getLogger(__name__)
 
@@ -93,15 +93,13 @@ def _set_mode(temporary: Path, target: Path) -> None:
 
 def refuse_existing(path: PathLike, *, force: bool) -> None:
     """Raise InputError if an output path is a folder, has no folder, or is a file and `force` is false."""
-    target = Path(path)
+    target = as_path(path)
     try:
         target.stat()
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError as error:
         raise InputError(f"{path}: cannot write there ({error.strerror})") from error
-    except ValueError as error:
-        raise InputError(f"{str(path)!r} cannot be the name of a file ({error})") from error
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file in it")
     if not target.parent.is_dir():

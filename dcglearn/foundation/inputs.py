@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike, as_path
 
 Paths: TypeAlias = PathLike | Sequence[PathLike]
 """A path, or several."""
@@ -57,20 +57,17 @@ def most_bytes() -> int:
 
 def read_bytes(path: PathLike) -> bytes:
     """Return the bytes of a file of up to `most_bytes` or of a pipe that a program writes to; else raise InputError."""
+    file = as_path(path)
     try:
-        about = Path(path).stat()
+        about = file.stat()
         if stat.S_ISFIFO(about.st_mode):
-            return _from_pipe(path)
+            return _from_pipe(file)
         _refuse_no_file(path, about)
-        return Path(path).read_bytes()
+        return file.read_bytes()
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist; check the name") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{str(path)!r} cannot be the name of a file ({error})") from error
 
 
 def _refuse_no_file(path: PathLike, about: os.stat_result) -> None:

@@ -27,6 +27,8 @@ FORMATS = {
 }
 """Format by the suffix of a file's name."""
 
+WRITTEN = (".jsonl", ".ndjson", ".json", "", ".parquet")
+"""Suffixes of the files that logs are written to: JSON lines, and Parquet for the last."""
 
 PARTS = "split the file, or store the log as Parquet and learn with --memory (memory=)"
 """Remedy for a file that does not fit in memory."""

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -201,6 +202,27 @@ def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False)
     if positive and (array <= 0).any():
         raise InputError(f"{_first(name, array, array <= 0)} is not positive; leave such pairs out")
     return frozen(array)
+
+
+def as_path(path: Any) -> Path:
+    """Return text or a path object as a path, or raise InputError if no file or folder can have that name."""
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
+    try:
+        can_be = isinstance(name, str) and b"\0" not in os.fsencode(name)
+    except UnicodeError:
+        can_be = False
+    if not can_be:
+        raise InputError(f"{path!r} cannot be the name of a file: give text or a path, such as 'result.json'")
+    return Path(name)
+
+
+def suffix_among(path: Any, suffixes: Iterable[str], contents: str) -> str:
+    """Return the suffix of an output path in lower case, or raise InputError unless `contents` are written by it."""
+    suffix = as_path(path).suffix.lower()
+    if suffix not in suffixes:
+        known = ", ".join(filter(None, suffixes))
+        raise InputError(f"{path}: {contents} are not written as {suffix or 'a file without a suffix'}; give {known}")
+    return suffix
 
 
 def whole_number(value: Any, name: str, least: int = 1, most: int | None = None, remedy: str = "") -> int:

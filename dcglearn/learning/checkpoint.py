@@ -10,14 +10,13 @@ import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from dcglearn.foundation import disk
 from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
-from dcglearn.foundation.validation import Floats, InputError, PathLike
+from dcglearn.foundation.validation import Floats, InputError, PathLike, as_path
 from dcglearn.learning.pair_loss import LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
 
@@ -33,7 +32,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: PathLike, identity: dict[str, Any], *, resume: bool = False) -> None:
-        self.path = Path(path)
+        self.path = as_path(path)
         self.n_replayed = self._next = 0
         self._answers: list[bytes] = []
         if resume:

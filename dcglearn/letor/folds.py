@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, PathLike, whole_number
+from dcglearn.foundation.validation import InputError, PathLike, as_path, whole_number
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 
@@ -61,7 +61,7 @@ class Fold:
 
 def find_folds(folder: PathLike) -> list[FoldFiles]:
     """Return the folds in a folder, or in the only folder inside it that has folds, in the order of their numbers."""
-    root = Path(folder)
+    root = as_path(folder)
     if not root.is_dir():
         raise InputError(f"{root} is not a folder; give the one that holds Fold1, Fold2, ...")
     folders = _folds_in(root)
@@ -176,7 +176,7 @@ def write_folds(folds: Sequence[Fold], folder: PathLike) -> None:
     ['test.txt', 'train.txt', 'vali.txt']
     """
     for fold in folds:
-        target = Path(folder) / fold.name
+        target = as_path(folder) / fold.name
         try:
             target.mkdir(parents=True, exist_ok=True)
         except OSError as error:

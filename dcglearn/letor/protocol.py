@@ -22,7 +22,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, PathLike, one_of, whole_number
+from dcglearn.foundation.validation import Floats, InputError, PathLike, as_path, one_of, whole_number
 from dcglearn.foundation.version import __version__
 from dcglearn.letor import CHOICES, GRIDS
 from dcglearn.letor.folds import Fold, find_folds, read_fold
@@ -147,10 +147,11 @@ def letor_experiment(
     if resume and output is None:
         raise InputError("resume: name the output folder that holds the results so far")
     plan = Plan.of(folder, methods, metric, grid, n_features, seed)
-    trials = run_plan(plan, None if output is None else Path(output), resume, jobs)
+    target = None if output is None else as_path(output)
+    trials = run_plan(plan, target, resume, jobs)
     result = LetorResult(trials, plan.convention, choice, published=metric == "letor")
-    if output is not None:
-        result.save(Path(output))
+    if target is not None:
+        result.save(target)
     return result
 
 

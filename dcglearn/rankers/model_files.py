@@ -16,7 +16,7 @@ import numpy as np
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import try_to_write, write_json, written_beside
 from dcglearn.foundation.inputs import read_bytes, read_json_object
-from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike, as_path
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.feature_columns import FeatureColumns
 
@@ -41,7 +41,7 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
     kind = type(ranker).__name__
     if not hasattr(ranker, "metric_"):
         raise InputError(f"this {kind} is not fitted; fit it before saving")
-    target = Path(path)
+    target = as_path(path)
     refuse_folder(target, force=force)
     fields: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": kind}
     fields["parameters"] = {name: _encoded(value) for name, value in ranker.get_params(deep=False).items()}
@@ -99,9 +99,10 @@ def refuse_folder(target: Path, *, force: bool) -> None:
 
 def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None = None) -> R:
     """Read a model of one of `kinds`, classes by the names of kinds; see `load_ranker`."""
-    if os.path.isfile(path):  # noqa: PTH113, Path raises OSError where the name is too long
+    folder = as_path(path)
+    if os.path.isfile(folder):  # noqa: PTH113, Path raises OSError where the name is too long
         raise InputError(f"{path} is a file; a model is a folder that `dcglearn train` or save() wrote: name that")
-    file = Path(path) / "model.json"
+    file = folder / "model.json"
     fields = read_json_object(file)
     if fields.get("format") != FORMAT:
         raise InputError(f'{file}: "format" is {fields.get("format")!r}, expected "{FORMAT}"')
@@ -119,7 +120,7 @@ def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None 
         ranker.n_features_in_ = int(fields["n_features"])
         if "columns" in fields:
             ranker._set_columns(FeatureColumns.from_dict(fields["columns"], ranker.n_features_in_))
-        ranker._set_numbers(_checked_content(Path(path), fields["files"]), fields)
+        ranker._set_numbers(_checked_content(folder, fields["files"]), fields)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     except (KeyError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as error:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import expand_paths, read_bytes, refuse_beyond_memory
 from dcglearn.foundation.sources import decompressed
-from dcglearn.foundation.validation import InputError, PathLike, errors_in
+from dcglearn.foundation.validation import InputError, PathLike, as_path, errors_in
 from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, usable_features
 
 _DOCUMENT = re.compile(rb"#\s*docid\s*=\s*(\S+)")
@@ -57,7 +57,8 @@ def read_queries(
     ...     read_queries(f"{folder}/train.svm")
     Queries(1 query, 2 documents, 2 features, 3 grades)
     """
-    data = _bytes(Path(path))
+    file = as_path(path)
+    data = _bytes(file)
     features, labels, qid = _loaded(str(path), data, n_features, zero_based)
     wrong = ~((labels >= 0) & (labels == np.floor(labels)))
     if wrong.any():
@@ -74,7 +75,7 @@ def read_queries(
         n, d = features.shape
         size = f"{path}: the table of {n:,} documents and {d:,} features"
         refuse_beyond_memory(16.0 * n * d, size, "number the features without gaps, or read with sparse=True")
-    qid = _grouped(Path(path), groups, data, qid, len(labels))
+    qid = _grouped(file, groups, data, qid, len(labels))
     names = [name.decode("utf-8", "replace") for name in _DOCUMENT.findall(data)]
     documents = names if len(names) == len(labels) else None
     try:
@@ -212,7 +213,7 @@ def _grouped(path: Path, groups: PathLike | None, data: bytes, qid: Any, n: int)
         if groups is not None:
             raise InputError(f"{path} has qid, so its queries are known; leave the group sizes {groups} out")
         raise InputError(f"{path}: {n - len(qid)} of {n} lines have no qid")
-    beside = _group_sizes(path) if groups is None else Path(groups)
+    beside = _group_sizes(path) if groups is None else as_path(groups)
     if groups is None and not beside.exists():
         raise InputError(f"{path} has no qid, and no {beside.name} lies beside it; give groups, a file of group sizes")
     try:

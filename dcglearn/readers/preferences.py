@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
@@ -12,7 +11,8 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, is_frame, is_records
+from dcglearn.foundation.sources import WRITTEN
+from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, is_frame, is_records, suffix_among
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.readers.frames import from_arrays, named
@@ -200,10 +200,11 @@ class Preferences(PreferencePairs, Shown):
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the log beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
+        """Write the log beside `path` and rename it: as Parquet for the suffix ``.parquet``, else as JSON lines.
 
+        JSON lines have the suffix ``.jsonl``, ``.ndjson``, ``.json`` or none; upper case counts as lower case.
         `read_preferences` reads both; give it `n_grades` where the top grade may not occur. Raises InputError if the
-        log is one of documents, or the file cannot be written.
+        log is one of documents, the suffix is another, or the file cannot be written.
         """
         write_frame(self.to_polars(), path, force=force)
 
@@ -241,12 +242,10 @@ def log_frame(table: Mapping[str, Any]) -> PolarsFrame:
 
 
 def write_frame(frame: PolarsFrame, path: PathLike, *, force: bool = True) -> None:
-    """Write a table as `Preferences.save` does; InputError for a suffix that readers would misread."""
-    suffix = Path(path).suffix.lower()
-    if suffix in (".csv", ".tsv", ".gz", ".xz", ".zst"):
-        raise InputError(f"{path}: logs are written as JSON lines or Parquet, not {suffix}; name it .jsonl or .parquet")
+    """Write a table as `Preferences.save` does; InputError for a suffix of another format."""
+    suffix = suffix_among(path, WRITTEN, "logs")
     with written_beside(path, force=force) as temporary:
-        if Path(path).suffix == ".parquet":
+        if suffix == ".parquet":
             frame.write_parquet(temporary)
         else:
             frame.write_ndjson(temporary)

@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.sources import PARTS, content, kind_of, parquet_rows
-from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in, is_frame, is_records
+from dcglearn.foundation.validation import (
+    Grades,
+    InputError,
+    PathLike,
+    PolarsFrame,
+    as_path,
+    errors_in,
+    is_frame,
+    is_records,
+)
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.annotations import annotated, is_export
@@ -75,7 +84,7 @@ def read_columns(
     log: Any, roles: Mapping[str, Role], mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, dict[str, int], Recognised]:
     """Return the columns of a log by role (see `read_carefully`), the counts of what was left out, and the form."""
-    both = skip_bad is not None and is_path(log) and Path(log).exists() and Path(skip_bad).exists()
+    both = skip_bad is not None and is_path(log) and Path(log).exists() and as_path(skip_bad).exists()
     if skip_bad is not None and both and Path(log).samefile(skip_bad):
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
     name, open_with = opener_of(log, roles, mapping.encoding)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
     Floats,
     Grades,
@@ -21,6 +22,7 @@ from dcglearn.foundation.validation import (
     graded_lists,
     multiset,
     scale_size,
+    suffix_among,
     whole_number,
     within,
 )
@@ -245,7 +247,8 @@ def write_log(
 ) -> None:
     """Write a log of any length as Parquet, a chunk at a time, beside `path` and renamed.
 
-    Raises InputError if a setting is impossible, pyarrow is missing, or the file cannot be written.
+    Raises InputError if a setting is impossible, pyarrow is missing, or the file cannot be written or has another
+    suffix than ``.parquet``.
 
     Parameters
     ----------
@@ -264,8 +267,8 @@ def write_log(
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     dl.simulate.write_log(f"{folder}/log.jsonl", dl.simulate.ground_truth("D1"), 20, seed=0)
-    ...     len(dl.read_preferences(f"{folder}/log.jsonl"))
+    ...     dl.simulate.write_log(f"{folder}/log.parquet", dl.simulate.ground_truth("D1"), 20, seed=0)
+    ...     len(dl.read_preferences(f"{folder}/log.parquet"))
     20
     """
     try:
@@ -273,6 +276,7 @@ def write_log(
         import pyarrow.parquet as pq
     except ModuleNotFoundError as error:
         raise InputError("writing a log in chunks needs pyarrow: pip install 'dcglearn[scale]'") from error
+    suffix_among(path, WRITTEN[-1:], "logs in chunks")
     whole_number(n, "n")
     whole_number(chunk, "chunk")
     grades = pa.list_(pa.int8())

@@ -8,13 +8,11 @@ fit has a machine beside people, pairs that the two order differently come first
 
 import warnings
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
@@ -34,7 +32,7 @@ from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.logs.visibility import gram_matrix, refuse_too_deep
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.readers.preferences import Preferences, as_preferences, write_frame
 from dcglearn.trust.form_choice import fit_in_form
 
 NEAR = 0.1
@@ -75,9 +73,8 @@ class Questions:
         return pl.DataFrame({**columns, "winner": pl.Series(["open"] * len(self), dtype=pl.String)})
 
     def save(self, path: PathLike, *, force: bool = False) -> None:
-        """Write JSON lines to `path`; unless `force`, refuse an existing file, which may hold answers."""
-        with written_beside(Path(path), force=force) as temporary:
-            self.to_polars().write_ndjson(temporary)
+        """Write a log as `Preferences.save` does; unless `force`, refuse an existing file, which may hold answers."""
+        write_frame(self.to_polars(), path, force=force)
 
 
 def suggest_pairs(

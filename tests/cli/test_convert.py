@@ -30,6 +30,22 @@ def test_a_spreadsheet_becomes_a_native_log_with_its_sides(dcglearn, tmp_path):
     assert columns(dl.read_preferences(tmp_path / "log.parquet")) == columns(read)
 
 
+@pytest.mark.parametrize("command", ["convert", "simulate", "ask"])
+@pytest.mark.parametrize("name", ["log.xlsx", "log.TXT", "log.csv", "log.jsonl.gz", "log.feather"])
+def test_a_log_is_not_written_by_a_name_that_it_could_not_be_read_by(misuse, tmp_path, command, name):
+    inputs = {"convert": ["missing.jsonl"], "simulate": [], "ask": ["missing.jsonl"]}[command]
+    misuse("give .jsonl, .ndjson, .json, .parquet", command, *inputs, "-o", tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_the_suffix_of_an_output_may_be_in_upper_case(dcglearn, tmp_path):
+    dcglearn("simulate", "--pairs", 20, "-o", tmp_path / "LOG.PARQUET")
+    dcglearn("convert", tmp_path / "LOG.PARQUET", "-o", tmp_path / "LOG.JSONL")
+    first, second = (dl.read_preferences(tmp_path / f"LOG.{suffix}") for suffix in ("PARQUET", "JSONL"))
+    assert (tmp_path / "LOG.PARQUET").read_bytes()[:4] == b"PAR1"
+    assert first.preferred.tolist() == second.preferred.tolist() and len(first) == 20
+
+
 def test_ratings_words_and_likert_scales_are_converted(dcglearn, tmp_path):
     rated = write(tmp_path, "rated.csv", "list,rating\nGood Bad,5\nBad Bad,3\n")
     status, out, err = dcglearn("convert", rated, "--ratings", "--scale", "Bad,Good")

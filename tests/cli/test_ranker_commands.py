@@ -64,6 +64,12 @@ def test_a_trec_run(dcglearn, data):
         assert len({row[2] for row in mine}) == len(mine)
 
 
+@pytest.mark.parametrize("name", ["run.csv", "run.JSONL", "run.parquet", "run.tsv.gz"])
+def test_a_trec_run_is_not_written_by_the_name_of_a_table(misuse, data, name):
+    misuse("give .txt, .trec or .run", "rank", "model", "valid.svm", "--format", "trec", "-o", name)
+    assert not (data / name).exists()
+
+
 @pytest.mark.parametrize("method", ["ranksvm", "rsrank", "ridge"])
 def test_other_methods(dcglearn, data, method):
     status, out, _ = dcglearn("train", "train.svm", "--valid", "valid.svm", "--method", method, "-o", "model", "--json")

@@ -5,12 +5,20 @@ import stat
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
+from dcglearn import DCGLearner, LinearRanker, RidgeRanker, UtilityLearner, letor_experiment, letor_folds, write_folds
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
-from tests.makers import refused
+from dcglearn.plots import save_figure
+from dcglearn.rankers.synthetic import letor_queries
+from dcglearn.readers.readers import read_preferences
+from dcglearn.simulate import write_log
+from dcglearn.trust.next_pairs import Questions
+from tests.makers import TRUTH, random_log, refused
 
 
 def write(path, text: str = "new", **how) -> None:
@@ -78,6 +86,47 @@ def test_what_cannot_be_written_is_known_before(here):
     write(name, force=False)
     assert Path(name).read_text() == "new"
     assert names() == sorted([name, "locked"])
+
+
+LOG = random_log(30)
+QUERIES = letor_queries(6, n_features=4, sizes=(6, 9), seed=0)
+LINEAR = LinearRanker(start="random", annealing=None, max_iter=2)
+
+OUTPUTS = {
+    "DCG": TRUTH.save,
+    "log": LOG.save,
+    "learner": lambda path: DCGLearner(loss="robust", n_starts=1).fit(LOG).save(path),
+    "ranker": lambda path: RidgeRanker().fit(QUERIES).save(path),
+    "questions": lambda path: Questions(np.zeros((1, 2, 3), np.int8), *np.zeros((2, 1))).save(path),
+    "picture": lambda path: save_figure(Figure(), path),
+    "simulated log": lambda path: write_log(path, TRUTH, 10),
+    "checkpoint": lambda path: UtilityLearner().fit(LOG, checkpoint=path),
+    "checkpoint of a ranker": lambda path: LINEAR.fit(QUERIES, checkpoint=path),
+    "checkpoint to resume from": lambda path: UtilityLearner().fit(LOG, checkpoint=path, resume=True),
+    "bad lines": lambda path: read_preferences("log.jsonl", skip_bad=path),
+    "folds": lambda path: write_folds(letor_folds(QUERIES, 3), path),
+    "experiment": lambda path: letor_experiment("folds", ["ridge"], grid="quick", output=path),
+}
+
+
+@pytest.mark.parametrize("write", OUTPUTS.values(), ids=OUTPUTS)
+@pytest.mark.parametrize("name", [3, 1.5, b"x", ["x"], object(), Path("a\0b"), "\ud800"], ids=repr)
+def test_a_name_that_no_file_can_have_is_refused(here, write, name):
+    LOG.save("log.jsonl")
+    write_folds(letor_folds(QUERIES, 3), "folds")
+    refused("cannot be the name of a file: give text or a path", write, name)
+    assert {path.name for path in here.iterdir()} == {"log.jsonl", "folds"}
+
+
+@pytest.mark.parametrize("write", [TRUTH.save, LOG.save, lambda path: RidgeRanker().fit(QUERIES).save(path)])
+def test_none_is_no_name_and_path_objects_are(here, write):
+    class Named(os.PathLike):
+        def __fspath__(self):
+            return "result"
+
+    refused("None cannot be the name", write, None)
+    write(Named())
+    assert [path.name for path in here.iterdir()] == ["result"]
 
 
 def test_no_room_is_known_before(here, monkeypatch):

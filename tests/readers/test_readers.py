@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from dcglearn.foundation.sources import FORMATS, WRITTEN
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers import read_table
 from dcglearn.readers.preferences import Preferences
@@ -45,10 +46,27 @@ FULL = Preferences(
 )
 
 
-@pytest.mark.parametrize("name", ["log.jsonl", "log.ndjson", "log.parquet", "log"])
+@pytest.mark.parametrize("name", ["log.jsonl", "log.NDJSON", "log.json", "log.parquet", "log.PARQUET", "log"])
 def test_saved_log_reads_back(tmp_path, monkeypatch, name):
     FULL.save(tmp_path / name)
     assert columns(is_fast(monkeypatch, read_preferences, tmp_path / name, n_grades=5)) == columns(FULL)
+
+
+SUFFIXES = [*FORMATS, *WRITTEN, ".html", ".feather", ".zip", ".bz2", ".data"]
+
+
+@pytest.mark.parametrize("case", [str.lower, str.upper, str.title])
+@pytest.mark.parametrize("packed", ["", ".gz", ".xz", ".zst", ".lz4"])
+def test_a_log_is_written_so_that_it_can_be_read_or_not_at_all(tmp_path, case, packed):
+    for suffix in SUFFIXES:
+        path = tmp_path / f"log{case(suffix + packed)}"
+        if suffix in WRITTEN and not packed:
+            FULL.save(path)
+            assert columns(read_preferences(path, n_grades=5)) == columns(FULL)
+            assert (path.read_bytes()[:4] == b"PAR1") == (suffix == ".parquet")
+        else:
+            refused(r"give \.jsonl, \.ndjson, \.json, \.parquet", FULL.save, path)
+            assert not path.exists()
 
 
 def as_text(log, delimiter, mark):
