@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.exports.settings import carried
-from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, query_offsets
 from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.boosting import descent
 from dcglearn.metric.dcg import DCG, DCGLike
@@ -100,12 +100,17 @@ def _callables(dcg: DCG, loss: Objective | None) -> Callables:
         return descent(objective_of_dcg, np.asarray(scores, dtype=np.float64), grades.astype(np.int64), offsets)
 
     def mean_ndcg(scores: Floats, grades: Floats, sizes: Integers) -> float:
-        present = np.arange(sizes.max()) < sizes[:, None]
-        padded, values = np.full(present.shape, -1, dtype=np.int8), np.zeros(present.shape)
-        padded[present], values[present] = grades, scores
-        return _mean_ndcg(dcg, padded, values)
+        return _mean_ndcg(dcg, *_rows(grades, scores, sizes))
 
     return descended, mean_ndcg
+
+
+def _rows(grades: Floats, scores: Floats, sizes: Integers) -> tuple[Floats, Floats]:
+    """Return grades and scores of documents as tables with a row for each query; a grade of -1 is no document."""
+    present = np.arange(sizes.max()) < sizes[:, None]
+    padded, values = np.full(present.shape, -1.0), np.zeros(present.shape)
+    padded[present], values[present] = grades, scores
+    return padded, values
 
 
 def _mean_ndcg(dcg: DCG, grades: ArrayLike, scores: ArrayLike) -> float:
@@ -115,13 +120,19 @@ def _mean_ndcg(dcg: DCG, grades: ArrayLike, scores: ArrayLike) -> float:
 
 
 def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
-    """Return a scorer for scikit-learn's ``scoring=``: mean NDCG, where each row of targets is a query.
+    """Return a scorer for scikit-learn's ``scoring=``: the mean NDCG over queries.
 
-    ``scorer(estimator, X, y)`` takes grades ``y`` of shape (Q, N) and scores ``estimator.predict(X)`` of that shape.
+    ``scorer(estimator, X, y, qid=qid)`` takes grades ``y`` and scores ``estimator.predict(X)`` of documents, shape
+    (n,), and the query of each, the documents of a query together. It requests `qid` by scikit-learn's metadata
+    routing: after ``sklearn.set_config(enable_metadata_routing=True)``, ``cross_val_score(..., params={"qid": qid})``
+    hands each fold its part. Without `qid`, each row of ``y``, shape (Q, N), is a query, and so of the scores; a grade
+    of -1 is no document. Documents of equal scores share their positions, as in `evaluate_arrays`. Raises InputError if
+    `y` has one dimension and there is no `qid`; when scikit-learn calls it.
 
     See Also
     --------
     evaluate_arrays : Arrays of grades and scores.
+    LinearRanker : Rankers with a `score` of their own.
 
     Examples
     --------
@@ -133,10 +144,26 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
     >>> round(float(scorer(Oracle(), np.array([[0.9, 0.1, 0.5]]), np.array([[2, 0, 1]]))), 6)
     1.0
     """
+    import sklearn
     from sklearn.metrics import make_scorer
 
     metric = carried(dcg, "scikit-learn")
-    return make_scorer(lambda y_true, y_score: _mean_ndcg(metric, y_true, y_score))
+
+    def mean_ndcg(y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None = None) -> float:
+        if qid is not None:
+            grades, scores = finite_array(y_true, "y", 1), finite_array(y_score, "scores", 1)
+            sizes = np.diff(query_offsets(qid, len(grades))[0])
+            return _mean_ndcg(metric, *_rows(grades, scores, sizes))
+        if np.ndim(y_true) == 1:
+            raise InputError(
+                "y has a grade for each document, and nothing says which are of one query: give qid, by "
+                'sklearn.set_config(enable_metadata_routing=True) and params={"qid": qid}; or a row of y for each query'
+            )
+        return _mean_ndcg(metric, y_true, y_score)
+
+    scorer = make_scorer(mean_ndcg)
+    with sklearn.config_context(enable_metadata_routing=True):
+        return scorer.set_score_request(qid=True)
 
 
 def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True) -> Any:

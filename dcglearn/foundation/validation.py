@@ -225,6 +225,32 @@ def suffix_among(path: Any, suffixes: Iterable[str], contents: str) -> str:
     return suffix
 
 
+def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
+    """Return offsets, shape (m + 1,), and names, shape (m,), of queries whose documents are next to each other."""
+    if qid is None:
+        raise InputError("qid is missing: give the query of each document, one label per row of X")
+    labels = np.asarray(qid)
+    if labels.shape != (n,):
+        hint = ""
+        if labels.ndim == 1 and labels.dtype.kind in "iuf" and len(labels) and labels.sum() == n:
+            hint = "; these look like group sizes: give np.repeat(np.arange(len(sizes)), sizes), or Queries.from_groups"
+        raise InputError(f"qid has shape {labels.shape}; expected one label per document, ({n},){hint}")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError(f"qid[{int((~np.isfinite(labels)).argmax())}] is a missing value; give every document's query")
+    labels = labels.astype(str) if labels.dtype.kind == "O" else labels
+    starts = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), labels[1:] != labels[:-1]]))
+    names = labels[starts]
+    _, first, where = np.unique(names, return_index=True, return_inverse=True)
+    repeated = first[where] != np.arange(len(names))
+    if repeated.any():
+        row = int(starts[repeated.argmax()])
+        raise InputError(
+            f"qid[{row}] = {labels[row]}: this query appears again; keep the documents of a query together: sort the "
+            "rows, order = np.argsort(qid, kind='stable')"
+        )
+    return np.append(starts, n).astype(np.int64), names.copy()
+
+
 def whole_number(value: Any, name: str, least: int = 1, most: int | None = None, remedy: str = "") -> int:
     """Return an integer from `least` to `most` as an int, or raise InputError, ending with `remedy`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

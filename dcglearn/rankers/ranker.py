@@ -52,6 +52,10 @@ class Ranker(BaseEstimator):
     _also_reads: ClassVar[tuple[str, ...]] = ()
     """Kinds of saved models, beside its own, that `load` reads as this class."""
 
+    # Pipeline.score routes a sample_weight of None to its last step, whatever that takes.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": None}
+
     def __init_subclass__(cls, **named: Any) -> None:
         cls.__metadata_request__fit = dict.fromkeys(cls._options)  # beside those in the signature
         super().__init_subclass__(**named)
@@ -277,9 +281,9 @@ def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: b
         raise InputError("a ranker requires y to be passed, but the target y is None: give the grade of each document")
     if qid is None:
         raise InputError(
-            "qid is missing: give the query of each document, one label per row of X; a search such as GridSearchCV "
-            "passes qid on if sklearn.set_config(enable_metadata_routing=True) is called and the ranker asks for it: "
-            "ranker.set_fit_request(qid=True).set_score_request(qid=True)"
+            "qid is missing: give the query of each document, one label per row of X; a Pipeline or a search such as "
+            "GridSearchCV passes qid on if sklearn.set_config(enable_metadata_routing=True) is called: "
+            "search.fit(X, y, qid=qid, groups=qid) with cv=GroupKFold()"
         )
     queries = Queries(X, np.asarray(y), np.asarray(qid), missing=missing)
     return queries if missing else as_queries(queries, None, None)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from dcglearn.foundation.validation import Floats, InputError, Integers, whole_number
+from dcglearn.foundation.validation import Floats, InputError, Integers, query_offsets, whole_number
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import RidgeRanker
-from dcglearn.rankers.queries import Queries, query_offsets
+from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Ranker, Training
 
 _PAIRS = 1 << 18

@@ -2,11 +2,19 @@
 
 import numpy as np
 import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import dcglearn as dl
-from dcglearn import exports
+from dcglearn import LinearRanker, exports
+from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.synthetic import letor_queries
 from tests.makers import refused
 
 STEEP = DCG([0, 0.2, 0.5, 9], [1, 0.9, 0.8, 0.2])
@@ -165,13 +173,61 @@ def test_whole_gains():
 
 
 def test_scikit_learn():
-    from sklearn.linear_model import Ridge
-
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 8))
     y = np.digitize(X, [-0.5, 0.5, 1.5])
     scorer = exports.sklearn_scorer(STEEP)
     assert scorer(Ridge().fit(X, y), X, y) > scorer(Ridge(alpha=1e9).fit(rng.permutation(X), y), X, y)
+
+
+class TestScorerOfDocuments:
+    """scikit-learn's scorer where each row is a document, and `qid` says of which query."""
+
+    QUERIES = letor_queries(30, n_features=6, sizes=(5, 20), seed=0)
+    DATA = QUERIES.features, QUERIES.grades
+
+    def test_folds_have_the_mean_over_their_queries(self):
+        X, y = self.DATA
+        qid, scorer = self.QUERIES.qid, exports.sklearn_scorer(STEEP)
+        for model in (Ridge(), make_pipeline(StandardScaler(), Ridge()), LinearRanker(max_iter=2)):
+            fits = {"qid": qid} if isinstance(model, LinearRanker) else {}
+            expected = []
+            for learn, test in GroupKFold(3).split(X, y, qid):
+                fitted = clone(model).fit(X[learn], y[learn], **{name: labels[learn] for name, labels in fits.items()})
+                predicted, queries = fitted.predict(X[test]), [qid[test] == q for q in np.unique(qid[test])]
+                values = [evaluate_arrays([y[test][q]], [predicted[q]], STEEP)[0] for q in queries]
+                expected.append(np.mean(values))
+            with sklearn.config_context(enable_metadata_routing=True):
+                given = {"params": {"qid": qid, "groups": qid}, "cv": GroupKFold(3), "error_score": "raise"}
+                values = cross_val_score(model, X, y, scoring=scorer, **given)
+                search = GridSearchCV(model, {}, scoring=scorer, cv=GroupKFold(3)).fit(X, y, **given["params"])
+            assert search.best_score_ == pytest.approx(np.mean(expected))
+            np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+    def test_a_fold_is_not_one_query(self):
+        scorer, fitted = exports.sklearn_scorer(STEEP), Ridge().fit(*self.DATA)
+        refused("nothing says which are of one query", scorer, fitted, *self.DATA)
+        with pytest.warns(UserWarning, match="nothing says which are of one query"):
+            assert np.isnan(cross_val_score(Ridge(), *self.DATA, scoring=scorer, cv=2)).all()
+        folds = {"scoring": scorer, "cv": 2, "error_score": "raise"}
+        refused("nothing says which are of one query", cross_val_score, Ridge(), *self.DATA, **folds)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda X, y, qid: (X, y, qid[:-1]), "one label per document"),
+            (lambda X, y, qid: (X, y, np.where(qid == qid[0], np.nan, qid)), "missing value"),
+            (lambda X, y, qid: (X, y, qid[::-1][np.argsort(y, kind="stable")]), "this query appears again"),
+            (lambda X, y, qid: (X, y + 0.5, qid), "not an integer grade"),
+            (lambda X, y, qid: (X, y.astype(int) + 300, qid), "outside"),
+            (lambda X, y, qid: (X, np.stack([y, y], axis=1), qid), "y has shape"),
+        ],
+    )
+    def test_documents_that_do_not_fit_are_refused(self, change, message):
+        scorer, fitted = exports.sklearn_scorer(STEEP), Ridge().fit(*self.DATA)
+        X, y, qid = change(*self.DATA, self.QUERIES.qid)
+        with sklearn.config_context(enable_metadata_routing=True):
+            refused(message, scorer, fitted, X, y, qid=qid)
 
 
 class TestTorch:

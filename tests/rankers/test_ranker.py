@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import dcglearn as dl
@@ -28,7 +31,6 @@ class TestScikitLearn:
     def test_parameters_can_be_searched_through_metadata_routing(self, ranker, name):
         queries, before = small(12), ranker.get_params()[name]
         with sklearn.config_context(enable_metadata_routing=True):
-            ranker.set_fit_request(qid=True).set_score_request(qid=True)
             search = GridSearchCV(ranker, {name: [1e-3, 1e3]}, cv=GroupKFold(3), error_score="raise")
             search.fit(queries.features, queries.grades, qid=queries.qid, groups=queries.qid)
         assert search.best_estimator_.get_params()[name] == search.best_params_[name] in (1e-3, 1e3)
@@ -39,12 +41,57 @@ class TestScikitLearn:
     def test_grid_search_without_routing_names_what_is_missing(self):
         queries = small(12)
         search = GridSearchCV(RidgeRanker(MINE), {"l2": [1.0]}, cv=2)
-        wanted = r"set_fit_request\(qid=True\)\.set_score_request\(qid=True\)"
+        wanted = r"qid is missing.*set_config\(enable_metadata_routing=True\)"
         with pytest.raises(ValueError, match=wanted):
             search.fit(queries.features, queries.grades)
         with pytest.warns(UserWarning, match=wanted):  # of scores that fail, scikit-learn warns unless told to raise
             search.fit(queries.features, queries.grades, qid=queries.qid)
         refused(wanted, search.set_params(error_score="raise").fit, queries.features, queries.grades, qid=queries.qid)
+
+    @pytest.mark.parametrize(
+        ("ranker", "name", "values"),
+        [
+            (LinearRanker(ApproxNDCG(MINE), max_iter=3), "l2", [1e-3, 1e3]),
+            (SparseRanker(MINE, n_points=3), "step", [0.1, 0.5]),
+            (RankSVMRanker(metric=MINE), "C", [1e-3, 1e3]),
+            (RidgeRanker(MINE), "l2", [1e-3, 1e3]),
+            (BoostedRanker(metric=MINE, n_trees=5), "num_leaves", [3, 15]),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_a_pipeline_has_the_values_of_its_steps_by_hand(self, ranker, name, values):
+        if isinstance(ranker, BoostedRanker):
+            pytest.importorskip("lightgbm")
+        queries, folds = small(12), GroupKFold(3)
+        X, y, qid = 100 * queries.features, queries.grades, queries.qid
+        by_hand = np.zeros((2, 3))
+        for i, value in enumerate(values):
+            for k, (learn, test) in enumerate(folds.split(X, y, qid)):
+                scaler = StandardScaler().fit(X[learn])
+                fitted = clone(ranker).set_params(**{name: value}).fit(scaler.transform(X[learn]), y[learn], qid[learn])
+                by_hand[i, k] = fitted.score(scaler.transform(X[test]), y[test], qid[test])
+
+        pipeline, given = make_pipeline(StandardScaler(), ranker), {"qid": qid, "groups": qid}
+        step = f"{type(ranker).__name__.lower()}__{name}"
+        with sklearn.config_context(enable_metadata_routing=True):
+            search = GridSearchCV(pipeline, {step: values}, cv=folds, error_score="raise").fit(X, y, **given)
+            chosen = clone(pipeline).set_params(**search.best_params_)
+            assert (
+                cross_val_score(chosen, X, y, cv=folds, params=given).tolist() == by_hand[search.best_index_].tolist()
+            )
+            scaled = StandardScaler().fit_transform(X)
+            best = chosen[-1].fit(scaled, y, qid)
+            assert search.score(X, y, qid=qid) == best.score(scaled, y, qid)
+            assert (search.predict(X) == best.predict(scaled)).all()
+        assert search.cv_results_["mean_test_score"].tolist() == by_hand.mean(axis=1).tolist()
+
+    def test_weights_of_documents_have_no_meaning_in_score(self):
+        queries = small(6)
+        arguments = queries.features, queries.grades
+        with sklearn.config_context(enable_metadata_routing=True):
+            pipeline = make_pipeline(StandardScaler(), RidgeRanker(MINE)).fit(*arguments, qid=queries.qid)
+            with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+                pipeline.score(*arguments, qid=queries.qid, sample_weight=np.ones(len(queries.qid)))
 
     def test_score_without_qid_names_it(self):
         queries = small()
