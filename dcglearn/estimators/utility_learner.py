@@ -186,9 +186,10 @@ class UtilityLearner(PairLearner):
         as_is : bool
             Learn from a log even if it seems to be upside down.
         """
-        with opened_log(X, self.n_grades, engine=engine, memory=memory) as log:
+        description = self.description
+        with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
             check_log(log, as_is=as_is)
-            self._take(fit_qp(log, self.description, start, Keeping(checkpoint, resume)))
+            self._take(fit_qp(log, description, start, Keeping(checkpoint, resume)))
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:

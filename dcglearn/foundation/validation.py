@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -261,17 +262,34 @@ def whole_number(value: Any, name: str, least: int = 1, most: int | None = None,
     return int(value)
 
 
-def within(value: float, name: str, most: float, remedy: str) -> None:
-    """Raise InputError, ending with `remedy`, unless `value` is a finite number from 0 to `most`."""
-    if not (0 <= value <= most and np.isfinite(value)):
-        allowed = f"from 0 to {most:g}" if np.isfinite(most) else "finite, 0 or more"
-        raise InputError(f"{name}={value} must be {allowed}; {remedy}")
+def within(
+    value: Any, name: str, most: float = np.inf, remedy: str = "", *, above: bool = False, below: bool = False
+) -> None:
+    """Raise InputError, ending with `remedy`, unless `value` is a finite number from 0 to `most`.
+
+    With `above`, 0 is excluded, and with `below`, `most`.
+    """
+    number = np.nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):  # of integers beyond all floats
+            number = float(value)
+    if 0 <= number <= most and number < np.inf and not (above and number == 0) and not (below and number == most):
+        return
+    limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
+    allowed = f"a finite number {'above' if above else 'of at least'} 0{limit}"
+    raise InputError(f"{name}={value!r} must be {allowed}" + (f"; {remedy}" if remedy else ""))
 
 
-def one_of(value: Any, name: str, choices: Iterable[str]) -> None:
-    """Raise InputError that lists the choices unless `value` is one of them."""
-    if value not in choices:
-        raise InputError(f"{name}={value!r}: give one of {', '.join(choices)}")
+def flag(value: Any, name: str) -> None:
+    """Raise InputError unless `value` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name}={value!r}: give True or False")
+
+
+def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> None:
+    """Raise InputError that lists the choices, then `remedy`, unless `value` is one of them."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name}={value!r}: give one of {', '.join(choices)}{remedy}")
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:

@@ -25,7 +25,6 @@ _LOG = logging.getLogger(__name__)
 
 def fit_qp(log: OpenLog, description: QPDescription, start: Utility | None = None, keeping: Keeping = NOWHERE) -> QPFit:
     """Return the solution of the QP for a log; the parameters and errors are those of `UtilityLearner.fit`."""
-    description.check()
     log = with_grades(log, description.n_grades)
     with one_blas_thread():
         pairs, dropped = _pairs(log, description)
@@ -96,12 +95,10 @@ def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
         return np.ones(1)
     if margin == "hamming":
         return (filled(log.preferred) != filled(log.other)).sum(axis=1).astype(np.float64)
-    if margin == "log":
-        column = log.strength if log.margin is None else log.margin
-        if column is None and len(log):
-            raise InputError('margin="log" needs a log with margins or strengths; use "unit" or "hamming"')
-        return np.ones(1) if column is None else column
-    raise InputError(f"margin={margin!r} is not one of unit, hamming, log, a DCG or a Utility")
+    column = log.strength if log.margin is None else log.margin
+    if column is None and len(log):
+        raise InputError('margin="log" needs a log with margins or strengths; use "unit" or "hamming"')
+    return np.ones(1) if column is None else column
 
 
 def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[str, int]]:

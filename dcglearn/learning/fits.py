@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, InputError, one_of, whole_number
+from dcglearn.foundation.validation import Floats, InputError, flag, one_of, scale_size, whole_number, within
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.metric.dcg import DCG, DCGLike, Utility
@@ -30,8 +30,17 @@ MACHINE = "machine"
 FORMS = ("dcg", "saturation", "best")
 """Forms of what a list is worth, the simplest first."""
 
+MARGINS = ("unit", "hamming", "log")
+"""Margins of the QP by name: 1, the number of positions that differ, and the log's own."""
+
 DISCOUNTS = ("falling", "free")
 """Whether discounts may only fall from one position to the next."""
+
+
+def check_scale(n_grades: int | None) -> None:
+    """Raise InputError unless `n_grades` is a number of grades, or None."""
+    if n_grades is not None:
+        scale_size(n_grades, 0)
 
 
 class Description:
@@ -69,16 +78,23 @@ class QPDescription(Description):
     tol: float = 1e-9
     max_iter: int = 200
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Raise InputError if a parameter has no meaning."""
-        if isinstance(self.C, str) or not (np.isfinite(self.C) and self.C > 0):
-            raise InputError(f"C={self.C!r} must be a positive number; small for noisy logs, large for clean ones")
-        if self.solver not in ("newton", "cvxpy"):
-            raise InputError(f"solver={self.solver!r} is not one of newton, cvxpy")
-        if self.constraints is not None and self.solver != "cvxpy":
-            raise InputError('constraints= needs solver="cvxpy"')
-        if self.tie_epsilon is not None and not (np.isfinite(self.tie_epsilon) and self.tie_epsilon >= 0):
-            raise InputError(f"tie_epsilon={self.tie_epsilon!r} must be a number of at least 0, or None")
+        # check what is minimised
+        within(self.C, "C", remedy="small for noisy logs, large for clean ones", above=True)
+        if not isinstance(self.margin, (DCG, Utility)):
+            one_of(self.margin, "margin", MARGINS, ", or a DCG or a Utility")
+        flag(self.monotone, "monotone")
+        if self.tie_epsilon is not None:
+            within(self.tie_epsilon, "tie_epsilon", remedy="or None")
+        check_scale(self.n_grades)
+
+        # check how it is solved
+        one_of(self.solver, "solver", ("newton", "cvxpy"))
+        if self.constraints is not None and (self.solver != "cvxpy" or not callable(self.constraints)):
+            raise InputError(f'constraints={self.constraints!r}: give a function of W, with solver="cvxpy"')
+        within(self.tol, "tol")
+        whole_number(self.max_iter, "max_iter")
 
 
 @dataclass(frozen=True)
@@ -97,6 +113,21 @@ class DirectDescription(Description):
     zero: int | str = 0
     discounts: str = "falling"
 
+    def __post_init__(self) -> None:
+        """Raise InputError if a parameter has no meaning."""
+        # check what is minimised
+        one_of(self.loss, "loss", ("auto", *LOSSES))
+        within(self.ridge, "ridge", remedy="2 is the default")
+        check_scale(self.n_grades)
+        one_of(self.form, "form", (*FORMS, "auto"))
+        if not isinstance(self.zero, str) or self.zero != "none":
+            whole_number(self.zero, "zero", 0)
+        one_of(self.discounts, "discounts", DISCOUNTS)
+
+        # check how it is solved
+        whole_number(self.n_starts, "n_starts")
+        whole_number(self.max_iter, "max_iter")
+
     @classmethod
     def in_form_of(cls, learner: Any) -> DirectDescription:
         """Return the description of a learner, in the form that it chose where it is fitted."""
@@ -113,13 +144,7 @@ class DirectDescription(Description):
         return None if self.prior is None else read_metric(self.prior, n_grades, depth, name="prior")
 
     def check(self, n_grades: int, depth: int, *, graded: bool) -> None:
-        """Raise InputError if a parameter has no meaning, or none for a log of this shape."""
-        if self.loss_used not in LOSSES:
-            raise InputError(f"loss={self.loss!r} is not one of auto, {', '.join(LOSSES)}")
-        if not (np.isfinite(self.ridge) and self.ridge >= 0):
-            raise InputError(f"ridge={self.ridge!r} must be a number of at least 0; 2 is the default")
-        whole_number(self.n_starts, "n_starts", 1)
-        one_of(self.discounts, "discounts", DISCOUNTS)
+        """Raise InputError if a parameter has no meaning for a log of this shape."""
         if self.form != "dcg" and (self.zero, self.discounts) != (0, "falling"):
             problem = f'form="{self.form}" needs gains from 0 and falling discounts'
             raise InputError(f"{problem}: leave out zero= (--zero) and discounts=")

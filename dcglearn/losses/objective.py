@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError, Integers
+from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError, Integers, within
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import metric_or_name
 from dcglearn.metric.textbook import MetricName
@@ -195,8 +195,7 @@ def without_relevant(batch: Batch, min_grade: int) -> NDArray[np.bool_]:
 def positive(**values: float) -> None:
     """Raise InputError unless all values are positive finite numbers."""
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
-            raise InputError(f"{name}={value!r} is not a positive finite number")
+        within(value, name, above=True)
 
 
 def check(

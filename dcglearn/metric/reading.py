@@ -62,9 +62,9 @@ def metric_or_name(metric: Any, *, accept: Sequence[type] = (DCG,), name: str = 
         return load_metric(metric, [kind for kind in accept if issubclass(kind, SavedMetric)])
     word = os.fspath(metric)
     if not ListMetricName.is_one(word):
-        return MetricName.of(word)
+        return MetricName.of(word, name)
     if AdaptiveMetric not in accept:
-        raise InputError(f"metric {word!r} is no DCG, but one of {LIST_NAMES}; here it is neither a file nor {NAMES}")
+        raise InputError(f"{name} {word!r} is no DCG, but one of {LIST_NAMES}; here it is neither a file nor {NAMES}")
     return ListMetricName.of(word)
 
 

@@ -94,22 +94,22 @@ class MetricName(NamedMetric):
     depth: int | None
 
     @classmethod
-    def of(cls, word: str) -> Self:
-        """Return the metric that a word names; raise InputError if there is none or K is out of range."""
+    def of(cls, word: str, name: str = "metric") -> Self:
+        """Return the metric that a word names; raise InputError, about `name`, for none or a K out of range."""
         match = re.fullmatch(r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?", word)
         if match is None:
             names = [f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS]
-            raise InputError(f"metric {word!r} is neither a file nor {NAMES}{nearest(word, [*names, 'nDCG'])}")
+            raise InputError(f"{name} {word!r} is neither a file nor {NAMES}{nearest(word, [*names, 'nDCG'])}")
         digits = match[3] or ""
         if len(digits) > len(str(MAX_DEPTH)):
-            raise InputError(f"metric {word!r}: K has {len(digits)} digits; give at most {MAX_DEPTH}")
+            raise InputError(f"{name} {word!r}: K has {len(digits)} digits; give at most {MAX_DEPTH}")
         gain, discount = match[1] or "linear", match[2] or "log2"
         try:
             textbook_gains(gain, np.zeros(1))
             textbook_discounts(discount, 1)
             depth = whole_number(int(digits), "depth") if digits else None
         except InputError as error:
-            raise InputError(f"metric {word!r}: there is no such file, and {error}") from error
+            raise InputError(f"{name} {word!r}: there is no such file, and {error}") from error
         return cls(word, gain, discount, depth)
 
     def at(self, depth: int) -> str:

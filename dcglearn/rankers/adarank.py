@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, one_of
+from dcglearn.foundation.validation import Floats, flag, one_of
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import Design, LinearModel
 from dcglearn.rankers.queries import Queries, precision_by_query
@@ -73,6 +73,7 @@ class AdaRankRanker(LinearModel):
 
     def _check_parameters(self) -> None:
         one_of(self.measure, "measure", MEASURES)
+        flag(self.both_signs, "both_signs")
         self._check_whole("n_rounds", "patience", "max_in_a_row")
 
     def _taught_dcg(self, loss: Any) -> DCG | None:

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.progress import bar
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, InputError, one_of, whole_number, within
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
+from dcglearn.losses.objective import positive
 from dcglearn.metric.dcg import DCGLike
 from dcglearn.rankers.linear_model import Design, LinearModel, RankSVMRanker, coefficients_of, least_squares
 from dcglearn.rankers.ranker import Training
@@ -100,15 +101,14 @@ class LinearRanker(LinearModel):
     _default_loss: ClassVar[type[Any] | None] = ApproxNDCG
 
     def _check_parameters(self) -> None:
-        if self.solver not in SOLVERS:
-            raise InputError(f"solver={self.solver!r} is none of {', '.join(SOLVERS)}")
-        if isinstance(self.start, str) and self.start not in STARTS:
-            raise InputError(f"start={self.start!r} is none of {', '.join(STARTS)}, coefficients, or a fitted ranker")
+        one_of(self.solver, "solver", SOLVERS)
+        if isinstance(self.start, str):
+            one_of(self.start, "start", STARTS, ", coefficients, or a fitted ranker")
         self._check_whole("n_restarts", "max_iter", "patience")
-        for name, least in (("l2", 0.0), ("tol", 0.0), ("learning_rate", np.nextafter(0, 1))):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= least):
-                raise InputError(f"{name}={value} must be a {'positive' if least else 'non-negative'} finite number")
+        whole_number(self.seed, "seed", 0)
+        within(self.l2, "l2")
+        within(self.tol, "tol")
+        positive(learning_rate=self.learning_rate)
 
     def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
         stages = _Stages(self, design, training)
@@ -134,7 +134,7 @@ def stages_of(annealing: Any, loss: Any) -> list[float | None]:
         return [None]
     try:
         stages = np.asarray(annealing, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         stages = np.zeros(0)
     if stages.ndim != 1 or not len(stages) or not (np.isfinite(stages).all() and (stages > 0).all()):
         raise InputError(f'annealing={annealing!r}: give positive numbers, in increasing order, "auto", or None')

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, flag, within
 from dcglearn.losses.objective import positive
 from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.metric.dcg import DCG, DCGLike
@@ -59,11 +59,9 @@ class LinearModel(Ranker):
 
 def coefficients_of(start: Any, n_features: int) -> Floats:
     """Return the coefficients of a start, a fitted linear ranker or an array, shape (d,)."""
-    coefficients = np.asarray(getattr(start, "coef_", start), dtype=np.float64)
-    if coefficients.shape != (n_features,) or not np.isfinite(coefficients).all():
-        raise InputError(
-            f"start has shape {coefficients.shape}; expected a finite coefficient a feature, ({n_features},)"
-        )
+    coefficients = finite_array(getattr(start, "coef_", start), "start", 1)
+    if len(coefficients) != n_features:
+        raise InputError(f"start has shape {coefficients.shape}; expected a coefficient a feature, ({n_features},)")
     return coefficients
 
 
@@ -185,6 +183,7 @@ class RidgeRanker(LinearModel):
 
     def _check_parameters(self) -> None:
         positive(l2=self.l2)
+        flag(self.reweighted, "reweighted")
 
     def _taught_dcg(self, loss: Any) -> DCG | None:
         return None
@@ -238,6 +237,8 @@ class RankSVMRanker(LinearModel):
 
     def _check_parameters(self) -> None:
         positive(C=self.C)
+        within(self.tol, "tol")
+        self._check_whole("max_iter")
 
     def _taught_dcg(self, loss: Any) -> DCG | None:
         return None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from dcglearn.foundation.validation import Floats, InputError, Integers, query_offsets, whole_number
+from dcglearn.foundation.validation import Floats, InputError, Integers, one_of, query_offsets, whole_number
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.queries import Queries
@@ -67,9 +67,11 @@ class PairwiseRanker(Ranker):
     seed: int = 0
 
     def _check_parameters(self) -> None:
-        if self.pairs not in ("difference", "both"):
-            raise InputError(f'pairs={self.pairs!r}: give "difference" or "both"')
+        if self.learner is not None and (isinstance(self.learner, type) or not hasattr(self.learner, "fit")):
+            raise InputError(f"learner={self.learner!r} is no classifier: give one of scikit-learn, or None")
+        one_of(self.pairs, "pairs", ("difference", "both"))
         self._check_whole("n_rounds")
+        whole_number(self.seed, "seed", 0)
         whole_number(self.max_pairs, "max_pairs", 2)
 
     def _fit(self, training: Training) -> None:

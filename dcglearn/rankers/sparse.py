@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, within
 from dcglearn.losses import RSRank
 from dcglearn.metric.dcg import DCGLike
 from dcglearn.rankers.linear_model import Design, LinearModel, least_squares
@@ -105,10 +105,11 @@ class SparseRanker(LinearModel):
 
     def _check_parameters(self) -> None:
         self._check_whole("n_points", "truncate_every", "max_iter")
-        for name, most in (("tolerance", 1.0), ("step", 2.0), ("l1", np.inf), ("tol", np.inf)):
-            value = 0.0 if name == "l1" and self.l1 is None else getattr(self, name)
-            if not (np.isfinite(value) and 0 <= value < most) or (name == "step" and value == 0):
-                raise InputError(f"{name}={value} must be a number from 0 to {most:g} (excluded)")
+        within(self.tolerance, "tolerance", 1.0, below=True)
+        within(self.step, "step", 2.0, above=True, below=True)
+        within(self.tol, "tol")
+        if self.l1 is not None:
+            within(self.l1, "l1", remedy="or None")
 
     def _objective(self, queries: Queries) -> Any:
         return RSRank(self.metric_, k=None) if self.loss is None else super()._objective(queries)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, InputError, pair_values, whole_number
+from dcglearn.foundation.validation import Floats, InputError, pair_values, whole_number, within
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import check_words
 from dcglearn.metric.dcg import DCG, DCGLike
@@ -24,6 +24,9 @@ OWN_NAMES |= {"eval_at": "metric", **dict.fromkeys(("objective", "label_gain", "
 
 MAX_LEARNING_RATE = 1000.0
 """Largest learning rate; with a larger one, scores soon overflow."""
+
+MAX_LEAVES = 1 << 17
+"""Largest number of leaves of a tree in LightGBM."""
 
 DEFAULTS = {"verbosity": -1, "feature_pre_filter": False, "deterministic": True}
 """LightGBM's parameters that have another default here."""
@@ -142,9 +145,8 @@ class BoostedRanker(Ranker):
     def _check_parameters(self) -> None:
         self._check_whole("n_trees", "patience")
         whole_number(self.seed, "seed", 0)
-        if not 0 < self.learning_rate <= MAX_LEARNING_RATE:
-            limits = f"above 0, at most {MAX_LEARNING_RATE:g}"
-            raise InputError(f"learning_rate={self.learning_rate!r} must be a number {limits}; 0.1 is the default")
+        whole_number(self.num_leaves, "num_leaves", 2, MAX_LEAVES)
+        within(self.learning_rate, "learning_rate", MAX_LEARNING_RATE, "0.1 is the default", above=True)
         check_words(self.follow, self.curvature)
 
     def _fit(self, training: Training) -> None:

@@ -342,7 +342,7 @@ def test_unseen_grades_and_positions_are_named():
 @pytest.mark.parametrize(
     ("parameters", "log", "message"),
     [
-        ({"loss": "huber"}, random_log(20), "not one of auto, robust"),
+        ({"loss": "huber"}, random_log(20), "loss='huber': give one of auto, robust"),
         ({"ridge": -1.0}, random_log(20), "at least 0"),
         ({"n_starts": 0}, random_log(20), "n_starts"),
         ({"prior": DCG.standard(4, 10)}, random_log(20), "prior has 4 grades"),

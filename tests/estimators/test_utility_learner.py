@@ -129,15 +129,15 @@ def test_stopping_early_warns_with_the_next_step():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": 0}, "C=0 must be a positive number"),
-        ({"C": -1.0}, "positive"),
-        ({"C": np.nan}, "positive"),
-        ({"C": "auto"}, "positive"),
-        ({"margin": "unti"}, "not one of unit, hamming, log"),
+        ({"C": 0}, "C=0 must be a finite number above 0"),
+        ({"C": -1.0}, "above 0"),
+        ({"C": np.nan}, "above 0"),
+        ({"C": "auto"}, "above 0"),
+        ({"margin": "unti"}, "give one of unit, hamming, log, or a DCG"),
         ({"margin": "log"}, "margins or strengths"),
-        ({"solver": "osqp"}, "not one of newton, cvxpy"),
+        ({"solver": "osqp"}, "give one of newton, cvxpy"),
         ({"tie_epsilon": -0.1}, "tie_epsilon"),
-        ({"constraints": lambda W: []}, 'needs solver="cvxpy"'),
+        ({"constraints": lambda W: []}, 'with solver="cvxpy"'),
     ],
 )
 def test_parameters_without_meaning_are_refused(parameters, message):

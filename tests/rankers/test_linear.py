@@ -274,13 +274,13 @@ def test_listnet_agrees_with_a_twin():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"solver": "adam"}, "none of lbfgs, cg, sgd"),
-        ({"start": "zero"}, "none of ridge, ranksvm, random"),
-        ({"start": np.zeros(3)}, "expected a finite coefficient a feature"),
+        ({"solver": "adam"}, "give one of lbfgs, cg, sgd"),
+        ({"start": "zero"}, "give one of ridge, ranksvm, random, coefficients"),
+        ({"start": np.zeros(3)}, "expected a coefficient a feature"),
         ({"start": np.zeros(12)}, "same score"),
         ({"n_restarts": 0}, "n_restarts=0"),
-        ({"l2": -1.0}, "l2=-1.0 must be a non-negative"),
-        ({"learning_rate": 0.0}, "must be a positive"),
+        ({"l2": -1.0}, "l2=-1.0 must be a finite number of at least 0"),
+        ({"learning_rate": 0.0}, "must be a finite number above 0"),
         ({"loss": 3}, "is no loss"),
         ({"patience": 0}, "patience=0"),
         ({"annealing": "fast"}, "positive numbers"),

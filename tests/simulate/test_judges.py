@@ -338,9 +338,9 @@ REFUSED = [
     (lambda: sim.optimal_pairs([1, 0], 2, others="same"), "others='same' is neither 'permutations'"),
     (lambda: sim.judge(D1, LISTS, LISTS[::-1], n_flips=3), "n_flips=3: give 0 to 2; 2 pairs are decided"),
     (lambda: sim.judge(D1, LISTS, LISTS[::-1], n_flips=-1), "n_flips=-1"),
-    (lambda: sim.judge(D1, LISTS, LISTS, flip_rate=0.6), "flip_rate=0.6 must be from 0 to 0.5"),
+    (lambda: sim.judge(D1, LISTS, LISTS, flip_rate=0.6), "flip_rate=0.6 must be a finite number of at least 0 and at most 0.5"),
     (lambda: sim.judge(D1, LISTS, LISTS, flip_rate=float("nan")), "flip_rate=nan"),
-    (lambda: sim.judge(D1, LISTS, LISTS, temperature=-1), "temperature=-1 must be finite, 0 or more"),
+    (lambda: sim.judge(D1, LISTS, LISTS, temperature=-1), "temperature=-1 must be a finite number of at least 0"),
     (lambda: sim.judge(D1, LISTS, LISTS, temperature=float("inf")), "temperature=inf"),
     (lambda: sim.judge(D1, LISTS, LISTS, tie_below=-0.1), "tie_below=-0.1"),
     (lambda: sim.judge(D1, LISTS, LISTS, rater_error={"a": 0.1}), "give rater, one label per pair"),
@@ -352,7 +352,7 @@ REFUSED = [
     (lambda: sim.noisy_grades(LISTS), "give either n_documents"),
     (lambda: sim.noisy_grades(LISTS, 1, rate=0.1), "give either n_documents"),
     (lambda: sim.noisy_grades([[1, -1]], 2), "n_documents=2: give 0 to 1; the lists hold 1 known grades"),
-    (lambda: sim.noisy_grades(LISTS, rate=1.5), "rate=1.5 must be from 0 to 1"),
+    (lambda: sim.noisy_grades(LISTS, rate=1.5), "rate=1.5 must be a finite number of at least 0 and at most 1"),
     (lambda: sim.noisy_grades([[0]], 1, n_grades=1), "n_grades=1: give 2 to 127; a grade needs another"),
     (lambda: sim.noisy_grades(LISTS, 1, size=0), "size=0: give 1 or more"),
     (lambda: sim.preference_pairs(D1, 5, lists="random"), "lists='random' is not one of permutations, free"),
@@ -393,4 +393,4 @@ def test_a_machine_errs_favours_a_side_and_contradicts_itself_as_often_as_it_is_
 
 def test_a_machine_with_impossible_shares_is_refused():
     for name in ("error", "side", "consistency"):
-        refused(f"{name}=1.5 must be from 0 to 1", sim.machine_verdicts, D1, 5, **{name: 1.5})
+        refused(f"{name}=1.5 must be a finite number of at least 0 and at most 1", sim.machine_verdicts, D1, 5, **{name: 1.5})

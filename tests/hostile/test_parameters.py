@@ -1,0 +1,94 @@
+"""Parameters of learners and rankers: every value of a wrong type ends in an InputError that names it."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import dcglearn as dl
+from dcglearn.learning.fits import DirectDescription, QPDescription
+from tests.makers import random_log, refused
+from tests.rankers.makers import tiny
+
+LOG, QUERIES = random_log(30), tiny(6)
+
+ESTIMATORS = [
+    *(dl.DCGLearner, dl.UtilityLearner),
+    *(dl.LinearRanker, dl.SparseRanker, dl.PairwiseRanker, dl.RankSVMRanker, dl.RidgeRanker, dl.AdaRankRanker),
+    *(dl.BoostedRanker, dl.DaskBoostedRanker),
+]
+
+WRONG = {
+    "None": None,
+    "text": "x",
+    "bytes": b"x",
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "negative": -1,
+    "bool": True,
+    "complex": 1j,
+    "too large": 10**400,
+    "array": np.array([1.0, 2.0]),
+    "0-d array": np.array(1.0),
+    "list": [1, 2],
+    "dict": {},
+    "class": int,
+    "object": object(),
+}
+"""Values by what they are; most have no meaning for most parameters."""
+
+COUNTS = {"n_starts", "max_iter", "n_restarts", "n_trees", "n_points", "n_rounds", "truncate_every", "max_pairs"}
+COUNTS |= {"patience", "max_in_a_row", "seed"}
+
+OPTIONAL = {"prior", "n_grades", "tie_epsilon", "constraints", "loss", "annealing", "metric", "patience", "l1", "start"}
+OPTIONAL |= {"max_in_a_row", "learner"}
+
+
+def meaningful(estimator, name: str) -> set[str]:
+    """Return which of the values have a meaning for a parameter."""
+    values = {"too large"} if name in COUNTS else set()
+    values |= {"bool"} if name in ("monotone", "reweighted", "both_signs") else set()
+    values |= {"array", "list"} if name == "annealing" else set()
+    default = inspect.signature(estimator).parameters[name].default
+    return values | ({"None"} if name in OPTIONAL and default in (None, "auto") else set())
+
+
+def parameters(estimator) -> list[str]:
+    kinds = inspect.signature(estimator).parameters.values()
+    return [parameter.name for parameter in kinds if parameter.kind is not parameter.VAR_KEYWORD]
+
+
+CASES = [
+    pytest.param(estimator, name, value, id=f"{estimator.__name__}-{name}-{kind}")
+    for estimator in ESTIMATORS
+    for name in parameters(estimator)
+    for kind, value in WRONG.items()
+    if kind not in meaningful(estimator, name)
+]
+
+
+@pytest.mark.parametrize(("estimator", "name", "value"), CASES)
+def test_a_value_of_the_wrong_type_is_refused_by_name(estimator, name, value):
+    if issubclass(estimator, dl.BoostedRanker):
+        pytest.importorskip("lightgbm")
+    data = LOG if "Learner" in estimator.__name__ else QUERIES
+    message = refused(rf"\b{name}\b", estimator(**{name: value}).fit, data)
+    remedies = ("give", "must be", "expected", "is not an integer", "is not a finite number", "neither a file nor")
+    assert any(remedy in message for remedy in remedies), message
+
+
+@pytest.mark.parametrize("description", [DirectDescription, QPDescription])
+def test_descriptions_refuse_what_learners_do(description):
+    for name in parameters(description):
+        if name not in ("prior", "constraints"):  # a prior is read with the log's grades; constraints are refused below
+            refused(rf"\b{name}\b", description, **{name: object()})
+    if description is QPDescription:
+        refused("give a function of W", description, constraints="x", solver="cvxpy")
+        refused("give a function of W", description, constraints=list)
+
+
+def test_numbers_of_numpy_are_numbers():
+    learner = dl.UtilityLearner(C=np.float32(0.5), tie_epsilon=np.int64(1), monotone=np.True_, max_iter=np.int32(50))
+    assert learner.fit(LOG).score(LOG) > 0.9
+    ranker = dl.RidgeRanker(l2=np.float32(0.5), reweighted=np.False_)
+    assert np.isfinite(ranker.fit(QUERIES).coef_).all()
