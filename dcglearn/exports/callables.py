@@ -126,8 +126,8 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
     (n,), and the query of each, the documents of a query together. It requests `qid` by scikit-learn's metadata
     routing: after ``sklearn.set_config(enable_metadata_routing=True)``, ``cross_val_score(..., params={"qid": qid})``
     hands each fold its part. Without `qid`, each row of ``y``, shape (Q, N), is a query, and so of the scores; a grade
-    of -1 is no document. Documents of equal scores share their positions, as in `evaluate_arrays`. Raises InputError if
-    `y` has one dimension and there is no `qid`; when scikit-learn calls it.
+    of -1 is no document. Documents of equal scores share their positions, as in `evaluate_arrays`. When scikit-learn
+    calls it, it raises InputError if `y` has one dimension and there is no `qid`, or `qid` does not fit.
 
     See Also
     --------

@@ -37,12 +37,6 @@ DISCOUNTS = ("falling", "free")
 """Whether discounts may only fall from one position to the next."""
 
 
-def check_scale(n_grades: int | None) -> None:
-    """Raise InputError unless `n_grades` is a number of grades, or None."""
-    if n_grades is not None:
-        scale_size(n_grades, 0)
-
-
 class Description:
     """Base class of descriptions: read from a description, a fit, an estimator, or None for the defaults."""
 
@@ -87,7 +81,7 @@ class QPDescription(Description):
         flag(self.monotone, "monotone")
         if self.tie_epsilon is not None:
             within(self.tie_epsilon, "tie_epsilon", remedy="or None")
-        check_scale(self.n_grades)
+        scale_size(self.n_grades, 0)
 
         # check how it is solved
         one_of(self.solver, "solver", ("newton", "cvxpy"))
@@ -118,7 +112,7 @@ class DirectDescription(Description):
         # check what is minimised
         one_of(self.loss, "loss", ("auto", *LOSSES))
         within(self.ridge, "ridge", remedy="2 is the default")
-        check_scale(self.n_grades)
+        scale_size(self.n_grades, 0)
         one_of(self.form, "form", (*FORMS, "auto"))
         if not isinstance(self.zero, str) or self.zero != "none":
             whole_number(self.zero, "zero", 0)

@@ -23,7 +23,7 @@ def depth_of(k: int | str | None, dcg: DCG) -> float:
     """Return the last rank that counts: the DCG's own depth for "depth", k itself, or infinity for None."""
     if k is None:
         return np.inf
-    if k == "depth":
+    if isinstance(k, str) and k == "depth":
         return dcg.depth
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(f'k={k!r} is neither a positive integer, "depth" (that of the DCG), nor None (all ranks)')

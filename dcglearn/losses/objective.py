@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError, Integers, within
+from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError, Integers, flag, within
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import metric_or_name
 from dcglearn.metric.textbook import MetricName
@@ -57,8 +57,15 @@ class Objective:
     def __post_init__(self) -> None:
         if self.sharpness is not None:
             positive(**{self.sharpness: getattr(self, self.sharpness)})
+        if hasattr(self, "shift"):
+            within(self.shift, "shift")
+        for name in ("normalise", "annealed"):
+            if hasattr(self, name):
+                flag(getattr(self, name), name)
+
         dcg = getattr(self, "dcg", None)
-        if dcg is not None:
+        needed = hasattr(self, "dcg") and not hasattr(type(self), "dcg")  # there is no default
+        if dcg is not None or needed:
             metric = metric_or_name(dcg, name=f"the metric of {type(self).__name__}")
             if not isinstance(metric, MetricName):  # a name stays one until the lists are known
                 object.__setattr__(self, "dcg", metric)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import Floats, InputError, whole_number
+from dcglearn.foundation.validation import Floats, one_of, whole_number
 from dcglearn.losses import dcg_kernel, smooth_kernel
 from dcglearn.losses.dcg_objective import WholeRankObjective
 from dcglearn.losses.objective import Batch, Objective, without_relevant
@@ -106,8 +106,7 @@ class SmoothAP(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number(self.min_grade, "min_grade")
-        if self.form not in ("positions", "direct"):
-            raise InputError(f'form={self.form!r} is neither "positions" nor "direct"')
+        one_of(self.form, "form", ("positions", "direct"))
 
     def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
         return without_relevant(batch, self.min_grade)

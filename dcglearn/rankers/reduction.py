@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +58,8 @@ class PairwiseRanker(Ranker):
     >>> PairwiseRanker(n_rounds=2).fit(queries).score(queries) > 0.4
     True
     """
+
+    __metadata_request__predict: ClassVar[dict[str, Any]] = {"qid": True}
 
     learner: Any = None
     metric: DCGLike | None = None

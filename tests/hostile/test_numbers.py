@@ -82,7 +82,11 @@ def test_features_beyond_what_can_be_squared_are_refused(value):
 def test_learning_rates_without_meaning_are_refused(rate):
     pytest.importorskip("lightgbm")
     queries = Queries([[1.0], [2.0]], [0, 1], [1, 1])
-    refused(r"learning_rate=.* must be a finite number above 0 and at most 1000", BoostedRanker(learning_rate=rate).fit, queries)
+    refused(
+        r"learning_rate=.* must be a finite number above 0 and at most 1000",
+        BoostedRanker(learning_rate=rate).fit,
+        queries,
+    )
 
 
 def test_whole_numbers_beyond_floats_are_refused():

@@ -1,6 +1,7 @@
 """Parameters of learners and rankers: every value of a wrong type ends in an InputError that names it."""
 
 import inspect
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -75,6 +76,22 @@ def test_a_value_of_the_wrong_type_is_refused_by_name(estimator, name, value):
     message = refused(rf"\b{name}\b", estimator(**{name: value}).fit, data)
     remedies = ("give", "must be", "expected", "is not an integer", "is not a finite number", "neither a file nor")
     assert any(remedy in message for remedy in remedies), message
+
+
+LOSSES = [getattr(dl.losses, name) for name in dl.losses.__all__ if is_dataclass(getattr(dl.losses, name))]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", [kind for kind in WRONG if kind != "too large"])
+def test_a_parameter_of_a_loss_is_refused_by_name(loss, kind):
+    names = [entry.name for entry in fields(loss)]
+    given = {"dcg": dl.DCG.standard(3, 5)} if "dcg" in names else {}
+    for name in names:
+        allowed = {"normalise": {"bool"}, "annealed": {"bool"}, "k": {"None"}}.get(name, set())
+        if kind in allowed or (loss is dl.ListNet and kind == "None"):
+            continue
+        about = "metric" if name == "dcg" else rf"\b{name}\b"
+        refused(about, lambda name=name: loss(**{**given, name: WRONG[kind]})([0.1, 0.2, 0.3], [0, 1, 2]))
 
 
 @pytest.mark.parametrize("description", [DirectDescription, QPDescription])

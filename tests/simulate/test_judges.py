@@ -338,7 +338,10 @@ REFUSED = [
     (lambda: sim.optimal_pairs([1, 0], 2, others="same"), "others='same' is neither 'permutations'"),
     (lambda: sim.judge(D1, LISTS, LISTS[::-1], n_flips=3), "n_flips=3: give 0 to 2; 2 pairs are decided"),
     (lambda: sim.judge(D1, LISTS, LISTS[::-1], n_flips=-1), "n_flips=-1"),
-    (lambda: sim.judge(D1, LISTS, LISTS, flip_rate=0.6), "flip_rate=0.6 must be a finite number of at least 0 and at most 0.5"),
+    (
+        lambda: sim.judge(D1, LISTS, LISTS, flip_rate=0.6),
+        "flip_rate=0.6 must be a finite number of at least 0 and at most 0.5",
+    ),
     (lambda: sim.judge(D1, LISTS, LISTS, flip_rate=float("nan")), "flip_rate=nan"),
     (lambda: sim.judge(D1, LISTS, LISTS, temperature=-1), "temperature=-1 must be a finite number of at least 0"),
     (lambda: sim.judge(D1, LISTS, LISTS, temperature=float("inf")), "temperature=inf"),
@@ -393,4 +396,10 @@ def test_a_machine_errs_favours_a_side_and_contradicts_itself_as_often_as_it_is_
 
 def test_a_machine_with_impossible_shares_is_refused():
     for name in ("error", "side", "consistency"):
-        refused(f"{name}=1.5 must be a finite number of at least 0 and at most 1", sim.machine_verdicts, D1, 5, **{name: 1.5})
+        refused(
+            f"{name}=1.5 must be a finite number of at least 0 and at most 1",
+            sim.machine_verdicts,
+            D1,
+            5,
+            **{name: 1.5},
+        )
