@@ -216,7 +216,7 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["learn", "LOG", "--holdout-by", "query", "--holdout", "0.2"], "no query"),
         (["learn", "LOG", "--grades", "2"], "line"),
         (["learn", "LOG", "-o", "/nowhere/dcg.json"], "does not exist"),
-        (["learn", "LOG", "--plot", "dcg.gif"], ".png, .pdf or .svg"),
+        (["learn", "LOG", "--plot", "dcg.gif"], "give .png, .pdf, .svg"),
         (["learn", "LOG", "--method", "qp", "--margin", "log"], "margins or strengths"),
         (["show", "nothing.json"], "nothing.json does not exist; check the name"),
         (["show", "exponential"], "neither a file nor GAIN-DISCOUNT"),

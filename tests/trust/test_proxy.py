@@ -253,4 +253,4 @@ def test_simulated_machines_are_written_by_the_command(here, dcglearn, misuse):
     assert len(log) == 40 and not log.swapped.any()
     misuse("--side goes with --judge machine", "simulate", "--side", "0.5")
     misuse("--raters goes with --judge people", *words, "--raters", "3")
-    misuse("metric 'D9' is neither a file", "simulate", "--judge", "machine", "--taste", "D9")
+    misuse("taste 'D9' is neither a file", "simulate", "--judge", "machine", "--taste", "D9")
