@@ -72,7 +72,7 @@ def test_equal_lists_are_dropped_and_change_nothing():
 
 @pytest.mark.parametrize("margin", ["unit", "hamming", "log", TRUTH])
 @pytest.mark.parametrize("tie_epsilon", [None, 0.2])
-def test_no_result_and_an_unknown_grade_are_the_same_to_the_qp(margin, tie_epsilon):
+def test_no_result_and_an_unknown_grade_are_the_same_to_the_qp(margin, tie_epsilon, tmp_path):
     rng = np.random.default_rng(0)
     lists = rng.integers(-2, 5, (2, 60, 3))
     lists[1, :5] = np.where(lists[0, :5] == -1, -2, np.where(lists[0, :5] == -2, -1, lists[0, :5]))  # unseen by any W
@@ -81,6 +81,10 @@ def test_no_result_and_an_unknown_grade_are_the_same_to_the_qp(margin, tie_epsil
     for log in (Preferences(*lists, 5, **columns), Preferences(*np.maximum(lists, -1), 5, **columns)):
         learner = UtilityLearner(margin=margin, tie_epsilon=tie_epsilon).fit(log, as_is=True)
         fits.append((learner.objective_, learner.utility_.weights.tobytes(), sum(learner.dropped_.values())))
+        log.save(tmp_path / "log.parquet")
+        in_parts = UtilityLearner(margin=margin, tie_epsilon=tie_epsilon, n_grades=5)
+        in_parts.fit(tmp_path / "log.parquet", as_is=True)
+        assert in_parts.objective_ == pytest.approx(learner.objective_) and in_parts.dropped_ == learner.dropped_
     assert fits[0] == fits[1]
 
     # the sum over pairs, written out
