@@ -119,12 +119,6 @@ def test_a_larger_scale_can_be_asked_for():
     refused("outside", as_preferences, log, 2)
 
 
-@pytest.mark.parametrize("name", ["log.csv", "log.jsonl.gz"])
-def test_a_log_is_not_saved_under_the_name_of_another_form(tmp_path, name):
-    refused(r"JSON lines or Parquet, not \..*; name it .jsonl or .parquet", random_log(3).save, tmp_path / name)
-    assert not list(tmp_path.iterdir())
-
-
 def test_split_is_a_partition_and_repeats():
     log = random_log(100)
     first, second = log.split(0.8, seed=1)
