@@ -10,7 +10,7 @@ import typer
 from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import AsJson, Force, Grades, Plot, Seed, Ties, check_outputs, write_figure
-from dcglearn.cli.reading import Read, convert_line
+from dcglearn.cli.reading import Read
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED
@@ -133,8 +133,7 @@ def systems(
 
     metrics = files_and_names(metric or ["nDCG@10"], scale)
     judged, all_runs = read_judgements(judgements, n_grades=grades), read_runs(runs)
-    with convert_line(log or ""):
-        preferences = None if log is None else read_preferences(log, mapping=read)
+    preferences = None if log is None else read_preferences(log, mapping=read)
     with scale.watched():
         order = system_order(all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed)
     typer.echo(json.dumps(order.to_dict(), allow_nan=False) if as_json else str(order))

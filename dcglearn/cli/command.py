@@ -12,8 +12,9 @@ from typing import Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from dcglearn.cli.proposals import command_line
 from dcglearn.cli.terminal import console
-from dcglearn.foundation.validation import shortened
+from dcglearn.foundation.validation import InputError, shortened
 
 PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scale")
 """The panels of a command's help page, in their order."""
@@ -54,9 +55,14 @@ def add_command(app: typer.Typer, command: Any, panel: str) -> None:
 
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:
-        for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
-        command(**values)
+        given = {option.name: values[option.name] for option in options if values[option.name] != option.default}
+        try:
+            for name, group in groups.items():
+                values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+            command(**values)
+        except InputError as error:
+            error.proposal = command_line(error, command.__name__, given)
+            raise
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     with_groups.__signature__ = inspect.Signature([option.replace(kind=keyword) for option in options])  # type: ignore[attr-defined]

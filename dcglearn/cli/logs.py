@@ -15,7 +15,6 @@ from dcglearn.cli.reading import (
     JoinOptions,
     MappingOptions,
     Reading,
-    convert_line,
     looked_up_lines,
     read_proxy,
     recognised_mapping,
@@ -75,13 +74,12 @@ def convert(
         reading = _with_learned_cutoffs(log, reading, joins, prompts)
     mapping = reading.mapping
     source, mapping = (log, mapping) if prompts is None else _answers(log, prompts, reading, joins.asked)
-    with convert_line(log):
-        if reading.ratings or joins.asked or inconsistent != "keep":
-            pairs = _pairs(source, mapping, reading, joins, inconsistent)
-            frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
-        else:
-            frame, dropped, recognised = native_frame(source, mapping, reading.skip_bad)
-            counted = {}
+    if reading.ratings or joins.asked or inconsistent != "keep":
+        pairs = _pairs(source, mapping, reading, joins, inconsistent)
+        frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
+    else:
+        frame, dropped, recognised = native_frame(source, mapping, reading.skip_bad)
+        counted = {}
     say_winners(recognised)
     mapping = mapping if recognised is None else recognised.mapping
     if mapping.scale is not None:
@@ -104,8 +102,7 @@ def _with_learned_cutoffs(log: str, reading: MappingOptions, joins: JoinOptions,
     from dcglearn.learning.learned_cutoffs import FINE, learned_cutoffs
 
     fine = replace(reading, cutoffs=FINE)
-    with convert_line(log):
-        cutoffs = learned_cutoffs(_pairs(log, fine.mapping, fine, joins, "keep"), int(n_levels))
+    cutoffs = learned_cutoffs(_pairs(log, fine.mapping, fine, joins, "keep"), int(n_levels))
     return replace(reading, cutoffs=",".join(f"{cutoff:g}" for cutoff in cutoffs))
 
 
@@ -177,8 +174,7 @@ def ask(
     from dcglearn.trust.proxy import proxy_dcg
 
     mapping = reading.mapping
-    with convert_line(log or ""):
-        judged = None if log is None else read_preferences(log, mapping=mapping)
+    judged = None if log is None else read_preferences(log, mapping=mapping)
     fit = verdicts = None
     if proxy is not None:
         if judged is None or log is None:
@@ -187,8 +183,7 @@ def ask(
         verdicts = read_proxy(proxy, judged.n_grades)
         fit = fit_in_form(judged, DirectDescription(n_grades=judged.n_grades), proxy=proxy_dcg(verdicts, judged))
     if candidates is not None:
-        with convert_line(candidates):
-            pool: Preferences | ArrayLike = read_questions(candidates, mapping=mapping)
+        pool: Preferences | ArrayLike = read_questions(candidates, mapping=mapping)
     elif verdicts is not None:
         pool = verdicts
     elif judged is not None:

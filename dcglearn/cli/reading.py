@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,38 +110,23 @@ def _columns(text: str | None) -> dict[str, str] | None:
     """Return the columns in a text, ``a=Result A,winner=Verdict``."""
     if text is None:
         return None
-    columns = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
-    if len(columns) < text.count(",") + 1:
+    parts = re.split(r",(?=\s*\w+\s*=)", text)  # the name of a column may hold commas
+    columns = dict(part.split("=", 1) for part in parts if "=" in part)
+    if len(columns) < len(parts):
         raise InputError(f"--columns {text}: give each usual name once, such as a=Result A,winner=Verdict")
     return {name.strip(): column.strip() for name, column in columns.items()}
-
-
-@contextlib.contextmanager
-def convert_line(log: str) -> Iterator[None]:
-    """Add the ``convert`` line that would help to a refusal of a log that other options can read."""
-    try:
-        yield
-    except InputError as error:
-        cause: BaseException | None = error
-        while cause is not None and getattr(cause, "option", None) is None:
-            cause = cause.__cause__
-        if cause is None:
-            raise
-        output = "log.jsonl" if Path(log).name != "log.jsonl" else "converted.jsonl"
-        line = f"dcglearn convert {shlex.quote(log)} {cause.option} -o {output}"  # type: ignore[attr-defined]
-        raise InputError(f"{error}; so: {line}") from error
 
 
 def read_proxy(path: str, n_grades: int) -> Preferences:
     """Return a machine's verdicts, upside down or not, on the scale of people's."""
     from dcglearn.readers.readers import read_preferences
 
-    with convert_line(path):
-        try:
-            return read_preferences(path, n_grades=n_grades, as_is=True)
-        except InputError as error:
-            scale = f"; --proxy is read on people's scale, 0 to {n_grades - 1}" if "n_grades" in str(error) else ""
-            raise InputError(f"{error}{scale}") from error
+    try:
+        return read_preferences(path, n_grades=n_grades, as_is=True)
+    except InputError as error:
+        if "n_grades" in str(error):
+            error.args = (f"{error.args[0]}; --proxy is read on people's scale, 0 to {n_grades - 1}",)
+        raise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,9 +177,7 @@ class LogOptions(Reading):
 
         mapping = self.mapping
         if not self.in_parts(cluster):
-            with convert_line(self.log[0]):
-                log = (read_ratings if self.ratings else read_preferences)(self.log[0], mapping=mapping)
-            yield log
+            yield (read_ratings if self.ratings else read_preferences)(self.log[0], mapping=mapping)
             return
         from dcglearn.parts.open_log import opened_log
 

@@ -78,8 +78,9 @@ def shortened(message: str) -> str:
 class InputError(ValueError):
     """Input that cannot be used as it is; the message names the place, the value and the remedy.
 
-    `see` is an anchor on the page of errors, with which the message ends; `option` the option of ``dcglearn convert``
-    that reads the input, with its value: the command line adds the whole line.
+    `see` is an anchor on the page of errors, to which the message points. `cure` holds the options of
+    `read_preferences` that would read a log, by name, with "?" where the user has to decide. Where a reader fills them
+    in, it sets `log`, the path of the log, and `proposal`, the call or the command line with which the message ends.
 
     See Also
     --------
@@ -94,12 +95,15 @@ class InputError(ValueError):
     discounts[1]: nan is not a finite number
     """
 
-    def __init__(self, message: str, see: str | None = None, option: str | None = None) -> None:
+    def __init__(self, message: str, see: str | None = None, cure: Mapping[str, Any] | None = None) -> None:
         super().__init__(shortened(message))
-        self.see, self.option = see, option
+        self.see, self.cure = see, dict(cure or {})
+        self.log: PathLike | None = None
+        self.proposal = ""
 
     def __str__(self) -> str:
-        return str(self.args[0]) if self.see is None else f"{self.args[0]} {pointer(self.see)}"
+        message = str(self.args[0]) if self.see is None else f"{self.args[0]} {pointer(self.see)}"
+        return f"{message}; so: {self.proposal}" if self.proposal else message
 
 
 class UpsideDownError(InputError):
@@ -128,7 +132,7 @@ def errors_in(place: object) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise type(error)(f"{place}: {error}") from error
+        raise type(error)(f"{place}: {error.args[0]}", see=error.see, cure=error.cure) from error
 
 
 def filled(lists: Grades, grade: int = UNKNOWN) -> Grades:

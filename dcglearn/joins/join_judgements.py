@@ -31,6 +31,7 @@ from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping, MappingLike
 from dcglearn.readers.preferences import Preferences
+from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table, opener_of
 from dcglearn.readers.roles import PREFERENCE, Role
 
@@ -102,9 +103,10 @@ def join_judgements(
     joining = Joining(depth or own.depth, unjudged, missing, n_grades or own.n_grades)
     own, judged = replace(own, n_grades=None, depth=None), read_judgements(judgements, duplicates)
     name, open_with = opener_of(log, PREFERENCE, own.encoding)
-    with errors_in(name):
-        source = open_shaped(open_with, _roles_of_documents(open_with, own), own)
-    table, dropped = columns_of(name, source, own, skip_bad)
+    with proposing("join_judgements", log, own, qrels=judgements), finding_columns(open_with, PREFERENCE, own):
+        with errors_in(name):
+            source = open_shaped(open_with, _roles_of_documents(open_with, own), own)
+        table, dropped = columns_of(name, source, own, skip_bad)
     if "query" not in table:
         raise InputError(f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})")
     docs = np.column_stack([table.pop("a"), table.pop("b")])

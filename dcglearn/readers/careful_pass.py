@@ -63,13 +63,13 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
         raise InputError(f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst")
     if isinstance(value, float) and not value.is_integer():
         refusal = f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade"
-        raise InputError(f"{refusal}; {CUT}", option="--cutoffs .2,.5,.8")
+        raise InputError(f"{refusal}; {CUT}", cure={"cutoffs": ".2,.5,.8"})
     if not EMPTY <= value < mapping.top:
         larger_scale = f"raise n_grades={mapping.top} (--grades) or correct the line"
         remedy = larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
-        option = None if mapping.n_known else "--qrels QRELS"
+        cure = None if mapping.n_known else {"qrels": "QRELS"}
         raise InputError(
-            f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}", option=option
+            f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}", cure=cure
         )
     return int(value)
 
@@ -85,9 +85,9 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
     if NUMBER.fullmatch(name):
         return _grade(float(name), role, mapping)
     if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
-        raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}", option="--qrels QRELS")
+        raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}", cure={"qrels": "QRELS"})
     refusal = f"{role} holds the grade name {shown(value)}; pass scale=['Bad', 'Fair', 'Good'], worst first"
-    raise InputError(refusal, option="--scale Bad,Fair,Good")
+    raise InputError(refusal, cure={"scale": ["Bad", "Fair", "Good"]})
 
 
 def read_carefully(
@@ -110,7 +110,8 @@ def read_carefully(
             good.add(source.record(item), f"{source.unit} {number}")
         except InputError as error:
             if skip_bad is None:
-                raise InputError(f"{name}, {source.unit} {number}: {error}") from error
+                with errors_in(f"{name}, {source.unit} {number}"):
+                    raise
             bad.append(source.raw(item))
             if len(reasons) < 3:
                 reasons.append(f"{source.unit} {number}: {error.args[0]}")
@@ -128,8 +129,8 @@ class GoodLines:
 
     def __init__(self, source: Source, mapping: LogMapping) -> None:
         roles = source.roles
-        self._roles, self._mapping = roles, mapping
-        self._winner = WinnerCodes(mapping.own_words.codes, lambda: _winner_counts(source))
+        self._roles, self._mapping, self._source = roles, mapping, source
+        self._winner = WinnerCodes(mapping.own_words.codes, lambda: _word_counts(source, "winner"))
         self._said: list[Any] = []  # the winners, as the lines say them
         self._columns: dict[str, list[Any]] = {role: [] for role in roles}
         self._uniform = [role for role in roles if roles[role].uniform]
@@ -168,8 +169,18 @@ class GoodLines:
         if about.kind == "documents":
             return _documents(value, role, self._mapping.depth)
         if role == "strength" and isinstance(value, str):
-            value = self._mapping.own_words.strengths.get(value.lower(), value)
+            if value.lower() not in self._mapping.own_words.strengths:
+                raise self._unknown_strength(value)
+            value = self._mapping.own_words.strengths[value.lower()]
         return CHECKS.get(about.kind, _number)(value, role, about.kind)
+
+    def _unknown_strength(self, value: str) -> InputError:
+        """Return the refusal of a strength in a word, which asks for the strengths of all that occur."""
+        words = [word for word in _word_counts(self._source, "strength") if not NUMBER.fullmatch(word)]
+        meanings = {word: ":?" for word in words if word.lower() not in self._mapping.own_words.strengths}
+        example = ",".join(f"{word}={meaning}" for word, meaning in meanings.items())
+        refusal = f'strength is {shown(value)}: say how strong each word is, winner_words="{example}", 1 or 2.5 for a ?'
+        return InputError(refusal, see="winners", cure={"winner_words": meanings})
 
     def _refuse_mixture(self, value: Any, role: str) -> None:
         """Raise InputError if some grades of a scale in words are numbers: places in the scale, or other names."""
@@ -209,14 +220,10 @@ class GoodLines:
         return np.array([1.0 if value is None else value for value in values])
 
 
-def _winner_counts(source: Source) -> Counter[str]:
-    """Return how often each winner occurs on the lines that can be read."""
-    counts: Counter[str] = Counter()
-    for record in source.readable():
-        winner = record.get("winner")
-        if isinstance(winner, str | int | float):
-            counts[word_of(winner)] += 1
-    return counts
+def _word_counts(source: Source, role: str) -> Counter[str]:
+    """Return how often each word for a winner, or a strength, occurs on the lines that can be read."""
+    said = (record.get(role) for record in source.readable())
+    return Counter(word_of(value) for value in said if isinstance(value, str | int | float))
 
 
 def _label(value: Any, role: str, kind: str) -> str | None:
@@ -265,10 +272,6 @@ def _counts(value: Any, role: str, _: str) -> str:
 
 
 def _number(value: Any, role: str, kind: str) -> float:
-    if role == "strength" and isinstance(value, str):
-        words = f'"{value}=:1"'
-        refusal = f"strength is {shown(value)}: say how strong each word is, such as winner_words={words}"
-        raise InputError(refusal, see="winners", option=f"--winner-words {words}")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{role} is {shown(value)}, which is not a number")
     try:

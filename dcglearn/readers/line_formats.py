@@ -391,7 +391,7 @@ def decoded(line: bytes) -> str:
         return line.decode()
     except UnicodeDecodeError as error:
         refusal = f"byte 0x{line[error.start]:02x} is not UTF-8 text; save the file as UTF-8, or name its encoding"
-        raise InputError(f"{refusal} (encoding='cp1252', say)", option="--encoding cp1252") from error
+        raise InputError(f"{refusal} (encoding='cp1252', say)", cure={"encoding": "cp1252"}) from error
 
 
 def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -105,6 +105,9 @@ class LogMapping:
         for role, name in self.columns.items():
             if "{}" in name and not {**LONG, **PREFERENCE, **OUTCOMES, **RATING}[role].marks:
                 raise InputError(f"columns: {role}={name}: braces stand for the position in a list, as in a=Links {{}}")
+        unclear = next((role for role, name in self.columns.items() if name == "?"), None)
+        if unclear is not None:
+            raise InputError(f"columns: {unclear}=?: write the name of the column in place of the question mark")
         OwnWords.of(self.winner_words)
 
     def _check_cutoffs(self) -> None:
@@ -188,6 +191,12 @@ class LogMapping:
             mapped["winner"] = replace(mapped["winner"], kind="number")
         return mapped
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that differ from their defaults, by name."""
+        values = _set({option.name: getattr(self, option.name) for option in fields(self)})
+        return {name: value for name, value in values.items() if value != {} and (name != "scale" or not self.cutoffs)}
+
     def updated(self, **options: Any) -> Self:
         """Return the mapping with the options that are given: neither None nor False."""
         return replace(self, **_set(options))
@@ -224,8 +233,7 @@ class LogMapping:
 
     def to_toml(self) -> str:
         """Return the options that differ from their defaults as TOML, tables last."""
-        values = _set({option.name: getattr(self, option.name) for option in fields(self)})
-        values = {name: value for name, value in values.items() if name != "scale" or self.cutoffs is None}
+        values = self.given
         tables = {"winner_words": self.own_words.meanings(), "columns": self.columns}
         lines = [f"{name} = {_toml(value)}" for name, value in values.items() if name not in tables]
         for name, table in tables.items():

@@ -7,7 +7,6 @@ the lines and accepts some bad ones, so `dcglearn.readers.careful_pass` reads ev
 import contextlib
 import logging
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,6 +39,7 @@ from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_fram
 from dcglearn.readers.line_formats import FrameRows, JsonLines, Opener, Records, Reshaped, Source, TextLines
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import with_ratings
 from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role
@@ -88,23 +88,25 @@ def read_columns(
     if skip_bad is not None and both and Path(log).samefile(skip_bad):
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
     name, open_with = opener_of(log, roles, mapping.encoding)
-    with errors_in(name):
-        source = open_shaped(open_with, roles, mapping)
-        if mapping.cutoffs is not None and mapping.scale is None:
-            lists = [role for role, about in source.roles.items() if about.kind == "grades"]
-            cells = (record.get(role) or () for record in source.readable() for role in lists)
-            mapping = mapping.updated(cutoffs=cut_points(mapping.cutoffs, chain.from_iterable(cells)))
-    table, dropped = columns_of(name, source, mapping, skip_bad)
+    with finding_columns(open_with, roles, mapping):
+        with errors_in(name):
+            source = open_shaped(open_with, roles, mapping)
+            if mapping.cutoffs is not None and mapping.scale is None:
+                lists = [role for role, about in source.roles.items() if about.kind == "grades"]
+                cells = (record.get(role) or () for record in source.readable() for role in lists)
+                mapping = mapping.updated(cutoffs=cut_points(mapping.cutoffs, chain.from_iterable(cells)))
+        table, dropped = columns_of(name, source, mapping, skip_bad)
     return table, dropped, _recognised(source, table, mapping)
 
 
 def read_pairs(kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: PathLike | None = None) -> AnyLog:
     """Return a log of preferences of some kind, with the counts of what was left out, and the form."""
-    table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-    mapping = recognised.mapping
-    pairs = log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
-    with errors_in(str(log) if is_path(log) else "the log"):
-        check_table(table, mapping)
+    with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
+        table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
+        mapping = recognised.mapping
+        pairs = log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
+        with errors_in(str(log) if is_path(log) else "the log"):
+            check_table(table, mapping)
     return pairs
 
 
@@ -127,7 +129,7 @@ def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> Non
     of_lists = replace(winners, codes=np.where(second, 1 - winners.codes, winners.codes))
     told = "listed" if winners.sides else "shown"
     other = log_of_table(PreferencePairs, {**table, "winner": of_lists}, {}, mapping)
-    sides = Reversal("With sides told the other way", other, f"sides={told!r} (--sides {told})", f"--sides {told}")
+    sides = Reversal("With sides told the other way", other, f"sides={told!r} (--sides {told})", {"sides": told})
     check_sense(log, [*ways, sides], (other.preferred != log.preferred).any(axis=1))
     if 0 < np.count_nonzero(swapped) < len(swapped):
         check_first(log.decided, translated=bool(winners.sides))
@@ -140,42 +142,46 @@ def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") ->
     lowest = min(int(grades[grades >= 0].min(initial=1)) for grades in (log.preferred, log.other))
     best = str(lowest) if mapping.scale is None else mapping.scale[0]
     told = f"best_grade={best!r} (--best-grade {best})" if mapping.best_grade is None else "leave best_grade out"
-    option = None if mapping.best_grade is not None else f"--best-grade {shlex.quote(best)}"
-    return Reversal("With the grades turned round", turned(log), told, option)
+    cure = {"best_grade": best if mapping.best_grade is None else None}
+    return Reversal("With the grades turned round", turned(log), told, cure)
 
 
 def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMapping) -> Reversal:
     """Return the reversal of the winners, and how it is told."""
     other = {"a": "b", "b": "a", "left": "right", "right": "left"}
     if mapping.positive is not None:
-        told, option = f"positive={other[mapping.positive]!r}", f"--positive {other[mapping.positive]}"
-    else:
-        strengths = mapping.own_words.strengths
-        own = {word: f"{other[meaning]}" for word, (meaning, _) in winners.words.items() if meaning in other}
-        words = ",".join(
-            f"{word}={meaning}" + (f":{strengths[word.lower()]:g}" if word.lower() in strengths else "")
-            for word, meaning in own.items()
-        )
-        told, option = f'winner_words="{words}"', f'--winner-words "{words}"'
-    return Reversal("With the winners exchanged", exchanged(log), f"{told} ({option})", option)
+        side = other[mapping.positive]
+        return Reversal("With the winners exchanged", exchanged(log), f"positive={side!r}", {"positive": side})
+    strengths = mapping.own_words.strengths
+    own = {word: other[meaning] for word, (meaning, _) in winners.words.items() if meaning in other}
+    own = {word: f"{own[word]}:{strengths[word.lower()]:g}" if word.lower() in strengths else own[word] for word in own}
+    words = ",".join(f"{word}={meaning}" for word, meaning in own.items())
+    return Reversal("With the winners exchanged", exchanged(log), f'winner_words="{words}"', {"winner_words": own})
 
 
 def read_rated(
     kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: PathLike | None = None, *, equal_groups: bool = False
 ) -> AnyLog:
     """Return the pairs that a log of ratings implies, as a log of some kind; see `read_ratings`."""
-    table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
-    mapping = recognised.mapping
     name = str(log) if is_path(log) else "the ratings"
-    pairs = pairs_of_ratings(kind, name, table, mapping, equal_groups=equal_groups)
-    with errors_in(name):
-        if mapping.n_known is None:
-            check_grades(pairs.preferred, pairs.other)
-        if not mapping.as_is:
-            some, _ = sampled(pairs)
-            negated = Reversal("With the ratings turned round", exchanged(some), "negate them if small ones are good")
-            check_sense(some, [_grades_turned(some, mapping), negated])
+    given = {"skip_bad": skip_bad, "equal_groups": equal_groups or None}
+    with proposing("read_ratings", log, mapping, **given):
+        table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
+        mapping = recognised.mapping
+        pairs = pairs_of_ratings(kind, name, table, mapping, equal_groups=equal_groups)
+        with errors_in(name):
+            _check_rated(pairs, mapping)
     return pairs.changed(dropped={**dropped, **pairs.dropped}, recognised=recognised, as_is=mapping.as_is)
+
+
+def _check_rated(pairs: PreferencePairs, mapping: LogMapping) -> None:
+    """Raise InputError if the pairs of a log of ratings seem upside down (and the mapping does not insist)."""
+    if mapping.n_known is None:
+        check_grades(pairs.preferred, pairs.other)
+    if not mapping.as_is:
+        some, _ = sampled(pairs)
+        negated = Reversal("With the ratings turned round", exchanged(some), "negate them if small ones are good")
+        check_sense(some, [_grades_turned(some, mapping), negated])
 
 
 def log_of_table(

@@ -7,6 +7,7 @@ import numpy as np
 from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame, errors_in
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences, log_frame
+from dcglearn.readers.proposals import proposing
 from dcglearn.readers.read_table import Recognised, check_table, read_columns, read_pairs, read_rated
 from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.winner_words import MEANINGS
@@ -170,7 +171,9 @@ def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[Rea
     [[[2, 0], [0, 1]]]
     """
     lists = {role: PREFERENCE[role] for role in ("a", "b")}
-    table, *_ = read_columns(path, lists, LogMapping.of(n_grades, **options))
+    mapping = LogMapping.of(n_grades, **options)
+    with proposing("read_questions", path, mapping):
+        table, *_ = read_columns(path, lists, mapping)
     return np.stack([table["a"], table["b"]], axis=1)
 
 
@@ -178,8 +181,9 @@ def native_frame(
     log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[PolarsFrame, dict[str, int], Recognised]:
     """Return a log as a table, with open and superseded lines, the counts of what was left out, and the form."""
-    table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-    with errors_in(str(log)):
-        check_table(table, recognised.mapping)
+    with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
+        table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
+        with errors_in(str(log)):
+            check_table(table, recognised.mapping)
     winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]
     return log_frame({**table, "winner": winner}), dropped, recognised

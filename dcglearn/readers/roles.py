@@ -126,6 +126,7 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
     """Return the column of each role, a tuple for a list by position; raise InputError if one is missing or twice."""
     refuse_columns(len(names))
     columns: ColumnsByRole = {}
+    missing = []
     for role, about in roles.items():
         matches = [name for name in names if name.lower() in about.names]
         if len(matches) > 1:
@@ -134,9 +135,11 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
         if matches or cells:
             columns[role] = matches[0] if matches else cells
         elif about.required:
-            hint, option = _hint(names, roles, role)
-            accepted = f"no {role!r} (accepted names: {', '.join(about.names)}); found {listed(names) or '-'}"
-            raise InputError(accepted + hint, see="columns", option=option)
+            missing.append(role)
+    if missing:
+        hint, cure = _hint(names, roles, missing)
+        lacks = ", ".join(f"no {role!r} (accepted names: {', '.join(roles[role].names)})" for role in missing)
+        raise InputError(f"{lacks}; found {listed(names) or '-'}{hint}", see="columns", cure=cure)
     return columns
 
 
@@ -155,8 +158,8 @@ def recognised(names: Sequence[str], roles: Mapping[str, Role]) -> bool:
         return False
 
 
-def _hint(names: Sequence[str], roles: Mapping[str, Role], role: str) -> tuple[str, str | None]:
-    """Return what a table that lacks the column of a role may be instead, and the option that reads it so."""
+def _hint(names: Sequence[str], roles: Mapping[str, Role], missing: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return what a table that lacks the columns of roles may be instead, and the options that read it so."""
     found = {name.lower() for name in names}
 
     def has(kind: Mapping[str, Role]) -> bool:
@@ -164,14 +167,14 @@ def _hint(names: Sequence[str], roles: Mapping[str, Role], role: str) -> tuple[s
         return all(found & set(role.names) or wide_columns(names, role.marks) for role in needed)
 
     if "a" in roles and has(RATING):
-        return "; these are rated lists: read them with dl.read_ratings", "--ratings"
+        return "; these are rated lists: read them with dl.read_ratings", {"ratings": True}
     if "rating" in roles and has(PREFERENCE):
-        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences in Python)", None
+        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences in Python)", {"ratings": False}
     if "custom_id" in found and "custom_id" not in roles:
-        return "; answers of a model are read with the prompts", "--prompts PROMPTS"
+        return "; answers of a model are read with the prompts", {"prompts": "PROMPTS"}
     if len(names) == 1 and not any(found & set(role.names) for role in roles.values()):
-        return "; separate the columns by commas, semicolons or tabs", None
-    return "", f"--columns {role}=COLUMN"
+        return "; separate the columns by commas, semicolons or tabs", {}
+    return "", {"columns": dict.fromkeys(missing, "?")}
 
 
 def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
@@ -217,6 +220,23 @@ def position_of(name: str, marks: Sequence[str]) -> tuple[tuple[str, ...], int] 
     others = [word for word in words if word not in marks]
     whole = len(others) == len(words) - ("" not in marks)
     return (words, int(numbers[0])) if whole and FILLERS.issuperset(others) else None
+
+
+SIDES = {"a": "a", "left": "left", "l": "left", "first": "left", "links": "left", "linke": "left", "gauche": "left"}
+SIDES |= {"b": "b", "right": "right", "r": "right", "second": "right", "rechts": "right", "rechte": "right"}
+SIDES |= {"droite": "right", "1": "left", "2": "right"}
+"""The sides that words in the name of a column stand for, in lower case."""
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words and numbers in the name of a column, such as AnswerLeft_1, in lower case."""
+    return re.findall(r"[^\W\d_]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+
+
+def side_of(name: str) -> str | None:
+    """Return a or b, the list of which a column's name speaks, None where it names no side or both."""
+    sides = {"b" if SIDES[word] in ("b", "right") else "a" for word in words_of(name) if word in SIDES}
+    return sides.pop() if len(sides) == 1 else None
 
 
 def as_list(values: Sequence[Any], names: Sequence[str]) -> list[Any]:

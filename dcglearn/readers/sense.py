@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ class Reversal:
     name: str
     undone: PreferencePairs
     remedy: str
-    option: str | None = None
+    cure: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ def check_sense(
         f"{whose} upside down: none of the textbook DCGs respects more than {best} of {len(log):,} preferences "
         f"(chance: 50%). {remedies or 'No reversal makes sense of it'}. As it is: as_is=True (--as-is)",
         see="upside-down",
-        option=helping[0][1].option if helping else None,
+        cure=helping[0][1].cure if helping else None,
     )
 
 
@@ -258,15 +258,16 @@ def check_scale(counts: Integers) -> None:
     below = int(occurring[-2]) if len(occurring) > 1 else top
     if top < HOLE or (top - below <= below + 1 and top < MOST_LEVELS):
         return
+    cure: dict[str, Any]
     levels = ",".join(map(str, occurring))
     if top - below > below + 1:
-        found, option = f"the grade {top} ({counts[top]:,}) stands far above the others, 0 to {below}", None
+        found, cure = f"the grade {top} ({counts[top]:,}) stands far above the others, 0 to {below}", {}
         remedy = "if it means no grade, write -1, or leave it blank"
     elif len(occurring) <= MOST_LEVELS:
-        found, option = f"{top} is the largest of {len(occurring)} grades", f"--scale {levels}"
-        remedy = f"name them by scale= ({option}) or, if they are numbers of documents, give judgements (--qrels)"
+        found, cure = f"{top} is the largest of {len(occurring)} grades", {"scale": levels.split(",")}
+        remedy = f"name them by scale= (--scale {levels}) or, if they are numbers of documents, give judgements (--qrels)"
     else:
-        found, option = f"{len(occurring)} grades are many for a scale", "--qrels QRELS"
+        found, cure = f"{len(occurring)} grades are many for a scale", {"qrels": "QRELS"}
         remedy = "give a few levels or, if they are numbers of documents, judgements (--qrels)"
     insists = f"n_grades={top + 1} (--grades {top + 1}) takes them as they are"
-    raise InputError(f"{found}: {remedy}; {insists}", see="grades", option=option)
+    raise InputError(f"{found}: {remedy}; {insists}", see="grades", cure=cure)

@@ -45,11 +45,10 @@ def refuse_order(name: str, values: Sequence[str] = ()) -> None:
     """Raise InputError: a column may say which list was shown first, and its meaning is not sure."""
     holds = f" and holds {listed(map(repr, sorted(values)), 4)}" if values else ""
     raise InputError(
-        f"the column {name!r} looks like the order in which the lists were shown{holds}: --columns swapped={name} (a "
-        f"mapping's columns={{'swapped': {name!r}}}) reads it, where true, 1, b or BA says that b was shown first, and "
+        f"the column {name!r} looks like the order in which the lists were shown{holds}: if true, 1, b or BA in it "
+        f"says that b was shown first, --columns swapped={name} (a mapping's columns={{'swapped': {name!r}}}) reads it; "
         "--columns swapped= leaves it out",
         see="sides",
-        option=f"--columns swapped={name}",
     )
 
 
@@ -99,7 +98,7 @@ def with_lists(winners: Winners, swapped: Floats | None, source: Source, sides: 
             "left and right name columns of lists, and another column says which list was shown first: say whether the "
             "winner left is the list of that name, sides='listed', or what was shown there, sides='shown'",
             see="sides",
-            option="--sides shown",
+            cure={"sides": "?"},
         )
     second = winners.codes % 2 == 1
     exchanged = swapped > 0 if swapped is not None and shown else False

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -135,9 +135,9 @@ class WinnerCodes:
         word = word_of(value) if isinstance(value, str | int | float) else ""
         if word.lower() not in self._codes:
             seen = self._count()
-            remedy, option = _remedy(list(seen))
+            remedy, cure = _remedy([seen_word for seen_word in seen if seen_word.lower() not in self._codes])
             refusal = f"winner is {shown(value)}; use a, b or tie{_understood(seen)}; {remedy}"
-            raise InputError(refusal, see="winners", option=option)
+            raise InputError(refusal, see="winners", cure=cure)
         code = self._codes[word.lower()]
         self._met[value if isinstance(value, str) else word] = code
         return code
@@ -151,49 +151,84 @@ def _understood(seen: Counter[str]) -> str:
     return f" (understood: {understood}); seen: {shown_words}{more}"
 
 
-def _remedy(words: list[str]) -> tuple[str, str]:
-    """Return what makes unknown words understood: a sentence, and the option of ``dcglearn convert``."""
+def _remedy(words: list[str]) -> tuple[str, dict[str, Any]]:
+    """Return what makes unknown words understood: a sentence, and the options of `read_preferences`."""
+    # numbers whose sign or distance from a middle tells the side
     numbers = sorted(map(float, words)) if all(map(NUMBER.fullmatch, words)) else []
     if numbers and numbers[0] < 0:
         return (
             "the sign of a number may mean either side: positive='a', or 'b', says which one positive numbers prefer; "
             "its size is the strength",
-            "--positive ?",
+            {"positive": "?"},
         )
-    if numbers and numbers[-1] <= 3 and all(map(float.is_integer, numbers)) and len(numbers) <= 3:
-        codes = [f"{number:g}" for number in numbers]
-        example = ",".join(f"{code}=?" for code in codes)
-        scale = ", or middle=2 with positive= if they are a scale" if codes == ["1", "2", "3"] else ""
+    codes = len(numbers) <= 3 and all(number.is_integer() and number <= 3 for number in numbers)
+    if numbers and not codes:
+        middle = middle_of(numbers)
+        such = "" if middle is None else f", such as middle={middle:g}"
         return (
-            f'say what these codes mean: winner_words="{example}", with a, b or tie for each ?{scale}',
-            f"--winner-words {example}",
+            f"no number is negative: say which one means no preference{such}, and which side larger numbers prefer, "
+            "positive='a' or 'b'; the distance is the strength",
+            {"positive": "?", "middle": "?" if middle is None else middle},
         )
-    if numbers:
-        low = min(numbers[0], 1.0) if numbers[-1] > 1 else 0.0
-        middle = (low + numbers[-1]) / 2
-        return (
-            f"no number is negative: say which one means no preference, such as middle={middle:g}, and which side "
-            "larger numbers prefer, positive='a' or 'b'; the distance is the strength",
-            f"--middle {middle:g} --positive ?",
-        )
-    unknown = [word for word in words if word.lower() not in WINNERS][:4]
-    example = ",".join(f"{word}={_guess(word)}" for word in unknown)
-    each = ", with a, b or tie for each ?" if "=?" in example else ""
-    return f'say what your words mean: winner_words="{example}"{each}', f'--winner-words "{example}"'
+
+    # too many words for a column of winners
+    if len(words) > MOST_WORDS:
+        return f"these are {len(words):,} different words: name the column of winners (--columns winner=)", {}
+
+    # words and codes
+    meanings = {word: _guess(word) for word in words}
+    example = ",".join(f"{word}={meaning}" for word, meaning in meanings.items())
+    each = ", with a, b or tie for each ?" if "?" in meanings.values() else ""
+    scale = ", or middle=2 with positive= if they are a scale" if numbers == [1, 2, 3] else ""
+    what = "these codes" if numbers else "your words"
+    return f'say what {what} mean: winner_words="{example}"{each}{scale}', {"winner_words": meanings}
+
+
+SCALES = ((0.0, 1.0), (0.0, 4.0), (1.0, 5.0), (0.0, 6.0), (1.0, 7.0), (1.0, 9.0), (0.0, 10.0), (0.0, 100.0))
+"""The ends of the usual scales of preference, whose middle means none."""
+
+
+def middle_of(numbers: Sequence[float]) -> float | None:
+    """Return the middle of the only usual scale that numbers, in order, can be of; None where this is not sure.
+
+    A scale of up to ten points is sure if both its ends and its middle occur, or no other whose middle occurs holds all
+    numbers. Those of fractions and of percentages are, if there are numbers on both sides of the middle.
+    """
+    low, high = numbers[0], numbers[-1]
+    fractions, percentages = high <= 1, high > 10
+    middles = {(first + last) / 2 for first, last in SCALES if first <= low and high <= last}
+    if fractions or percentages:
+        middles = {0.5 if fractions else 50.0} & middles
+        return next((middle for middle in middles if low < middle < high), None)
+    if (low, high) in SCALES and (low + high) / 2 in numbers:
+        return (low + high) / 2
+    middles &= set(numbers)
+    return middles.pop() if len(middles) == 1 else None
+
+
+COMPARED = {"better", "best", "wins", "won", "preferred", "prefer", "much", "slightly", "clearly", "strongly", "is"}
+COMPARED |= {"was", "are", "the", "on", "list", "system", "side", "option", "response", "result", "results", "model"}
+"""Words that stand beside the side that wins in a phrase such as "A is much better"; any other makes it unsure."""
 
 
 def _guess(word: str) -> str:
     """Return the meaning of a phrase that holds one known word, such as "Left is better", else a question mark."""
-    meanings = {WINNERS[part] for part in re.findall(r"\w+", word.lower()) if part in WINNERS}
-    return MEANINGS[meanings.pop()] if len(meanings) == 1 else "?"
+    parts = re.findall(r"\w+", word.lower())
+    meanings = {WINNERS[part] for part in parts if part in WINNERS}
+    sure = len(meanings) == 1 and {*parts} <= COMPARED | WINNERS.keys()
+    return MEANINGS[meanings.pop()] if sure else "?"
 
 
 def by_sign(values: Floats, positive: str, middle: float | None) -> tuple[Winners, Floats]:
     """Return the winners that numbers mean, and their strengths: sign and size of the distance to `middle`."""
     if middle is None and values.min() >= 0:
-        remedy, option = _remedy([f"{value:g}" for value in np.unique(values)])
-        problem = f"positive={positive!r} needs numbers of both signs; these are {values.min():g} to {values.max():g}"
-        raise InputError(f"{problem}: {remedy}; middle=0 insists", option=option)
+        middle = middle_of(np.unique(values).tolist())
+        such = "" if middle is None else f", such as middle={middle:g}"
+        raise InputError(
+            f"positive={positive!r} needs numbers of both signs; these are {values.min():g} to {values.max():g}: say "
+            f"which one means no preference{such}; middle=0 insists",
+            cure={"middle": "?" if middle is None else middle},
+        )
     distance = values - (middle or 0.0)
     side = WINNERS[positive]
     codes = np.where(distance == 0, WINNERS["tie"], np.where(distance > 0, side, 1 - side))

@@ -1,0 +1,45 @@
+"""The command line that a refusal of a log proposes: the whole command, with what was given and what was missing."""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dcglearn.foundation.validation import InputError
+
+READING = ("read", "grades", "as_is", "ratings")
+"""The options of other commands that ``dcglearn convert`` takes too."""
+
+
+def command_line(error: InputError, command: str, given: Mapping[str, Any]) -> str:
+    """Return the ``dcglearn convert`` command that would read a refused log; nothing where no option would.
+
+    `given` holds the options and arguments of the command that differ from their defaults, by name. Those of
+    ``convert`` itself are kept, and those of reading if another command was given.
+    """
+    if error.log is None or not error.cure:
+        return ""
+    kept = given if command == "convert" else {name: given[name] for name in READING if name in given}
+    values = {"output": _new_file(), **kept, **error.cure, "log": str(error.log)}
+    output = values.pop("output")
+    if "n_grades" in values:
+        values["grades"] = values.pop("n_grades")
+    words = ["dcglearn", "convert", values.pop("log")]
+    for name, value in values.items():
+        if value is None or value is False:
+            continue
+        words += [f"--{name.replace('_', '-')}", *([] if value is True else [_text(value)])]
+    return shlex.join([*words, "-o", str(output)])
+
+
+def _text(value: Any) -> str:
+    """Return the value of an option as it is written on the command line."""
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={meaning}" for name, meaning in value.items())
+    return ",".join(value) if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _new_file() -> str:
+    """Return the name of a file that is not there."""
+    names = ("log.jsonl", "converted.jsonl", *(f"converted_{i}.jsonl" for i in range(2, 100)))
+    return next((name for name in names if not Path(name).exists()), names[-1])

@@ -1,0 +1,134 @@
+"""What a refusal proposes: the options that would read a log, its columns found by their names and values, and a call."""
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.validation import InputError, is_frame, is_records
+from dcglearn.readers.line_formats import Opener, from_text, shown
+from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.roles import Role, side_of
+from dcglearn.readers.winner_words import WINNERS, word_of
+
+LOOKED_AT = 1_000
+"""Lines whose values tell the columns of lists and of winners."""
+
+Values = dict[str, list[Any]]
+
+
+@contextlib.contextmanager
+def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Iterator[None]:
+    """Add to the refusal of a log the call of a function of the package that would read it, with all that was given."""
+    try:
+        yield
+    except InputError as error:
+        cure = error.cure
+        # words and columns beside those that were told
+        if "winner_words" in cure:
+            told = {word.lower() for word in cure["winner_words"]}
+            own = {word: meaning for word, meaning in mapping.own_words.meanings().items() if word not in told}
+            cure["winner_words"] = own | cure["winner_words"]
+        if "columns" in cure:
+            cure["columns"] = {**mapping.columns, **cure["columns"]}
+        # the call
+        if cure and (is_path(log) or is_frame(log) or is_records(log)):
+            error.log = str(log) if is_path(log) else None
+            name = repr(str(log)) if is_path(log) else "log"
+            error.proposal = _call(function, name, {**mapping.given, **given, **cure})
+        raise
+
+
+def _call(function: str, log: str, options: dict[str, Any]) -> str:
+    """Return the call of a reader in Python; none where a log is read on the command line alone."""
+    options = {name: value for name, value in options.items() if value is not None}
+    if "prompts" in options:
+        return ""
+    if "ratings" in options:
+        function = "read_ratings" if options.pop("ratings") else "read_preferences"
+    if "qrels" in options:
+        function, options["judgements"] = "join_judgements", options.pop("qrels")
+    of_mapping = {"columns": options.pop("columns")} if "columns" in options else {}
+    if function == "join_judgements":
+        names = LogMapping.__dataclass_fields__.keys() & options.keys()
+        of_mapping |= {name: options.pop(name) for name in list(options) if name in names}
+    texts = [log, *(f"{name}={value!r}" for name, value in options.items())]
+    if of_mapping:
+        texts.append(f"mapping=dl.LogMapping({', '.join(f'{name}={value!r}' for name, value in of_mapping.items())})")
+    return f"dl.{function}({', '.join(texts)})"
+
+
+@contextlib.contextmanager
+def finding_columns(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Iterator[None]:
+    """Find the columns that a refusal asks for; a column that was told and is not there is refused in words alone."""
+    try:
+        yield
+    except InputError as error:
+        wanted = error.cure.get("columns", {})
+        if wanted.keys() & mapping.columns.keys():
+            error.cure = {}
+        elif wanted:
+            with contextlib.suppress(InputError):
+                wanted |= _columns(open_with, {**roles, **mapping.roles(roles)}, wanted)
+        raise
+
+
+def _columns(open_with: Opener, roles: Mapping[str, Role], wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of the wanted roles that names and values tell for sure."""
+    taken = {name for role, about in roles.items() if role not in wanted for name in about.names}
+    values = _values(open_with, taken)
+
+    # lists: columns that end in numbers, or whose cells hold several grades
+    patterns = _patterns(values)
+    in_cells = [name for name, cells in values.items() if cells and all(map(_is_list, cells))]
+    lists = list(patterns) or in_cells
+    found: dict[str, str] = {}
+    if "list" in wanted and len(lists) == 1:
+        found["list"] = lists[0]
+    for role in wanted.keys() & {"a", "b"}:
+        of_side = [name for name in lists if side_of(name.replace("{}", "")) == role]
+        found |= {role: of_side[0]} if len(of_side) == 1 else {}
+
+    # the other column: the one whose values are words for winners, or the only one that is left
+    others = set(wanted) - {"a", "b", "list"}
+    if len(others) == 1:
+        in_patterns = {name for names in patterns.values() for name in names}
+        left = [name for name in values if name not in in_patterns and name not in in_cells]
+        says = [name for name in left if values[name] and all(map(_is_winner, values[name]))]
+        if len(left) == 1 or (len(says) == 1 and "winner" in others):
+            found[others.pop()] = (says or left)[0]
+    return found
+
+
+def _values(open_with: Opener, taken: set[str]) -> Values:
+    """Return the values of the columns without a role, by name, of the first lines."""
+    names = [name for name in open_with({}).names if name.lower() not in taken]
+    roles = {name: Role("label", (name.lower(),)) for name in names}
+    records = list(islice(open_with(roles).readable(), LOOKED_AT))
+    return {name: [record[name] for record in records if record.get(name) is not None] for name in names}
+
+
+def _patterns(names: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the columns whose names differ in their last number alone, and count from 0 or 1, by pattern."""
+    families: dict[str, dict[int, str]] = {}
+    for name in names:
+        match = re.fullmatch(r"(.*?)([0-9]{1,3})([^0-9]*)", name)
+        if match:
+            families.setdefault(f"{match[1]}{{}}{match[3]}", {})[int(match[2])] = name
+    return {
+        pattern: list(columns.values())
+        for pattern, columns in families.items()
+        if len(columns) > 1 and max(columns) - min(columns) == len(columns) - 1 and min(columns) <= 1
+    }
+
+
+def _is_list(cell: Any) -> bool:
+    grades = from_text("grades", cell) if isinstance(cell, str) else cell
+    return isinstance(grades, list) and len(grades) > 1 and all(isinstance(grade, int | float) for grade in grades)
+
+
+def _is_winner(cell: Any) -> bool:
+    return isinstance(cell, str) and word_of(cell).lower() in WINNERS
