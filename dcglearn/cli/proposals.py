@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 
 READING = ("read", "grades", "as_is", "ratings")
 """The options of other commands that ``dcglearn convert`` takes too."""
@@ -20,7 +20,7 @@ def command_line(error: InputError, command: str, given: Mapping[str, Any]) -> s
     if error.log is None or not error.cure:
         return ""
     kept = given if command == "convert" else {name: given[name] for name in READING if name in given}
-    values = {"output": _new_file(), **kept, **error.cure, "log": str(error.log)}
+    values = {"output": _new_file(error.log), **kept, **error.cure, "log": str(error.log)}
     output = values.pop("output")
     if "n_grades" in values:
         values["grades"] = values.pop("n_grades")
@@ -39,7 +39,7 @@ def _text(value: Any) -> str:
     return ",".join(value) if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _new_file() -> str:
-    """Return the name of a file that is not there."""
+def _new_file(log: PathLike) -> str:
+    """Return the name of a file that is not there, other than that of the log."""
     names = ("log.jsonl", "converted.jsonl", *(f"converted_{i}.jsonl" for i in range(2, 100)))
-    return next((name for name in names if not Path(name).exists()), names[-1])
+    return next((name for name in names if name != Path(log).name and not Path(name).exists()), names[-1])

@@ -322,7 +322,9 @@ def say_winners(recognised: Recognised | None) -> None:
     """Print what the winners' words were taken to mean, to standard error; a, b and tie mean themselves."""
     winners = None if recognised is None else recognised.winners
     words = {} if winners is None else winners.words
-    if winners is not None and (winners.sides or any(word.lower() != words[word][0] for word in words)):
+    if winners is not None and (
+        winners.sides or winners.names or any(word.lower() != words[word][0] for word in words)
+    ):
         typer.echo(f"winners: {winners}", err=True)
 
 

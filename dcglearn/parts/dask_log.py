@@ -25,7 +25,7 @@ from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.roles import PREFERENCE, by_role
 from dcglearn.readers.sense import check_scale
-from dcglearn.readers.sides import refuse_order, unused_orders
+from dcglearn.readers.sides import refuse_orders
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -175,8 +175,7 @@ def _parts(log: Any, client: Client, mapping: LogMapping, partitions: int | None
         names = [f"partition {i}" for i in range(len(futures))]
         reasons: list[Any] = [None] * len(futures)
         columns = by_role(list(log.columns), mapping.roles(PREFERENCE))
-        for name in unused_orders(list(log.columns), mapping.roles(PREFERENCE)):
-            refuse_order(name)
+        refuse_orders(list(log.columns), mapping.roles(PREFERENCE))
         if "supersedes" in columns:
             marks = [client.submit(_marks, table, columns, pure=False) for table in futures]
             reasons = list(reasons_of_parts(client.gather(marks)))

@@ -18,7 +18,7 @@ from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, log_of_table
 from dcglearn.readers.roles import PREFERENCE, ColumnsByRole, by_role
-from dcglearn.readers.sides import refuse_order, unused_orders
+from dcglearn.readers.sides import refuse_orders
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -129,8 +129,7 @@ def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, Col
         with errors_in(path):
             roles = mapping.roles(PREFERENCE)
             columns = by_role(file.schema_arrow.names, roles)
-            for name in unused_orders(file.schema_arrow.names, roles):
-                refuse_order(name)
+            refuse_orders(file.schema_arrow.names, roles)
         yield file, columns
 
 

@@ -19,7 +19,7 @@ from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, JsonLines, Source, TextLines, numbered_lines, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import parsed_counts
-from dcglearn.readers.roles import MAX_LABEL, SWAPPED, Role, Table
+from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED, Role, Table
 from dcglearn.readers.winner_words import WinnerCodes, winners_of, word_of
 
 JUDGE_DOCUMENTS = "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
@@ -243,9 +243,12 @@ def _label(value: Any, role: str, kind: str) -> str | None:
     return text or None
 
 
-def _swapped(value: Any, role: str, _: str) -> float:
+def _swapped(value: Any, role: str, kind: str) -> float:
     """Return 1 if b was shown first."""
-    code = SWAPPED.get(word_of(value).lower()) if isinstance(value, str | int | float) else None
+    words = PLACES if kind == "place" else SWAPPED
+    code = words.get(word_of(value).lower()) if isinstance(value, str | int | float) else None
+    if code is None and kind == "place":
+        raise InputError(f"{role} is {shown(value)}; use left or right, 1 or 2, for the place of the list a")
     if code is None:
         raise InputError(f"{role} is {shown(value)}; use true if b was shown first, else false, or name a or b")
     return float(code)
@@ -314,6 +317,7 @@ CHECKS = {
     "name": _label,
     "identity": lambda value, *_: value if isinstance(value, str) else json.dumps(value),  # any: equal ones are one
     "side": _swapped,
+    "place": _swapped,
     "counts": _counts,
     "score": checked_score,
     "share": _share,

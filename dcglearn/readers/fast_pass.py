@@ -1,7 +1,8 @@
 """The fast pass over a log, with polars: for logs whose lines are all alike and all good."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, Floats, Grad
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines
 from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
-from dcglearn.readers.roles import MAX_LABEL, SWAPPED, ColumnsByRole, Role, Table, by_role
+from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED, ColumnsByRole, Role, Table, by_role
 from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of, word_of
 
 _GRADE = "(-[12]|[0-9]{1,3})"
@@ -241,12 +242,10 @@ def _labels(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
     return text.to_numpy()
 
 
-def _swapped(column: pl.Series, _: LogMapping) -> Floats | None:
-    if column.dtype == pl.Boolean:
-        return column.cast(pl.Float64).to_numpy()
-    if not _is_text(column.dtype):
+def _swapped(column: pl.Series, _: LogMapping, words: Mapping[str, int] = SWAPPED) -> Floats | None:
+    if not (_is_text(column.dtype) or column.dtype == pl.Boolean):
         return None
-    codes = column.cast(pl.String).str.to_lowercase().replace_strict(SWAPPED, default=None, return_dtype=pl.Float64)
+    codes = column.cast(pl.String).str.to_lowercase().replace_strict(words, default=None, return_dtype=pl.Float64)
     return None if codes.null_count() else codes.to_numpy()
 
 
@@ -275,12 +274,13 @@ def _numbers(column: pl.Series, *, positive: bool) -> Floats | None:
     return values if usable else None
 
 
-CONVERT = {
+CONVERT: dict[str, Callable[[pl.Series, LogMapping], Any]] = {
     "grades": _grades,
     "winner": _winners,
     "label": _labels,
     "identity": lambda column, _: column.cast(pl.String).fill_null("").to_numpy() if _is_text(column.dtype) else None,
     "side": _swapped,
+    "place": partial(_swapped, words=PLACES),
     "documents": _documents,
     "counts": _counts,
     "share": lambda *_: None,

@@ -8,6 +8,7 @@ from typing import Any
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import INTEGER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.named_winners import with_names
 from dcglearn.readers.outcomes import Outcomes, outcome_roles
 from dcglearn.readers.roles import LONG, Role, recognised
 from dcglearn.readers.sides import with_order
@@ -33,7 +34,8 @@ def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMappin
     """Return the judgements in what `open_with` opens: its lines, rows of single documents, or columns of outcomes."""
     roles = mapping.roles(roles)
     source = _opened(open_with, roles, mapping)
-    return with_order(source, lambda others: _opened(open_with, others, mapping))
+    source = with_order(source, lambda others: _opened(open_with, others, mapping))
+    return with_names(source, open_with, mapping)
 
 
 def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:

@@ -12,7 +12,7 @@ from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike, errors_in, listed, scale_size, whole_number
 from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names
 from dcglearn.readers.line_formats import BLANK, NUMBER
-from dcglearn.readers.roles import LONG, OUTCOMES, PREFERENCE, RATING, Role
+from dcglearn.readers.roles import LONG, OUTCOMES, PREFERENCE, RATING, SYSTEMS, Role
 from dcglearn.readers.winner_words import OwnWords
 
 MappingLike: TypeAlias = "LogMapping | PathLike | None"
@@ -99,16 +99,19 @@ class LogMapping:
             self._check_scale(self.scale)
         if self.best_grade is not None:
             self._check_best(str(self.best_grade).strip(BLANK))
-        unknown = sorted(set(self.columns) - {*PREFERENCE, *OUTCOMES, *RATING, *LONG})
-        if unknown:
-            raise InputError(f"columns: {unknown[0]!r} is no column of a log; give {listed([*PREFERENCE, *RATING])}")
-        for role, name in self.columns.items():
-            if "{}" in name and not {**LONG, **PREFERENCE, **OUTCOMES, **RATING}[role].marks:
-                raise InputError(f"columns: {role}={name}: braces stand for the position in a list, as in a=Links {{}}")
-        unclear = next((role for role, name in self.columns.items() if name == "?"), None)
-        if unclear is not None:
-            raise InputError(f"columns: {unclear}=?: write the name of the column in place of the question mark")
+        self._check_columns()
         OwnWords.of(self.winner_words)
+
+    def _check_columns(self) -> None:
+        """Raise InputError for names of columns that cannot be."""
+        known = {**SYSTEMS, **LONG, **PREFERENCE, **OUTCOMES, **RATING}
+        for role, name in self.columns.items():
+            if role not in known:
+                raise InputError(f"columns: {role!r} is no column of a log; give {listed([*PREFERENCE, *RATING])}")
+            if "{}" in name and not known[role].marks:
+                raise InputError(f"columns: {role}={name}: braces stand for the position in a list, as in a=Links {{}}")
+            if name == "?":
+                raise InputError(f"columns: {role}=?: write the name of the column in place of the question mark")
 
     def _check_cutoffs(self) -> None:
         """Keep the cut-offs as text, and the names of their levels, where these are known, as the scale."""

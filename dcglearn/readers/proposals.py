@@ -1,15 +1,14 @@
-"""What a refusal proposes: the options that would read a log, its columns found by their names and values, and a call."""
+"""What a refusal proposes: the options that would read a log, its columns found by name and value, and a call."""
 
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, is_frame, is_records
-from dcglearn.readers.line_formats import Opener, from_text, shown
+from dcglearn.readers.line_formats import Opener, from_text
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.roles import Role, side_of
 from dcglearn.readers.winner_words import WINNERS, word_of

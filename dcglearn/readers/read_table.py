@@ -39,6 +39,7 @@ from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_fram
 from dcglearn.readers.line_formats import FrameRows, JsonLines, Opener, Records, Reshaped, Source, TextLines
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.named_winners import NamedWinners
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import with_ratings
@@ -259,6 +260,8 @@ def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
         table["winner"], strength = by_sign(table["winner"], mapping.positive, mapping.middle)
     else:
         table["winner"] = with_lists(table["winner"], table.get("swapped"), source, mapping.sides)
+        if isinstance(source, NamedWinners):
+            table["winner"] = replace(table["winner"], names=source.said)
         strength = table["winner"].strength
     if strength is not None:
         if "strength" in table:

@@ -89,6 +89,9 @@ ENCODED = {name: Role("identity", (name,)) for name in ("experiment", "outcome",
 """The keys of experiments whose mean encodings are known."""
 
 
+SYSTEMS = {"system_a": Role("label", ()), "system_b": Role("label", ())}
+"""The columns that name the systems whose lists were compared, where winners are such names."""
+
 LONG = {
     "side": Role("label", ("side", "list", "panel", "which", "system"), required=True),
     "pair": Role("label", ("pair", "pair_id", "task", "task_id", "comparison", "comparison_id", "judgement_id")),
@@ -108,6 +111,10 @@ MAX_LABEL = 200
 SWAPPED = dict.fromkeys(("false", "no", "0", "a", "ab", "a b", "a,b", "a-b", "a/b", "a first"), 0)
 SWAPPED |= dict.fromkeys(("true", "yes", "1", "b", "ba", "b a", "b,a", "b-a", "b/a", "b first"), 1)
 """Words for whether b was shown first, in lower case; a and b name the list that was shown first."""
+
+PLACES = dict.fromkeys(("left", "first", "top", "1", "true", "yes"), 0)
+PLACES |= dict.fromkeys(("right", "second", "bottom", "2", "false", "no", "0"), 1)
+"""Words for the place at which a was shown, in lower case, with 1 where b was shown first."""
 
 FILLERS = {
     *("list", "side", "system", "ranking", "grade", "grades", "rel", "relevance", "judgement", "judgment"),
@@ -169,7 +176,7 @@ def _hint(names: Sequence[str], roles: Mapping[str, Role], missing: Sequence[str
     if "a" in roles and has(RATING):
         return "; these are rated lists: read them with dl.read_ratings", {"ratings": True}
     if "rating" in roles and has(PREFERENCE):
-        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences in Python)", {"ratings": False}
+        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences)", {"ratings": False}
     if "custom_id" in found and "custom_id" not in roles:
         return "; answers of a model are read with the prompts", {"prompts": "PROMPTS"}
     if len(names) == 1 and not any(found & set(role.names) for role in roles.values()):

@@ -264,8 +264,11 @@ def check_scale(counts: Integers) -> None:
         found, cure = f"the grade {top} ({counts[top]:,}) stands far above the others, 0 to {below}", {}
         remedy = "if it means no grade, write -1, or leave it blank"
     elif len(occurring) <= MOST_LEVELS:
-        found, cure = f"{top} is the largest of {len(occurring)} grades", {"scale": levels.split(",")}
-        remedy = f"name them by scale= (--scale {levels}) or, if they are numbers of documents, give judgements (--qrels)"
+        found = f"{top} is the largest of {len(occurring)} grades"
+        cure = {"scale": levels.split(",")}
+        remedy = (
+            f"name them by scale= (--scale {levels}) or, if they are numbers of documents, give judgements (--qrels)"
+        )
     else:
         found, cure = f"{len(occurring)} grades are many for a scale", {"qrels": "QRELS"}
         remedy = "give a few levels or, if they are numbers of documents, judgements (--qrels)"

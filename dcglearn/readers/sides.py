@@ -11,7 +11,7 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, InputError, listed
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.readers.line_formats import NUMBER, Opener, Source
-from dcglearn.readers.roles import SWAPPED, Role, by_role
+from dcglearn.readers.roles import PLACES, SWAPPED, Role, by_role, words_of
 from dcglearn.readers.winner_words import WINNERS, Winners, word_of
 
 ORDERS = {"order", "shown", "displayed", "presented", "presentation", "swapped", "swap", "flipped", "flip"}
@@ -21,10 +21,23 @@ BESIDE = {"is", "was", "left", "first", "a", "b", "list", "system", "side", "of"
 """Words that may stand beside those of `ORDERS`."""
 
 
+SWAPS = {"swapped", "swap", "flipped", "flip", "b"}
+"""Words beside which true means that b was shown first."""
+
+PLACE = {"position", "place", "slot", "side", "left", "first"}
+"""Words that name, beside a, a column of the place at which the list a was shown."""
+
+
 def looks_like_order(name: str) -> bool:
     """Return whether a column of this name may say which list was shown first."""
-    words = set(re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
-    return bool(words & ORDERS) and words <= ORDERS | BESIDE
+    words = {*words_of(name)}
+    return is_place_of_a(name) or (bool(words & ORDERS) and words <= ORDERS | BESIDE)
+
+
+def is_place_of_a(name: str) -> bool:
+    """Return whether a column of this name, such as position_of_a, says where the list a was shown."""
+    words = {*words_of(name)}
+    return "a" in words and bool(words & PLACE) and words <= PLACE | ORDERS | BESIDE - {"b"}
 
 
 def unused_orders(names: Sequence[str], roles: Mapping[str, Role]) -> list[str]:
@@ -41,12 +54,19 @@ def known_order(names: Sequence[str], roles: Mapping[str, Role]) -> str | None:
     return next((name for name in names if "swapped" in roles and name.lower() in roles["swapped"].names), None)
 
 
+def refuse_orders(names: Sequence[str], roles: Mapping[str, Role]) -> None:
+    """Raise InputError for columns of a log in parts that may say which list was shown first in words of their own."""
+    used = known_order(names, roles)
+    for name in unused_orders(names, roles) if used is None else [used] if is_place_of_a(used) else []:
+        refuse_order(name)
+
+
 def refuse_order(name: str, values: Sequence[str] = ()) -> None:
     """Raise InputError: a column may say which list was shown first, and its meaning is not sure."""
     holds = f" and holds {listed(map(repr, sorted(values)), 4)}" if values else ""
     raise InputError(
-        f"the column {name!r} looks like the order in which the lists were shown{holds}: if true, 1, b or BA in it "
-        f"says that b was shown first, --columns swapped={name} (a mapping's columns={{'swapped': {name!r}}}) reads it; "
+        f"the column {name!r} looks like the order in which the lists were shown{holds}: if true, 1, b or BA "
+        f"says that b was shown first, --columns swapped={name} (columns={{'swapped': {name!r}}}) reads it; "
         "--columns swapped= leaves it out",
         see="sides",
     )
@@ -55,18 +75,31 @@ def refuse_order(name: str, values: Sequence[str] = ()) -> None:
 def with_order(source: Source, open_with: Opener) -> Source:
     """Return the source with the column that says which list was shown first; raise InputError where that is unsure."""
     roles, used = source.roles, known_order(source.names, source.roles)
-    if used is not None and (used.lower() == "swapped" or len(roles["swapped"].names) == 1):
-        return source
     for name in [used] if used is not None else unused_orders(source.names, roles):
+        known_here = {"swapped": replace(roles["swapped"], names=(name.lower(),))}
+        of_a = is_place_of_a(name)
+        if used is not None and not of_a and (used.lower() == "swapped" or len(roles["swapped"].names) == 1):
+            return source
+
+        # the place of a, counted from 1 or from 0
         column = {"swapped": Role("label", (name.lower(),))}
         values = _values(open_with({**roles, **column}))
+        counts_from_0 = "0" in values and not {"left", "first"} & {*words_of(name)}
+        if of_a and values and values <= PLACES.keys() and not counts_from_0:
+            known_here["swapped"] = replace(known_here["swapped"], kind="place")
+            return open_with({**roles, **known_here})
+        if of_a and values == {"0", "1"}:
+            return open_with({**roles, **known_here})
+
+        # the list that was shown first
         if len(values) > 2 and all(map(NUMBER.fullmatch, values)):
             continue  # the lines are numbered
         names_a_list = {word for word in SWAPPED if word not in ("true", "false", "yes", "no", "0", "1")}
-        if not values <= names_a_list and (used is not None or "order" in name.lower() or not values <= SWAPPED.keys()):
+        told = used is None and bool(SWAPS & {*words_of(name)}) and values <= SWAPPED.keys()
+        if not (values <= names_a_list or told):
             refuse_order(name, tuple(values))
         if used is None:
-            return open_with({**roles, "swapped": replace(roles["swapped"], names=(name.lower(),))})
+            return open_with({**roles, **known_here})
     return source
 
 

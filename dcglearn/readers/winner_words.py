@@ -32,18 +32,20 @@ class Winners:
     """The winners of a log.
 
     `codes`, shape (n,), index `MEANINGS`; `words` has for each word its meaning and how often it occurs; `strength`,
-    shape (n,), is that of the words, None if none has any; `sides` says in words what left and right were taken for.
+    shape (n,), is that of the words, None if none has any; `sides` says in words what left and right were taken for,
+    and `names` in which columns names of systems were looked up.
     """
 
     codes: Integers
     words: dict[str, tuple[str, int]]
     strength: Floats | None = None
     sides: str = ""
+    names: str = ""
 
     def __str__(self) -> str:
         said = [word if word == meaning else f"{word} = {meaning}" for word, (meaning, _) in self.words.items()]
         counts = ", ".join(f"{text} ({n:,})" for text, (_, n) in zip(said, self.words.values(), strict=True))
-        return one_line(f"{counts}; {self.sides}" if self.sides else counts)
+        return one_line("; ".join(filter(None, (counts, self.names, self.sides))))
 
 
 def winners_of(

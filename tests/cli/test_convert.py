@@ -142,9 +142,9 @@ def test_an_option_replaces_that_of_the_mapping(dcglearn, misuse, tmp_path):
     ("text", "line"),
     [
         ("list,rating\n1 0,5\n0 0,3\n", "--ratings -o log.jsonl"),
-        ("a,b,winner\n1 0,0 1,Links\n", '--winner-words "Links=?" -o log.jsonl'),
-        ("a,b,winner\n1 0,0 1,-2\n", "--positive ? -o log.jsonl"),
-        ("a,b,verdict of Ann\n1 0,0 1,a\n", "--columns winner=COLUMN -o log.jsonl"),
+        ("a,b,winner\n1 0,0 1,Links\n", "--winner-words 'Links=?' -o log.jsonl"),
+        ("a,b,winner\n1 0,0 1,-2\n", "--positive '?' -o log.jsonl"),
+        ("a,b,verdict of Ann\n1 0,0 1,a\n", "--columns 'winner=verdict of Ann' -o log.jsonl"),
         ("a,b,winner\nGood,Bad,a\n", "--scale Bad,Fair,Good -o log.jsonl"),
         ("a,b,winner\nd1 d2,d2 d3,a\n", "--qrels QRELS -o log.jsonl"),
     ],

@@ -267,7 +267,7 @@ STRENGTHS = {
         ("strength",),
     ),
     "a column of strengths in words, not explained": Shape(
-        "x.csv", table(WINNER, strength=["much", "slightly", ""]), refused='winner_words="much=:1"'
+        "x.csv", table(WINNER, strength=["much", "slightly", ""]), refused='winner_words="much=:[?],slightly=:[?]"'
     ),
 }
 
@@ -302,7 +302,7 @@ NUMBERS = {
     "0 to 4": Shape("x.csv", table(["0", "4", "2"]), {"positive": "b", "middle": 2}),
     "0 to 4, as if 0 were the middle": Shape("x.csv", table(["0", "4", "2"]), {"positive": "b"}, refused="middle=2"),
     "probabilities": Shape("x.csv", table(["0.9", "0.2", "0.5"]), {"positive": "a", "middle": 0.5}),
-    "probabilities, not explained": Shape("x.csv", table(["0.9", "0.2", "0.5"]), refused="middle=0.45"),
+    "probabilities, not explained": Shape("x.csv", table(["0.9", "0.2", "0.5"]), refused="middle=0.5"),
 }
 
 
