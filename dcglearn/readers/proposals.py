@@ -2,19 +2,22 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, is_frame, is_records
-from dcglearn.readers.line_formats import Opener, from_text
+from dcglearn.readers.line_formats import NUMBER, Opener, from_text
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.roles import Role, side_of
 from dcglearn.readers.winner_words import WINNERS, word_of
 
 LOOKED_AT = 1_000
 """Lines whose values tell the columns of lists and of winners."""
+
+MOST_KINDS = 8
+"""A column with at least this many different words is hardly one of winners."""
 
 Values = dict[str, list[Any]]
 
@@ -81,8 +84,8 @@ def _columns(open_with: Opener, roles: Mapping[str, Role], wanted: Mapping[str, 
     values = _values(open_with, taken)
 
     # lists: columns that end in numbers, or whose cells hold several grades
-    patterns = _patterns(values)
     in_cells = [name for name, cells in values.items() if cells and all(map(_is_list, cells))]
+    patterns = _patterns(name for name in values if name not in in_cells)
     lists = list(patterns) or in_cells
     found: dict[str, str] = {}
     if "list" in wanted and len(lists) == 1:
@@ -91,14 +94,15 @@ def _columns(open_with: Opener, roles: Mapping[str, Role], wanted: Mapping[str, 
         of_side = [name for name in lists if side_of(name.replace("{}", "")) == role]
         found |= {role: of_side[0]} if len(of_side) == 1 else {}
 
-    # the other column: the one whose values are words for winners, or the only one that is left
+    # the other column: the only one that is left, or whose values are words for winners, or a few words
     others = set(wanted) - {"a", "b", "list"}
     if len(others) == 1:
         in_patterns = {name for names in patterns.values() for name in names}
         left = [name for name in values if name not in in_patterns and name not in in_cells]
-        says = [name for name in left if values[name] and all(map(_is_winner, values[name]))]
-        if len(left) == 1 or (len(says) == 1 and "winner" in others):
-            found[others.pop()] = (says or left)[0]
+        if "winner" in others and len(left) > 1:
+            says = [name for name in left if _are_winners(values[name])]
+            left = says or [name for name in left if _are_few_words(values[name])]
+        found |= {others.pop(): left[0]} if len(left) == 1 else {}
     return found
 
 
@@ -110,7 +114,7 @@ def _values(open_with: Opener, taken: set[str]) -> Values:
     return {name: [record[name] for record in records if record.get(name) is not None] for name in names}
 
 
-def _patterns(names: Mapping[str, Any]) -> dict[str, list[str]]:
+def _patterns(names: Iterable[str]) -> dict[str, list[str]]:
     """Return the columns whose names differ in their last number alone, and count from 0 or 1, by pattern."""
     families: dict[str, dict[int, str]] = {}
     for name in names:
@@ -129,5 +133,10 @@ def _is_list(cell: Any) -> bool:
     return isinstance(grades, list) and len(grades) > 1 and all(isinstance(grade, int | float) for grade in grades)
 
 
-def _is_winner(cell: Any) -> bool:
-    return isinstance(cell, str) and word_of(cell).lower() in WINNERS
+def _are_winners(cells: list[Any]) -> bool:
+    return bool(cells) and all(isinstance(cell, str) and word_of(cell).lower() in WINNERS for cell in cells)
+
+
+def _are_few_words(cells: list[Any]) -> bool:
+    words = {cell for cell in cells if isinstance(cell, str) and not NUMBER.fullmatch(cell)}
+    return len(words) in range(2, MOST_KINDS) and all(cell in words for cell in cells)

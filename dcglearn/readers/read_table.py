@@ -45,7 +45,7 @@ from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import with_ratings
 from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role
 from dcglearn.readers.sense import SAMPLE, Reversal, check_first, check_grades, check_sense, exchanged, sampled, turned
-from dcglearn.readers.sides import with_lists
+from dcglearn.readers.sides import names_of_lists, with_lists
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
 _LOG = logging.getLogger(__name__)
@@ -144,7 +144,8 @@ def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") ->
     best = str(lowest) if mapping.scale is None else mapping.scale[0]
     told = f"best_grade={best!r} (--best-grade {best})" if mapping.best_grade is None else "leave best_grade out"
     cure = {"best_grade": best if mapping.best_grade is None else None}
-    return Reversal("With the grades turned round", turned(log), told, cure)
+    likely = mapping.best_grade is not None or best == "1"
+    return Reversal("With the grades turned round", turned(log), told, cure, likely)
 
 
 def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMapping) -> Reversal:
@@ -152,12 +153,15 @@ def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMappi
     other = {"a": "b", "b": "a", "left": "right", "right": "left"}
     if mapping.positive is not None:
         side = other[mapping.positive]
-        return Reversal("With the winners exchanged", exchanged(log), f"positive={side!r}", {"positive": side})
+        return Reversal(
+            "With the winners exchanged", exchanged(log), f"positive={side!r}", {"positive": side}, likely=True
+        )
     strengths = mapping.own_words.strengths
     own = {word: other[meaning] for word, (meaning, _) in winners.words.items() if meaning in other}
     own = {word: f"{own[word]}:{strengths[word.lower()]:g}" if word.lower() in strengths else own[word] for word in own}
     words = ",".join(f"{word}={meaning}" for word, meaning in own.items())
-    return Reversal("With the winners exchanged", exchanged(log), f'winner_words="{words}"', {"winner_words": own})
+    told, likely = f'winner_words="{words}"', mapping.winner_words is not None
+    return Reversal("With the winners exchanged", exchanged(log), told, {"winner_words": own}, likely)
 
 
 def read_rated(
@@ -236,8 +240,11 @@ def columns_of(
     """Return the columns of a source by role, and the counts of what was left out; messages call it `name`."""
     from dcglearn.readers.fast_pass import read_fast
 
-    if source.has("swapped") and mapping.positive is None and not mapping.own_words.codes:
-        mapping = mapping.updated(winner_words={**mapping.own_words.meanings(), "1": "left", "2": "right"})
+    if mapping.positive is None and "winner" in source.roles:
+        words = names_of_lists(source)
+        if source.has("swapped"):
+            words = {} if mapping.own_words.codes else {"1": "left", "2": "right"}
+        mapping = mapping.updated(winner_words={**words, **mapping.own_words.meanings()} or None)
     fast = read_fast(source, mapping)
     if fast is None and skip_bad is None:
         raise_first_fault(name, source, mapping, lambda part: read_fast(part, mapping) is not None)

@@ -21,24 +21,32 @@ RESPECTED, MOST_WORTHS = 0.8, 1_000
 """A log is not upside down if a utility in which better grades are worth more respects this share of it; one is looked
 for among utilities of at most so many numbers."""
 
+CLOSE = 0.1
+"""Of reversals whose shares of respected judgements differ by less, none is proposed before the others."""
+
 SAMPLE = 5_000
 """Judgements, about, that are looked at in a larger log."""
 
 NEAR, FEWEST = 0.05, 10
 """A rater of at least so many decided verdicts always names one side if the other has at most this share of them."""
 
-MOST_LEVELS, HOLE = 20, 8
-"""More grades than this have to be asked for; so has one from `HOLE` on that is far above all others."""
+FEW_LEVELS, MOST_LEVELS, HOLE = 7, 20, 8
+"""More than `MOST_LEVELS` grades have to be asked for; so has one from `HOLE` on that is far above all others. A scale
+is proposed for few, since more may be numbers of documents."""
 
 
 @dataclass(frozen=True)
 class Reversal:
-    """One way in which a log may be upside down: in words, the log without it, and what reads it so."""
+    """One way in which a log may be upside down: in words, the log without it, and what reads it so.
+
+    It is `likely` if it undoes what was told, or the grades begin with 1.
+    """
 
     name: str
     undone: PreferencePairs
     remedy: str
     cure: Mapping[str, Any] = field(default_factory=dict)
+    likely: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +144,21 @@ def check_sense(
     tried = [(one, one.undone[rows]) for one in reversals] or [(one, one.undone) for one in reversals_of_arrays(log)]
     shares = [(Agreements.of(undone, _verdicts(undone)).best, one) for one, undone in tried]
     helping = sorted((pair for pair in shares if pair[0] > 0.5), key=lambda pair: -round(pair[0], 2))
+    cure = _cure(helping)
     remedies = "; ".join(f"{one.name}, {share:.1%}: {one.remedy}" for share, one in helping)
     raise UpsideDownError(
         f"{whose} upside down: none of the textbook DCGs respects more than {best} of {len(log):,} preferences "
         f"(chance: 50%). {remedies or 'No reversal makes sense of it'}. As it is: as_is=True (--as-is)",
         see="upside-down",
-        cure=helping[0][1].cure if helping else None,
+        cure=cure,
     )
+
+
+def _cure(helping: Sequence[tuple[float, Reversal]]) -> Mapping[str, Any]:
+    """Return what undoes the only reversal that makes much sense of a log, or the only likely one; else nothing."""
+    close = [one for share, one in helping if share > helping[0][0] - CLOSE]
+    likely = [one for one in close if one.likely] or close
+    return likely[0].cure if len(likely) == 1 else {}
 
 
 def sampled(log: PreferencePairs) -> tuple[PreferencePairs, NDArray[np.intp]]:
@@ -265,7 +281,7 @@ def check_scale(counts: Integers) -> None:
         remedy = "if it means no grade, write -1, or leave it blank"
     elif len(occurring) <= MOST_LEVELS:
         found = f"{top} is the largest of {len(occurring)} grades"
-        cure = {"scale": levels.split(",")}
+        cure = {"scale": levels.split(",")} if len(occurring) <= FEW_LEVELS else {}
         remedy = (
             f"name them by scale= (--scale {levels}) or, if they are numbers of documents, give judgements (--qrels)"
         )

@@ -147,6 +147,16 @@ SHOWN = "sides are those on the screen"
 """What `Winners.sides` says where winners were translated."""
 
 
+def names_of_lists(source: Source) -> dict[str, str]:
+    """Return the names of the columns of both lists as words for winners; none that is a word for winners already."""
+    lists = {role: replace(source.roles[role], required=False) for role in ("a", "b") if role in source.roles}
+    named = {}
+    for role, names in (by_role(source.names, lists) if source.names else {}).items():
+        name = names if isinstance(names, str) else re.sub(r"[\W_]*[0-9]+[\W_]*", "", names[0])
+        named[name.lower()] = role
+    return named if len(named) == 2 and not named.keys() & WINNERS.keys() else {}
+
+
 def _called_left(source: Source) -> bool:
     lists: Any = by_role(source.names, {"a": replace(source.roles["a"], required=False)}) if source.names else {}
     names = lists.get("a", ())
