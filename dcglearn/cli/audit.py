@@ -11,7 +11,7 @@ import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
 from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs
-from dcglearn.cli.reading import Ratings, Reading
+from dcglearn.cli.reading import Ratings, Reading, say_reading
 from dcglearn.cli.terminal import told_on_a_terminal
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import InputError
@@ -64,8 +64,10 @@ def audit(
     with told_on_a_terminal():
         read = partial(read_ratings if ratings else read_preferences, mapping=reading.mapping)
         made = {f"{name} (SHA-256)": hashlib.sha256(read_bytes(name)).hexdigest() for name in files if name != "-"}
+        judged = read(log)
+        say_reading(judged.recognised)
         result = audited(
-            read(log),
+            judged,
             metric,
             runs=systems or None,
             qrels=qrels,

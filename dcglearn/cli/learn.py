@@ -12,7 +12,7 @@ import dcglearn as dl
 from dcglearn.cli.command import examples, first_option, output_option, scale_option
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.options import Cluster, Force, check_outputs, said_now, write_figure
-from dcglearn.cli.reading import LogOptions, describe, recognised_lines, say_winners
+from dcglearn.cli.reading import LogOptions, describe, recognised_lines, say_reading
 from dcglearn.cli.terminal import told_on_a_terminal
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import Utility
@@ -127,7 +127,7 @@ def learn(
         return
     with source.opened(cluster) as log, told_on_a_terminal():
         said = said_now("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
-        say_winners(getattr(log, "recognised", None))
+        say_reading(getattr(log, "recognised", None))
         from dcglearn.cli.report import learn_report
         from dcglearn.learning.checkpoint import Keeping
 

@@ -18,7 +18,7 @@ from dcglearn.cli.reading import (
     looked_up_lines,
     read_proxy,
     recognised_mapping,
-    say_winners,
+    say_reading,
 )
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
@@ -80,7 +80,7 @@ def convert(
     else:
         frame, dropped, recognised = native_frame(source, mapping, reading.skip_bad)
         counted = {}
-    say_winners(recognised)
+    say_reading(recognised)
     mapping = mapping if recognised is None else recognised.mapping
     if mapping.scale is not None:
         typer.echo("grades: " + ", ".join(f"{grade} = {name}" for grade, name in enumerate(mapping.scale)), err=True)

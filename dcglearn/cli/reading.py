@@ -77,6 +77,9 @@ class MappingOptions(Reading):
         Literal["shown", "listed"] | None,
         input_option(help="Whether winners name what was shown there, or the lists a and b wherever shown."),
     ] = None
+    leave_out: Annotated[
+        str | None, input_option(metavar="STATUS,...", help="Leave out lines of this status (Rejected), or duplicates.")
+    ] = None
     scale: Annotated[str | None, first_option(metavar="NAMES", help="Grade names, worst first: Bad,Fair,Good.")] = None
     cutoffs: Annotated[
         str | None,
@@ -101,8 +104,8 @@ class MappingOptions(Reading):
     def options(self) -> dict[str, Any]:
         """The options beside the file, as `LogMapping` takes them."""
         scale = None if self.scale is None else [name.strip() for name in self.scale.split(",")]
-        same = ("winner_words", "positive", "middle", "sides", "best_grade", "cutoffs", "depth", "pad", "encoding")
-        named = {name: getattr(self, name) for name in same}
+        same = ("winner_words", "positive", "middle", "sides", "leave_out", "best_grade", "cutoffs", "depth", "pad")
+        named = {name: getattr(self, name) for name in (*same, "encoding")}
         return {**super().options, **named, "scale": scale, "columns": _columns(self.columns)}
 
 
@@ -318,13 +321,15 @@ def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> Lo
     return mapping.updated(columns={**columns, **mapping.columns} or None, winner_words=own or None)
 
 
-def say_winners(recognised: Recognised | None) -> None:
-    """Print what the winners' words were taken to mean, to standard error; a, b and tie mean themselves."""
-    winners = None if recognised is None else recognised.winners
-    words = {} if winners is None else winners.words
-    if winners is not None and (
-        winners.sides or winners.names or any(word.lower() != words[word][0] for word in words)
-    ):
+def say_reading(recognised: Recognised | None) -> None:
+    """Print remarks and, to standard error, what winners were taken to mean; a, b and tie mean themselves."""
+    if recognised is None:
+        return
+    for remark in recognised.remarks:
+        typer.echo(f"remark: {remark}", err=True)
+    winners = recognised.winners
+    told = winners is not None and (winners.sides or winners.names)
+    if told or (winners and any(word.lower() != meaning for word, (meaning, _) in winners.words.items())):
         typer.echo(f"winners: {winners}", err=True)
 
 

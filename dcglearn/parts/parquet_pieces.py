@@ -174,6 +174,8 @@ def preferences_of(
     frame: PolarsFrame, name: str, mapping: LogMapping, first_row: int = 1, reasons: Grades | None = None
 ) -> Preferences:
     """Return the log in a table; messages count rows of `name` from `first_row`. `reasons`: see `log_of_table`."""
+    if mapping.leave_out is not None:
+        raise InputError("leave_out= needs the whole log in memory; dcglearn convert --leave-out makes a log without")
     with errors_in(name):
         source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)
     return log_of_table(Preferences, *columns_of(name, source, mapping), mapping, reasons)

@@ -86,8 +86,9 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
         return _grade(float(name), role, mapping)
     if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
         raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}", cure={"qrels": "QRELS"})
+    cure = {"scale": ["Bad", "Fair", "Good"]} if name in ("bad", "fair", "good") else {}
     refusal = f"{role} holds the grade name {shown(value)}; pass scale=['Bad', 'Fair', 'Good'], worst first"
-    raise InputError(refusal, cure={"scale": ["Bad", "Fair", "Good"]})
+    raise InputError(refusal, cure=cure)
 
 
 def read_carefully(
@@ -215,7 +216,7 @@ class GoodLines:
             strengths = self._mapping.own_words.of_winners
             said = (strengths.get(word_of(value).lower(), 1.0) for value in self._said) if strengths else None
             return winners_of(np.array(values), counts, codes, None if said is None else np.array(list(said)))
-        if about.kind in ("label", "name", "identity", "documents", "counts"):
+        if about.kind in ("label", "name", "identity", "documents", "counts", "status"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
 
@@ -316,6 +317,7 @@ CHECKS = {
     "label": _label,
     "name": _label,
     "identity": lambda value, *_: value if isinstance(value, str) else json.dumps(value),  # any: equal ones are one
+    "status": lambda value, *_: word_of(value),
     "side": _swapped,
     "place": _swapped,
     "counts": _counts,

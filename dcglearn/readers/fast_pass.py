@@ -64,7 +64,8 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     columns = by_role(keys, source.roles)
     if b"\\" in source.data or "supersedes" in columns:
         return None
-    columns.pop("id", None)
+    if "rater" not in columns:
+        columns.pop("id", None)
     numbers = dict.fromkeys(("number", "positive", "score"), pl.Float64)
     types = {"grades": pl.List(pl.Int8), "documents": pl.List(pl.String), **numbers}
     schema: dict[str, Any] = {}
@@ -160,7 +161,7 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], mapping: LogMapping
     for role, about in roles.items():
         if role not in frame.columns or (not about.required and frame[role].null_count() == len(frame)):
             continue
-        if role == "id" and "supersedes" not in frame.columns:
+        if role == "id" and not {"supersedes", "rater"} & {*frame.columns}:
             continue
         column = frame[role]
         if column.null_count() and (about.required or about.uniform):
@@ -205,6 +206,10 @@ def _grades(column: pl.Series, mapping: LogMapping) -> Grades | None:
     table = np.full((len(column), longest), mapping.below, np.int8)
     table[np.arange(longest) < lengths.to_numpy()[:, None]] = grades
     return table[:, : mapping.depth]
+
+
+def _texts(column: pl.Series) -> NDArray[Any]:
+    return column.cast(pl.String).fill_null("").to_numpy()
 
 
 def _is_text(dtype: Any) -> bool:
@@ -278,7 +283,8 @@ CONVERT: dict[str, Callable[[pl.Series, LogMapping], Any]] = {
     "grades": _grades,
     "winner": _winners,
     "label": _labels,
-    "identity": lambda column, _: column.cast(pl.String).fill_null("").to_numpy() if _is_text(column.dtype) else None,
+    "identity": lambda column, _: _texts(column) if _is_text(column.dtype) else None,
+    "status": lambda column, _: _texts(column) if _is_text(column.dtype) or column.dtype == pl.Boolean else None,
     "side": _swapped,
     "place": partial(_swapped, words=PLACES),
     "documents": _documents,

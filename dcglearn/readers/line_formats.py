@@ -29,12 +29,14 @@ SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
 class Source(ABC):
     """The lines of a log: iterate over (number, item), then get the values or the raw line of an item.
 
-    `form` says in words what was recognised; `names` are those of the columns (of JSON, the keys of the first object).
+    `form` says in words what was recognised, `said` in which columns winners were looked up; `names` are those of the
+    columns (of JSON, the keys of the first object).
     """
 
     unit = "line"
     header = b""
     form = ""
+    said = ""
     roles: Mapping[str, Role]
     columns: ColumnsByRole
     names: Sequence[str]
@@ -230,8 +232,9 @@ class Reshaped(Source):
     """Judgements in the rows of a table of another shape, whose columns have the roles `table_roles`."""
 
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
-        self._rows, self.roles, self.table_roles = rows, roles, rows.roles
-        self.names, self.unit, self.header, self.form = rows.names, rows.unit, rows.header, rows.form
+        self._rows, self.roles, self.table_roles = rows, roles, getattr(rows, "table_roles", rows.roles)
+        self.names, self.unit, self.header = rows.names, rows.unit, rows.header
+        self.form, self.said = rows.form, rows.said
 
     def has(self, role: str) -> bool:
         """Return whether the table has a column for a role."""

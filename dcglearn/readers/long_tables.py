@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.kept_lines import with_kept
 from dcglearn.readers.line_formats import INTEGER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.named_winners import with_names
@@ -35,7 +36,7 @@ def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMappin
     roles = mapping.roles(roles)
     source = _opened(open_with, roles, mapping)
     source = with_order(source, lambda others: _opened(open_with, others, mapping))
-    return with_names(source, open_with, mapping)
+    return with_kept(with_names(source, open_with, mapping), mapping)
 
 
 def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:

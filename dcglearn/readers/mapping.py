@@ -34,6 +34,7 @@ class ReadingOptions(TypedDict, total=False):
     middle: float | None
     best_grade: int | str | None
     sides: str | None
+    leave_out: str | None
     as_is: bool
     mapping: MappingLike
 
@@ -44,7 +45,7 @@ class LogMapping:
 
     Parameters
     ----------
-    n_grades, depth, pad, scale, cutoffs, winner_words, positive, encoding, middle, best_grade, sides, as_is
+    n_grades, depth, pad, scale, cutoffs, winner_words, positive, encoding, middle, best_grade, sides, leave_out, as_is
         As in `read_preferences`. A scale whose first name is the best grade is kept worst first; the scale of `cutoffs`
         names the levels.
     columns : mapping of str, optional
@@ -76,6 +77,7 @@ class LogMapping:
     middle: float | None = None
     best_grade: int | str | None = None
     sides: str | None = None
+    leave_out: str | None = None
     as_is: bool = False
     cutoffs: Cutoffs = None
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -247,7 +249,7 @@ class LogMapping:
 
 KINDS = {
     **{"n_grades": int, "depth": int, "pad": bool, "scale": list, "positive": str, "middle": float},
-    **{"best_grade": str, "cutoffs": str, "sides": str, "as_is": bool},
+    **{"best_grade": str, "cutoffs": str, "sides": str, "leave_out": str, "as_is": bool},
     **{"winner_words": dict, "columns": dict, "encoding": str},
 }
 """The keys of a mapping's file and the types of their values."""

@@ -10,7 +10,7 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, is_frame, is_records
 from dcglearn.readers.line_formats import NUMBER, Opener, from_text
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.roles import Role, side_of
+from dcglearn.readers.roles import Role, recognised, side_of
 from dcglearn.readers.winner_words import WINNERS, word_of
 
 LOOKED_AT = 1_000
@@ -72,9 +72,11 @@ def finding_columns(open_with: Opener, roles: Mapping[str, Role], mapping: LogMa
         wanted = error.cure.get("columns", {})
         if wanted.keys() & mapping.columns.keys():
             error.cure = {}
-        elif wanted:
+        elif wanted and not recognised(open_with({}).names, {role: roles[role] for role in wanted}):
             with contextlib.suppress(InputError):
-                wanted |= _columns(open_with, {**roles, **mapping.roles(roles)}, wanted)
+                wanted |= _columns(open_with, mapping.roles(roles), wanted)
+        else:
+            error.cure.pop("columns", None)  # some lines lack what others have
         raise
 
 

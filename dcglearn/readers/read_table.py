@@ -36,10 +36,10 @@ from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
 from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
+from dcglearn.readers.kept_lines import KeptLines, remarks_on
 from dcglearn.readers.line_formats import FrameRows, JsonLines, Opener, Records, Reshaped, Source, TextLines
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.named_winners import NamedWinners
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import with_ratings
@@ -59,13 +59,17 @@ LONGEST_LINE = 1 << 22
 
 @dataclass(frozen=True)
 class Recognised:
-    """What a reader recognised: the form of the input, the columns by role, those without a role, and winners."""
+    """What a reader recognised: the form of the input, the columns by role, those without a role, and winners.
+
+    `remarks` are on lines that count and are hardly meant to.
+    """
 
     form: str
     columns: ColumnsByRole
     ignored: tuple[str, ...]
     mapping: LogMapping
     winners: Winners | None = None
+    remarks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {one_line(text)}" for name, text in self.lines().items())
@@ -74,6 +78,7 @@ class Recognised:
         """Return what was recognised, in words."""
         span = {role: x if isinstance(x, str) else f"{x[0]} .. {x[-1]}" for role, x in self.columns.items()}
         return {
+            **({"remark": "; ".join(self.remarks)} if self.remarks else {}),
             "form": self.form,
             "columns": ", ".join(role if role == name else f"{role} = {name}" for role, name in span.items()),
             **({"not used": ", ".join(self.ignored)} if self.ignored else {}),
@@ -96,8 +101,8 @@ def read_columns(
                 lists = [role for role, about in source.roles.items() if about.kind == "grades"]
                 cells = (record.get(role) or () for record in source.readable() for role in lists)
                 mapping = mapping.updated(cutoffs=cut_points(mapping.cutoffs, chain.from_iterable(cells)))
-        table, dropped = columns_of(name, source, mapping, skip_bad)
-    return table, dropped, _recognised(source, table, mapping)
+        table, dropped, remarks = _columns_of(name, source, mapping, skip_bad)
+    return table, dropped, replace(_recognised(source, table, mapping), remarks=remarks)
 
 
 def read_pairs(kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: PathLike | None = None) -> AnyLog:
@@ -206,6 +211,7 @@ def log_of_table(
     if ("ratings_a" in table) != ("ratings_b" in table):
         raise InputError("ratings_a and ratings_b go together: one of the two is missing")
     docs, ratings = by_preference("docs"), by_preference("ratings")
+    table.pop("status", None)
     ids, supersedes = table.pop("id", None), table.pop("supersedes", None)
     if "swapped" in table:
         table["swapped"] = (table["swapped"] > 0) ^ swap
@@ -238,12 +244,20 @@ def columns_of(
     name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, dict[str, int]]:
     """Return the columns of a source by role, and the counts of what was left out; messages call it `name`."""
+    table, dropped, _ = _columns_of(name, source, mapping, skip_bad)
+    return table, dropped
+
+
+def _columns_of(
+    name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None
+) -> tuple[Table, dict[str, int], tuple[str, ...]]:
+    """Return what `columns_of` does, and remarks on lines that are hardly meant to count."""
     from dcglearn.readers.fast_pass import read_fast
 
     if mapping.positive is None and "winner" in source.roles:
         words = names_of_lists(source)
         if source.has("swapped"):
-            words = {} if mapping.own_words.codes else {"1": "left", "2": "right"}
+            words = {} if {"1", "2"} & mapping.own_words.codes.keys() else {"1": "left", "2": "right"}
         mapping = mapping.updated(winner_words={**words, **mapping.own_words.meanings()} or None)
     fast = read_fast(source, mapping)
     if fast is None and skip_bad is None:
@@ -251,13 +265,16 @@ def columns_of(
     table, dropped = (fast, {}) if fast is not None else read_carefully(name, source, mapping, skip_bad)
     how = "in one pass" if fast is not None else "line by line, since something in it is unusual"
     _LOG.info("%s: read as %s %s", name, source.form, how)
+    if isinstance(source, KeptLines):
+        dropped = {**source.left_out(), **dropped}
+    remarks = remarks_on(table, source)
     if not source.has("supersedes"):
         table.pop("id", None)
     if mapping.best_grade is not None:
         _turn(table, source, int(mapping.best_grade), mapping.n_grades)
     if "winner" in table:
         _tell_winners(table, source, mapping)
-    return table, dropped
+    return table, dropped, remarks
 
 
 def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
@@ -267,8 +284,7 @@ def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
         table["winner"], strength = by_sign(table["winner"], mapping.positive, mapping.middle)
     else:
         table["winner"] = with_lists(table["winner"], table.get("swapped"), source, mapping.sides)
-        if isinstance(source, NamedWinners):
-            table["winner"] = replace(table["winner"], names=source.said)
+        table["winner"] = replace(table["winner"], names=source.said)
         strength = table["winner"].strength
     if strength is not None:
         if "strength" in table:

@@ -83,6 +83,10 @@ def read_preferences(
         numbers prefer. The middle is a tie.
     sides : {"shown", "listed"}, optional
         Whether all words for winners name what was shown there, or left the list a, whatever was shown.
+    leave_out : str, optional
+        Values of a column `status` (or AssignmentStatus, approved) whose lines are left out, such as "Rejected,false";
+        the word duplicates leaves out lines that repeat the id, rater, lists and verdict of an earlier one. Without it
+        a remark in `recognised` counts such lines.
     as_is : bool
         Keep a log that seems to be upside down.
     encoding : str, optional

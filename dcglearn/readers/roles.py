@@ -17,7 +17,8 @@ class Role:
     """The meaning of a column: kind of its values, accepted names, and whether lines may lack it.
 
     `kind` is one of grades, grade, winner, label, name (a label of any length), identity, number, positive, share (0 to
-    1), score (a number, or infinite), side, documents, counts; a `uniform` column has a value on every line or on none.
+    1), score (a number, or infinite), side, place, documents, counts, status; a `uniform` column has a value on every
+    line or on none.
     `marks` are the words that name the columns of a list with a column for each position. Logs in parts read only
     columns that are `learned` or required.
     """
@@ -46,6 +47,7 @@ PREFERENCE = {
     "id": Role("identity", ("id",)),
     "supersedes": Role("identity", ("supersedes",)),
     **dict(_roles_of_columns()),
+    "status": Role("status", ("status", "assignmentstatus", "assignment_status", "approved")),
     "ratings_a": Role("counts", ("ratings_a",), uniform=True),
     "ratings_b": Role("counts", ("ratings_b",), uniform=True),
 }
@@ -64,6 +66,7 @@ RATING = {
     "group": Role("label", ("group", "user", "session", "rater"), uniform=True),
     "segment": Role("label", ("segment",)),
     "weight": Role("positive", ("weight", "count")),
+    "status": PREFERENCE["status"],
 }
 """The columns of a log of ratings."""
 
@@ -136,7 +139,7 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
     missing = []
     for role, about in roles.items():
         matches = [name for name in names if name.lower() in about.names]
-        if len(matches) > 1:
+        if len(matches) > 1 and about.kind != "status":
             raise InputError(f"{' and '.join(matches)} both give the {role!r} of a line; rename or drop one of them")
         cells = wide_columns(names, about.marks) if about.marks and not matches else ()
         if matches or cells:
