@@ -91,8 +91,7 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
     if {"id", "rater", "winner"} <= table.keys() and not source.has("supersedes"):
         remarks[DUPLICATES] = (_n_repeated(table), "repeat the id, rater, lists and verdict of an earlier line")
     return tuple(
-        f"{n:,} of {total:,} lines {what}; leave_out={words!r} "
-        f"(dcglearn convert --leave-out {words}) leaves them out"
+        f"{n:,} of {total:,} lines {what}; leave_out={words!r} (dcglearn convert --leave-out {words}) leaves them out"
         for words, (n, what) in remarks.items()
         if n
     )

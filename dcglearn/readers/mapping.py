@@ -39,6 +39,12 @@ class ReadingOptions(TypedDict, total=False):
     mapping: MappingLike
 
 
+class TableOptions(ReadingOptions, total=False):
+    """The options of readers of inputs whose columns have names."""
+
+    columns: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class LogMapping:
     """How a log is read; a wrong option, or two that contradict each other, raise InputError.

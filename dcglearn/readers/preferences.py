@@ -16,7 +16,7 @@ from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, is
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.readers.frames import from_arrays, named
-from dcglearn.readers.mapping import LogMapping, ReadingOptions
+from dcglearn.readers.mapping import LogMapping, ReadingOptions, TableOptions
 from dcglearn.readers.rating_texts import texts_of_counts
 from dcglearn.readers.read_table import Recognised, read_pairs, read_rated
 from dcglearn.readers.roles import PREFERENCE
@@ -140,7 +140,7 @@ class Preferences(PreferencePairs, Shown):
         return read_rated(cls, columns, mapping, equal_groups=equal_groups)
 
     @classmethod
-    def from_frame(cls, frame: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]) -> Self:
+    def from_frame(cls, frame: Any, n_grades: int | None = None, **options: Unpack[TableOptions]) -> Self:
         """Build from a table as `read_preferences` does: of polars, pandas or any library with Arrow's interchange.
 
         Examples

@@ -13,6 +13,9 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.roles import Role, recognised, side_of
 from dcglearn.readers.winner_words import WINNERS, word_of
 
+OF_JOINS = {"judgements", "winner_words", "positive", "depth", "n_grades", "skip_bad"}
+"""The options of `join_judgements` that a proposal may need."""
+
 LOOKED_AT = 1_000
 """Lines whose values tell the columns of lists and of winners."""
 
@@ -53,14 +56,9 @@ def _call(function: str, log: str, options: dict[str, Any]) -> str:
         function = "read_ratings" if options.pop("ratings") else "read_preferences"
     if "qrels" in options:
         function, options["judgements"] = "join_judgements", options.pop("qrels")
-    of_mapping = {"columns": options.pop("columns")} if "columns" in options else {}
-    if function == "join_judgements":
-        names = LogMapping.__dataclass_fields__.keys() & options.keys()
-        of_mapping |= {name: options.pop(name) for name in list(options) if name in names}
-    texts = [log, *(f"{name}={value!r}" for name, value in options.items())]
-    if of_mapping:
-        texts.append(f"mapping=dl.LogMapping({', '.join(f'{name}={value!r}' for name, value in of_mapping.items())})")
-    return f"dl.{function}({', '.join(texts)})"
+    if function == "join_judgements" and not options.keys() <= OF_JOINS:
+        return ""
+    return f"dl.{function}({', '.join([log, *(f'{name}={value!r}' for name, value in options.items())])})"
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame, errors_in
-from dcglearn.readers.mapping import LogMapping, ReadingOptions
+from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.proposals import proposing
 from dcglearn.readers.read_table import Recognised, check_table, read_columns, read_pairs, read_rated
@@ -14,7 +14,7 @@ from dcglearn.readers.winner_words import MEANINGS
 
 
 def read_preferences(
-    path: Any, n_grades: int | None = None, *, skip_bad: PathLike | None = None, **options: Unpack[ReadingOptions]
+    path: Any, n_grades: int | None = None, *, skip_bad: PathLike | None = None, **options: Unpack[TableOptions]
 ) -> Preferences:
     """Read a log of side-by-side judgements: a file, a data frame, or a list of dictionaries or tuples.
 
@@ -91,9 +91,12 @@ def read_preferences(
         Keep a log that seems to be upside down.
     encoding : str, optional
         The encoding of text that is not UTF-8, such as cp1252.
+    columns : mapping of str, optional
+        The log's own names of columns, by the usual name: ``{"a": "Links {}", "winner": "Urteil"}``, where braces stand
+        for the position of ``Links 1, Links 2``; `system_a` and `system_b` hold the names that winners are.
     mapping : path or LogMapping, optional
-        A TOML file that holds these options, and the log's own names of columns (``[columns]``); ``dcglearn convert
-        --save-mapping`` writes one. The options that are given beside it count.
+        A TOML file that holds these options; ``dcglearn convert --save-mapping`` writes one. The options that are given
+        beside it count.
 
     See Also
     --------
@@ -120,7 +123,7 @@ def read_ratings(
     *,
     skip_bad: PathLike | None = None,
     equal_groups: bool = False,
-    **options: Unpack[ReadingOptions],
+    **options: Unpack[TableOptions],
 ) -> Preferences:
     """Read a log of rated lists: of every two lists with different ratings, the higher rated is preferred.
 
@@ -158,7 +161,7 @@ def read_ratings(
     return read_rated(Preferences, path, mapping, skip_bad, equal_groups=equal_groups)
 
 
-def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]) -> Grades:
+def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[TableOptions]) -> Grades:
     """Read pairs of lists that could be judged, int8 of shape (n, 2, K); a winner, if any, is ignored.
 
     Options are those of `read_preferences` (`depth`, `pad`, `scale`, `mapping`); only `a` and `b` are required. Raises

@@ -11,8 +11,9 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.foundation.sources import WORKBOOK_ENGINES
-from dcglearn.readers.winner_words import OwnWords
-from tests.makers import write
+from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.winner_words import OwnWords, middle_of
+from tests.makers import refused, write
 from tests.readers.test_file_shapes import SHAPES, json_lines, judgements, named, table, truth, turned, wide, workbook
 
 TRUE = dl.DCG([0, 1, 3], [1, 0.63, 0.5])
@@ -477,3 +478,98 @@ def test_a_file_of_a_tool_is_read_by_what_is_proposed(dcglearn, here, name):
     if refusal is None:
         log = dl.read_preferences("mine.jsonl" if "mine.jsonl" in given else "log.jsonl")
         assert judgements(log, ()) == judgements(judged(), ()), lines
+
+
+def test_in_python_the_proposal_is_the_whole_call(here):
+    write(here, "x.csv", csv(as_words("List A", "List B", "Same"), "Results A,Results B,Verdict", note=["n"] * 24))
+    said = refused("Results A", dl.read_preferences, "x.csv", pad=True)
+    call = said.partition("; so: ")[2]
+    columns = {"a": "Results A", "b": "Results B"}
+    assert call == f"dl.read_preferences('x.csv', pad=True, columns={columns})"
+    call = refused("winner is 'List A'", eval, call, {"dl": dl}).partition("; so: ")[2]
+    assert call.endswith(f"columns={columns}, winner_words={{'List A': 'a', 'List B': 'b'}})")
+    assert judgements(eval(call), ()) == judgements(judged(), ())
+    rated = [{"list": grades, "rating": i} for i, grades in enumerate(A)]
+    assert refused("rated lists", dl.read_preferences, rated).endswith("; so: dl.read_ratings(log)")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "middle"),
+    [
+        ([0.2, 0.5, 0.9], 0.5),
+        ([0.6, 0.9], None),  # all on one side
+        ([12, 49, 88], 50),
+        ([3, 10, 18], None),  # of 20, perhaps
+        ([0, 100], 50),
+        ([1, 3, 5], 3),
+        ([1, 4, 7], 4),
+        ([3, 4, 7], 4),
+        ([1, 2, 4, 5], None),  # of five without a tie, or of seven
+        ([1, 2, 3, 4], None),  # a forced choice, or of five or seven
+        ([1, 2, 3, 4, 5, 6], None),
+        ([0, 2, 4], 2),
+        ([20, 900], None),
+        ([4], 4),
+    ],
+)
+def test_the_middle_of_a_scale_is_proposed_where_it_is_sure(numbers, middle):
+    assert middle_of([float(number) for number in numbers]) == middle
+
+
+def test_names_of_systems_are_looked_up_line_by_line_and_said(dcglearn, here):
+    write(here, "x.csv", csv(NAMES, "left,right,winner", left_system=LEFT_SYSTEM, right_system=RIGHT_SYSTEM))
+    status, _, err = dcglearn("convert", "x.csv", "-o", "log.jsonl", "--save-mapping", "how.toml")
+    assert status == 0 and "; names of left_system and right_system\n" in err
+    again = dl.read_preferences("x.csv", mapping="how.toml")
+    assert judgements(again, ()) == judgements(judged(), ())
+    assert "names of left_system" in dcglearn("learn", "x.csv", "--dry-run")[1]
+    both = csv(["prod"] * 24, left_system=["prod"] * 24, right_system=LEFT_SYSTEM)
+    write(here, "both.csv", both)
+    refused("line .: winner is 'prod', which both left_system and right_system hold", dl.read_preferences, "both.csv")
+    refused("line 2: winner is 'old'", dl.read_preferences, write(here, "y.csv", both.replace("0;prod", "0;old", 1)))
+
+
+def test_an_order_in_a_log_in_parts_is_refused_where_it_says_the_place_of_a(here):
+    frame = pl.DataFrame({"a": A, "b": B, "winner": ON_SCREEN, "position_of_a": PLACE_OF_A})
+    frame.write_parquet("x.parquet")
+    for columns in ({}, {"swapped": "position_of_a"}):
+        refused("'position_of_a' looks like the order", dl.ParquetLog, "x.parquet", mapping=LogMapping(columns=columns))
+
+
+def test_rejected_and_repeated_lines_are_remarked_on_and_left_out(dcglearn, here):
+    head, *rows = csv(WINNER, id=N, rater=["w"] * 24, AssignmentStatus=["Rejected", "Approved"] * 12).splitlines()
+    write(here, "x.csv", "\n".join([head, *rows, *rows[:5]]) + "\n")
+    status, _, err = dcglearn("convert", "x.csv", "-o", "log.jsonl")
+    first, second, _ = err.splitlines()
+    assert status == 0 and first.startswith("remark: 15 of 29 lines have the AssignmentStatus Rejected; leave_out=")
+    assert second.startswith("remark: 5 of 29 lines repeat the id, rater, lists and verdict of an earlier line; leave")
+    for command in ("learn", "audit"):
+        assert "remark: 15 of 29 lines" in dcglearn(command, "x.csv", "--as-is")[2]
+    assert "remark: 15 of 29 lines" in dcglearn("learn", "x.csv", "--dry-run")[1]
+    one = dl.read_preferences("x.csv", leave_out="rejected")
+    both = dl.read_preferences("x.csv", leave_out="Rejected,duplicates")
+    assert (len(one), one.dropped) == (14, {"lines of status Rejected": 15})
+    assert both.dropped == {"lines of status Rejected": 15, "lines that repeat an earlier one": 2}
+    assert judgements(both, ()) == judgements(judged()[1::2], ())
+    assert both.recognised.remarks == () and len(one.recognised.remarks) == 1
+    refused(
+        "leave_out='x' needs a column of statuses",
+        dl.read_preferences,
+        [{"a": [1], "b": [0], "winner": "a"}],
+        leave_out="x",
+    )
+    one.save("x.parquet")
+    in_parts = LogMapping(leave_out="Rejected")
+    refused("leave_out= needs the whole log in memory", dl.ParquetLog, "x.parquet", mapping=in_parts)
+
+
+def test_approved_as_a_truth_value_and_raters_who_agree_are_understood():
+    lines = [
+        {"a": a, "b": b, "winner": w, "id": "q", "rater": f"r{i}"}
+        for i, (a, b, w) in enumerate(zip(A, B, WINNER, strict=True))
+    ]
+    assert dl.read_preferences(lines).recognised.remarks == ()
+    (remark,) = dl.read_preferences([{**line, "approved": i > 2} for i, line in enumerate(lines)]).recognised.remarks
+    assert remark.startswith("3 of 24 lines have the approved False; leave_out='False'")
+    kept = dl.read_preferences([{**line, "approved": i > 2} for i, line in enumerate(lines)], leave_out="False")
+    assert len(kept) == 21
