@@ -20,15 +20,12 @@ def command_line(error: InputError, command: str, given: Mapping[str, Any]) -> s
     if error.log is None or not error.cure:
         return ""
     kept = given if command == "convert" else {name: given[name] for name in READING if name in given}
-    values = {"output": _new_file(error.log), **kept, **error.cure, "log": str(error.log)}
-    output = values.pop("output")
-    if "n_grades" in values:
-        values["grades"] = values.pop("n_grades")
-    words = ["dcglearn", "convert", values.pop("log")]
-    for name, value in values.items():
-        if value is None or value is False:
-            continue
-        words += [f"--{name.replace('_', '-')}", *([] if value is True else [_text(value)])]
+    output = kept.get("output") or _new_file(error.log)
+    options = {name: value for name, value in {**kept, **error.cure}.items() if name not in ("log", "output")}
+    words = ["dcglearn", "convert", str(error.log)]
+    for name, value in options.items():
+        if value is not None and value is not False:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [_text(value)])]
     return shlex.join([*words, "-o", str(output)])
 
 
@@ -41,5 +38,5 @@ def _text(value: Any) -> str:
 
 def _new_file(log: PathLike) -> str:
     """Return the name of a file that is not there, other than that of the log."""
-    names = ("log.jsonl", "converted.jsonl", *(f"converted_{i}.jsonl" for i in range(2, 100)))
+    names = ("log.jsonl", "converted.jsonl", "converted_again.jsonl")
     return next((name for name in names if name != Path(log).name and not Path(name).exists()), names[-1])

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import Reshaped, Source
 from dcglearn.readers.mapping import LogMapping
@@ -99,8 +101,15 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
 
 def _n_repeated(table: Table) -> int:
     """Return the number of lines that repeat an earlier one; those without an id or a rater do not."""
+    import polars as pl
+
+    # lines of one id and rater
+    names = pl.DataFrame({"id": table["id"], "rater": table["rater"]}, schema_overrides={"id": pl.String})
+    again = names.is_duplicated() & (names["id"] != "") & (names["rater"] != "")
+    rows = np.flatnonzero(again.to_numpy())
+
+    # of which some have the same lists and verdict
     winner: Any = table["winner"]
-    lists = [map(bytes, table[side]) if table[side].ndim > 1 else table[side] for side in ("a", "b") if side in table]
-    codes = getattr(winner, "codes", winner).tolist()
-    keys = [key for key in zip(table["id"], table["rater"], codes, *lists, strict=True) if key[0] and key[1]]
-    return len(keys) - len(set(keys))
+    values = [getattr(winner, "codes", winner), *(table[side] for side in ("a", "b") if side in table)]
+    keys = {(*names.row(row), *(str(column[row].tolist()) for column in values)) for row in rows.tolist()}
+    return len(rows) - len(keys)

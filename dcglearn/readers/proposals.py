@@ -41,7 +41,7 @@ def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Ite
             cure["columns"] = {**mapping.columns, **cure["columns"]}
         # the call
         if cure and (is_path(log) or is_frame(log) or is_records(log)):
-            error.log = str(log) if is_path(log) else None
+            error.log = str(log) if is_path(log) and function != "read_questions" else None
             name = repr(str(log)) if is_path(log) else "log"
             error.proposal = _call(function, name, {**mapping.given, **given, **cure})
         raise
@@ -86,7 +86,7 @@ def _columns(open_with: Opener, roles: Mapping[str, Role], wanted: Mapping[str, 
     # lists: columns that end in numbers, or whose cells hold several grades
     in_cells = [name for name, cells in values.items() if cells and all(map(_is_list, cells))]
     patterns = _patterns(name for name in values if name not in in_cells)
-    lists = list(patterns) or in_cells
+    lists = [*patterns, *in_cells]
     found: dict[str, str] = {}
     if "list" in wanted and len(lists) == 1:
         found["list"] = lists[0]

@@ -28,12 +28,15 @@ def read_preferences(
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
     - winner: preferred, preference, label, choice, verdict, holding a or left or first, b or right or second, tie or
       draw or equal or same, or both good or both bad, which are ties; open: a question that is not answered yet, left
-      out and counted. Numbers and other words have to be named by `winner_words`;
+      out and counted. Names of systems are looked up in two columns such as model_a and model_b, or left_system and
+      right_system. Numbers and other words have to be named by `winner_words`;
     - query: query_id, qid, q_id; rater: user, judge, assessor, annotator;
     - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or b; or order, holding
-      AB or BA. Where there is such a column, left, first and 1 name the list that was shown there;
+      AB or BA; or position_of_a, holding left or right, or 1 or 2. Where there is such a column, left, first and 1 name
+      the list that was shown there;
     - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what was judged);
     - segment: the kind of query or rater (`segment_test` compares them); time: when it was judged, or timestamp;
+    - status: whether a judgement was accepted, or AssignmentStatus, or approved (see `leave_out`);
     - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by learners).
 
     The lists may be called chosen and rejected, without a winner; or the winner has a column of 0 and 1 for each

@@ -24,8 +24,8 @@ BESIDE = {"is", "was", "left", "first", "a", "b", "list", "system", "side", "of"
 SWAPS = {"swapped", "swap", "flipped", "flip", "b"}
 """Words beside which true means that b was shown first."""
 
-PLACE = {"position", "place", "slot", "side", "left", "first"}
-"""Words that name, beside a, a column of the place at which the list a was shown."""
+PLACE = {"position", "place", "slot"}
+"""Words that name, beside a, a column of the place at which the list a was shown; so do left and first."""
 
 
 def looks_like_order(name: str) -> bool:
@@ -37,7 +37,8 @@ def looks_like_order(name: str) -> bool:
 def is_place_of_a(name: str) -> bool:
     """Return whether a column of this name, such as position_of_a, says where the list a was shown."""
     words = {*words_of(name)}
-    return "a" in words and bool(words & PLACE) and words <= PLACE | ORDERS | BESIDE - {"b"}
+    named = PLACE | {"left", "first"}
+    return "a" in words and bool(words & named) and words <= named | ORDERS | BESIDE - {"b"}
 
 
 def unused_orders(names: Sequence[str], roles: Mapping[str, Role]) -> list[str]:
@@ -76,30 +77,25 @@ def with_order(source: Source, open_with: Opener) -> Source:
     """Return the source with the column that says which list was shown first; raise InputError where that is unsure."""
     roles, used = source.roles, known_order(source.names, source.roles)
     for name in [used] if used is not None else unused_orders(source.names, roles):
-        known_here = {"swapped": replace(roles["swapped"], names=(name.lower(),))}
-        of_a = is_place_of_a(name)
+        words, of_a = {*words_of(name)}, is_place_of_a(name)
         if used is not None and not of_a and (used.lower() == "swapped" or len(roles["swapped"].names) == 1):
             return source
-
-        # the place of a, counted from 1 or from 0
-        column = {"swapped": Role("label", (name.lower(),))}
-        values = _values(open_with({**roles, **column}))
-        counts_from_0 = "0" in values and not {"left", "first"} & {*words_of(name)}
-        if of_a and values and values <= PLACES.keys() and not counts_from_0:
-            known_here["swapped"] = replace(known_here["swapped"], kind="place")
-            return open_with({**roles, **known_here})
-        if of_a and values == {"0", "1"}:
-            return open_with({**roles, **known_here})
-
-        # the list that was shown first
+        values = _values(open_with({**roles, "swapped": Role("label", (name.lower(),))}))
         if len(values) > 2 and all(map(NUMBER.fullmatch, values)):
             continue  # the lines are numbered
-        names_a_list = {word for word in SWAPPED if word not in ("true", "false", "yes", "no", "0", "1")}
-        told = used is None and bool(SWAPS & {*words_of(name)}) and values <= SWAPPED.keys()
-        if not (values <= names_a_list or told):
+
+        # what its values say: the place of a, counted from 1 or from 0, or the list that was shown first
+        is_place = of_a and bool(values) and values <= PLACES.keys()
+        from_0 = is_place and "0" in values and bool(words & PLACE)
+        names_a_list = values <= SWAPPED.keys() - {"true", "false", "yes", "no", "0", "1"}
+        says_swapped = used is None and bool(words & SWAPS) and values <= SWAPPED.keys()
+        if not (is_place or names_a_list or says_swapped):
+            if of_a and not words & (PLACE | ORDERS):
+                continue  # a column of other contents
             refuse_order(name, tuple(values))
-        if used is None:
-            return open_with({**roles, **known_here})
+        if used is None or of_a:
+            kind = "place" if is_place and not from_0 else "side"
+            return open_with({**roles, "swapped": replace(roles["swapped"], kind=kind, names=(name.lower(),))})
     return source
 
 
