@@ -57,14 +57,6 @@ class KeptLines(Reshaped):
             seen.add(key)
         return None
 
-    def raw(self, item: Any) -> bytes:
-        """Return the line as it can be corrected and read again."""
-        return self._rows.raw(item)
-
-    def record(self, item: Any) -> dict[str, Any]:
-        """Return the values of a judgement by role."""
-        return self._rows.record(item)
-
     def left_out(self) -> dict[str, int]:
         """Return the numbers of lines that were left out, by reason."""
         return dict(Counter(self._reasons.values()))

@@ -236,6 +236,17 @@ class Reshaped(Source):
         self.names, self.unit, self.header = rows.names, rows.unit, rows.header
         self.form, self.said = rows.form, rows.said
 
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        return iter(self._rows)
+
+    def record(self, item: Any) -> dict[str, Any]:
+        """Return the values of a judgement by role."""
+        return self._rows.record(item)
+
+    def raw(self, item: Any) -> bytes:
+        """Return the rows of a judgement."""
+        return self._rows.raw(item)
+
     def has(self, role: str) -> bool:
         """Return whether the table has a column for a role."""
         return self._rows.has(role)

@@ -1,7 +1,6 @@
 """Winners that are names of systems, looked up line by line in the two columns that say whose lists were compared."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -24,9 +23,6 @@ class NamedWinners(Reshaped):
         self.said = f"names of {names[0]} and {names[1]}"
         sides = [word for word in words_of(names[0]) if word in SIDES]
         self._meanings = ("a", "b") if "a" in sides else ("left", "right")
-
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
-        return iter(self._rows)
 
     def record(self, item: Any) -> dict[str, Any]:
         """Return the values of a judgement by role."""
@@ -60,9 +56,7 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
 def _pairs_of_columns(source: Source, mapping: LogMapping) -> list[tuple[str, str]]:
     """Return the pairs of columns without a role whose names differ in the side alone, or those that were told."""
     if SYSTEMS.keys() & mapping.columns.keys():
-        told = by_role(
-            source.names, {role: replace(about, required=True) for role, about in mapping.roles(SYSTEMS).items()}
-        )
+        told = by_role(source.names, mapping.roles(SYSTEMS))
         return [(str(told["system_a"]), str(told["system_b"]))]
     taken = {name for about in source.roles.values() for name in about.names}
     pairs: dict[tuple[str, ...], dict[str, str]] = {}
@@ -85,10 +79,11 @@ def _n_names(rows: Source, names: Sequence[str], mapping: LogMapping) -> int:
         word = _word(record.get("winner"))
         if word is None or word in mapping.own_words.codes or MEANINGS[known.get(word, 0)] in ("tie", "open"):
             continue
-        is_name = [word in (_word(record.get(role)), name.lower()) for role, name in zip(SYSTEMS, names, strict=True)]
-        n_names += any(is_name)
+        columns = [name.lower() for name in names if word not in known]
+        is_name = word in (*columns, *(_word(record.get(role)) for role in SYSTEMS))
+        n_names += is_name
         n_sides += 1
-        unknown |= any(is_name) and word not in known and not NUMBER.fullmatch(word)
+        unknown |= is_name and word not in known and not NUMBER.fullmatch(word)
     return n_names if unknown or n_names == n_sides else 0
 
 

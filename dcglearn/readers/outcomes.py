@@ -29,9 +29,6 @@ def _named(roles: Mapping[str, Role], names: Mapping[str, str]) -> dict[str, Rol
 class Outcomes(Reshaped):
     """Judgements whose winner is the outcome that has a 1; without such columns the list `a`, which was chosen."""
 
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
-        return iter(self._rows)
-
     def record(self, item: Any) -> dict[str, Any]:
         """Return the values of a judgement by role."""
         record = self._rows.record(item)

@@ -92,7 +92,7 @@ ENCODED = {name: Role("identity", (name,)) for name in ("experiment", "outcome",
 """The keys of experiments whose mean encodings are known."""
 
 
-SYSTEMS = {"system_a": Role("label", ()), "system_b": Role("label", ())}
+SYSTEMS = {name: Role("label", (), required=True) for name in ("system_a", "system_b")}
 """The columns that name the systems whose lists were compared, where winners are such names."""
 
 LONG = {
