@@ -14,6 +14,7 @@ from dcglearn.foundation.sources import WORKBOOK_ENGINES
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import OwnWords, middle_of
 from tests.makers import refused, write
+from tests.makers import rows as pairs_of
 from tests.readers.test_file_shapes import SHAPES, json_lines, judgements, named, table, truth, turned, wide, workbook
 
 TRUE = dl.DCG([0, 1, 3], [1, 0.63, 0.5])
@@ -222,6 +223,18 @@ CASES = {
         by_position(["prod {}", "new {}"], as_words("prod", "new", "tie")),
         answers={"columns": {"a": "prod {}", "b": "new {}"}},
         proposed="'a=?,b=?'",
+    ),
+    "winners that are names of columns": Case(
+        "x.csv",
+        csv(as_words("Left_List", "Right_List", "Neither"), "Left_List,Right_List,Preferred list"),
+        answers={"winner_words": {"Neither": "tie"}},
+        proposed="--winner-words 'Neither=?'",
+    ),
+    "list1 and list2": Case(
+        "x.csv",
+        csv(as_words(1, 2, "Tie"), "list1,list2,winner"),
+        answers={"winner_words": {"1": "a", "2": "b"}},
+        proposed="--columns a=list1,b=list2",
     ),
     # order of presentation
     "LLM judge, position_of_a": Case("judge.jsonl", objects(ON_SCREEN, position_of_a=PLACE_OF_A)),
@@ -478,6 +491,32 @@ def test_a_file_of_a_tool_is_read_by_what_is_proposed(dcglearn, here, name):
     if refusal is None:
         log = dl.read_preferences("mine.jsonl" if "mine.jsonl" in given else "log.jsonl")
         assert judgements(log, ()) == judgements(judged(), ()), lines
+
+
+def test_other_commands_propose_to_convert_with_their_own_options_of_reading(dcglearn, here):
+    write(here, "my log.csv", csv(as_words("x", "y", "tie"), rater=["r"] * 24))
+    write(here, "how.toml", 'winner_words = {x = "a"}\n')
+    write(here, "log.jsonl", "")
+    told = "--read how.toml --grades 4 --as-is --winner-words 'x=a,y=?' -o converted.jsonl"
+    line = f"; so: dcglearn convert 'my log.csv' {told}\n"
+    options = ("--read", "how.toml", "--grades", 4, "--as-is")
+    for command in (("learn", "my log.csv", "-o", "dcg.json"), ("audit", "my log.csv"), ("ask", "--log", "my log.csv")):
+        status, _, err = dcglearn(*command, *options)
+        assert status == 2 and err.endswith(line), err
+    words = shlex.split(line.partition("dcglearn ")[2].replace("y=?", "y=b"))
+    assert dcglearn(*words)[0] == 0
+    assert judgements(dl.read_preferences("converted.jsonl"), ()) == judgements(judged(), ())
+
+
+def test_a_rated_list_in_numbered_columns_is_proposed(dcglearn, here):
+    rows = [";".join(map(str, [*grades, sum(grades)])) for grades in A]
+    write(here, "x.csv", "\n".join(["Note 1;Note 2;Note 3;Zufriedenheit", *rows]))
+    lines, refusal = pasted(dcglearn, ["convert", "x.csv", "--ratings", "-o", "log.jsonl"], {}, {("--ratings", "")})
+    assert refusal is None and lines == [
+        "convert x.csv --ratings --columns 'list=Note {},rating=Zufriedenheit' -o log.jsonl"
+    ]
+    log, expected = dl.read_preferences("log.jsonl"), dl.read_ratings([(grades, sum(grades)) for grades in A])
+    assert sorted(pairs_of(log)) == sorted(pairs_of(expected))
 
 
 def test_in_python_the_proposal_is_the_whole_call(here):
