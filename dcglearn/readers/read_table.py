@@ -155,18 +155,19 @@ def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") ->
 
 def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMapping) -> Reversal:
     """Return the reversal of the winners, and how it is told."""
+    cure: dict[str, Any]
     other = {"a": "b", "b": "a", "left": "right", "right": "left"}
     if mapping.positive is not None:
         side = other[mapping.positive]
-        return Reversal(
-            "With the winners exchanged", exchanged(log), f"positive={side!r}", {"positive": side}, likely=True
-        )
-    strengths = mapping.own_words.strengths
-    own = {word: other[meaning] for word, (meaning, _) in winners.words.items() if meaning in other}
-    own = {word: f"{own[word]}:{strengths[word.lower()]:g}" if word.lower() in strengths else own[word] for word in own}
-    words = ",".join(f"{word}={meaning}" for word, meaning in own.items())
-    told, likely = f'winner_words="{words}"', mapping.winner_words is not None
-    return Reversal("With the winners exchanged", exchanged(log), told, {"winner_words": own}, likely)
+        told, cure = f"positive={side!r} (--positive {side})", {"positive": side}
+    else:
+        strengths = {word: f":{strength:g}" for word, strength in mapping.own_words.strengths.items()}
+        meanings = {word: other[meaning] for word, (meaning, _) in winners.words.items() if meaning in other}
+        own = {word: f"{meaning}{strengths.get(word.lower(), '')}" for word, meaning in meanings.items()}
+        words = ",".join(f"{word}={meaning}" for word, meaning in own.items())
+        told, cure = f'winner_words="{words}" (--winner-words "{words}")', {"winner_words": own}
+    likely = mapping.positive is not None or mapping.winner_words is not None
+    return Reversal("With the winners exchanged", exchanged(log), told, cure, likely)
 
 
 def read_rated(

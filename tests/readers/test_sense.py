@@ -42,14 +42,14 @@ def test_textbooks_are_scored_at_once_as_one_by_one(shape):
 def test_a_reversed_log_is_stopped_with_what_makes_sense_of_it():
     log = judged()
     said = refused("the log is upside down: none of the text.* of 60 preferences", dl.read_preferences, lines(log, "b"))
-    assert re.search(r'With the winners exchanged, 9\d\.\d%: winner_words="b=a"', said)
+    assert re.search(r'With the winners exchanged, 9\d\.\d%: winner_words="b=a" \(--winner-words "b=a"\)', said)
     assert len(dl.read_preferences(lines(log, "b"), winner_words="b=a")) == 60
     said = refused("the grades turned round, [89]", dl.read_preferences, lines(log, turned=True))
     assert "best_grade='0' (--best-grade 0)" in said
     again = dl.read_preferences(lines(log, turned=True), best_grade=0)
     np.testing.assert_array_equal(again.preferred, log.preferred)
     assert issubclass(dl.UpsideDownError, dl.InputError)
-    with pytest.raises(dl.UpsideDownError, match=r"positive='a'"):
+    with pytest.raises(dl.UpsideDownError, match=r"positive='a' \(--positive a\)"):
         dl.read_preferences([{**line, "winner": 2} for line in lines(log)], positive="b", middle=0)
 
 
