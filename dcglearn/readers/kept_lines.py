@@ -74,7 +74,7 @@ def with_kept(source: Source, mapping: LogMapping) -> Source:
 
 
 def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
-    """Return remarks on lines that count and are hardly meant to: of a rejected status, or repeated."""
+    """Return remarks on lines that count and are hardly meant to, of a rejected status or repeated, and on winners."""
     remarks = {}
     total = len(next((table[role] for role in ("a", "list") if role in table), ()))
     if "status" in table:
@@ -84,11 +84,12 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
         remarks[",".join(sorted(counts))] = (sum(counts.values()), f"have the {name} {', '.join(sorted(counts))}")
     if {"id", "rater", "winner"} <= table.keys() and not source.has("supersedes"):
         remarks[DUPLICATES] = (_n_repeated(table), "repeat the id, rater, lists and verdict of an earlier line")
-    return tuple(
+    counted = tuple(
         f"{n:,} of {total:,} lines {what}; leave_out={words!r} (dcglearn convert --leave-out {words}) leaves them out"
         for words, (n, what) in remarks.items()
         if n
     )
+    return (source.doubt, *counted) if source.doubt else counted
 
 
 def _n_repeated(table: Table) -> int:

@@ -29,14 +29,14 @@ SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
 class Source(ABC):
     """The lines of a log: iterate over (number, item), then get the values or the raw line of an item.
 
-    `form` says in words what was recognised, `said` in which columns winners were looked up; `names` are those of the
-    columns (of JSON, the keys of the first object).
+    `form` says in words what was recognised, `said` in which columns winners were looked up, `doubt` why they may be
+    misread; `names` are those of the columns (of JSON, the keys of the first object).
     """
 
     unit = "line"
     header = b""
     form = ""
-    said = ""
+    said = doubt = ""
     roles: Mapping[str, Role]
     columns: ColumnsByRole
     names: Sequence[str]
@@ -234,7 +234,7 @@ class Reshaped(Source):
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
         self._rows, self.roles, self.table_roles = rows, roles, getattr(rows, "table_roles", rows.roles)
         self.names, self.unit, self.header = rows.names, rows.unit, rows.header
-        self.form, self.said = rows.form, rows.said
+        self.form, self.said, self.doubt = rows.form, rows.said, rows.doubt
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         return iter(self._rows)

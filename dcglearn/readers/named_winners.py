@@ -49,6 +49,12 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
         systems = {role: Role("label", (name.lower(),)) for role, name in zip(SYSTEMS, names, strict=True)}
         rows = open_with({**source.roles, **systems})
         looked_up = NamedWinners(rows, source.roles, names, mapping.own_words.codes)
+        contrary = _n_contrary(rows, mapping.own_words.codes)
+        if contrary:
+            source.doubt = (
+                f"winner_words= takes {contrary:,} winners of the first {LOOKED_AT:,} lines for another side than "
+                f"{names[0]} and {names[1]} say; without these words they are looked up there"
+            )
         best = max(best, (_n_names(rows, names, mapping), looked_up), key=lambda found: found[0])
     return best[1]
 
@@ -85,6 +91,17 @@ def _n_names(rows: Source, names: Sequence[str], mapping: LogMapping) -> int:
         n_sides += 1
         unknown |= is_name and word not in known and not NUMBER.fullmatch(word)
     return n_names if unknown or n_names == n_sides else 0
+
+
+def _n_contrary(rows: Source, told: Mapping[str, int]) -> int:
+    """Return how many winners of the first lines are names of the system on the other side than was told."""
+    contrary = 0
+    for record in islice(rows.readable() if told else (), LOOKED_AT):
+        word = _word(record.get("winner"))
+        at_a, at_b = (word == _word(record.get(role)) for role in SYSTEMS)
+        meaning = MEANINGS[told.get(word or "", WINNERS["tie"])]
+        contrary += at_a != at_b and meaning in (("b", "right") if at_a else ("a", "left"))
+    return contrary
 
 
 def _word(value: Any) -> str | None:

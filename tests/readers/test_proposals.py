@@ -562,6 +562,10 @@ def test_names_of_systems_are_looked_up_line_by_line_and_said(dcglearn, here):
     again = dl.read_preferences("x.csv", mapping="how.toml")
     assert judgements(again, ()) == judgements(judged(), ())
     assert "names of left_system" in dcglearn("learn", "x.csv", "--dry-run")[1]
+    told = dl.read_preferences("x.csv", winner_words={"prod": "a", "new": "b"})
+    n = sum(swapped for name, swapped in zip(NAMES, IS_SWAPPED, strict=True) if name != "tie")
+    (remark,) = told.recognised.remarks
+    assert remark.startswith(f"winner_words= takes {n} winners") and 0 < n < 24
     both = csv(["prod"] * 24, left_system=["prod"] * 24, right_system=LEFT_SYSTEM)
     write(here, "both.csv", both)
     refused("line .: winner is 'prod', which both left_system and right_system hold", dl.read_preferences, "both.csv")
