@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
-from dcglearn.foundation.sources import WORKBOOK_ENGINES
+from dcglearn.foundation.workbooks import ENGINES
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import OwnWords, middle_of
 from tests.makers import refused, write
@@ -382,7 +382,7 @@ UNTOLD = ("winner_words", "positive", "middle", "mapping", "encoding", "scale")
 @pytest.mark.parametrize("name", SHAPES)
 def test_what_is_proposed_for_a_shape_reads_it_or_is_refused_in_words(dcglearn, here, name, told):
     shape = SHAPES[name]
-    if shape.name.endswith(".xlsx") and not any(map(find_spec, WORKBOOK_ENGINES.values())):
+    if shape.name.endswith(".xlsx") and not any(map(find_spec, ENGINES.values())):
         pytest.skip("workbooks are read where openpyxl or fastexcel is installed")
     if isinstance(shape.content, pl.DataFrame):
         shape.content.write_parquet(shape.name)
@@ -476,7 +476,7 @@ def pasted(dcglearn, line, answers, kept):
 @pytest.mark.parametrize("name", CASES)
 def test_a_file_of_a_tool_is_read_by_what_is_proposed(dcglearn, here, name):
     case = CASES[name]
-    if case.name.endswith(".xlsx") and not any(map(find_spec, WORKBOOK_ENGINES.values())):
+    if case.name.endswith(".xlsx") and not any(map(find_spec, ENGINES.values())):
         pytest.skip("workbooks are read where openpyxl or fastexcel is installed")
     if isinstance(case.content, pl.DataFrame):
         case.content.write_parquet(case.name)
