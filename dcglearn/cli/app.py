@@ -42,7 +42,7 @@ def _run() -> None:
             sys.exit(141)
         except (RuntimeError, OSError) as error:
             if isinstance(error, OSError) and error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
-                _end(2, shortened(f"{error.filename}: cannot be used ({error.strerror}); name another file"))
+                _end(2, one_line(shortened(f"{error.filename}: cannot be used ({error.strerror}); name another file")))
             _drop_output()  # what could not be written stays unwritten
             _end(1, shortened(str(error)))
 
