@@ -3,6 +3,7 @@
 Modules are imported inside `main`, so that an interrupt while they are ends quietly too.
 """
 
+import atexit
 import contextlib
 import errno
 import os
@@ -20,7 +21,19 @@ def main() -> None:
     try:
         _run()
     except KeyboardInterrupt:
-        sys.exit(130)
+        _interrupted()
+    except SystemExit as end:
+        if end.code == 130:
+            _interrupted()
+        raise
+
+
+def _interrupted() -> None:
+    """End with status 130; Python would end by the signal if the interrupt met code that `exec` runs, as imports do."""
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    atexit._run_exitfuncs()
+    os._exit(130)
 
 
 def _run() -> None:
