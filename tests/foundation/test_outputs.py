@@ -110,7 +110,7 @@ OUTPUTS = {
 
 
 @pytest.mark.parametrize("write", OUTPUTS.values(), ids=OUTPUTS)
-@pytest.mark.parametrize("name", [3, 1.5, b"x", ["x"], object(), Path("a\0b"), "\ud800"], ids=repr)
+@pytest.mark.parametrize("name", [3, 1.5, b"x", ["x"], Path("a\0b"), "\ud800"], ids=ascii)
 def test_a_name_that_no_file_can_have_is_refused(here, write, name):
     LOG.save("log.jsonl")
     write_folds(letor_folds(QUERIES, 3), "folds")
