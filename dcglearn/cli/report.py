@@ -21,6 +21,7 @@ from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectDescription, DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.parts.coin_test import NO_SIGNAL, tells_nothing
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parts import PartedLog
 from dcglearn.parts.telling_pairs import telling_pairs
@@ -55,7 +56,8 @@ class Report:
     `factoring` belongs to the QP and `chosen` to C="auto"; `comparison` holds shares of held-out pairs, under a model
     that did not see them; `contradicted` is the weight of pairs that other pairs contradict (None for a log in parts);
     `seconds` is the time to learn, without reading the log; `raters` is the agreement of raters who judged the same;
-    `no_bands` says why there are none, where they were asked for; `machine` is how far a proxy can be trusted.
+    `no_bands` says why there are none, where they were asked for; `machine` is how far a proxy can be trusted;
+    `no_signal` says so if no metric orders the pairs better than a coin.
     """
 
     learner: DirectFit | QPFit
@@ -71,6 +73,7 @@ class Report:
     raters: RaterAgreement | None = None
     no_bands: str = ""
     machine: ProxyReport | None = None
+    no_signal: str = ""
 
     @property
     def dcg(self) -> DCG:
@@ -118,6 +121,7 @@ class Report:
             "n_grades": self.log.n_grades,
             "dropped": {**self.log.dropped, **learner.dropped},
             "recognised": {} if recognised is None else recognised.lines(),
+            "no_signal": self.no_signal,
             "contradicted": self.contradicted,
             "objective": learner.objective,
             "n_iter": learner.n_iter,
@@ -172,7 +176,7 @@ class Report:
         if self.contradicted and isinstance(self.log, Preferences):
             share = self.contradicted / self.log.decided.total_weight
             lines.append(f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
-        lines += ["", *self._method_lines()]
+        lines = [*([self.no_signal, ""] if self.no_signal else []), *lines, "", *self._method_lines()]
         for part in (self.machine, self.raters):
             lines += [] if part is None else ["", str(part)]
         if self.bands is not None or self.no_bands:
@@ -209,7 +213,7 @@ def learn_report(
     `keeping` is of that fit. Raises InputError if the log cannot be learned from, or cannot be split.
     """
     began = time.perf_counter()
-    check_log(log)
+    check_log(log, strict=trust.strict_log)
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
     verdicts = None if options.proxy is None else read_proxy(options.proxy, log.n_grades)
@@ -247,6 +251,7 @@ def learn_report(
         raters=None if pairs is None or of_ratings(pairs) else _agreement(pairs, learner),
         no_bands=no_bands,
         machine=machine,
+        no_signal=NO_SIGNAL if tells_nothing(log) else "",
     )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.logs.visibility import refuse_too_deep
+from dcglearn.parts.coin_test import warn_of_coins
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.parts.parts import PartedLog
@@ -20,15 +21,17 @@ from dcglearn.readers.sense import SAMPLE, check_sense
 Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
 
 
-def check_log(log: Preferences | PartedLog, *, as_is: bool = False) -> None:
+def check_log(log: Preferences | PartedLog, *, as_is: bool = False, strict: bool = False) -> None:
     """Raise InputError if lists are too long to learn, UpsideDownError if the log, or a sample, seems upside down.
 
-    Warn if raters always name one side.
+    Warn if raters always name one side, and if no metric orders the pairs better than a coin; raise InputError for the
+    latter if the check is `strict`.
     """
     refuse_too_deep(log.depth, log.n_grades)
     if len(log) and not (as_is or log.as_is):
         check_sense(log.sample(SAMPLE) if isinstance(log, PartedLog) else log)
     warn_of_one_sided(log)
+    warn_of_coins(log, strict=strict)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """Comparison of the learned DCG with the QP and textbook DCGs on held-out pairs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from dcglearn.foundation.intervals import LEVEL
 from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectDescription, DirectLearner, QPDescription, warn_of
 from dcglearn.logs.preference_pairs import Metric
@@ -19,12 +19,12 @@ from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
 from dcglearn.metric.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.blend import best_textbook
+from dcglearn.trust.blend import FEWEST_UNITS, best_textbook
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.lack_of_fit import LackOfFit
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
-from dcglearn.trust.resampling import resampled_weights, unit_of
+from dcglearn.trust.resampling import decided_pairs, folds_of, resampled_weights, sign_test, unit_of
 
 CURRENT = "exponential-log2"
 """The metric that most people use now."""
@@ -67,6 +67,9 @@ class Comparison:
     bootstrap drew. `ceiling` is the noise ceiling of the held-out pairs, and `reached` the share of its pairs that the
     learned metric respects; where there is none, `no_ceiling` says why. `lack_of_fit` says what a DCG cannot express of
     the whole log, where the learned one is shown to be below the ceiling.
+
+    `apart` counts the pairs on which the learned metric and the one used now choose different lists, `with_learned` is
+    the share of these, by weight, that are as the learned one says, and `p_value` that of an exact test of a half.
     """
 
     rows: tuple[Row, ...]
@@ -79,6 +82,9 @@ class Comparison:
     reached: float | None = None
     no_ceiling: str = ""
     lack_of_fit: LackOfFit | None = None
+    apart: int = 0
+    with_learned: float = 0.5
+    p_value: float = 1.0
 
     def __getitem__(self, name: str) -> Row:
         """Return the row of this name, or else the first whose name begins with it."""
@@ -261,17 +267,88 @@ def compare_dcg(
     }
     metrics.setdefault(current_name, current_dcg)
     metrics |= _of_lists(train)
-    intervals = _intervals(held_out, metrics, unit, n_resamples, seed)
-    agreements = {name: held_out.agreement(metric) for name, metric in metrics.items()}
-    ceiling, no_ceiling = ceiling_of(held_out, seed)
-    reached = None if ceiling is None else ceiling.share_of(learned if utility is None else utility)
-    first = next(iter(agreements.values())).share
+    verdicts = {name: held_out.verdicts(metric) for name, metric in metrics.items()}
+    return _compared(held_out, verdicts, current_name, best, len(train.decided), unit, n_resamples, seed)
+
+
+def cross_fitted(
+    log: Preferences, learner: DirectLearner | None = None, *, current: DCGLike = CURRENT, seed: int = 0
+) -> Comparison:
+    """Compare the learned metric with the best textbook DCG and the one used now, on every pair of a log.
+
+    Each pair is judged by what was learned, or chosen, from the folds without it. Raters or queries are held out whole
+    where there are ten of them. Raises InputError if too few pairs can be held out.
+    """
+    pairs = decided_pairs(log)
+    description = replace(DirectDescription.of(learner), n_grades=pairs.n_grades)
+    unit = unit_of(pairs, fewest=FEWEST_UNITS)
+    current_name, current_dcg = _current(current, pairs)
+
+    # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
+    verdicts = np.zeros((2, len(pairs)), np.int8)
+    chosen, n_train = [], 0
+    folds = folds_of(pairs, unit, seed)
+    for train, test in counted(folds, len(folds), "held out"):
+        part = pairs[train]
+        fitted = fit_in_form(part, description)
+        name, textbook = best_textbook(part)
+        chosen.append(name)
+        verdicts[:, test] = [pairs[test].verdicts(metric) for metric in (fitted.metric, textbook)]
+        n_train = max(n_train, len(part))
+    best = f"{max(chosen, key=chosen.count)}@{pairs.depth}"
+    named = best if best == current_name else f"{best} (best textbook DCG in training)"
+    of_metrics = {LEARNED: verdicts[0], named: verdicts[1]}
+    of_metrics[current_name] = pairs.verdicts(current_dcg)
+    return _compared(pairs, of_metrics, current_name, best, n_train, unit, None, seed)
+
+
+def _compared(
+    held_out: Preferences,
+    verdicts: Mapping[str, Grades],
+    current: str,
+    textbook: str,
+    n_train: int,
+    unit: str,
+    n_resamples: int | None,
+    seed: int,
+) -> Comparison:
+    """Return the comparison of verdicts on held-out pairs, shape (n,) each; those of the learned metric come first."""
+    weight = np.ones(len(held_out)) if held_out.weight is None else held_out.weight
+    table = np.stack([*verdicts.values()])
+    shares = (table + 1) / 2 @ weight / weight.sum()
+    precisions = (table > 0) @ weight / weight.sum()
+    intervals = _intervals(held_out, (table + 1) / 2, unit, n_resamples, seed)
     rows = tuple(
-        Row(name, agreement.share, agreement.precision, first - agreement.share, *interval)
-        for (name, agreement), interval in zip(agreements.items(), intervals, strict=True)
+        Row(name, float(share), float(precision), float(shares[0] - share), *interval)
+        for name, share, precision, interval in zip(verdicts, shares, precisions, intervals, strict=True)
     )
-    sizes = len(train.decided), len(held_out)
-    return Comparison(rows, current_name, best, *sizes, unit, ceiling, reached, no_ceiling)
+
+    # the pairs on which the learned metric and the one used now choose different lists
+    learned = table[0]
+    apart = np.flatnonzero(learned * verdicts[current] < 0)
+    first, second = held_out.clusters(unit)
+    with_learned = float(np.average(learned[apart] > 0, weights=weight[apart])) if len(apart) else 0.5
+    p_value = sign_test(learned[apart].astype(np.float64), weight[apart], (first[apart], second[apart]))
+
+    ceiling, no_ceiling = ceiling_of(held_out, seed)
+    reached = None
+    if ceiling is not None:
+        covered = weight[ceiling.rows]
+        reached = float((learned[ceiling.rows] + 1) / 2 @ covered / covered.sum())
+    return Comparison(
+        rows=rows,
+        current=current,
+        textbook=textbook,
+        n_train=n_train,
+        n_held_out=len(held_out),
+        by=unit,
+        ceiling=ceiling,
+        reached=reached,
+        no_ceiling=no_ceiling,
+        apart=len(apart),
+        with_learned=with_learned,
+        p_value=p_value,
+    )
 
 
 def _of_lists(train: Preferences) -> dict[str, Metric]:
@@ -294,10 +371,9 @@ def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
 
 
 def _intervals(
-    log: Preferences, metrics: Mapping[str, Metric], unit: str, n_resamples: int | None, seed: int
+    log: Preferences, respected: Floats, unit: str, n_resamples: int | None, seed: int
 ) -> list[tuple[float, float]]:
-    """Return the bootstrap interval of the first metric's share minus that of each metric."""
-    respected = np.stack([(log.verdicts(metric) + 1) / 2 for metric in metrics.values()])
+    """Return the bootstrap interval of the first metric's share minus that of each metric, of M, shape (M, n)."""
     differences = []
     n_resamples = n_resamples or (1000 if len(log) <= MANY else 200)
     for weight in counted(resampled_weights(log, unit, n_resamples, seed), n_resamples, "bootstrap"):

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import Floats, InputError, Seed
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
+from dcglearn.logs.unique_rows import pair_numbers
 from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 
@@ -15,6 +16,9 @@ FOLDS, LIST_FOLDS = 5, 4
 
 FEWEST_PAIRS = 30
 """With fewer held-out preferences nothing is said."""
+
+ENUMERATED, EXCHANGED = 12, 9_999
+"""Up to this many clusters, signs are exchanged in all ways; beyond, in this many that are drawn."""
 
 SAMPLE = 4_000
 """Utilities are learned from a random sample of this many judgements, drawn by weight, where there are more."""
@@ -82,6 +86,38 @@ def resampled_weights(log: PreferencePairs, by: str, n_resamples: int, seed: See
     for _ in range(n_resamples):
         drawn = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
         yield weight * (drawn[first] * drawn[second] if by == "list" else drawn[first])
+
+
+def sign_test(signs: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]) -> float:
+    """Return the p-value of signs, shape (n,), whose weighted sum is expected to be 0: two-sided, by exchanging them.
+
+    The signs of a cluster are exchanged together, in all ways for up to `ENUMERATED` clusters, else in `EXCHANGED` that
+    are drawn. Where pairs are in two clusters, their lists, each pair is exchanged by itself, and the value is at least
+    that of the normal distribution with the standard error of dependent pairs.
+    """
+    first, second = clusters
+    by_list = not np.array_equal(first, second)
+    of_pair = pair_numbers(first, second) if by_list else np.unique(first, return_inverse=True)[1]
+    sums = np.bincount(of_pair, signs * weight)
+    sums = sums[sums != 0]
+    if not len(sums):
+        return 1.0
+
+    # all signs, or many drawn ones and those observed
+    if len(sums) <= ENUMERATED:
+        flips = 1.0 - 2 * (np.arange(1 << len(sums))[:, None] >> np.arange(len(sums)) & 1)
+    else:
+        flips = np.random.default_rng(0).choice([-1.0, 1.0], (EXCHANGED, len(sums)))
+        flips = np.vstack([np.ones(len(sums)), flips])
+    p_value = float(np.mean(np.abs(flips @ sums) >= abs(sums.sum()) - 1e-9 * np.abs(sums).sum()))
+    if not by_list:
+        return p_value
+
+    # pairs that share a list are dependent
+    from scipy.special import ndtr
+
+    mean, error = mean_and_error(signs[None], weight, clusters)
+    return max(p_value, 2 * float(ndtr(-abs(mean[0]) / max(error[0], 1e-300))))
 
 
 def mean_and_covariance(

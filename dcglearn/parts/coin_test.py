@@ -1,0 +1,131 @@
+"""A test of whether the winners of a log depend on the grades of the lists at all.
+
+Under the null hypothesis each winner is a toss of a coin or, where lists were rated, the ratings of a group fall on its
+lists at random. Its distribution is drawn: by exchanging winners, or ratings within their groups. Two statistics are
+tested: how well the best textbook DCG follows the winners, and how well a free utility could (a score test).
+"""
+
+import warnings
+
+import numpy as np
+
+from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.logs.preference_pairs import PreferencePairs, encode
+from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.metric.textbook_scores import textbook_scores
+from dcglearn.parts.parts import OpenLog, PartedLog
+from dcglearn.parts.telling_pairs import telling_pairs
+from dcglearn.readers.sense import SAMPLE, sampled
+
+NO_SIGNAL = "no metric orders new pairs of this log better than a coin: were sides or winners misread?"
+
+FEWEST_JUDGED = 50
+"""With fewer preferences nothing is said: they show little, whatever the judges."""
+
+DRAWN = 999
+"""Number of draws of the null hypothesis."""
+
+TEXTBOOK_LEVEL, UTILITY_LEVEL = 0.015, 0.005
+"""False-positive rates of the two statistics: at most 2% of the logs of coins are taken for more."""
+
+CERTAIN = 5.0
+"""A textbook DCG ahead of coins by this many standard errors needs no draws: winners that are tossed lead to one in
+less than one log of 7,000 (Hoeffding's inequality)."""
+
+MOST_WEIGHTS = 1_000
+"""A free utility of more weights than this is not tested."""
+
+RIDGE = 1.0
+"""Variance that is added to each direction of a free utility, as a multiple of the mean variance."""
+
+
+def warn_of_coins(log: OpenLog, *, strict: bool = False) -> None:
+    """Warn if a log tells nothing; raise InputError instead if the check is `strict`."""
+    if tells_nothing(log):
+        if strict:
+            raise InputError(NO_SIGNAL, see="coins")
+        warnings.warn(NO_SIGNAL, stacklevel=2)
+
+
+def tells_nothing(log: OpenLog) -> bool:
+    """Return whether no metric is shown to order the pairs of a log, or a sample, better than a coin would.
+
+    A log of documents, or of too few preferences, is not tested: False.
+    """
+    pairs = log.sample(SAMPLE) if isinstance(log, PartedLog) else log
+    if not pairs.graded or not len(pairs):
+        return False
+    pairs = sampled(telling_pairs(pairs))[0]
+    if len(pairs) < FEWEST_JUDGED:
+        return False
+    rng = np.random.default_rng(0)
+    return _ratings_fall_at_random(pairs, rng) if pairs.group is not None else _winners_are_tossed(pairs, rng)
+
+
+def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> bool:
+    """Return whether exchanging winners at random leads to statistics as large as those of the pairs."""
+    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
+
+    # the lead of each pair under each textbook DCG, bounded, so that no pair decides alone
+    scores = textbook_scores(pairs.n_grades, pairs.depth)
+    leads = scores.score(pairs.preferred) - scores.score(pairs.other)
+    leads /= np.abs(leads) + np.sqrt(np.mean(leads**2, axis=1, keepdims=True)) + 1e-300
+
+    # a clear log needs no draws
+    spread = np.sqrt(leads**2 @ weight**2)
+    if (leads @ weight > CERTAIN * spread).any():
+        return False
+
+    tosses = weight * rng.choice([-1.0, 1.0], (DRAWN, len(pairs)))
+    encoded = (encode(lists, pairs.n_grades) for lists in (pairs.preferred, pairs.other))
+    first, second = (lists.reshape(len(pairs), -1).astype(np.float64) for lists in encoded)
+    return _as_drawn(leads, first - second, weight, tosses)
+
+
+def _ratings_fall_at_random(pairs: PreferencePairs, rng: np.random.Generator) -> bool:
+    """Return whether exchanging the lists' ratings within groups leads to statistics as large as theirs."""
+    assert pairs.group is not None
+    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
+
+    # how often each rated list wins, minus how often it loses
+    keys = [np.column_stack([pairs.group, packed(lists)]) for lists in (pairs.preferred, pairs.other)]
+    _, at, number = unique_rows(np.concatenate(keys))
+    wins = np.bincount(number, np.concatenate([weight, -weight])).astype(np.float64)
+    lists = np.concatenate([pairs.preferred, pairs.other])[at]
+    group = np.concatenate([pairs.group, pairs.group])[at]
+
+    # the same numbers, exchanged within groups
+    order = np.argsort(group, kind="stable")
+    exchanged = np.empty((DRAWN, len(wins)))
+    for draw in exchanged:
+        draw[order] = wins[np.lexsort((rng.random(len(wins)), group))]
+    values = textbook_scores(pairs.n_grades, pairs.depth).score(lists)
+    encoded = encode(lists, pairs.n_grades).reshape(len(lists), -1).astype(np.float64)
+    return _as_drawn(values, encoded, wins, exchanged)
+
+
+def _as_drawn(values: Floats, encoded: Floats, observed: Floats, drawn: Floats) -> bool:
+    """Return whether neither statistic of the observed numbers, shape (n,), is larger than those of nearly all drawn.
+
+    `values`, shape (M, n), are those of the textbook DCGs, `encoded`, (n, p), the slopes of a free utility, and
+    `drawn`, (B, n), draws of the null hypothesis.
+    """
+    # the best textbook DCG
+    at_random = drawn @ values.T
+    scale = at_random.std(axis=0) + 1e-300
+    if _p_value((values @ observed / scale).max(), (at_random / scale).max(axis=1)) <= TEXTBOOK_LEVEL:
+        return False
+
+    # the score test of a free utility, its variance estimated from the draws
+    if encoded.shape[1] > MOST_WEIGHTS:
+        return True
+    slopes = drawn @ encoded
+    covariance = np.cov(slopes.T)
+    covariance += (RIDGE * np.trace(covariance) / len(covariance) + 1e-300) * np.eye(len(covariance))
+    root = np.linalg.cholesky(np.linalg.inv(covariance))
+    sizes = np.square(slopes @ root).sum(axis=1)
+    return _p_value(float(np.square(observed @ encoded @ root).sum()), sizes) > UTILITY_LEVEL
+
+
+def _p_value(observed: float, drawn: Floats) -> float:
+    return float(1 + (drawn >= observed).sum()) / (1 + len(drawn))
