@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from dcglearn.audits.known import Known
 from dcglearn.audits.of_decisions import drift_finding, next_finding, systems_finding, then_and_now, tools_finding
 from dcglearn.audits.of_log import log_finding
-from dcglearn.audits.of_metric import curves_finding, disagreement_finding, held_out_finding
+from dcglearn.audits.of_metric import curves_finding, disagreement_finding, held_out_finding, verdict_finding
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import rendered
@@ -26,6 +26,10 @@ from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metric.dcg import DCGLike
 from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.held_out import CURRENT
+
+USUAL = "the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position)"
+"""What the metric that most people use is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +51,8 @@ class Audit:
         return {"title": self.title, **self.findings}
 
     def __str__(self) -> str:
-        return "\n".join([self.title, *(f"  {part}: {values['finding']}" for part, values in self.findings.items())])
+        said = {part: values["finding"] for part, values in self.findings.items() if values["finding"]}
+        return "\n".join([self.title, *(f"  {part}: {finding}" for part, finding in said.items())])
 
     @cached_property
     def page(self) -> str:
@@ -73,12 +78,14 @@ def audit(
     later: Preferences | ArrayLike | None = None,
     anonymous: bool = False,
     seed: int = 0,
+    strict_log: bool = False,
     made: Mapping[str, str] | None = None,
 ) -> Audit:
     """Audit a metric: whether it follows the users of a log, what it gets wrong, how sure that is, and what to do.
 
     The result's `save` writes one HTML file, its `to_dict` returns the same numbers. Raises InputError if nothing can
-    be learned from the log, or the metric lacks grades of it.
+    be learned from the log, or the metric lacks grades of it. People are said to follow a metric where an exact test of
+    held-out judgements has p <= .05, and some metric orders the log's pairs better than a coin.
 
     Parameters
     ----------
@@ -96,6 +103,8 @@ def audit(
         Replace the names of raters and queries by numbers; names of documents are never shown.
     seed : int
         Seed of everything random.
+    strict_log : bool
+        Raise InputError, rather than warn, where no metric orders the log's pairs better than a coin.
     made : mapping of str to str, optional
         What else to say of how the page was made, such as the command and the digests of files, by name.
 
@@ -114,8 +123,9 @@ def audit(
     """
     judged = _numbered(as_preferences(log)) if anonymous else as_preferences(log)
     times = then_and_now(judged, None if later is None else as_preferences(later), since)
-    known = Known.of(judged, metric, seed)
+    known = Known.of(judged, metric, seed, strict=strict_log)
     findings = {
+        "verdict": verdict_finding(known),
         "log": log_finding(known),
         "curves": curves_finding(known),
         "held_out": held_out_finding(known),
@@ -124,9 +134,12 @@ def audit(
         "next": next_finding(known),
         "drift": drift_finding(times, seed),
         "tools": tools_finding(known),
-        "made": _made(judged, seed, made or {}),
     }
-    return Audit(f"{known.name}, audited", findings)
+    asks = [ask for part in findings.values() for ask in part["asks"]]
+    findings["more"] = {"finding": "this page can say more" if asks else "", "notes": asks, "asks": []}
+    findings["made"] = _made(judged, seed, made or {})
+    about = f" ({USUAL})" if known.name.partition("@")[0] == CURRENT else ""
+    return Audit(f"Audit of {known.name}{about}", findings)
 
 
 def _numbered(log: Preferences) -> Preferences:
@@ -143,4 +156,9 @@ def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> dict[str, Any
     columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
     values = {name: None if column is None else column.tolist() for name, column in columns.items()}
     facts |= {"seed": str(seed), "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest()}
-    return {"finding": "the same command with the same versions and files writes the same bytes", "notes": [], **facts}
+    return {
+        "finding": "on the same day, the same command with the same versions and files writes the same bytes",
+        "notes": [],
+        "asks": [],
+        **facts,
+    }

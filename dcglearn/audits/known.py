@@ -13,26 +13,33 @@ from dcglearn.learning.fits import DirectDescription, DirectFit, warn_of
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
+from dcglearn.parts.coin_test import tells_nothing
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.held_out import Comparison, cross_fitted
 
 DRAWS = 100
 """Bands are of this many samples, of the posterior ten times as many."""
 
 LEARNED = "the learned DCG"
 
+FOLLOWED = 0.05
+"""Largest p-value of the exact test at which people are said to follow one of two metrics."""
+
 Finding = dict[str, Any]
-"""A section: its `finding` in a sentence, `notes` with further ones, and what pictures and tables show."""
+"""A section: its `finding` in a sentence, `notes` with further ones, `asks` for what would let it say more, and what
+pictures and tables show. A section that cannot say anything has an empty finding."""
 
 
 def said(part: str, **values: Any) -> Finding:
-    """Return the numbers of a part, with the lines of its template of words as the finding and the notes."""
-    lines = rendered(f"audits/words/{part}.txt", **values).splitlines()
-    finding, *notes = (line.strip() for line in lines if line.strip())
-    return {"finding": finding, "notes": notes, **values}
+    """Return the numbers of a part, with the lines of its template of words: finding, notes, asks (``+`` in front)."""
+    lines = [line.strip() for line in rendered(f"audits/words/{part}.txt", **values).splitlines()]
+    asks = [line.removeprefix("+ ") for line in lines if line.startswith("+ ")]
+    sentences = [line for line in lines if line and not line.startswith("+ ")]
+    return {"finding": "".join(sentences[:1]), "notes": sentences[1:], "asks": asks, **values}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +63,35 @@ class Known:
         """The pairs that are learned from: of different lists, without raters who always name one side."""
         return telling_pairs(self.log)
 
+    @cached_property
+    def tells_nothing(self) -> bool:
+        """Whether no metric orders the pairs better than a coin."""
+        return tells_nothing(self.log)
+
+    @cached_property
+    def comparison(self) -> Comparison | str:
+        """The learned DCG and the metric in use on judgements that neither was learned from, or why there is none.
+
+        All sentences on whom people follow are made of it.
+        """
+        try:
+            with stage("held out"):
+                return cross_fitted(self.log, self.fit, current=self.given, seed=self.seed)
+        except InputError as error:
+            return str(error)
+
+    @property
+    def followed(self) -> str:
+        """What people are shown to follow where the two metrics differ: "learned", "in use", or "" if neither is."""
+        if self.tells_nothing:
+            return ""
+        found = self.comparison
+        if isinstance(found, str) or found.p_value > FOLLOWED:
+            return ""
+        return "learned" if found.with_learned > 0.5 else "in use"
+
     @classmethod
-    def of(cls, log: Preferences, metric: DCGLike, seed: int) -> Self:
+    def of(cls, log: Preferences, metric: DCGLike, seed: int, *, strict: bool = False) -> Self:
         """Learn from a log; for errors see `audit`."""
         given = metric_or_name(metric)
         name = given.at(log.depth) if isinstance(given, MetricName) else "the metric used now"
@@ -66,7 +100,7 @@ class Known:
             raise InputError(f"{name} has {current.n_grades} grades, the log {log.n_grades}: map them (DCG.map_grades)")
         discounts = np.append(current.discounts[: log.depth], np.zeros(max(log.depth - current.depth, 0)))
         current = DCG(current.gains[: log.n_grades], discounts).normalised()
-        check_log(log)
+        check_log(log, strict=strict)
         with stage("learning"):
             fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
         warn_of(fit)

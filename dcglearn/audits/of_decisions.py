@@ -1,5 +1,6 @@
 """Parts of an audit on what follows: systems, further judgements, other tools, and whether the metric still holds."""
 
+import json
 import re
 import warnings
 from itertools import combinations
@@ -94,8 +95,10 @@ def tools_finding(known: Known) -> Finding:
     """Return what to paste into other tools for the learned DCG."""
     made = {tool: exported(known.fit.dcg, "dcg.json", tool) for tool in ("lightgbm", "sql", "ir-measures")}
     return {
-        "finding": "the learned DCG in other tools: save it as dcg.json, and paste what the tool needs",
+        "finding": "the learned DCG as a file, dcg.json, and what other tools need: paste it there",
         "notes": [],
+        "asks": [],
+        "file": f"data:application/json,{quote(json.dumps(known.fit.dcg.to_dict()))}",
         "paste": {tool: one.settings if one.text is None else one.text for tool, one in made.items()},
     }
 

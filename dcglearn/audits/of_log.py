@@ -9,6 +9,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.logs.circles import circular_triples
 from dcglearn.logs.unique_rows import list_numbers
+from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
@@ -38,12 +39,13 @@ def log_finding(known: Known) -> Finding:
         influence={rater: float(np.abs(move).max()) for rater, move in moves.items()},
         much=any((np.abs(move) > width / 2 + 1e-9).any() for move in [*moves.values()][:1]),
         over_time=_over_time(log),
+        no_signal=NO_SIGNAL if known.tells_nothing else "",
     )
     labels = {"raters": log.rater, "queries": log.query}
     counts = [number_of(len(log), "pairs of rated lists" if rated else "judgements", ",")]
     counts += [number_of(len(np.unique(x)), name, ",") for name, x in labels.items() if x is not None]
     counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties", ",")]
-    notes = [finding["finding"], *finding["notes"]]
+    notes = [note for note in (finding["finding"], *finding["notes"]) if note]
     striking = [note for note in notes if note.startswith("! ")][:1]
     head = f"{', '.join(counts)}: {striking[0][2:] if striking else 'nothing in them stands out'}"
     return {**finding, "finding": head, "notes": [note.removeprefix("! ") for note in notes if note not in striking]}

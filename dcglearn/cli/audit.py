@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
-from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs
+from dcglearn.cli.options import AsJson, Force, Output, Seed, StrictLog, check_outputs
 from dcglearn.cli.reading import Ratings, Reading, say_reading
 from dcglearn.cli.terminal import told_on_a_terminal
 from dcglearn.foundation.inputs import read_bytes
@@ -48,6 +48,7 @@ def audit(
     ] = False,
     output: Output = None,
     seed: Seed = 0,
+    strict_log: StrictLog = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -75,6 +76,7 @@ def audit(
             later=None if later is None else read(later),
             anonymous=anonymous,
             seed=seed,
+            strict_log=strict_log,
             made={"command": shlex.join(["dcglearn", *sys.argv[1:]]), **made},
         )
     if output is not None:
