@@ -239,7 +239,7 @@ def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: fl
         side.tick_params(length=0)
         side.spines[:].set_visible(False)
     axes.grid(visible=False)
-    axes.set_title(f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.3f} of its span", fontsize=9)
+    axes.set_title(f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.1%} of its range", fontsize=9)
     axes.set_xlabel("position")
 
 

@@ -176,7 +176,7 @@ class Report:
         if self.contradicted and isinstance(self.log, Preferences):
             share = self.contradicted / self.log.decided.total_weight
             lines.append(f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
-        lines = [*([self.no_signal, ""] if self.no_signal else []), *lines, "", *self._method_lines()]
+        lines = [*([self.no_signal] if self.no_signal else []), *lines, "", *self._method_lines()]
         for part in (self.machine, self.raters):
             lines += [] if part is None else ["", str(part)]
         if self.bands is not None or self.no_bands:

@@ -84,7 +84,7 @@ class Coherence(Shown):
 
     def __str__(self) -> str:
         a, b = map(one_line, self.names)
-        by = f" by {self.margin:g} of its span" if self.margin else ""
+        by = f" by {self.margin:.1%} of its own range" if self.margin else ""
         where = f"over {self.rankings}"
         if self.coherent:
             lines = [f"coherent: {a} and {b} never disagree {where}" + (f", where either prefers{by}" if by else "")]
@@ -107,10 +107,11 @@ class Coherence(Shown):
 
 def _witness_lines(names: tuple[str, str], witness: Witness, by: str, regret: float, bound: float) -> list[str]:
     own, other = names
-    best = "the largest" if bound - regret < NEGLIGIBLE else f"the largest found; at most {bound:.4f}"
+    best = "the largest" if bound - regret < NEGLIGIBLE else f"the largest found; at most {bound:.1%}"
     width = max(map(len, names))
     return [
-        f"where {own} prefers{by}, {other} can lose {regret:.4f} of its span ({best}):",
+        f"a list that {own} prefers{by} can be worse under {other} by {regret:.1%} of what lies between its best and "
+        f"its worst list ({best}):",
         f"  {'':{width}}  preferred by {own:<{width}}  preferred by {other}",
         f"  {'grades':<{width}}  " + "  ".join(" ".join(map(str, grades)) for grades in witness.lists),
         f"  {own:<{width}}  {witness.first[0]:.6g} against {witness.first[1]:.6g}",
@@ -240,9 +241,13 @@ def _searched(
         programme = IntegerProgramme(rankings, weights, seconds)
         regrets = [programme.regret(first, 1 - first, tau) for first in (0, 1)]
         if all(one.bound - one.regret < NEGLIGIBLE for one in regrets):
-            return programme, regrets, "integer programming (HiGHS), recomputed on the witness"
+            return (
+                programme,
+                regrets,
+                "integer programming over all lists; the scores of the two were computed again",
+            )
         if rankings.n_lists > MAX_ENUMERATED:
-            return programme, regrets, "integer programming (HiGHS), stopped by its time limit"
+            return programme, regrets, "integer programming over all lists, stopped by its time limit"
     search = ExhaustiveSearch(rankings.enumerated(weights))
     regrets = [search.regret(first, 1 - first, tau) for first in (0, 1)]
     return search, regrets, f"all {rankings.n_lists:,} lists were compared"

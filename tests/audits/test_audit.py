@@ -76,10 +76,11 @@ def test_the_same_audit_writes_the_same_bytes(log):
 
 def test_an_audit_is_plain_values_and_shows_itself(made):
     values = json.loads(json.dumps(made.to_dict(), allow_nan=False))
-    assert list(values) == ["title", "log", "curves", "held_out", "disagreement", *FURTHER, "made"]
+    assert list(values) == ["title", "verdict", "log", "curves", "held_out", "disagreement", *FURTHER, "more", "made"]
     assert values["log"]["judgements"] == 60
     assert values["made"]["seed"] == "0"
-    assert str(made).startswith("exponential-log2@4, audited\n  log: 60 judgements, 2 raters, 2 queries: ")
+    assert str(made).startswith("Audit of exponential-log2@4 (the usual NDCG: gains 2^grade - 1")
+    assert "\n  log: 60 judgements, 2 raters, 2 queries: " in str(made)
     assert Page(made._repr_html_()).open == []
 
 
@@ -105,12 +106,13 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     command = ("audit", "log.jsonl", "--metric", "flat.json", "-o", "audit.html")
     status, out, err = dcglearn(*command)
     assert (status, err) == (0, "wrote: audit.html\n")
-    assert out.startswith("the metric used now, audited\n  log: 18 judgements: ")
+    assert out.startswith("Audit of the metric used now\n  verdict: judge more before you change the metric used now\n")
+    assert "\n  log: 18 judgements: " in out
     text = (here / "audit.html").read_text()
     assert "dcglearn audit log.jsonl --metric flat.json -o audit.html" in text
     assert "log.jsonl (SHA-256)" in text and "flat.json (SHA-256)" in text
     assert dcglearn(*command)[0] == 2
-    assert json.loads(dcglearn("audit", "log.jsonl", "--json")[1])["title"] == "exponential-log2@4, audited"
+    assert json.loads(dcglearn("audit", "log.jsonl", "--json")[1])["title"].startswith("Audit of exponential-log2@4")
 
 
 @pytest.mark.parametrize(

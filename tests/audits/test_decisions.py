@@ -54,13 +54,15 @@ def test_means_of_systems_are_those_of_evaluate(steep):
 
 
 def test_without_runs_it_says_what_to_give(steep):
-    assert "--runs RUN... --qrels QRELS" in systems_finding(steep, None, None)["finding"]
+    finding = systems_finding(steep, None, None)
+    assert finding["finding"] == "" and "--runs RUN... --qrels QRELS" in finding["asks"][0]
 
 
 def test_what_to_judge_next(steep):
     finding = next_finding(steep)
     n = steep.bands.n_units
-    assert finding["finding"].startswith(f"bands half as wide take about {3 * n} more {steep.bands.by}s")
+    assert finding["finding"].startswith(f"to halve the width of the bands, collect judgements of about {3 * n} more")
+    assert f"{steep.bands.by}s; this log has {n}" in finding["finding"]
     lines = unquote(finding["file"].partition(",")[2]).splitlines()
     assert [json.loads(line)["winner"] for line in lines] == ["open"] * 20
     assert [[json.loads(line)[side] for side in "ab"] for line in lines] == finding["questions"]
@@ -92,7 +94,8 @@ def test_drift_of_made_up_logs():
 
 
 def test_drift_needs_times_or_a_second_log():
-    assert "--since DATE" in drift_finding(then_and_now(judged(10), None, None), 0)["finding"]
+    missing = drift_finding(then_and_now(judged(10), None, None), 0)
+    assert missing["finding"] == "" and "--since DATE" in missing["asks"][0]
     few = drift_finding(then_and_now(judged(24, time=DATES[48:72]), None, "2026-01-01"), 0)
     assert "have at least 20 decided pairs" in few["finding"]
     refused("give the column time", then_and_now, judged(10), None, "2026-01-01")
@@ -107,11 +110,13 @@ def test_times_are_counted_by_day_or_by_month():
     assert by_month["over_time"] == {"days": ["2026-01", "2026-02", "2026-03"], "judgements": [20, 20, 20]}
     assert "verdicts were given from 2026-01 to 2026-03" in by_month["notes"]
     bare = log_finding(known_of(judged(20)))
-    assert bare["over_time"] is None and any("add the column time" in note for note in bare["notes"])
+    assert bare["over_time"] is None and any("add the column time" in ask for ask in bare["asks"])
 
 
 def test_what_is_pasted_is_the_learned_dcg(steep):
-    paste = tools_finding(steep)["paste"]
+    tools = tools_finding(steep)
+    paste = tools["paste"]
+    assert DCG.from_dict(json.loads(unquote(tools["file"].partition(",")[2]))) == steep.fit.dcg
     assert {*paste} == {"lightgbm", "sql", "ir-measures"}
     assert "WITH ranking AS" in paste["sql"]
     log2 = replace(steep, fit=replace(steep.fit, dcg=DCG.standard(4, 4)))

@@ -8,12 +8,14 @@ import pytest
 from dcglearn.audits import known as of_known
 from dcglearn.audits.known import Known
 from dcglearn.audits.of_log import log_finding
-from dcglearn.audits.of_metric import curves_finding, disagreement_finding, disputed, held_out_finding
+from dcglearn.audits.of_metric import curves_finding, disagreement_finding, disputed, held_out_finding, verdict_finding
 from dcglearn.logs.circles import circular_triples
 from dcglearn.metric.dcg import DCG
+from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import bootstrap_bands
+from dcglearn.trust.held_out import cross_fitted
 from tests.audits.makers import FLAT, STEEP, judged, known_of
 
 RATERS = np.array(["ann", "bob", "cy", "di", "ed"])
@@ -28,7 +30,7 @@ def steep():
 
 
 def said(finding):
-    return " ".join([finding["finding"], *finding["notes"]])
+    return " ".join([finding["finding"], *finding["notes"], *finding["asks"]])
 
 
 def turned(log, flip, **columns):
@@ -89,7 +91,7 @@ def test_raters_who_agree_and_raters_who_do_not():
     ):
         agreement = rater_agreement(turned(twice, flip, rater=rater), errors=False)
         rest = {"rated": False, "error_rate": 0, "influence": {}, "recurring": 0, "lists": 1, "over_time": None}
-        rest |= {"much": False, "circles": {"triples": 0}}
+        rest |= {"much": False, "circles": {"triples": 0}, "no_signal": ""}
         assert words in of_known.said("log", agreement=agreement.to_dict(), **rest)["finding"]
 
 
@@ -124,11 +126,12 @@ def test_circles_are_counted_as_by_hand():
 
 def test_a_metric_outside_the_bands_and_one_within(steep):
     finding = curves_finding(steep)
-    assert finding["finding"].startswith("flat is not what these judges follow")
     low, high = steep.bands.simultaneous.gain_band[:, 1]
-    assert f"the gain of grade 1 is {low:.3f} to {high:.3f}, and not 0.800" in finding["finding"]
+    assert f"the gain of grade 1 (0.800, band {low:.3f} to {high:.3f})" in finding["finding"]
+    assert finding["finding"].startswith(f"outside the 90% bands of all at once lie {len(finding['outside'])} of 5")
+    assert finding["finding"].count("band ") == len(finding["outside"]) > 1
     middle = DCG(np.median(steep.bands.gains, axis=0), np.median(steep.bands.discounts, axis=0))
-    assert curves_finding(replace(steep, current=middle))["finding"].startswith("flat lies within all bands")
+    assert curves_finding(replace(steep, current=middle))["finding"].startswith("all gains and discounts of flat lie")
 
 
 def test_a_log_too_short_for_bands_says_so():
@@ -138,42 +141,82 @@ def test_a_log_too_short_for_bands_says_so():
 
 
 def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
-    better = held_out_finding(replace(steep, log=steep.log[:120]))
-    assert "the learned DCG orders held-out pairs better than the metric used now" in better["finding"]
-    assert better["held_out"]["rows"][0]["share"] > 0.9
-    short = replace(steep, given=STEEP, log=judged(40, noise=0.3))
-    assert "cannot tell whether" in held_out_finding(short)["finding"]
+    better = replace(steep, log=steep.log[:120])
+    assert better.followed == "learned"
+    assert "people follow the learned DCG" in held_out_finding(better)["finding"]
+    assert held_out_finding(better)["held_out"]["rows"][0]["share"] > 0.9
+    assert verdict_finding(better)["finding"] == "change from flat to the learned DCG"
+    same = replace(steep, given=STEEP, current=STEEP, name="steep")
+    assert same.followed == "" and "are not shown to follow either" in held_out_finding(same)["finding"]
+    assert verdict_finding(same)["finding"] == "keep steep"
+    assert "points could be gained" in said(verdict_finding(same))
+    short = replace(same, given=FLAT, log=judged(40, noise=0.3))
+    assert verdict_finding(short)["finding"] == "judge more before you change steep"
     rising = DCG([0, 0.05, 0.2, 1], [0.1, 0.4, 0.7, 1])  # which the learned DCG cannot be
-    worse = held_out_finding(replace(steep, given=rising, log=judged(300, rising)))["finding"]
-    assert "the learned DCG orders held-out pairs worse than the metric used now" in worse and "keep that" in worse
+    worse = replace(steep, given=rising, log=judged(300, rising))
+    assert worse.followed == "in use" and "people follow flat" in held_out_finding(worse)["finding"]
+    assert verdict_finding(worse)["finding"] == "keep flat"
     one = held_out_finding(replace(steep, log=judged(1)))
-    assert one["finding"].startswith("nothing can be held out: a split of 1 pair")
+    assert one["finding"].startswith("nothing can be held out: a fold")
+
+
+def test_the_verdict_has_the_dates_of_the_audit_and_of_the_last_judgement(steep, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
+    assert verdict_finding(steep)["notes"][-1] == "audited on 2026-01-01"
+    timed = replace(steep, log=steep.log.changed(time=np.array([f"2025-{1 + i % 12:02}-03T10:00" for i in range(300)])))
+    assert verdict_finding(timed)["notes"][-1] == "audited on 2026-01-01; the last judgement is of 2025-12-03"
+
+
+def test_an_audit_of_coins_says_so_and_nothing_else(steep):
+    tossed = replace(steep, log=judged(300, seed=9, noise=0.5, rater=np.tile(RATERS, 60)))
+    assert tossed.tells_nothing and tossed.followed == ""
+    assert verdict_finding(tossed)["finding"] == "judge more before you change flat"
+    assert verdict_finding(tossed)["notes"][0] == NO_SIGNAL
+    assert log_finding(tossed)["finding"] == f"300 judgements, 5 raters: {NO_SIGNAL}"
+    assert curves_finding(tossed)["finding"].startswith("no gain or discount can be learned")
+    assert "are not shown to follow either" in held_out_finding(tossed)["finding"]
+    words = " ".join(said(finding(tossed)) for finding in (log_finding, curves_finding, held_out_finding))
+    assert "judges name" not in words and "noise ceiling" not in words and "outside the" not in words
+    clear = " ".join(said(finding(steep)) for finding in (verdict_finding, log_finding, curves_finding))
+    assert NO_SIGNAL not in clear and "follows the prior" not in clear
 
 
 def test_two_metrics_that_disagree_and_two_that_cannot(steep):
     finding = disagreement_finding(steep)
-    assert "people follow the learned DCG" in finding["finding"]
+    assert f"{steep.comparison.apart} held-out judgements are on such pairs" in finding["finding"]
     assert finding["coherent"] is False and len(finding["pairs"]) == 3
     same = disagreement_finding(replace(steep, current=steep.fit.dcg))
     assert same["finding"] == "the learned DCG and flat can never disagree: they order all lists alike"
     assert same["pairs"] == []
 
 
-def test_people_may_follow_the_metric_in_use_or_neither(steep):
-    assert "people follow flat" in disagreement_finding(replace(steep, log=judged(300, FLAT, seed=8)))["finding"]
-    tossed = disagreement_finding(replace(steep, log=judged(300, seed=9, noise=0.5)))
-    assert "not shown to follow either" in tossed["finding"]
-    alike = Preferences([[3, 3, 3, 3]] * 30, [[0, 0, 0, 0]] * 30, n_grades=4)
-    finding = disagreement_finding(replace(steep, log=alike))
+def test_a_log_without_a_disputed_pair(steep):
+    alike = Preferences([[3, 3, 3, 3]] * 40, [[0, 0, 0, 0]] * 40, n_grades=4)
+    known = replace(steep, log=alike)
+    finding = disagreement_finding(known)
     assert "no judgement of the log is on such a pair" in finding["finding"]
     assert finding["pairs"][0]["verdicts"] is None
+
+
+@pytest.mark.long
+def test_people_are_said_to_follow_a_metric_in_few_logs_of_coins_and_where_the_difference_is_clear():
+    coins = [Known.of(judged(300, seed=seed, noise=0.5), FLAT, 0) for seed in range(1000, 1200)]
+    assert sum(known.followed != "" for known in coins) <= 10
+    assert sum(known.tells_nothing for known in coins) >= 190
+    clear = [Known.of(judged(300, seed=seed, noise=0.1), FLAT, 0) for seed in range(2000, 2050)]
+    assert sum(known.followed == "learned" for known in clear) >= 48
+
+
+@pytest.mark.long
+def test_the_comparison_of_cross_fitted_judgements_follows_coins_seldom_by_itself():
+    p_values = [cross_fitted(judged(200, seed=seed, noise=0.5), current=FLAT).p_value for seed in range(3000, 3150)]
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.08
 
 
 def test_disputed_pairs_are_the_shortest_with_what_judges_said():
     a, b, c = [2, 0, 0], [1, 1, 0], [0, 2, 2]
     log = Preferences([a, a, b, c, a], [b, b, a, a, b], tie=[False, False, False, False, True], n_grades=3)
     mine, theirs = log.verdicts(DCG([0, 0.1, 1], [1, 0.5, 0.3])), log.verdicts(DCG([0, 0.9, 1], [1, 1, 1]))
-    apart, pairs = disputed(log, mine, theirs)
-    assert len(apart) == 4
+    pairs = disputed(log, mine, theirs)
     assert [pair["lists"].tolist() for pair in pairs] == [[a, b], [a, c]]
     assert [pair["verdicts"] for pair in pairs] == [[2.0, 1.0, 1.0], [0.0, 0.0, 1.0]]

@@ -1,0 +1,104 @@
+"""Logs whose winners do not depend on grades are told from logs of judges who err."""
+
+import numpy as np
+import pytest
+
+from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner
+from dcglearn.parts.coin_test import NO_SIGNAL, tells_nothing
+from tests.makers import refused
+
+KINDS = ("a textbook", "random", "flat", "steep", "one grade")
+
+
+def truth(kind, rng, n_grades, depth):
+    """Return a DCG with falling discounts."""
+    if kind == "a textbook":
+        return DCG.standard(n_grades, depth)
+    gains = np.append(0.0, np.cumsum(rng.exponential(1, n_grades - 1)))
+    if kind == "one grade":
+        gains = np.append(0.01 * np.arange(n_grades - 1), 1.0)
+    discounts = {
+        "flat": np.linspace(1, 0.8, depth),
+        "steep": 0.5 ** np.arange(depth),
+        "random": np.sort(rng.random(depth) + 0.02)[::-1],
+        "one grade": 1 / np.log2(np.arange(depth) + 2),
+    }
+    return DCG(gains, discounts[kind])
+
+
+def judged(seed, n, wrong, kind="random", n_grades=5, depth=10):
+    """Return n pairs of free lists, a share of their verdicts wrong."""
+    rng = np.random.default_rng(seed)
+    dcg = truth(kind, rng, n_grades, depth)
+    lists = rng.integers(0, n_grades, (n, 2, depth)).astype(np.int8)
+    flip = (dcg.score(lists[:, 0]) < dcg.score(lists[:, 1])) ^ (rng.random(n) < wrong)
+    lists[flip] = lists[flip, ::-1]
+    return Preferences(lists, n_grades=n_grades)
+
+
+def rated(seed, spread):
+    """Return the pairs of sixty rated lists, in three groups; without a spread, ratings are tossed."""
+    rng = np.random.default_rng(seed)
+    lists = rng.integers(0, 4, (60, 5))
+    value = truth("random", rng, 4, 5).score(lists)
+    ratings = np.round(spread * value / value.std() + rng.normal(0, 3, 60))
+    return Preferences.from_ratings(lists, ratings, rng.integers(0, 3, 60), n_grades=4)
+
+
+def test_coins_are_said_and_refused_if_asked():
+    log = judged(3, 120, 0.5)
+    assert tells_nothing(log)
+    for learner in (DCGLearner(loss="robust"), UtilityLearner()):
+        with pytest.warns(UserWarning, match="than a coin: were sides or winners misread"):
+            learner.fit(log)
+    assert not tells_nothing(judged(3, 120, 0.2))
+    assert not tells_nothing(judged(3, 40, 0.5))  # too few to say anything
+    assert tells_nothing(log.changed(weight=np.linspace(0.5, 2, 120)))
+
+
+def test_the_commands_say_it_first_or_end_with_two(here, dcglearn):
+    judged(3, 120, 0.5).save(here / "log.jsonl")
+    with pytest.warns(UserWarning, match="than a coin"):
+        status, out, err = dcglearn("learn", "log.jsonl", "--grades", 5)
+    assert status == 0 and NO_SIGNAL in (out + err).split("learned")[0]
+    for command in ("learn", "audit"):
+        status, out, err = dcglearn(command, "log.jsonl", "--strict-log")
+        assert (status, out) == (2, "") and NO_SIGNAL in err
+    judged(3, 120, 0.1).save(here / "good.jsonl")
+    status, out, err = dcglearn("learn", "good.jsonl", "--strict-log")
+    assert status == 0 and NO_SIGNAL not in out + err
+
+
+def test_a_log_of_documents_is_not_tested():
+    rng = np.random.default_rng(0)
+    first, second = (rng.permuted(np.tile(["x", "y", "z"], (60, 1)), axis=1) for _ in range(2))
+    assert not tells_nothing(Preferences.from_documents(first, second))
+
+
+def test_ratings_that_fall_at_random_are_said():
+    assert tells_nothing(rated(0, 0.0))
+    assert not tells_nothing(rated(0, 4.0))
+
+
+@pytest.mark.long
+def test_coins_are_said_in_nearly_all_logs():
+    rng = np.random.default_rng(0)
+    sizes, depths, grades = rng.integers(50, 501, 400), rng.choice([3, 5, 10], 400), rng.choice([2, 3, 5], 400)
+    cases = enumerate(zip(sizes.tolist(), depths.tolist(), grades.tolist(), strict=True))
+    said = [tells_nothing(judged([7, i], n, 0.5, depth=depth, n_grades=size)) for i, (n, depth, size) in cases]
+    assert np.mean(said) >= 0.95
+    assert np.mean([tells_nothing(rated([8, i], 0.0)) for i in range(200)]) >= 0.95
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n", "wrong"), [(100, 0.2), (200, 0.3)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_coins_are_said_in_hardly_any_log_of_judges_who_err(kind, n, wrong):
+    said = [tells_nothing(judged([9, i], n, wrong, kind)) for i in range(400)]
+    assert np.mean(said) <= 0.01
+
+
+def test_a_strict_check_raises_the_sentence():
+    from dcglearn.parts.open_log import check_log
+
+    refused("than a coin", check_log, judged(3, 120, 0.5), strict=True)
