@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.logs.preference_pairs import PreferencePairs, encode
-from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.metric.textbook_scores import textbook_scores
 from dcglearn.parts.parts import OpenLog, PartedLog
 from dcglearn.parts.telling_pairs import telling_pairs
@@ -55,11 +55,12 @@ def tells_nothing(log: OpenLog) -> bool:
     pairs = log.sample(SAMPLE) if isinstance(log, PartedLog) else log
     if not pairs.graded or not len(pairs):
         return False
-    pairs = sampled(telling_pairs(pairs))[0]
+    rng, pairs = np.random.default_rng(0), telling_pairs(pairs).decided
     if len(pairs) < FEWEST_JUDGED:
         return False
-    rng = np.random.default_rng(0)
-    return _ratings_fall_at_random(pairs, rng) if pairs.group is not None else _winners_are_tossed(pairs, rng)
+    if pairs.ratings is not None:
+        return _ratings_fall_at_random(pairs.ratings, pairs.n_grades, rng)
+    return _winners_are_tossed(sampled(pairs)[0], rng)
 
 
 def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> bool:
@@ -82,26 +83,31 @@ def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> boo
     return _as_drawn(leads, first - second, weight, tosses)
 
 
-def _ratings_fall_at_random(pairs: PreferencePairs, rng: np.random.Generator) -> bool:
-    """Return whether exchanging the lists' ratings within groups leads to statistics as large as theirs."""
-    assert pairs.group is not None
-    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
+def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.Generator) -> bool:
+    """Return whether exchanging ratings within groups leads to statistics as large as those of the ratings."""
+    # the lines, each a rating of a list, or a sample of them
+    lines = np.repeat(np.arange(len(counts)), np.maximum(np.rint(counts.weight), 1).astype(np.intp))
+    if len(lines) > SAMPLE:
+        lines = rng.choice(lines, SAMPLE, replace=False)
+    group, grades = counts.group[lines], counts.lists[counts.list[lines]]
 
-    # how often each rated list wins, minus how often it loses
-    keys = [np.column_stack([pairs.group, packed(lists)]) for lists in (pairs.preferred, pairs.other)]
-    _, at, number = unique_rows(np.concatenate(keys))
-    wins = np.bincount(number, np.concatenate([weight, -weight])).astype(np.float64)
-    lists = np.concatenate([pairs.preferred, pairs.other])[at]
-    group = np.concatenate([pairs.group, pairs.group])[at]
+    # the rank of each rating among all, ties at their middle, minus the mean of its group
+    rating = np.unique(counts.rating[lines], return_inverse=True)[1]
+    number = np.bincount(rating)
+    rank = (np.cumsum(number) - number / 2)[rating] / len(lines)
+    group = np.unique(group, return_inverse=True)[1]
+    rank -= (np.bincount(group, rank) / np.bincount(group))[group]
 
-    # the same numbers, exchanged within groups
+    # the same ranks, exchanged within groups, unless a clear log needs no draws
+    values = textbook_scores(n_grades, grades.shape[1]).score(grades)
+    if (values @ rank > 2 * CERTAIN * values.std(axis=1) * np.sqrt(rank @ rank)).any():
+        return False
     order = np.argsort(group, kind="stable")
-    exchanged = np.empty((DRAWN, len(wins)))
+    exchanged = np.empty((DRAWN, len(rank)))
     for draw in exchanged:
-        draw[order] = wins[np.lexsort((rng.random(len(wins)), group))]
-    values = textbook_scores(pairs.n_grades, pairs.depth).score(lists)
-    encoded = encode(lists, pairs.n_grades).reshape(len(lists), -1).astype(np.float64)
-    return _as_drawn(values, encoded, wins, exchanged)
+        draw[order] = rank[np.lexsort((rng.random(len(rank)), group))]
+    encoded = encode(grades, n_grades).reshape(len(grades), -1).astype(np.float64)
+    return _as_drawn(values, encoded, rank, exchanged)
 
 
 def _as_drawn(values: Floats, encoded: Floats, observed: Floats, drawn: Floats) -> bool:
