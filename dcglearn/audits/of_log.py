@@ -10,6 +10,8 @@ from dcglearn.foundation.progress import stage
 from dcglearn.logs.circles import circular_triples
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.coin_test import NO_SIGNAL
+from dcglearn.parts.parts import differing_pairs
+from dcglearn.parts.telling_pairs import one_sided_raters
 from dcglearn.raters.influence import influence_of_raters
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
@@ -39,6 +41,8 @@ def log_finding(known: Known) -> Finding:
         influence={rater: float(np.abs(move).max()) for rater, move in moves.items()},
         much=any((np.abs(move) > width / 2 + 1e-9).any() for move in [*moves.values()][:1]),
         over_time=_over_time(log),
+        one_sided=one_sided_raters(log).tolist(),
+        left_out=len(differing_pairs(log)) - len(known.pairs),
         no_signal=NO_SIGNAL if known.tells_nothing else "",
     )
     labels = {"raters": log.rater, "queries": log.query}

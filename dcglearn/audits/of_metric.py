@@ -58,7 +58,8 @@ def _followed(known: Known) -> str:
             f"on the {found.n_held_out:,} held-out judgements {LEARNED} and {known.name} never choose different lists"
         )
     counts = f"{found.with_learned:.0%} of {found.apart:,} held-out judgements are as {LEARNED} says"
-    test = f"p = {found.p_value:.3f}, an exact test against a half"
+    p_value = "p < .001" if found.p_value < 0.001 else f"p = {found.p_value:.3f}"
+    test = f"{p_value}, an exact test against a half"
     if not known.followed:
         return f"where the two metrics differ, people are not shown to follow either ({counts}; {test})"
     which = LEARNED if known.followed == "learned" else known.name

@@ -59,6 +59,15 @@ def test_a_rater_who_errs_is_named():
     assert finding["agreement"]["raters"][2]["error"]["value"] > 0.25
 
 
+def test_a_rater_who_always_names_one_side_stands_out_as_left_out():
+    rng = np.random.default_rng(0)
+    rater = np.repeat(RATERS, 60)
+    finding = log_finding(known_of(judged(300, rater=rater, swapped=(rng.random(300) < 0.5) & (rater != "cy"))))
+    assert "verdicts are left out: cy always names one side" in finding["finding"]
+    fair = log_finding(known_of(judged(300, rater=rater, swapped=rng.random(300) < 0.5)))
+    assert "left out" not in said(fair)
+
+
 def test_a_rater_who_decides_too_much_is_named():
     log, odd = judged(100, seed=1), judged(100, FLAT, seed=2)
     lists = [np.concatenate(side) for side in ((log.preferred, odd.preferred), (log.other, odd.other))]
@@ -91,7 +100,7 @@ def test_raters_who_agree_and_raters_who_do_not():
     ):
         agreement = rater_agreement(turned(twice, flip, rater=rater), errors=False)
         rest = {"rated": False, "error_rate": 0, "influence": {}, "recurring": 0, "lists": 1, "over_time": None}
-        rest |= {"much": False, "circles": {"triples": 0}, "no_signal": ""}
+        rest |= {"much": False, "circles": {"triples": 0}, "no_signal": "", "one_sided": []}
         assert words in of_known.said("log", agreement=agreement.to_dict(), **rest)["finding"]
 
 
