@@ -67,10 +67,15 @@ def trial_of_raters(rng, by):
 def covered(bands, true, further=()):
     """Return the share of the parameters that bands cover, and whether simultaneous bands cover all, with widths.
 
-    Worst and best gain and the first discount are the same in every fit, and not counted.
+    The bands are quantiles of the draws: those shown also hold what was learned, so they cover no less. Worst and best
+    gain and the first discount are the same in every fit, and not counted.
     """
     values = np.array([np.nan, *true.gains[1:-1], np.nan, np.nan, *true.discounts[1:], *further])
-    rows = pl.DataFrame(bands.table()).with_columns(value=pl.Series(values)).filter(pl.col("value").is_not_nan())
+    draws = np.hstack([bands.gains, bands.discounts, *([] if bands.further is None else [bands.further])])
+    tails = bands.tail, bands.simultaneous.tail
+    ends = np.quantile(draws, [end for tail in tails for end in (tail, 1 - tail)], axis=0)
+    rows = pl.DataFrame(dict(zip(("low", "high", "all_low", "all_high"), ends, strict=True)))
+    rows = rows.with_columns(value=pl.Series(values)).filter(pl.col("value").is_not_nan())
     rows = rows.filter(pl.col("high") > pl.col("low"))
     inside = pl.col("value").is_between("low", "high"), pl.col("value").is_between("all_low", "all_high")
     return {

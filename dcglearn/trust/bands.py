@@ -50,8 +50,9 @@ class Bands(Shown):
     (B, K), are draws. In a form beyond the DCG, `further` holds draws of the stop probabilities, shape (B, L), or of
     the share of the best result, shape (B, 1), and `further_learned` what was learned; a stop probability common to all
     grades cannot be told from a discount, so all are on the scale on which grade 0 never stops. `level` is the share of
-    the draws within a band: of each parameter by itself, or of all at once in `simultaneous` bands. `by` is the
-    independent unit, `n_units` their number in the log, and `failed` the number of samples that taught nothing.
+    the draws within a band: of each parameter by itself, or of all at once in `simultaneous` bands. A band that what
+    was learned lies beyond ends there instead. `by` is the independent unit, `n_units` their number in the log, and
+    `failed` the number of samples that taught nothing.
     """
 
     dcg: DCG
@@ -75,20 +76,23 @@ class Bands(Shown):
     @property
     def gain_band(self) -> Floats:
         """Lower and upper ends for every grade, shape (2, L)."""
-        return self._ends(self.gains)
+        return self._ends[:, : self.gains.shape[1]]
 
     @property
     def discount_band(self) -> Floats:
         """Lower and upper ends for every position, shape (2, K)."""
-        return self._ends(self.discounts)
+        return self._ends[:, self.gains.shape[1] :][:, : self.discounts.shape[1]]
 
     @property
     def further_band(self) -> Floats:
         """Lower and upper ends for the stop probabilities, shape (2, L), or for the share of the best, shape (2, 1)."""
-        return self._ends(np.zeros((len(self.gains), 0)) if self.further is None else self.further)
+        return self._ends[:, self.gains.shape[1] + self.discounts.shape[1] :]
 
-    def _ends(self, draws: Floats) -> Floats:
-        return np.quantile(draws, (self.tail, 1 - self.tail), axis=0)
+    @property
+    def _ends(self) -> Floats:
+        """Ends for all parameters, shape (2, p): quantiles of the draws, or the estimate where it lies beyond them."""
+        low, high = np.quantile(self._draws, (self.tail, 1 - self.tail), axis=0)
+        return np.array([np.minimum(low, self._estimates), np.maximum(high, self._estimates)])
 
     @cached_property
     def tail(self) -> float:
@@ -115,20 +119,23 @@ class Bands(Shown):
         """Draws of all parameters, shape (B, p)."""
         return np.hstack([self.gains, self.discounts, *([] if self.further is None else [self.further])])
 
+    @property
+    def _estimates(self) -> Floats:
+        """What was learned, shape (p,)."""
+        further = [] if self.further_learned is None else [self.further_learned]
+        return np.concatenate([self.dcg.gains, self.dcg.discounts, *further])
+
     def table(self) -> list[dict[str, Any]]:
         """Return one row per parameter: name, estimate, standard error, ends of the band and of the simultaneous."""
         names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
         names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
-        learned = [self.dcg.gains, self.dcg.discounts]
         if self.further_learned is not None:
             n = len(self.further_learned)
             names += ["share of the best"] if self.form == "best" else [f"stop at grade {g}" for g in range(n)]
-            learned.append(self.further_learned)
-        draws = self._draws
-        outer = self.simultaneous._ends(draws)
-        columns = [np.concatenate(learned), draws.std(axis=0, ddof=1), *replace(self, kind="pointwise")._ends(draws)]
+        errors = self._draws.std(axis=0, ddof=1)
+        columns = [self._estimates, errors, *replace(self, kind="pointwise")._ends]
         keys = ("parameter", "estimate", "standard_error", "low", "high", "all_low", "all_high")
-        rows = zip(names, *np.array([*columns, *outer]).tolist(), strict=True)
+        rows = zip(names, *np.array([*columns, *self.simultaneous._ends]).tolist(), strict=True)
         return [dict(zip(keys, row, strict=True)) for row in rows]
 
     def _pictures(self) -> list[dict[str, Any]]:
@@ -173,7 +180,8 @@ def bootstrap_bands(
     Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves, sampled by a
     population of Markov chains. Where units hold several judgements, the likelihood counts less by as much as
     these depend on each other. The bands of a blend are those of its robust fit: a textbook DCG has none. So they say
-    what the log tells by itself, also where a proxy was followed.
+    what the log tells by itself, also where a proxy was followed. The blend itself can lie beyond them, since it
+    follows a textbook DCG or a proxy too: there a band ends at what was learned.
 
     Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and p parameters
     (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few judgements, or many, are wrong.

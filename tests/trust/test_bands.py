@@ -60,6 +60,21 @@ def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_
     assert bands.to_dict()["parameters"] == rows
 
 
+def test_what_was_learned_lies_within_its_bands():
+    beyond = 0
+    for seed in range(10):
+        bands = bootstrap_bands(preference_pairs(TRUTH, 40, lists="free", n_flips=4, seed=seed), n_resamples=30)
+        learned = np.concatenate([bands.dcg.gains, bands.dcg.discounts])
+        for part, names in ((bands, ("low", "high")), (bands.simultaneous, ("all_low", "all_high"))):
+            low, high = np.hstack([part.gain_band, part.discount_band])
+            assert ((low <= learned) & (learned <= high)).all(), seed
+            assert np.array_equal([low, high], [[row[name] for row in bands.table()] for name in names])
+            draws = np.quantile(np.hstack([bands.gains, bands.discounts]), (part.tail, 1 - part.tail), axis=0)
+            assert (low <= draws[0]).all() and (high >= draws[1]).all()
+            beyond += ((learned < draws[0] - 0.005) | (learned > draws[1] + 0.005)).any()
+    assert beyond > 1  # the draws, which are of the robust fit alone, do not always hold the blend
+
+
 @pytest.mark.parametrize("method", ["posterior", "bootstrap"])
 def test_bands_shrink_with_the_log_and_are_near_the_truth(method):
     widths = []
