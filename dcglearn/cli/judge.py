@@ -137,7 +137,7 @@ def judge(
 
     where = Place(place.host, place.port, place.token, browser=not place.no_browser)
     study = Study(pairs, log, rules, machine)
-    before = len(study.log.standing())
+    before = study.n_verdicts
     typer.echo("\n".join(seen), err=True)
     if study.log.cut_short is not None:
         typer.echo(f"the log ended within a line, which was put into {study.log.cut_short}", err=True)
@@ -149,7 +149,7 @@ def judge(
     except KeyboardInterrupt:
         pass
     finally:
-        n, command = len(study.log.standing()), study.next_command(log, proxy)
+        n, command = study.n_verdicts, study.next_command(log, proxy)
         study.close()
         typer.echo(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new", err=True)
         typer.echo(f"next: {command}", err=True)

@@ -32,9 +32,6 @@ from dcglearn.trust.proxy import ProxyReport, proxy_dcg, proxy_report
 WITHIN_AN_ERROR = 0.16
 """Probability to be the better one of two that differ by one standard error."""
 
-LEANING = 2.0
-"""Raters' position biases are printed if one is larger than this: of two equal lists, one side then wins 88%."""
-
 MOST_JUDGED = 200_000
 """Logs of more pairs than this are reported without the errors of each rater, which would take seconds."""
 
@@ -310,10 +307,7 @@ def _bias_lines(learner: DirectFit) -> list[str]:
     if not len(learner.curves.biases):
         return []
     won = np.mean(1 / (1 + np.exp(-learner.curves.biases)))
-    lines = [f"position bias: {learner.position_bias:+.2f}; of two equal lists, the one shown first wins {won:.0%}"]
-    most = sorted(learner.rater_bias.items(), key=lambda item: -abs(item[1]))[:3]
-    leaning = ", ".join(f"{name} {bias:+.1f}" for name, bias in most if abs(bias) > LEANING)
-    return [*lines, *([f"raters who lean to the list shown first (-: to the other): {leaning}"] if leaning else [])]
+    return [f"position bias: {learner.position_bias:+.2f}; of two equal lists, the one shown first wins {won:.0%}"]
 
 
 def _form_lines(learner: DirectFit) -> list[str]:

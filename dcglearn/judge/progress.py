@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.judge.learned import LatestFit, Newest
 from dcglearn.judge.study import Study
@@ -29,6 +30,15 @@ FEWEST_HELD_OUT = 5
 INTERVAL_LEVEL = 0.95
 """Level of the intervals of agreement and wins."""
 
+CLAIM_LEVEL = 0.999
+"""Level at which a rater is said to favour a side, or a system to be preferred: one looks after every verdict."""
+
+NO_BETTER = (
+    "So far no metric orders verdicts that it was not learned from better than a coin: the curves show what was "
+    "assumed before, not what raters want."
+)
+"""What is said of verdicts that tell nothing."""
+
 
 class Progress(Newest["LatestFit"]):
     """Reports on a study; what takes longer is worked out in a thread, while somebody looks."""
@@ -43,29 +53,33 @@ class Progress(Newest["LatestFit"]):
         """Return what the view of progress shows, as plain values."""
         study, latest = self._study, self._study.learned.latest
         standing = study.standing()
-        n = sum(verdict["winner"] != "open" for verdict in standing)
+        judged = [verdict for verdict in standing if verdict["winner"] != "open"]
+        n = len(judged)
         if latest.fit is not None and (self._of is None or self._of.log is not latest.log):
             self._of = latest
             self.give(latest)
         systems = study.candidates.systems
-        return {
+        report = {
             "verdicts": n,
-            "ties": sum(verdict["winner"] == "tie" for verdict in standing),
+            "ties": sum(verdict["winner"] == "tie" for verdict in judged),
             "skipped": len(standing) - n,
             "curves": _curves(latest),
             "widest": latest.widest,
             "width": study.rules.width,
             "bands_from": study.learned.bands_from,
-            "more": latest.more(study.rules.width, n),
+            "beats_coin": latest.beats_coin,
+            "goal": study.goal(),
+            "enough": latest.enough(study.rules.width),
             "short": study.short(),
-            "raters": _raters(standing, study.checks, self._details.get("raters", {})),
+            "raters": _raters(standing, study.checks, self._details.get("raters", {}) if latest.beats_coin else {}),
             "alpha": self._details.get("alpha"),
             "n_units": self._details.get("n_units", 0),
             "curve": self._details.get("curve", []),
             "machine": self._details.get("machine", []),
-            "wins": None if systems is None else wins(standing, systems),
+            "wins": None if systems is None else wins(judged, systems),
             "trouble": study.learned.trouble or self.trouble,
         }
+        return {**report, "sentences": sentences(report)}
 
     def dcg_bytes(self) -> bytes:
         """Return the DCG of the page in the bytes that `Study.next_command` writes."""
@@ -94,15 +108,83 @@ class Progress(Newest["LatestFit"]):
             self._details = {**details, **curves, "curve": learning_curve(latest.log)}
 
 
+def sentences(report: dict[str, Any]) -> list[str]:
+    """Return what a report says in words. Nothing is said to be found that a coin could have brought about."""
+    # what was learned, and how much is missing
+    words = []
+    if report["curves"] is None:
+        words.append("Nothing is learned yet: judge a few pairs.")
+    elif not report["beats_coin"]:
+        words.append(NO_BETTER)
+    if report["verdicts"] < report["bands_from"]:
+        words.append(f"Bands are shown from {report['bands_from']} verdicts on.")
+    elif report["beats_coin"] and report["widest"] is not None:
+        words.append(f"The widest 90% band is {report['widest']:.2f} wide.")
+        if report["enough"]:
+            words.append(f"That is below {report['width']}: there are enough verdicts.")
+        elif report["goal"] is not None:
+            low, high = report["goal"]
+            words.append(f"About {low} to {high} verdicts in all are wanted to bring it below {report['width']}.")
+    if report["short"]:
+        lacking = number_of(report["short"], "verdicts")
+        words.append(f"The candidates end at least {lacking} before that: add some, or raise --redundancy.")
+
+    # who judged
+    for row in report["raters"]:
+        if side := side_of(row["left"]):
+            words.append(f"{row['name'] or 'The rater'} favours the {side} list.")
+    alpha = report["alpha"]
+    if report["n_units"] and alpha["low"] is not None:
+        chance = ", which chance may explain" if alpha["low"] <= 0 else ""
+        interval = f"{alpha['value']:.2f} ({alpha['low']:.2f} to {alpha['high']:.2f}){chance}"
+        pairs = number_of(report["n_units"], "pairs")
+        words.append(f"Agreement between raters on {pairs}: Krippendorff's alpha {interval}.")
+
+    # systems and the machine
+    if report["wins"] is not None and report["wins"]["share"] is not None:
+        words.append(_of_wins(report["wins"]))
+    if report["machine"]:
+        last = report["machine"][-1]
+        chance = ", which chance may explain" if last["low"] <= 0.5 else ""
+        alike = f"{last['share']:.1%} of {number_of(last['n'], 'verdicts')} alike"
+        words.append(f"The proxy orders {alike} (95%: {last['low']:.1%} to {last['high']:.1%}){chance}.")
+    return words
+
+
+def side_of(left: dict[str, float] | None) -> str:
+    """Return the side that a rater favours, by the share of verdicts for the left list; none if 1/2 is within errors.
+
+    Sides are drawn, so the share of a rater without a position bias is 1/2, whatever the pairs and the metric.
+    """
+    if left is None or left["low"] <= 0.5 <= left["high"]:
+        return ""
+    return "left" if left["value"] > 0.5 else "right"
+
+
+def _of_wins(found: dict[str, Any]) -> str:
+    """Return which of two systems is preferred, if either is, and the test that says so."""
+    (old, new), (share, low, high), p_value = found["systems"], found["share"], found["p_value"]
+    better = new if share > 0.5 else old
+    verdict = (
+        f"{better} is preferred" if p_value < 1 - CLAIM_LEVEL else f"Neither {old} nor {new} is shown to be better"
+    )
+    wins = f"{new} wins {share:.1%} of the queries that are not tied (95%: {low:.1%} to {high:.1%})"
+    return f"{verdict}: {wins}; sign test by query: p = {p_value:.2g}."
+
+
 def _raters(standing: list[Verdict], checks: list[Verdict], known: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return counts, outcomes of checks, error rate and position bias of each rater, as far as they are known."""
+    """Return counts, outcomes of checks, share for the left list, and error rate, if known, of each rater."""
     rows = []
     for name in sorted({verdict["rater"] or "" for verdict in (*standing, *checks)}):
-        winners = [verdict["winner"] for verdict in standing if (verdict["rater"] or "") == name]
+        own = [verdict for verdict in standing if (verdict["rater"] or "") == name]
+        winners = [verdict["winner"] for verdict in own]
+        sides = [verdict["winner"] == verdict["shown_left"] for verdict in own if verdict["winner"] in ("a", "b")]
+        left = wilson(sum(sides), len(sides), CLAIM_LEVEL)
         counts: dict[str, Any] = {"ties": winners.count("tie"), "skipped": winners.count("open")}
         counts["checks"] = Counter(verdict["check"] for verdict in checks if (verdict["rater"] or "") == name)
-        more = {key: known.get(name, {}).get(key) for key in ("error", "bias")}
-        rows.append({"name": name, "verdicts": len(winners) - counts["skipped"], **counts, **more})
+        counts["left"] = vars(left) if sides else None
+        counts["error"] = known.get(name, {}).get("error")
+        rows.append({"name": name, "verdicts": len(winners) - counts["skipped"], **counts})
     return rows
 
 

@@ -109,13 +109,12 @@ class Study:
         self._pairs = {pair.key: pair for pair in candidates.pairs} | self._known
         self._keys: dict[str, str] = {}  # the pair that each verdict is about
         self._all_back = time.monotonic() + RETURN if self.log.verdicts else 0.0
-        self._last_goal, self._goal_of = math.inf, 0
         try:
             self._check_shape()
         except InputError:
             self.log.close()
             raise
-        self.learned = Learned(candidates.n_grades, candidates.depth, machine)
+        self.learned = Learned(candidates.n_grades, candidates.depth, machine, self.rules.width)
         self._count()
 
     @property
@@ -225,30 +224,30 @@ class Study:
             raise Refused("you have judged this pair already, in another tab")
 
     def progress(self, rater: str) -> dict[str, Any]:
-        """Return what a rater may know: own verdicts, those of all, and how many are about enough."""
+        """Return what a rater may know: own verdicts, those of all, and how many are about wanted, from and to."""
         with self._lock:
             skips = [verdict["winner"] == "open" for verdict in self._standing if verdict["rater"] == rater]
             judged = len(skips) - sum(skips)
-            counts = {"judged": judged, "skipped": sum(skips), "all": self._n, "goal": self._goal()}
-            return {**counts, "changes": self.log.changes}
+            counts = {"judged": judged, "skipped": sum(skips), "all": self._n, "goal": self.goal()}
+            enough = self.learned.latest.enough(self.rules.width)
+            return {**counts, "enough": enough, "changes": self.log.changes}
 
-    def _goal(self) -> int:
-        """Return how many verdicts are about enough: half of the way to what the bands want, never more than before."""
-        n, latest = self._n, self.learned.latest
-        goal = min(self._last_goal, n + self._to_come())
-        more = latest.more(self.rules.width, n)
-        if more is not None and latest.n != self._goal_of:
-            self._goal_of = latest.n
-            goal = min(goal, math.sqrt(goal * (n + more)))
-        self._last_goal = goal
-        return math.ceil(goal)
+    def goal(self) -> tuple[int, int] | None:
+        """Return about how many verdicts are wanted, from and to, at most as many as the candidates allow.
+
+        None if nobody can tell yet.
+        """
+        with self._lock:
+            wanted = self.learned.latest.wanted(self._n)
+            most = self._n + self._to_come()
+            return None if wanted is None else (min(wanted[0], most), min(wanted[1], most))
 
     def nothing_left(self, rater: str) -> str:
         """Return why there is no pair to ask, and what to do next."""
         if self._leased(time.monotonic(), None) and self._allowed(rater, set(), math.inf).size:
             return "The last pairs are out with other raters. Wait a moment: they come back if nobody judges them."
         short = self.short()
-        before = f" before the goal, which is about {number_of(short, 'verdicts')} away" if short else ""
+        before = f" before the goal, which is {number_of(short, 'verdicts')} away or more" if short else ""
         return (
             f"Every pair is judged{before}. Thank you! Next: {self.next_command(self.log.path.name)} - or start "
             "the page again with more candidates, or with a higher --redundancy to ask more raters about each pair."
@@ -263,15 +262,22 @@ class Study:
         return f"dcglearn learn {path}{proxied}{scale} -o dcg.json"
 
     def short(self) -> int:
-        """Return about how many verdicts the candidates lack for bands, and for bands below the width; 0 if enough."""
+        """Return about how many verdicts the candidates lack for bands, and for narrow ones; 0 if enough or unknown."""
         with self._lock:
-            more = self.learned.latest.more(self.rules.width, self._n)
-            more = self.learned.bands_from - self._n if more is None else more
-            return max(more - self._to_come(), 0)
+            latest = self.learned.latest
+            wanted = latest.wanted(self._n)
+            fewest = wanted[0] if wanted and not latest.enough(self.rules.width) else self.learned.bands_from
+            return max(fewest - self._n - self._to_come(), 0)
 
     def _to_come(self) -> int:
         """Return how many verdicts the candidates still allow."""
         return sum(max(self.rules.redundancy - len(self._raters_of[key]), 0) for key in self.candidates.index)
+
+    @property
+    def n_verdicts(self) -> int:
+        """Number of verdicts that count: without pairs that were skipped, practice and checks."""
+        with self._lock:
+            return self._n
 
     def standing(self) -> list[Verdict]:
         """Return the verdicts that count, and the pairs that were skipped, in order."""

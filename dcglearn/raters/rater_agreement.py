@@ -70,6 +70,14 @@ class RaterAgreement:
     raters: tuple[RaterSummary, ...]
     level: float
 
+    @property
+    def favouring(self) -> dict[str, list[str]]:
+        """Names of the raters whose position bias leaves 0 by its interval, by what they favour."""
+        return {
+            "favour the list shown first": [r.rater for r in self.raters if r.bias.low > 0],
+            "favour the list shown second": [r.rater for r in self.raters if r.bias.high < 0],
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, None for what is not known."""
         raters = [asdict(rater, dict_factory=_without_nan) for rater in self.raters]
@@ -92,6 +100,7 @@ class RaterAgreement:
             + "".join(f"  {getattr(r, name)!s:>23}" for name in shown)
             for label, r in zip(names, self.raters, strict=True)
         ]
+        rows += [f"{words}: {', '.join(map(one_line, raters))}" for words, raters in self.favouring.items() if raters]
         return "\n".join([*lines, head, *rows, f"({self.level:.0%} intervals)"])
 
 

@@ -463,7 +463,7 @@ def test_practice_tells_the_answer_and_does_not_count(serve, context):
     checks = [line["check"] for line in lines(server.log)]
     assert all(check.startswith("practice ") for check in checks[:3]) and checks[3] is None
     assert len(read_preferences(server.log)) == 1
-    assert "1 of about" in page.inner_text("#count")
+    assert "1 judged" in page.inner_text("#count")
     picture(page, "after_practice")
 
 

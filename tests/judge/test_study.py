@@ -1,5 +1,6 @@
 """What is asked of whom: leases, several raters, balanced queries, logs of another shape."""
 
+import dataclasses
 import json
 from collections import Counter
 from contextlib import closing
@@ -12,8 +13,8 @@ import pytest
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.intervals import wilson
 from dcglearn.judge.candidates import Pair, distinct
-from dcglearn.judge.learned import Learned, Newest
-from dcglearn.judge.progress import Progress, learning_curve, machine_curve, wins
+from dcglearn.judge.learned import STEP, LatestFit, Learned, Newest, expected_verdicts
+from dcglearn.judge.progress import NO_BETTER, Progress, learning_curve, machine_curve, sentences, wins
 from dcglearn.judge.study import Refused, Rules, Study, as_log
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
@@ -179,7 +180,7 @@ def test_one_pair_is_enough_to_ask_and_too_little_to_learn(opened, learning):
     study = opened(candidates(1))
     judged(study, "ann", 9)
     assert study.learned.wait()
-    assert study.progress("ann")["goal"] == 1
+    assert study.progress("ann")["goal"] is None
     assert "Every pair is judged" in study.nothing_left("ann")
 
 
@@ -220,12 +221,14 @@ def test_candidates_that_end_before_the_goal_are_told(opened, learning):
     assert opened(candidates(10), "three.jsonl", redundancy=3).short() == 0  # 30 verdicts
     judged(study, "ann", 99)
     assert study.learned.wait()
-    assert "before the goal, which is about 14 verdicts away" in study.nothing_left("ann")
-    study = opened(candidates(30), "wide.jsonl", width=0.99)
-    judged(study, "ann", 99)
+    assert "before the goal, which is 14 verdicts away or more" in study.nothing_left("ann")
+    study = opened(candidates(30), "narrow.jsonl", width=0.01)
+    judged(study, "ann", 99, choose=right_side(study))
     assert study.learned.wait()
-    assert study.short() == study.learned.latest.more(0.99, 30)
-    assert Progress(study).report()["short"] == study.short()
+    assert study.short() == study.learned.latest.wanted(30)[0] - 30 > 0
+    assert study.goal() == (30, 30)  # no more than the candidates allow
+    report = Progress(study).report()
+    assert report["short"] == study.short() and "The candidates end at least" in " ".join(report["sentences"])
 
 
 def test_the_command_names_a_scale_whose_top_grade_was_never_seen(opened):
@@ -294,19 +297,154 @@ def test_bands_are_drawn_by_a_unit_with_enough_members(learning):
     assert [unit(*n) for n in ((2, 3), (2, 30), (25, 30))] == ["pair", "query", "rater"]
 
 
-def test_the_goal_never_moves_away(opened, monkeypatch):
-    study = opened(candidates(200), redundancy=2)
-    goals, rng = [], np.random.default_rng(0)
-    for n in range(24, 120):
-        latest = SimpleNamespace(n=n, more=lambda _, n: max(int(150 * rng.lognormal(0, 0.6)) - n, 0))
-        monkeypatch.setattr(study.learned, "latest", latest)
-        goals.append(study.progress("ann")["goal"])
-        study._n += 1
-        study._raters_of[study.candidates.pairs[n].key].add("bob")
-    assert goals[0] < 400 and sorted(goals, reverse=True) == goals
-    assert 40 < goals[-1] < 300
-    few = opened(candidates(5), "few.jsonl")
-    assert few.progress("ann")["goal"] == 5
+def right_side(study):
+    """Return a function that chooses the side that the truth prefers."""
+
+    def choose(shown):
+        pair = study.candidates.pairs[study.candidates.index[shown["pair"]]]
+        better = "a" if TRUTH.score(pair.a) > TRUTH.score(pair.b) else "b"
+        return "left" if shown["shown_left"] == better else "right"
+
+    return choose
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.2])
+def test_the_number_of_verdicts_wanted_moves_by_little(opened, learning, wrong):
+    """Sixty verdicts after the first bands, of which the widest gets ten times narrower within ten verdicts."""
+    study, rng, goals, widths = opened(candidates(200), width=0.1, seed=1), np.random.default_rng(1), [], []
+    right = right_side(study)
+    other = {"left": "right", "right": "left"}
+    for _ in range(84):
+        judged(study, "ann", 1, choose=lambda pair: other[right(pair)] if rng.random() < wrong else right(pair))
+        assert study.learned.wait()
+        latest = study.learned.latest
+        if latest.wanted(latest.n) is not None:
+            goals.append((latest.n, *study.goal()))
+            widths.append(latest.widest)
+    low, high = np.array([goal[1:] for goal in goals]).T
+    n = np.array([goal[0] for goal in goals])
+    assert len(n) > 40 and max(widths) > 4 * min(widths)
+    for ends in (low, high):  # but for rounding to tens, and what is judged already
+        assert (np.abs(np.diff(ends)) <= 10 + np.maximum((STEP - 1) * ends[:-1], np.diff(n))).all()
+    assert max(high) < 4 * min(high) and (n <= low).all() and (low <= high).all()
+
+
+def test_the_expected_number_of_verdicts_follows_the_width_once_it_is_near():
+    assert expected_verdicts(25, 0.9, 0.1, 6) < 100 < 25 * 9**2  # what wide bands say by themselves
+    assert expected_verdicts(200, 0.12, 0.1, 6) == pytest.approx(288, rel=0.3)
+    assert expected_verdicts(200, 0.05, 0.1, 6) == 200
+    assert expected_verdicts(40, 0.05, 0.1, 6, before=100.0) == pytest.approx(100 / STEP)
+    assert expected_verdicts(40, 0.9, 0.02, 20, before=50.0) == pytest.approx(50 * STEP)
+
+
+def test_there_are_enough_verdicts_only_after_the_estimate_has_followed():
+    told = {"beats_coin": True}
+    latest = LatestFit(TRUTH, 40, bands=SimpleNamespace(), expected=100.0)
+    latest.__dict__.update(told)
+    narrow = {"gain_band": np.zeros((2, 5)), "discount_band": np.zeros((2, 5))}
+    for expected, bands, enough in ((100.0, narrow, False), (41.0, narrow, True), (41.0, None, False)):
+        latest = LatestFit(TRUTH, 40, bands=bands and SimpleNamespace(**bands), expected=expected)
+        latest.__dict__.update(told)
+        assert latest.enough(0.1) == enough
+    latest.__dict__["beats_coin"] = False
+    assert not latest.enough(0.1) and latest.wanted(40) is None
+
+
+@pytest.mark.parametrize("n", [30, 60, 120])
+def test_nothing_is_said_to_be_found_in_the_tosses_of_a_coin(opened, learning, n):
+    rng = np.random.default_rng(n)
+    for seed in range(3):
+        study = opened(candidates(130), f"{seed}.jsonl", seed=seed)
+        with_pause(study)
+        judged(study, "ann", n, choose=lambda _: rng.choice(["left", "right"]))
+        report = report_of(study)
+        words = " ".join(report["sentences"])
+        assert report["curves"] is not None and report["sentences"][0] == NO_BETTER
+        for claim in ("widest", "enough", "wanted", "candidates end", "favours", "preferred"):
+            assert claim not in words, claim
+        assert study.progress("ann")["goal"] is None and not study.progress("ann")["enough"]
+
+
+def with_pause(study):
+    """Let the learner see the last log alone: the tests need no other."""
+    give = study.learned.give
+    study.learned.give = lambda _: None
+    study.catch_up = lambda: give(study.preferences())
+
+
+def report_of(study):
+    """Return the report once everything is worked out."""
+    study.catch_up()
+    assert study.learned.wait()
+    progress = Progress(study)
+    progress.report()
+    assert progress.wait()
+    assert not progress.trouble and not study.learned.trouble
+    return progress.report()
+
+
+def test_what_is_found_is_said(opened, learning):
+    study = opened(candidates(130), width=0.5, seed=0)
+    with_pause(study)
+    judged(study, "ann", 80, choose=right_side(study))
+    judged(study, "bob", 45)
+    words = " ".join(report_of(study)["sentences"])
+    assert NO_BETTER not in words and "The widest 90% band is" in words
+    assert "bob favours the left list" in words and "ann favours" not in words
+
+
+SAID = {
+    **{
+        "verdicts": 50,
+        "bands_from": 24,
+        "curves": {},
+        "beats_coin": True,
+        "widest": 0.4,
+        "width": 0.1,
+        "goal": (50, 310),
+    },
+    **{"enough": False, "short": 0, "raters": [{"name": "ann", "left": {"value": 0.6, "low": 0.45, "high": 0.7}}]},
+    **{"alpha": {"value": 0.4, "low": 0.2, "high": 0.6}, "n_units": 9, "wins": None, "machine": []},
+}
+"""A report on a log that tells something."""
+
+WON = {"systems": ["old", "new"], "share": [0.7, 0.55, 0.8], "p_value": 0.0001}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "where", "where_not"),
+    [
+        ("Nothing is learned yet", {"curves": None, "beats_coin": False}, {}),
+        ("than a coin", {"beats_coin": False}, {}),
+        ("Bands are shown from 24", {"verdicts": 23}, {}),
+        ("widest 90% band is 0.40", {}, {"beats_coin": False}),
+        ("About 50 to 310 verdicts in all", {}, {"beats_coin": False}),
+        ("About 50 to 310 verdicts in all", {}, {"enough": True}),
+        ("there are enough verdicts", {"enough": True}, {}),
+        ("there are enough verdicts", {"enough": True}, {"enough": True, "beats_coin": False}),
+        ("at least 7 verdicts", {"short": 7}, {}),
+        ("favours the left", {"raters": [{"name": "ann", "left": {"value": 0.7, "low": 0.6, "high": 0.8}}]}, {}),
+        ("favours the right", {"raters": [{"name": "ann", "left": {"value": 0.3, "low": 0.2, "high": 0.4}}]}, {}),
+        ("favours", {"raters": [{"name": "ann", "left": {"value": 0.7, "low": 0.6, "high": 0.8}}]}, {"raters": []}),
+        ("alpha 0.40", {}, {"n_units": 0}),
+        ("alpha 0.10 (-0.20 to 0.40), which chance may", {"alpha": {"value": 0.1, "low": -0.2, "high": 0.4}}, {}),
+        ("new is preferred", {"wins": WON}, {"wins": {**WON, "p_value": 0.01}}),
+        ("old is preferred", {"wins": {**WON, "share": [0.3, 0.2, 0.45]}}, {"wins": WON}),
+        ("Neither old nor new", {"wins": {**WON, "p_value": 0.01}}, {"wins": WON}),
+        ("proxy orders 60.0%", {"machine": [{"n": 9, "share": 0.6, "low": 0.52, "high": 0.7}]}, {}),
+        ("chance may explain", {"machine": [{"n": 9, "share": 0.6, "low": 0.4, "high": 0.7}]}, {}),
+    ],
+)
+def test_each_sentence_is_said_where_it_holds_and_only_there(sentence, where, where_not):
+    assert sentence in " ".join(sentences({**SAID, **where}))
+    assert sentence not in " ".join(sentences({**SAID, **where_not}))
+
+
+def test_skipped_queries_are_no_ties_of_systems(opened):
+    pairs = candidates(4, n_queries=4)
+    study = opened(dataclasses.replace(pairs, systems=("old", "new")))
+    judged(study, "ann", 4, choose=lambda pair: "skip")
+    assert Progress(study).report()["wins"]["tied_queries"] == 0
 
 
 def test_practice_and_checks_have_answers_that_every_metric_gives(opened):
@@ -324,7 +462,9 @@ def test_practice_and_checks_have_answers_that_every_metric_gives(opened):
     study.save("ann", "tab", [answer(pair, pair["practice"], i) for i, pair in enumerate(shown[:2])])
     wrong = {"left": "right", "right": "left"}[shown[2]["practice"]]
     study.save("ann", "tab", [answer(shown[2], wrong, 2)])
-    assert study.progress("ann") == {"judged": 0, "skipped": 0, "all": 0, "goal": 12, "changes": 0}
+    nothing = {"judged": 0, "skipped": 0, "all": 0, "goal": None, "enough": False, "changes": 0}
+    assert study.progress("ann") == nothing
+    assert study.n_verdicts == 0 and Progress(study).report()["verdicts"] == 0
     assert study.preferences() is None
     keys = judged(study, "ann", 30)
     known = [key for key in keys if key in study._known]

@@ -195,15 +195,16 @@ function status() {
   $("saved").textContent = [kept, trouble].filter(Boolean).join(". ");
   $("saved").className = waiting || trouble ? "waiting" : "";
   if (!progress) return;
-  const { judged: own, all, goal, changes } = progress, reached = all >= goal;
-  const parts = all === own ? [`${own} of about ${goal} judged`]
-    : [`${own} judged by you`, `${all} of about ${goal} by all`];
-  if (reached) parts.push("the goal is reached; more still helps");
+  const { judged: own, all, goal, enough, changes } = progress;
+  const wanted = goal ? ` of about ${goal[0] === goal[1] ? goal[0] : `${goal[0]} to ${goal[1]}`}` : "";
+  const parts = all === own ? [`${own}${wanted} judged`] : [`${own} judged by you`, `${all}${wanted} by all`];
+  if (enough) parts.push("the goal is reached; more still helps");
   if (changes) parts.push("the log was changed by another program and read again");
   $("count").textContent = [rater, ...parts].join(" · ");
-  $("meter").hidden = false;
-  $("meter").max = Math.max(goal, 1);
-  $("meter").value = Math.min(all, goal);
+  $("meter").hidden = !goal;
+  if (!goal) return;
+  $("meter").max = Math.max(goal[1], 1);
+  $("meter").value = Math.min(all, goal[1]);
 }
 
 function say(words) { $("live").textContent = words; }
@@ -354,7 +355,6 @@ function table(title, names, rows) {
   return node;
 }
 
-const percent = (share) => (share === null || share === undefined ? "-" : `${(100 * share).toFixed(1)}%`);
 const counted = (n, things) => `${n.toLocaleString("en")} ${n === 1 ? things.slice(0, -1) : things}`;
 const numbers = (n, from) => Array.from({ length: n }, (_, i) => i + from);
 
@@ -371,13 +371,6 @@ async function report() {
 function draw(found) {
   const ties = counted(found.ties, "ties");
   $("count").textContent = `${counted(found.verdicts, "verdicts")}, ${ties} among them; ${found.skipped} skipped`;
-  const words = [];
-  if (found.widest !== null) words.push(`The widest 90% band is ${found.widest.toFixed(2)} wide.`);
-  if (found.verdicts < found.bands_from) words.push(`Bands are shown from ${found.bands_from} verdicts on.`);
-  if (found.more) words.push(`It takes about ${counted(found.more, "more verdicts")} to bring it below ${found.width}.`);
-  if (found.short) words.push(`The candidates end about ${counted(found.short, "verdicts")} before the goal: add some, or raise --redundancy.`);
-  if (found.more === 0) words.push(`That is below ${found.width}: there are enough verdicts.`);
-  if (!found.curves) words.push("Nothing is learned yet: judge a few pairs.");
   const charts = [], tables = [];
   if (found.curves) {
     const { gains, discounts, bands } = found.curves, after = `after ${counted(found.curves.n, "verdicts")}`;
@@ -388,7 +381,7 @@ function draw(found) {
         numbers(discounts.length, 1)));
     const band = (ends, i) => (ends ? `${ends[0][i].toFixed(3)} to ${ends[1][i].toFixed(3)}` : "-");
     const row = (name, value, both, i) => [name, value.toFixed(3), ...[0, 1].map((k) => band(both && both[k], i))];
-    tables.push(table("Gains and discounts", ["", "learned", "90% band, each", "all at once"], [
+    tables.push(table("Gains and discounts", ["", "estimate", "90% band, each", "all at once"], [
       ...gains.map((value, i) => row(`gain of grade ${i}`, value, bands && bands.gains, i)),
       ...discounts.map((value, i) => row(`discount at ${i + 1}`, value, bands && bands.discounts, i))]));
   }
@@ -399,22 +392,13 @@ function draw(found) {
     return all ? `${right} of ${all}` : "-";
   };
   tables.unshift(table("Raters",
-    ["name", "verdicts", "ties", "skipped", "practice", "checks passed", "error rate", "favours left by (log-odds)"],
+    ["name", "verdicts", "ties", "skipped", "practice", "checks passed", "error rate", "names the left list (99.9%)"],
     found.raters.map((row) => [row.name || "-", row.verdicts, row.ties, row.skipped, passed(row.checks, "practice"),
-      passed(row.checks, "check"), known(row.error), known(row.bias)])));
-  if (found.n_units) {
-    const pairs = counted(found.n_units, "pairs");
-    words.push(`Agreement between raters on ${pairs}: Krippendorff's alpha ${known(found.alpha)}.`);
-  }
+      passed(row.checks, "check"), known(row.error), known(row.left)])));
   if (found.wins) {
-    const { systems, verdicts, queries, ties, tied_queries: tied, share, p_value: p } = found.wins;
+    const { systems, verdicts, queries, ties: tied, tied_queries: tiedQueries } = found.wins;
     tables.unshift(table("Systems", ["name", "verdicts won", "queries won"],
-      systems.map((name, i) => [name, verdicts[i], queries[i]])));
-    words.push(`${counted(ties, "ties")}; tied queries: ${tied}.`);
-    if (share) {
-      words.push(`${systems[1]} wins ${percent(share[0])} of the other queries (95%: ${percent(share[1])} to `
-        + `${percent(share[2])}); sign test by query: p = ${p.toPrecision(2)}.`);
-    }
+      [...systems.map((name, i) => [name, verdicts[i], queries[i]]), ["tied", tied, tiedQueries]]));
   }
   const growing = (curve, title, unit) => {
     const sizes = curve.map((point) => point.n);
@@ -422,13 +406,8 @@ function draw(found) {
       curve.map((point) => point.share), [[curve.map((point) => point.low), curve.map((point) => point.high)]], sizes));
   };
   growing(found.curve, "Share of held-out verdicts respected", "verdicts learned from");
-  growing(found.machine, "Share of verdicts that the machine orders alike", "verdicts");
-  const agreed = found.machine.at(-1);
-  if (agreed) {
-    words.push(`The machine orders ${percent(agreed.share)} of ${counted(agreed.n, "verdicts")} alike `
-      + `(95%: ${percent(agreed.low)} to ${percent(agreed.high)}).`);
-  }
-  $("summary").textContent = [...words, found.trouble].filter(Boolean).join(" ");
+  growing(found.machine, "Share of verdicts that the proxy orders alike", "verdicts");
+  $("summary").textContent = [...found.sentences, found.trouble].filter(Boolean).join(" ");
   $("charts").replaceChildren(...charts);
   $("tables").replaceChildren(...tables);
 }
@@ -475,7 +454,7 @@ async function main() {
   }
   $(progress ? "learned" : "judging").hidden = false;
   if (progress) {
-    document.title = "What is learned - dcglearn";
+    document.title = "Progress of the study - dcglearn";
     return report();
   }
   document.addEventListener("keydown", onKey);
