@@ -6,7 +6,6 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -30,9 +29,9 @@ FEWEST_VERDICTS, FEWEST_A_PARAMETER = 20, 3
 RESAMPLES = 30
 """Bootstrap samples of the bands that are shown while judging: they take about a second."""
 
-COIN_LEVEL = 3e-4
-"""Level of the test of whether verdicts tell more than a coin. The page makes one after each verdict, and folds are not
-independent: of 400 logs of coins, each tested once, 0.25% pass."""
+COIN_LEVEL, LOST_LEVEL = 3e-4, 0.05
+"""Levels of the test of whether verdicts tell more than a coin, and still do once they did. The page tests after each
+verdict, and folds are not independent: of 400 logs of coins, each tested once, 0.25% pass the first."""
 
 A_PARAMETER = 8.0
 """Verdicts per gain and discount that bring the widest band of chosen pairs to 0.1: 5 to 13 in simulations."""
@@ -97,7 +96,8 @@ class Newest(Generic[Work]):
 class LatestFit:
     """What was learned from a log of `n` verdicts, with bands if these are enough.
 
-    `expected` is the number of verdicts in all at which every band is expected to be narrow enough.
+    `expected` is the number of verdicts in all at which every band is expected to be narrow enough. `beats_coin` tells
+    whether a member of the blend orders verdicts that it was not learned from better than a coin.
     """
 
     dcg: DCG
@@ -106,15 +106,7 @@ class LatestFit:
     log: Preferences | None = None
     bands: Bands | None = None
     expected: float | None = None
-
-    @cached_property
-    def beats_coin(self) -> bool:
-        """Whether a member of the blend orders verdicts that it was not learned from better than a coin."""
-        if self.fit is None or self.log is None:
-            return False
-        n = len(self.log.decided)
-        right = np.array([member.share * n for member in self.fit.members])
-        return bool((bdtrc(np.round(right[np.isfinite(right)]) - 1, n, 0.5) < COIN_LEVEL).any())
+    beats_coin: bool = False
 
     @property
     def widest(self) -> float | None:
@@ -135,6 +127,12 @@ class LatestFit:
             return None
         low, high = (math.ceil(self.expected * factor / 10) * 10 for factor in (1 / SPREAD, SPREAD))
         return max(low, n), max(high, n)
+
+
+def beats_coin(fit: DirectFit, n: int, level: float) -> bool:
+    """Return whether a member of a blend orders more of n preferences, learned without them, than a coin may."""
+    right = np.array([member.share * n for member in fit.members])
+    return bool((bdtrc(np.round(right[np.isfinite(right)]) - 1, n, 0.5) < level).any())
 
 
 def expected_verdicts(n: int, widest: float, width: float, n_parameters: int, before: float | None = None) -> float:
@@ -203,7 +201,8 @@ class Learned(Newest["Preferences | None"]):
             unit = unit_of(log, fewest=FEWEST_DRAWN, per_list=math.inf)  # raters or queries only if there are enough
             with contextlib.suppress(InputError):  # the samples may hold too little to learn from
                 bands = bootstrap_bands(log, fit, by=unit, n_resamples=RESAMPLES)
-        latest = LatestFit(fit.dcg, len(log), fit, log, bands, self.latest.expected)
+        told = beats_coin(fit, len(log.decided), LOST_LEVEL if self.latest.beats_coin else COIN_LEVEL)
+        latest = LatestFit(fit.dcg, len(log), fit, log, bands, self.latest.expected, told)
         if latest.widest is not None:
             of = latest.n, latest.widest, self._width, self._n_parameters
             latest = replace(latest, expected=expected_verdicts(*of, latest.expected))

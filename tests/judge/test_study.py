@@ -13,7 +13,16 @@ import pytest
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.intervals import wilson
 from dcglearn.judge.candidates import Pair, distinct
-from dcglearn.judge.learned import STEP, LatestFit, Learned, Newest, expected_verdicts
+from dcglearn.judge.learned import (
+    COIN_LEVEL,
+    LOST_LEVEL,
+    STEP,
+    LatestFit,
+    Learned,
+    Newest,
+    beats_coin,
+    expected_verdicts,
+)
 from dcglearn.judge.progress import NO_BETTER, Progress, learning_curve, machine_curve, sentences, wins
 from dcglearn.judge.study import Refused, Rules, Study, as_log
 from dcglearn.metric.dcg import DCG
@@ -338,16 +347,18 @@ def test_the_expected_number_of_verdicts_follows_the_width_once_it_is_near():
 
 
 def test_there_are_enough_verdicts_only_after_the_estimate_has_followed():
-    told = {"beats_coin": True}
-    latest = LatestFit(TRUTH, 40, bands=SimpleNamespace(), expected=100.0)
-    latest.__dict__.update(told)
     narrow = {"gain_band": np.zeros((2, 5)), "discount_band": np.zeros((2, 5))}
     for expected, bands, enough in ((100.0, narrow, False), (41.0, narrow, True), (41.0, None, False)):
-        latest = LatestFit(TRUTH, 40, bands=bands and SimpleNamespace(**bands), expected=expected)
-        latest.__dict__.update(told)
+        latest = LatestFit(TRUTH, 40, bands=bands and SimpleNamespace(**bands), expected=expected, beats_coin=True)
         assert latest.enough(0.1) == enough
-    latest.__dict__["beats_coin"] = False
+    latest = LatestFit(TRUTH, 40, bands=SimpleNamespace(**narrow), expected=41.0)
     assert not latest.enough(0.1) and latest.wanted(40) is None
+
+
+def test_verdicts_tell_more_than_a_coin_by_what_was_held_out():
+    fit = SimpleNamespace(members=[SimpleNamespace(share=share) for share in (0.5, 0.75, np.nan)])
+    assert beats_coin(fit, 60, COIN_LEVEL) and not beats_coin(fit, 30, COIN_LEVEL) and beats_coin(fit, 30, LOST_LEVEL)
+    assert not beats_coin(SimpleNamespace(members=fit.members[2:]), 60, LOST_LEVEL)
 
 
 @pytest.mark.parametrize("n", [30, 60, 120])
