@@ -136,6 +136,8 @@ def test_a_log_of_raters_asked_twice(biased_log):
     assert cy.consistency.value < min(ann.consistency.value, bob.consistency.value)
     assert ann.bias.low < 0 < ann.bias.high and ann.error.low < 0.1 < ann.error.high
     assert "position bias" in str(agreement) and agreement.to_dict()["raters"][2]["rater"] == "cy"
+    assert agreement.favouring == {"favour the list shown first": ["cy"], "favour the list shown second": []}
+    assert str(agreement).count("favour the list shown") == 1 and "shown first: cy" in str(agreement)
 
 
 def test_without_a_fit_and_without_raters(biased_log):
