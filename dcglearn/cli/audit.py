@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
-from dcglearn.cli.options import AsJson, Force, Output, Seed, StrictLog, check_outputs
-from dcglearn.cli.reading import Ratings, Reading, say_reading
+from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs
+from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
 from dcglearn.cli.terminal import told_on_a_terminal
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import InputError
@@ -26,7 +26,7 @@ from dcglearn.metric.textbook import is_metric_file
     "dcglearn audit satisfaction.jsonl --ratings --metric dcg.json --json",
 )
 def audit(
-    reading: Reading,
+    reading: CheckedReading,
     log: Annotated[str, typer.Argument(metavar="LOG", help="The judgements: JSON lines, delimited text or Parquet.")],
     metric: Annotated[
         str, first_option(metavar="METRIC", help="The metric in use: a file, or GAIN-DISCOUNT[@K].")
@@ -48,7 +48,6 @@ def audit(
     ] = False,
     output: Output = None,
     seed: Seed = 0,
-    strict_log: StrictLog = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -76,7 +75,7 @@ def audit(
             later=None if later is None else read(later),
             anonymous=anonymous,
             seed=seed,
-            strict_log=strict_log,
+            strict_log=reading.strict_log,
             made={"command": shlex.join(["dcglearn", *sys.argv[1:]]), **made},
         )
     if output is not None:

@@ -131,7 +131,8 @@ def learn(
         from dcglearn.cli.report import learn_report
         from dcglearn.learning.checkpoint import Keeping
 
-        report = learn_report(log, learner, trust, Keeping(checkpoint=checkpoint, resume=resume))
+        keeping = Keeping(checkpoint=checkpoint, resume=resume)
+        report = learn_report(log, learner, trust, keeping, strict_log=source.strict_log)
     text = report.findings() if said else str(report)
     outputs.write(report.metric, report.utility, report.to_dict(), text, report.figure)
 

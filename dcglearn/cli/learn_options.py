@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from dcglearn.cli.command import first_option, model_option
-from dcglearn.cli.options import Seed, StrictLog
+from dcglearn.cli.options import Seed
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import read_metric
 
@@ -115,7 +115,6 @@ class TrustOptions:
         str, model_option(metavar="METRIC", help="With --holdout: the metric used now, to compare with.")
     ] = "exponential-log2"
     seed: Seed = 0
-    strict_log: StrictLog = False
 
     def __post_init__(self) -> None:
         if self.holdout is not None and not 0 < self.holdout < 1:

@@ -38,10 +38,6 @@ DryRun = Annotated[bool, output_option("--dry-run", help="Read and check everyth
 Grades = Annotated[int | None, input_option(metavar="L", help="Number of grades; by default the largest seen plus 1.")]
 Groups = Annotated[Path | None, input_option(help="Group sizes of data without qid; by default NAME.query beside it.")]
 Ties = Annotated[Literal["docno-desc", "stable"], model_option(help="Order of documents of one score.")]
-StrictLog = Annotated[
-    bool,
-    input_option("--strict-log", help="Refuse a log whose pairs no metric orders better than a coin."),
-]
 Seed = Annotated[int, model_option(min=0, metavar="N", help="Seed of everything random: same seed, same results.")]
 
 

@@ -38,12 +38,12 @@ class Reading:
 
     read: Read = None
     grades: Grades = None
-    as_is: Annotated[bool, input_option("--as-is", help="Keep a log that seems to be upside down.")] = False
+    as_is: Annotated[bool | None, input_option("--as-is", help="Keep a log that seems to be upside down.")] = None
 
     @property
     def options(self) -> dict[str, Any]:
         """The options beside the file, as `LogMapping` takes them."""
-        return {"n_grades": self.grades, "as_is": self.as_is}
+        return {"n_grades": self.grades, "as_is": bool(self.as_is)}
 
     @property
     def mapping(self) -> LogMapping:
@@ -51,6 +51,23 @@ class Reading:
         from dcglearn.readers.mapping import LogMapping
 
         return LogMapping.of(mapping=self.read, **self.options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedReading(Reading):
+    """How commands that learn from a log read it."""
+
+    as_is: Annotated[
+        bool | None,
+        input_option(
+            "--as-is/--strict-log", help="Keep a log that seems to be upside down; or refuse one that tells nothing."
+        ),
+    ] = None
+
+    @property
+    def strict_log(self) -> bool:
+        """Whether a log is refused whose pairs no metric orders better than a coin."""
+        return self.as_is is False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +150,7 @@ def read_proxy(path: str, n_grades: int) -> Preferences:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogOptions(Reading):
+class LogOptions(CheckedReading):
     """The paths of a log, how it is read, and how much of it may be in memory."""
 
     log: Annotated[

@@ -202,15 +202,21 @@ class Report:
 
 
 def learn_report(
-    log: Preferences | PartedLog, options: LearnerOptions, trust: TrustOptions, keeping: Keeping = NOWHERE
+    log: Preferences | PartedLog,
+    options: LearnerOptions,
+    trust: TrustOptions,
+    keeping: Keeping = NOWHERE,
+    *,
+    strict_log: bool = False,
 ) -> Report:
     """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
     A log in parts can be learned from, not measured. The DCG is learned from the whole log, whatever is held out;
-    `keeping` is of that fit. Raises InputError if the log cannot be learned from, or cannot be split.
+    `keeping` is of that fit. Raises InputError if the log cannot be learned from, or cannot be split; with `strict_log`
+    also if no metric orders its pairs better than a coin.
     """
     began = time.perf_counter()
-    check_log(log, strict=trust.strict_log)
+    check_log(log, strict=strict_log)
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
     verdicts = None if options.proxy is None else read_proxy(options.proxy, log.n_grades)

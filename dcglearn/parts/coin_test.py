@@ -52,9 +52,9 @@ def tells_nothing(log: OpenLog) -> bool:
 
     A log of documents, or of too few preferences, is not tested: False.
     """
-    pairs = log.sample(SAMPLE) if isinstance(log, PartedLog) else log
-    if not pairs.graded or not len(pairs):
+    if not len(log) or not log.graded:
         return False
+    pairs = log.sample(SAMPLE) if isinstance(log, PartedLog) else log
     rng, pairs = np.random.default_rng(0), telling_pairs(pairs).decided
     if len(pairs) < FEWEST_JUDGED:
         return False

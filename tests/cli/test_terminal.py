@@ -226,10 +226,10 @@ def test_circles_of_links_and_names_that_are_too_long_are_refused(dcglearn, inpu
 
 def test_a_refused_training_leaves_no_folder(misuse, inputs):
     words = ("train", "train.svm", "-o", "m", "--model", "trees", "--learning-rate", "nan")
-    misuse("learning_rate=nan must be a number above 0", *words)
+    misuse("learning_rate=nan must be a finite number above 0", *words)
     assert not (inputs / "m").exists()
     (inputs / "m").mkdir()
-    misuse("learning_rate=nan must be a number above 0", *words)
+    misuse("learning_rate=nan must be a finite number above 0", *words)
     assert (inputs / "m").exists()
 
 
