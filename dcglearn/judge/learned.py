@@ -116,7 +116,7 @@ class LatestFit:
         return float(max(np.ptp(self.bands.gain_band, axis=0).max(), np.ptp(self.bands.discount_band, axis=0).max()))
 
     def enough(self, width: float) -> bool:
-        """Whether every band is narrower than `width`, and not for the first time."""
+        """Whether every band is narrower than `width`, and the expected number of verdicts has come down to theirs."""
         if not self.beats_coin or self.widest is None or self.expected is None:
             return False
         return self.widest < width and self.expected <= self.n * STEP
