@@ -39,7 +39,7 @@ class AskingOptions:
     ] = False
     seed: Annotated[int | None, model_option(min=0, help="Same seed, same draws of pairs and sides.")] = None
     proxy: Annotated[
-        str | None, model_option(metavar="LOG", help="A machine's verdicts: where people may differ is asked first.")
+        str | None, model_option(metavar="LOG", help="An LLM judge's verdicts: where people may differ is asked first.")
     ] = None
 
 
@@ -98,7 +98,7 @@ class PlaceOptions:
 @examples(
     "dcglearn judge candidates.jsonl --log verdicts.jsonl",
     "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2",
-    "dcglearn judge candidates.jsonl --log verdicts.jsonl --proxy machine.jsonl",
+    "dcglearn judge candidates.jsonl --log verdicts.jsonl --proxy llm.jsonl",
     "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --log verdicts.jsonl",
 )
 def judge(

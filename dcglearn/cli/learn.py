@@ -66,7 +66,7 @@ class OutputOptions:
 @examples(
     "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
-    "dcglearn learn human.jsonl --proxy machine.jsonl -o dcg.json",
+    "dcglearn learn human.jsonl --proxy llm.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
     "dcglearn learn --answers answers.jsonl -o dcg.json",
     "dcglearn learn --experiments tests.jsonl -o dcg.json",
@@ -90,7 +90,7 @@ def learn(
         bool, output_option("--dry-run", help="Print what was recognised in the log; learn and write nothing.")
     ] = False,
 ) -> None:
-    """Learn gains and discounts from a log of preferences, with a proof and plain words."""
+    """Learn the gains and discounts of DCG from judgements of which list is better, and say how far to trust them."""
     for metric in (learner.prior, trust.current):
         if metric is not None:
             metric_or_name(metric)

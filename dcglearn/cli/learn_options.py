@@ -23,25 +23,29 @@ class LearnerOptions:
 
     method: Annotated[
         Literal["dcg", "qp"],
-        model_option(help="Gains and discounts directly (dcg), or the paper's QP, factored by SVD (qp)."),
+        model_option(help="dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position."),
     ] = "dcg"
     loss: Annotated[
         Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"],
-        model_option(help="dcg: auto blends robust, sigmoid and the best textbook."),
+        model_option(help="dcg: auto mixes what robust and sigmoid learn with the best textbook DCG."),
     ] = "auto"
     ridge: Annotated[float | None, model_option(min=0.0, help="dcg: strength of the prior for smooth curves.")] = None
     form: Annotated[
         Literal["dcg", "saturation", "best", "auto"],
-        model_option(help="dcg: a DCG, one with stop probabilities, one with a share of the best result, or chosen."),
+        model_option(help="dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen."),
     ] = "dcg"
     prior: Annotated[
-        str | None, model_option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")
+        str | None,
+        model_option(
+            metavar="METRIC",
+            help="dcg: start from this file or GAIN-DISCOUNT, and leave it as far as the log says; for small logs.",
+        ),
     ] = None
     zero: Annotated[
         str | None, model_option(metavar="GRADE|none", help="dcg: the grade worth nothing; none: an empty place alone.")
     ] = None
     proxy: Annotated[
-        str | None, first_option(metavar="LOG", help="dcg: a machine's verdicts, followed as far as LOG's agree.")
+        str | None, first_option(metavar="LOG", help="dcg: an LLM judge's verdicts, followed as far as LOG's agree.")
     ] = None
     C: Annotated[
         str | None,
@@ -101,10 +105,15 @@ class TrustOptions:
 
     bands: Annotated[
         int,
-        first_option(min=0, metavar="N", help="dcg: 90% bands, of each parameter and of all at once; 200 is enough."),
+        first_option(
+            min=0, metavar="N", help="dcg: 90% bands, of each number and of all at once, from N samples; 200 is enough."
+        ),
     ] = 0
     ranges: Annotated[
-        bool, model_option("--ranges", help="Show what the log pins down: ranges over all DCGs that respect it.")
+        bool,
+        model_option(
+            "--ranges", help="Show what the log pins down: the range of each number over all DCGs that follow it."
+        ),
     ] = False
     holdout: Annotated[float | None, first_option(metavar="SHARE", help="Measure on this share, held out.")] = None
     holdout_by: Annotated[

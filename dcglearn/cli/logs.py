@@ -38,7 +38,7 @@ LEARNED = "learned:"
     "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
     "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
     "dcglearn convert --ratings rated.csv -o log.parquet",
-    "dcglearn convert answers.jsonl --prompts prompts.jsonl -o machine.jsonl",
+    "dcglearn convert answers.jsonl --prompts prompts.jsonl -o llm.jsonl",
 )
 def convert(
     log: Annotated[
@@ -53,7 +53,7 @@ def convert(
     ] = "keep",
     prompts: Annotated[
         str | None,
-        first_option(metavar="FILE", help="LOG holds a model's answers to the prompts in FILE: `dcglearn prompts`."),
+        first_option(metavar="FILE", help="LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`."),
     ] = None,
     output: OutputLog = None,
     save_mapping: Annotated[
@@ -137,7 +137,7 @@ def _pairs(
 
 @examples(
     "dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl",
-    "dcglearn ask --log human.jsonl --proxy machine.jsonl -n 5 -o questions.jsonl",
+    "dcglearn ask --log human.jsonl --proxy llm.jsonl -n 5 -o questions.jsonl",
     "dcglearn ask --log log.jsonl -n 5  # candidates made from the log's own mix of grades",
 )
 def ask(
@@ -156,7 +156,7 @@ def ask(
     ] = 200,
     proxy: Annotated[
         str | None,
-        first_option(metavar="LOG", help="A machine's verdicts: ask where people may differ, or else of its pairs."),
+        first_option(metavar="LOG", help="An LLM judge's verdicts: ask where people may differ, or else of its pairs."),
     ] = None,
     seed: Seed = 0,
     force: Force = False,
@@ -178,7 +178,7 @@ def ask(
     fit = verdicts = None
     if proxy is not None:
         if judged is None or log is None:
-            raise InputError("--proxy goes with --log: people's verdicts say how far to follow the machine's")
+            raise InputError("--proxy goes with --log: people's verdicts say how far to follow the LLM judge's")
         refuse_other_lists(log, proxy, mapping)
         verdicts = read_proxy(proxy, judged.n_grades)
         fit = fit_in_form(judged, DirectDescription(n_grades=judged.n_grades), proxy=proxy_dcg(verdicts, judged))
@@ -206,7 +206,9 @@ class MachineOptions:
     taste: Annotated[str | None, model_option(metavar="METRIC", help="machine: its metric; else the truth.")] = None
     error: Annotated[float, model_option(help="machine: share of pairs that it gets wrong, by its taste.")] = 0.1
     side: Annotated[float, model_option(help="machine: share of verdicts for whatever list is shown first.")] = 0.1
-    consistency: Annotated[float, model_option(help="machine: share of pairs on which it does not think anew.")] = 0.9
+    consistency: Annotated[
+        float, model_option(help="machine: share of repeated pairs on which it repeats its verdict.")
+    ] = 0.9
 
     def refuse(self, **of_people: Any) -> None:
         """Raise InputError for an option of the other kind of judge."""

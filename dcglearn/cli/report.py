@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import dcglearn as dl
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.reading import describe, left_out, n_pairs, read_proxy
@@ -26,7 +24,7 @@ from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parts import PartedLog
 from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.form_choice import fit_in_form, scores_table
+from dcglearn.trust.form_choice import OF_FORMS, fit_in_form, scores_table
 from dcglearn.trust.proxy import ProxyReport, proxy_dcg, proxy_report
 
 WITHIN_AN_ERROR = 0.16
@@ -179,9 +177,10 @@ class Report:
         if self.bands is not None or self.no_bands:
             lines += ["", self.no_bands or str(self.bands)]
         if self.ranges is not None:
-            lines += ["", "ranges over all DCGs that respect the log:", str(self.ranges)]
+            lines += ["", "range of each number over all DCGs that follow the log nearly as well as the best one:"]
+            lines.append(str(self.ranges))
         if self.comparison is not None:
-            lines += ["", f"held out by {self.held_out_by}: {self.comparison}"]
+            lines += ["", f"held out, by {self.held_out_by}: {self.comparison}"]
         return "\n".join(lines)
 
     def _method_lines(self) -> list[str]:
@@ -190,12 +189,11 @@ class Report:
         learner, visible = self.learner, self.learner.visible
         chosen = " (chosen by validation)" if self.chosen is not None else ""
         return [
-            f"solved: QP with C = {learner.description.C:g}{chosen}, "
-            f"objective {learner.objective:.6g} after {learner.n_iter} Newton steps",
-            f"proof: no utility has an objective lower by more than a share of {learner.gap:.1e} (duality gap)",
+            "learned: a weight for each grade at each position, by the paper's quadratic programme "
+            f"with C = {learner.description.C:g}{chosen}",
+            f"proof: no other weights lower what it minimises by more than a share of {learner.gap:.1e} (duality gap)",
             "",
-            f"what the log cannot tell ({visible.rank} of {learner.utility.weights.size} directions are seen):",
-            *([f"  - {sentence}" for sentence in visible.sentences] or ["  nothing is hidden"]),
+            str(visible),
             "",
             str(self._factored),
         ]
@@ -287,21 +285,22 @@ def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement |
 
 
 def _direct_lines(learner: DirectFit) -> list[str]:
-    loss = "a blend" if learner.members else f"{learner.loss} loss"
-    lines = [
-        f"learned: gains and discounts directly ({loss}, objective {learner.objective:.4g}; "
-        f"the log counts as {learner.n_effective:,.0f} independent judgements)"
-    ]
+    total = f"{learner.weighed_on:,.0f}"
+    loss = "" if learner.members else f", with the {learner.loss} loss"
+    fewer = f"{learner.n_effective:,.0f}"
+    recur = "" if fewer == total else f"; since lists recur, they tell as much as {fewer} independent ones"
+    lines = [f"learned: gains and discounts from {total} judgements{loss}{recur}"]
     if learner.members:
-        lines += ["blend: weight, member, share of held-out preferences that it respects", *map(str, learner.members)]
+        head = "mixed from (weight, share of held-out preferences ordered as the judges did, what it is):"
+        lines += [head, *map(str, learner.members)]
         kept = [member.name for member in learner.members if member.fit is None and member.weight > WITHIN_AN_ERROR]
-        lines += [f"{' and '.join(kept)}: as good here, as far as the log can tell"] if kept else []
+        lines += [f"{' and '.join(kept)}: perhaps as good as what was learned; this log cannot tell"] if kept else []
     if learner.loss in ("blend", "robust"):
-        error = f"about {learner.error_rate:.1%} of the time, or a little more"
-        lines.append(f"judges: name the wrong list of a clear pair {error}")
+        error = f"even where one list is far better, at least about {learner.error_rate:.1%} of verdicts name the worse"
+        lines.append(f"judges: {error}; close pairs are misjudged more often")
     worst = sorted(learner.rater_error.items(), key=lambda item: -item[1])[:3]
     if worst and worst[0][1] > 2 * learner.error_rate:
-        lines.append("raters who err most: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
+        lines.append("most, by rater: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
     lines += _bias_lines(learner)
     notes = [f"  - {note}" for note in learner.dcg.notes]
     lines += ["", "what the log cannot tell:", *notes] if notes else []
@@ -312,8 +311,10 @@ def _bias_lines(learner: DirectFit) -> list[str]:
     """Return how much the judges prefer the list shown first; nothing where it is not known."""
     if not len(learner.curves.biases):
         return []
-    won = np.mean(1 / (1 + np.exp(-learner.curves.biases)))
-    return [f"position bias: {learner.position_bias:+.2f}; of two equal lists, the one shown first wins {won:.0%}"]
+    from scipy.special import expit
+
+    won = expit(learner.curves.biases).mean()
+    return [f"position bias: of two equal lists, the one shown first wins {won:.0%} (50% is no bias)"]
 
 
 def _form_lines(learner: DirectFit) -> list[str]:
@@ -322,7 +323,8 @@ def _form_lines(learner: DirectFit) -> list[str]:
     lines = [scores_table(scores, learner.form)] if scores else []
     if learner.form == "dcg":
         return lines
-    return [*lines, "", f"list utility ({learner.form}):", learner.utility.table(), "", "the DCG that fits best:"]
+    head = f"learned metric: {OF_FORMS[learner.form]}"
+    return [*lines, "", head, learner.utility.table(), "", "of plain DCGs, the one that fits best:"]
 
 
 def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> LackOfFit | None:

@@ -107,7 +107,7 @@ class DCGLearner(PairLearner):
     scale_, tie_threshold_ : float
         Size of a difference of 1 in `dcg_`, and of the largest likely tie, in units of the judges' noise.
     error_rate_, rater_error_ : float, dict of str to float
-        How often judges name the wrong list of a clear pair; 0 where it is not estimated. By rater, if several.
+        How often judges name the worse list though the other is far better; 0 if not estimated. By rater, if several.
     position_bias_, rater_bias_ : float, dict of str to float
         By how much judges prefer the list shown first, in units of their noise: of two equal lists, the log-odds that
         it wins. 0 where the log does not tell sides (`shown_left`), or the loss is no likelihood. By rater, if several.

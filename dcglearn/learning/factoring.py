@@ -41,7 +41,7 @@ class Factoring:
         return self.dcg.score(lists)
 
     def __str__(self) -> str:
-        head = f"gains times discounts explain {self.explained:.1%} of W (sigma_2 / sigma_1 = {self.ratio:.3f})"
+        head = f"gains times discounts reproduce {self.explained:.1%} of these weights (of their sum of squares)"
         return "\n".join([head, *(f"  - {sentence}" for sentence in self.sentences), "", self.dcg.table()])
 
 
@@ -114,8 +114,8 @@ def _scaled(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Floa
     if visible.free_columns:
         discounts = discounts - discounts.min()
         notes.append(
-            "the level of the discounts is a convention (the smallest is set to 0): the mix of "
-            f"{'grades' if visible.graded else 'documents'} never varies within a pair, so only differences are learned"
+            "only the steps between discounts are learned, and the smallest is set to 0 by convention: both lists of "
+            f"every pair hold the same {'grades' if visible.graded else 'documents'} in another order"
         )
     scale = discounts[0]
     if scale <= 0:
@@ -134,7 +134,9 @@ def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
             "(beyond the last of them, equal to it)"
         )
     if visible.graded and (np.diff(gains) < -near * np.abs(gains).max()).any():
-        notes.append("the gains do not increase with the grade everywhere: W is far from gains times discounts")
+        notes.append(
+            "the gains do not increase with the grade everywhere: the weights are far from gains times discounts"
+        )
     if (np.diff(discounts) > near).any():
         rises = ", ".join(str(k + 2) for k in np.flatnonzero(np.diff(discounts) > near))
         notes.append(f"the discounts do not decrease everywhere (they rise at position {rises})")

@@ -136,7 +136,8 @@ def fit_dcg(
     cold, share = partial(cold_starts, model, verdicts, prior), n_effective / total
     source = kept(distinct(judgements))
     result, is_warm = fit_from(near, cold, model, source, share, if_worse=refit == "if_worse", **search)
-    fitted = _fitted(log, description, result, raters, n_effective, notes, dropped=verdicts.dropped, warm=is_warm)
+    more: dict[str, Any] = {"dropped": verdicts.dropped, "warm": is_warm, "weighed_on": total}
+    fitted = _fitted(log, description, result, raters, n_effective, notes, **more)
     level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
     message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
     _LOG.log(level, message, loss, result.objective, result.n_iter, n_effective)
@@ -253,8 +254,8 @@ def _notes(visible: Visibility) -> tuple[str, ...]:
         notes.append(f"grade {names} never occurs in the log; its gain continues the curve of the others")
     if visible.free_columns:
         notes.append(
-            "the two lists of a pair never differ in their mix of grades, so the log shows the discounts' differences "
-            "only; their level is that of the smoothest curve"
+            "both lists of every pair hold the same grades in another order, so only the steps between discounts are "
+            "learned; how high all of them lie is that of the smoothest curve"
         )
     return tuple(notes)
 
@@ -264,8 +265,8 @@ def _cautions(n_effective: float, n_free: int, rater_error: Mapping[str, float])
     cautions = []
     if n_effective < n_free:
         cautions.append(
-            f"the log counts for {n_effective:g} independent judgements, fewer than the {n_free} gains and discounts "
-            f"to learn: what it does not show is set by the prior {pointer('too-few')}"
+            f"the log tells as much as {n_effective:g} independent judgements, fewer than the {n_free} gains and "
+            f"discounts to learn: what it does not show is set by the prior, smooth curves {pointer('too-few')}"
         )
     if names := ", ".join(name for name, error in rater_error.items() if error > 0.5):
         cautions.append(

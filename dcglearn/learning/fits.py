@@ -15,6 +15,7 @@ from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chanc
 from dcglearn.metric.dcg import DCG, DCGLike, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import read_metric
+from dcglearn.metric.textbook import textbook_formula
 
 if TYPE_CHECKING:
     from dcglearn.learning.direct_fit import Curves
@@ -26,6 +27,14 @@ LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squ
 
 MACHINE = "machine"
 """Name of the member of a blend that is the DCG of a proxy."""
+
+OF_MEMBERS = {
+    "robust": "learned, allowing for wrong verdicts (robust)",
+    "sigmoid": "learned, with the fewest pairs ordered wrongly (sigmoid)",
+    "prior": "the metric given as prior",
+    MACHINE: "the LLM judge's DCG",
+}
+"""Members of a blend by name, and what they are; the others are textbook DCGs and fits near the LLM judge's."""
 
 FORMS = ("dcg", "saturation", "best")
 """Forms of what a list is worth, the simplest first."""
@@ -192,10 +201,18 @@ class Member:
     dcg: DCG
     fit: DirectFit | None = None
 
+    @property
+    def meaning(self) -> str:
+        """What the member is, in words."""
+        if self.name in OF_MEMBERS:
+            return OF_MEMBERS[self.name]
+        if self.fit is not None:
+            return f"learned, drawn to the LLM judge's DCG with strength {self.fit.description.ridge:g}"
+        return f"textbook {self.name}: {textbook_formula(self.name)}"
+
     def __str__(self) -> str:
-        name = f"{self.name} fit" if self.fit is not None else self.name
-        share = f"   {self.share:.1%} ± {self.error:.1%}" if np.isfinite(self.share) else ""
-        return f"{self.weight:>7.1%}  {name:<20}{share}".rstrip()
+        share = f"{self.share:.1%} ± {self.error:.1%}" if np.isfinite(self.share) else ""
+        return f"{self.weight:>7.1%}  {share:>13}  {self.meaning}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return name, weight, share and error, None for numbers that there are not, for JSON."""
@@ -239,8 +256,9 @@ class DirectFit:
 
     `raters` names the judges of ``curves.errors``, if several, `ties` tells whether the log held ties, `list_utility`
     is the metric in a form beyond the DCG, and `visible` is None in a fit that was loaded. `members` are those of a
-    blend, weighed on judgements of the weight `weighed_on`. `cautions` are warnings of the log, `unconverged` that of a
-    descent that stopped too early, or empty.
+    blend. `weighed_on` is the weight of the judgements; of a blend that keeps the weights of its start, that of those
+    which they were found on. `cautions` are warnings of the log, `unconverged` that of a descent that stopped too
+    early, or empty.
     """
 
     results: ClassVar = (

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, filled
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 
@@ -60,29 +61,44 @@ class Visibility:
         sentences = []
         if self.unseen_grades:
             names = ", ".join(str(grade) for grade in self.unseen_grades)
-            sentences.append(f"{thing} {names} never occurs in the log, so its worth is not learned")
+            sentences.append(f"the worth of {thing} {names}, which never occurs in the log")
         if self.free_rows:
             everywhere = len(self.free_rows) == self.invisible.shape[1]
-            where = "a position" if everywhere else f"positions {_ranks(self.free_rows)}"
+            where = "every position" if everywhere else f"positions {_ranks(self.free_rows)}"
             sentences.append(
-                f"the weights of {where} are known only up to an added constant, since both lists of a pair always "
-                f"have a {thing} there (the constant changes no such comparison; the worst grade counts as 0)"
+                f"what a {thing} is worth beside an empty place: both lists of a pair always have one at {where}, so "
+                f"only differences between {thing}s are learned, and the worst counts as 0"
             )
         if self.free_columns:
             sentences.append(
-                f"the two lists of a pair never differ in their mix of {thing}s, so discounts are known only up to an "
-                "added constant: their differences are learned, their level is a convention"
+                f"how high the discounts are: both lists of every pair hold the same {thing}s in another order, so "
+                "only the steps between discounts are learned, and their level is a convention"
             )
         if self.missing:
+            cells = self._open_cells
+            which, where = _ranks(np.flatnonzero(cells.any(axis=0)), 0), _ranks(np.flatnonzero(cells.any(axis=1)))
             sentences.append(
-                f"the pairs show {self.rank} of the {self.structural_rank} directions that such lists could show: "
-                f"{self.missing} more need other pairs, and are set by the least-norm rule alone"
+                f"the worth of {thing} {which} at position {where}, in part: to tell it takes at least "
+                f"{number_of(self.missing, 'more pairs', ',')}, which differ there; the least that fits is taken"
             )
         return tuple(sentences)
 
+    @property
+    def _open_cells(self) -> NDArray[np.bool_]:
+        """Which weights, shape (K, L), more pairs of the same kind would tell, in `invisible` beside the structure."""
+        depth, n_grades = self.invisible.shape[1:]
+        occurs = ~np.isin(np.arange(n_grades), self.unseen_grades)
+        rows, columns = _structure(depth, occurs)
+        known = [rows[[*self.free_rows]], columns if self.free_columns else columns[:0]]
+        flat = np.concatenate(known).reshape(-1, depth * n_grades)
+        hidden = self.invisible.reshape(len(self.invisible), -1)
+        open_part = hidden - hidden @ np.linalg.pinv(flat) @ flat
+        return (np.abs(open_part).max(axis=0).reshape(depth, n_grades) > 1e-6) & occurs
+
     def __str__(self) -> str:
-        head = f"the log sees {self.rank} of {self.rank + len(self.invisible)} directions of W"
-        return "\n".join([head, *(f"- {sentence}" for sentence in self.sentences)])
+        if not self.sentences:
+            return "the log can tell all weights of grades at positions, if judgements are many"
+        return "\n".join(["what the log cannot tell:", *(f"- {sentence}" for sentence in self.sentences)])
 
 
 def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = True) -> Visibility:
@@ -111,8 +127,7 @@ def visibility(gram: Floats, shape: tuple[int, int], occurring: Sequence[int], *
     largest = max(float(values[-1]), 0.0)
     blind = values <= TOLERANCE * largest
     occurs = np.isin(np.arange(n_grades), occurring)
-    rows = np.einsum("kj,l->kjl", np.eye(depth), occurs.astype(float))
-    columns = np.einsum("k,lm->lkm", np.ones(depth), np.eye(n_grades))[occurs]
+    rows, columns = _structure(depth, occurs)
     blind_rows = _blind(gram, rows, largest)
     free_columns = bool(_blind(gram, columns, largest).all())
     # The sum of all rows is the sum of all columns, so it must not be counted twice.
@@ -128,16 +143,23 @@ def visibility(gram: Floats, shape: tuple[int, int], occurring: Sequence[int], *
     )
 
 
+def _structure(depth: int, occurs: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return the directions that add a constant to a position, shape (K, K, L), or to one of G grades, (G, K, L)."""
+    rows = np.einsum("kj,l->kjl", np.eye(depth), occurs.astype(float))
+    columns = np.einsum("k,lm->lkm", np.ones(depth), np.eye(len(occurs)))[occurs]
+    return rows, columns
+
+
 def _blind(gram: Floats, directions: Floats, largest: float) -> NDArray[np.bool_]:
     """Return for each direction, shape (m, K, L), whether no pair shows it."""
     flat = directions.reshape(len(directions), gram.shape[0])
     return ((flat @ gram) * flat).sum(axis=1) <= TOLERANCE * largest
 
 
-def _ranks(positions: Sequence[int]) -> str:
-    """Return positions, counted from 0, as ranks: ``1-4, 7``."""
+def _ranks(positions: Sequence[int] | Integers, first: int = 1) -> str:
+    """Return positions, counted from 0, as ranks from `first` on: ``1-4, 7``."""
     runs = np.split(positions, np.flatnonzero(np.diff(positions) > 1) + 1)
-    return ", ".join(f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else str(run[0] + 1) for run in runs)
+    return ", ".join(f"{run[0] + first}-{run[-1] + first}" if len(run) > 1 else str(run[0] + first) for run in runs)
 
 
 def refuse_too_deep(depth: int, n_grades: int) -> None:

@@ -14,6 +14,10 @@ from dcglearn.foundation.validation import Floats, InputError, PathLike, whole_n
 GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
 DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
 
+GAIN_FORMULAS = ("grade", "2^grade - 1", "3^grade - 1", "5^grade - 1", "1 from grade 1 on", "1 from grade 2 on")
+DISCOUNT_FORMULAS = ("1", "1/log2(rank + 1)", "1/rank", "1/sqrt(rank)", "0.8^rank", "(K + 1 - rank)/K")
+"""Formulas of `GAINS` and `DISCOUNTS`, in their order, for people to read."""
+
 MAX_DEPTH = 9_999_999
 """Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory."""
 
@@ -37,6 +41,13 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
         raise InputError(f"gain {name!r}: the base must be larger than 1")
     with np.errstate(over="ignore"):
         return number**grades - 1
+
+
+def textbook_formula(name: str) -> str:
+    """Return the formulas of ``GAIN-DISCOUNT``, one of `GAINS` and one of `DISCOUNTS`, in words."""
+    gain, _, discount = name.partition("-")
+    gain, discount = GAIN_FORMULAS[GAINS.index(gain)], DISCOUNT_FORMULAS[DISCOUNTS.index(discount)]
+    return f"gain {gain}, discount {discount}"
 
 
 def has_textbook_gains(gains: Floats) -> bool:

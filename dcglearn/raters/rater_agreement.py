@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation import intervals
-from dcglearn.foundation.plain_text import one_line
+from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import InputError, Integers
 from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fits import DirectDescription, DirectLearner, fit_of
@@ -31,15 +31,24 @@ class Estimate:
 
 UNKNOWN = Estimate(np.nan, np.nan, np.nan)
 
+OF_COLUMNS = {
+    "error": "error: share of verdicts for the worse list where the other is far better",
+    "bias": "position bias: log-odds for the list shown first, 0 without",
+    "first": "names first: share of wins of the list shown first",
+    "consistency": "consistent: share of the pairs shown both ways with the same verdict",
+}
+"""What the columns of a table of raters mean."""
+
 
 @dataclass(frozen=True)
 class RaterSummary:
     """One rater, by name; ``all`` for a log that names no rater.
 
-    `judgements` counts the verdicts, and `ties` those that are ties. `error` says how often the rater names the wrong
-    list of a clear pair, `bias` by how much the log-odds favour the list shown first, whatever the pair. `first` is the
-    share of the decided verdicts that name the list shown first; near 1/2 where sides were drawn, without bias.
-    `both_ways` counts the pairs judged both ways round, and on the share `consistency` of these all verdicts agree.
+    `judgements` counts the verdicts, and `ties` those that are ties. `error` says how often the rater names the worse
+    list though the other is far better, `bias` by how much the log-odds favour the list shown first, whatever the pair.
+    `first` is the share of the decided verdicts that name the list shown first; near 1/2 where sides were drawn,
+    without bias. `both_ways` counts the pairs judged both ways round, and on the share `consistency` of these all
+    verdicts agree.
     """
 
     rater: str
@@ -84,10 +93,12 @@ class RaterAgreement:
         return {**asdict(self, dict_factory=_without_nan), "raters": raters}
 
     def __str__(self) -> str:
-        lines = [
-            f"Krippendorff's alpha: nominal {self.nominal}, ordinal {self.ordinal}; {self.n_units:,} pairs judged by "
-            "two raters or more"
-        ]
+        lines = [f"agreement: {number_of(self.n_units, 'pairs', ',')} judged by two raters or more"]
+        if self.n_units:
+            lines += [
+                f"Krippendorff's alpha (1: all agree, 0: as by chance): {self.nominal}",
+                f"the same, where a tie is nearer to either list than they are to each other: {self.ordinal}",
+            ]
         if self.both_ways:
             lines.append(f"shown both ways: {self.both_ways:,} pairs, same verdict on a share of {self.consistency}")
         names = [one_line(rater.rater) for rater in self.raters]
@@ -101,7 +112,8 @@ class RaterAgreement:
             for label, r in zip(names, self.raters, strict=True)
         ]
         rows += [f"{words}: {', '.join(map(one_line, raters))}" for words, raters in self.favouring.items() if raters]
-        return "\n".join([*lines, head, *rows, f"({self.level:.0%} intervals)"])
+        notes = "; ".join([*(OF_COLUMNS[name] for name in shown), f"in brackets: {self.level:.0%} intervals"])
+        return "\n".join([*lines, head, *rows, f"({notes})"])
 
 
 def rater_agreement(

@@ -10,6 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.markup import Shown
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
@@ -153,11 +154,20 @@ class Bands(Shown):
             f"   {row['low']:.4f} to {row['high']:.4f}    {row['all_low']:.4f} to {row['all_high']:.4f}"
             for row in self.table()
         ]
-        failed = f", {self.failed} could not be learned from" if self.failed else ""
-        drawn = "draws of the posterior" if self.method == "posterior" else "bootstrap samples"
-        lines = [head, *rows, f"({len(self.gains):,} {drawn} by {self.by}, of {self.n_units:,}{failed})"]
+        failed = f"; {self.failed} more could not be learned from" if self.failed else ""
+        drawn = "draws of what the log allows" if self.method == "posterior" else "fits to samples of the log"
+        units = number_of(self.n_units, "queries" if self.by == "query" else f"{self.by}s", ",")
+        together = "" if self.by == "pair" else f", the verdicts of one {self.by} not"
+        lines = [
+            head,
+            *rows,
+            f"(each: to hold the true number in {self.level:.0%} of such logs; all at once: all of them together)",
+            f"(from {len(self.gains):,} {drawn}; {units} are taken as independent{together}{failed})",
+        ]
         if self.form == "saturation":
-            lines.append("(on the scale on which grade 0 never stops: a stop common to all grades is a discount)")
+            lines.append(
+                "(grade 0 is taken never to stop: a stop that all grades share cannot be told from a discount)"
+            )
         return "\n".join(lines)
 
 

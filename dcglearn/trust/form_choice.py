@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dcglearn.foundation.plain_text import aligned
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, Grades, InputError
@@ -31,6 +32,13 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.parts.parts import OpenLog, with_grades
 from dcglearn.trust.blend import fit_blend
 from dcglearn.trust.resampling import FOLDS, mean_and_error, unit_of
+
+OF_FORMS = {
+    "dcg": "a DCG",
+    "saturation": "a DCG whose user stops at a result with a probability, by grade (saturation)",
+    "best": "a DCG mixed with the gain of the best result (best)",
+}
+"""What the forms are, for people to read."""
 
 N_SIMULATED, ALLOWED = 39, 1
 """Number of simulated logs, and how many of them may show a larger gain: a false-positive rate of 2/40."""
@@ -107,16 +115,26 @@ def form_of(scores: Mapping[str, FormScore]) -> str:
 
 def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
     """Return the scores of the forms as a text table."""
-    head = f"{'form':<12}{'gain':>8}{'p':>8}{'log likelihood':>16}{'over the DCG':>16}{'':>11}{'share':>8}   held out"
-    rows = [
-        f"{form:<12}{score.gain:>8.2f}{'' if score.p_value is None else f'{score.p_value:.3f}':>8}"
-        f"{score.log_likelihood:>16.4f}{score.ahead:>+16.4f} ± {score.ahead_error:<8.4f}{score.share:>8.4f}"
-        f"{'   chosen' if form == chosen else ''}"
+    rows = [["value of a list", "ordered rightly", "log probability", "minus the DCG's", "better fit", "p"]]
+    rows += [
+        [
+            OF_FORMS[form] + ", chosen" * (form == chosen),
+            f"{score.share:.1%}",
+            f"{score.log_likelihood:.4f}",
+            f"{score.ahead:+.4f} ± {score.ahead_error:.4f}",
+            f"{score.gain:.2f}",
+            "" if score.p_value is None else f"{score.p_value:.3f}",
+        ]
         for form, score in scores.items()
     ]
+    lines = aligned(rows)
+    lines.append("(ordered rightly, log probability: of held-out judgements, the mean of each one)")
+    lines.append("(better fit: by how much the log as a whole is more probable than under the DCG, as a logarithm)")
     if any(score.p_value is not None for score in scores.values()):
-        rows.append("p: share of the logs simulated from the DCG with such a gain")
-    return "\n".join([head, *rows])
+        lines.append(
+            "(p: how often another form fits a log better by as much, where the log is simulated from the DCG)"
+        )
+    return "\n".join(lines)
 
 
 def cross_validated_forms(description: DirectDescription, log: PreferencePairs, seed: int = 0) -> dict[str, FormScore]:

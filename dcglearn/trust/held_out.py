@@ -32,6 +32,9 @@ CURRENT = "exponential-log2"
 LEARNED, UTILITY = "learned DCG", "learned utility"
 """Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then is the first."""
 
+OF_QP = "QP utility: the paper's weights of each grade at each position; QP + SVD: the DCG nearest to these"
+"""What two of the rows are."""
+
 MANY = 50_000
 """Logs of more pairs than this have 200 rather than 1,000 bootstrap samples by default."""
 
@@ -139,8 +142,8 @@ class Comparison:
                 f"the preferences; the noise ceiling is about {share:.1%})"
             )
         return (
-            f"{self.learned} respects {self.reached:.1%} there, and about {share:.1%} is all that any function of the "
-            f"grades could reach: {100 * (share - self.reached):.1f} points are left"
+            f"{self.learned} orders {self.reached:.1%} of these pairs rightly, and about {share:.1%} is all that "
+            f"any function of the grades could reach: {100 * (share - self.reached):.1f} points are left"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,9 +154,11 @@ class Comparison:
         return {**vars(self), "rows": rows, "ceiling": ceiling, "lack_of_fit": lack, "verdict": self.verdict}
 
     def __str__(self) -> str:
-        head = f"share of {self.n_held_out} held-out pairs respected, learned from {self.n_train} others"
-        ahead = f"(right: how far {self.learned} is ahead, {LEVEL:.0%} bootstrap interval by {self.by})"
-        return escaped("\n".join([head, ahead, *map(str, self.rows), self.verdict, *self._ceiling_lines()]))
+        head = f"share of {self.n_held_out} held-out pairs that each metric orders as the judges did"
+        lead = f"the lead of {self.learned}, learned from {self.n_train} other pairs"
+        ahead = f"(right: {lead}, with its {LEVEL:.0%} interval by {self.by})"
+        rows = [*map(str, self.rows), f"  ({OF_QP})"]
+        return escaped("\n".join([head, ahead, *rows, self.verdict, *self._ceiling_lines()]))
 
     def _ceiling_lines(self) -> list[str]:
         ceiling = self.ceiling
@@ -161,7 +166,7 @@ class Comparison:
             return [self.no_ceiling] if self.no_ceiling else []
         (low, high), unit = ceiling.interval, ceiling.unit
         return [
-            f"noise ceiling, on {ceiling.about}",
+            f"noise ceiling: the most that people's disagreement leaves to reach, on {ceiling.about}",
             f"  {self.reached:.4f}  {self.rows[0].name}",
             f"  {ceiling.share:.4f}  {'any function of the grades, at most':<56}({low:.4f} to {high:.4f})",
             f"  {ceiling.lower:.4f}  reached by the lists' own values, on held-out {unit}s",

@@ -217,12 +217,12 @@ def _sentences(
         left = ceiling.share - dcg.covered_share
         gap = f"{100 * left:.1f} points are left" if ceiling.interval[0] > dcg.covered_share else "no gap beyond error"
         sentences.append(
-            f"where lists recur, the learned DCG respects {dcg.covered_share:.1%} of the preferences, and any function "
+            f"where lists recur, the learned DCG orders {dcg.covered_share:.1%} of pairs rightly, and any function "
             f"of the grades at most about {ceiling.share:.1%}: {gap}"
         )
     if free.shown:
         sentences.append(
-            f"weights free at each grade and position respect {100 * free.ahead:.1f} points more: what a grade is "
+            f"weights free at each grade and position order {100 * free.ahead:.1f} points more so: what a grade is "
             "worth depends on its position by more than a common discount"
         )
     if form is not None and utility is not None:
@@ -233,16 +233,16 @@ def _sentences(
         return [
             *sentences,
             f"{meaning(utility)}: a DCG cannot express this",
-            f'form="{form}" (--form {form}) respects {more}: learn with it',
+            f'form="{form}" (--form {form}) orders {more} rightly: learn with it',
         ]
     if not free.shown:
-        sentences.append("a DCG is all one needs here: no form beyond it is shown to respect more of the preferences")
+        sentences.append("a DCG is all one needs here: no form beyond it is shown to order more pairs rightly")
     likely = [part for part in forms if part.more_likely]
     if likely:
         name = max(likely, key=lambda part: part.log_likelihood).name
         sentences.append(
-            f"preferences are more likely under {name}, which is not shown to respect more of them: it tells better "
-            "how sure an order is"
+            f"preferences are more likely under {name}, which is not shown to order more of them rightly: it tells "
+            "better how sure an order is"
         )
     return sentences
 

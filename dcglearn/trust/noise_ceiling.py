@@ -142,7 +142,10 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
         covered = units.covered
         share = float(units.weight[covered].sum() / units.weight.sum())
         if not units.n_lists:
-            raise InputError(f"no noise ceiling: it takes lists with several {units.unit}s each, and there are none")
+            raise InputError(
+                f"no noise ceiling: it takes lists with several {units.unit}s each, and there are none, "
+                "to tell what share any metric of the grades could reach"
+            )
         if units.n_lists < FEWEST_LISTS or units.n_units < FEWEST_RATED or share < LEAST_COVERED:
             raise InputError(
                 f"no noise ceiling: only {units.n_lists} lists recur, with {units.n_units} {units.unit}s; pairs of two "

@@ -91,14 +91,14 @@ class ProxyReport:
         """What differs, and how many verdicts of people the machine's are worth."""
         its = "its verdicts" if self.n_machine is None else f"its {number_of(self.n_machine, 'verdicts', ',')}"
         if self.worth is None:
-            return self._difference(), "people's verdicts are too few to say what the machine's are worth"
+            return self._difference(), "people's verdicts are too few to say what the LLM judge's are worth"
         many = f"about {float(f'{self.worth:.0g}'):,.0f} more of people's, give or take an order of magnitude"
         more = many if self.worth >= 1 else "less than one more of people's"
         return self._difference(), f"{its} are worth {more}"
 
     def _difference(self) -> str:
         if self.machine.share >= self.people.share:
-            return "the machine respects people's verdicts as well as a fit to these does"
+            return "the LLM judge's DCG orders people's verdicts as well as one learned from these does"
         over: list[str] = []
         under: list[str] = []
         for row in self.table():
@@ -112,7 +112,7 @@ class ProxyReport:
             if names
         ]
         where = f"beyond people's bands it {' and '.join(told)}" if told else "its DCG lies within people's bands"
-        return f"the machine respects fewer of people's verdicts than a fit to these does; {where}"
+        return f"the LLM judge's DCG orders fewer of people's verdicts rightly than one learned from these; {where}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, for JSON."""
@@ -121,15 +121,15 @@ class ProxyReport:
         return {**counts, **members, "parameters": self.table(), "sentences": list(self.sentences)}
 
     def __str__(self) -> str:
-        rows = [["parameter", "people", "90% band", "machine", "both", ""]]
+        rows = [["parameter", "people", "90% band", "LLM judge", "both", ""]]
         for row in self.table():
             values = [f"{row[name]:.4f}" for name in ("people", "machine", "both")]
             band, side = f"{row['low']:.3f} to {row['high']:.3f}", ("", "over", "under")[_beyond(row)]
             rows.append([row["parameter"], values[0], band, *values[1:], side])
         people, machine = (f"{member.share:.1%} ± {member.error:.1%}" for member in (self.people, self.machine))
         lines = [
-            f"machine: it and the fits near it weigh {self.weight:.0%}; of people's verdicts it respects",
-            f"{machine}, a fit to the others of these {people}",
+            f"LLM judge: its DCG, and what is drawn to it, make up {self.weight:.0%} of the result",
+            f"share of people's verdicts followed: by its DCG {machine}, by one learned from others of them {people}",
             *(aligned(rows) if len(rows) > 1 else []),
         ]
         return "\n".join([*lines, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in self.sentences)])

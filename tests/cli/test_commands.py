@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +38,16 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_j
     status, out, words = dcglearn("learn", log, "-o", dcg, "--plot", picture, "--utility", weights, *trust, "--json")
     report = json.loads(out)
     assert status == 0
-    facts = ("300 pairs", "5 raters", "wrong list", "std error", "ranges", "held-out pairs", "linear-log2@10", "wrote")
+    facts = (
+        "300 pairs",
+        "5 raters",
+        "name the worse",
+        "std error",
+        "ranges",
+        "held-out pairs",
+        "linear-log2@10",
+        "wrote",
+    )
     assert [fact for fact in facts if fact not in words] == []
     assert DCG.from_dict(report["dcg"]) == DCG.load(dcg) and DCG.load(dcg).depth == 10
     assert Utility.load(weights).weights.shape == (10, 5)
@@ -73,7 +83,7 @@ def test_without_output_the_metric_goes_to_standard_output(dcglearn, log):
     status, out, err = dcglearn("learn", log)
     assert status == 0
     assert DCG.from_dict(json.loads(out)).n_grades == 5
-    assert "wrong list" in err
+    assert "name the worse" in err
 
 
 def test_options_of_the_learner_reach_it(dcglearn, log):
@@ -98,7 +108,7 @@ def test_options_of_the_learner_reach_it(dcglearn, log):
 def test_a_dry_run_writes_nothing(dcglearn, log, tmp_path):
     status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--dry-run")
     assert status == 0
-    assert "would write" in out and "directions" in out
+    assert "would write" in out and "what the log cannot tell:\n- what a grade is worth" in out
     assert not (tmp_path / "dcg.json").exists()
 
 
@@ -377,8 +387,8 @@ def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_pa
     options = ("--ratings", ratings, "--holdout", 0.5, "-o", tmp_path / "dcg.json", "--plot", tmp_path / "dcg.png")
     status, report, out = dcglearn("learn", *options, "--json")
     assert "is a DCG enough?" in out and "(--form saturation)" in out
-    assert status == 0 and "noise ceiling, on the 100% of the pairs between the" in out
-    assert "any function of the grades, at most" in out and "the learned DCG respects" in out
+    assert status == 0 and "people's disagreement leaves to reach, on the 100% of the pairs between the" in out
+    assert "any function of the grades, at most" in out and "the learned DCG orders" in out and "respect" not in out
     held_out = json.loads(report)["held_out"]
     ceiling = held_out["ceiling"]
     lack = held_out["lack_of_fit"]
@@ -388,6 +398,67 @@ def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_pa
     low, high = ceiling["interval"]
     assert low < ceiling["share"] < high and ceiling["lower"] <= ceiling["share"] <= ceiling["upper"]
     assert ceiling["unit"] == "rating" and held_out["reached"] < 1 and not held_out["no_ceiling"]
+
+
+JARGON = re.compile(
+    r"objective|robust fit|sigmoid fit|independent judgements|clear pair|a little more|directions|\bW\b|sigma|posterior"
+    r"|Newton|\bmachine\b|respect"
+)
+"""Words that a search engineer who has not read the papers does not know."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--bands 5 --ranges --holdout 0.3",
+        "--prior exponential-log2",
+        "--proxy llm.jsonl",
+        "--form auto",
+        "--form saturation",
+        "--loss sigmoid",
+        "--method qp --holdout 0.3",
+        "--dry-run",
+    ],
+)
+def test_learn_reports_without_jargon(dcglearn, log, tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    dcglearn("simulate", "--judge", "machine", "--pairs", 100, "--lists", "free", "-o", "llm.jsonl")
+    status, out, _ = dcglearn("learn", log, "-o", "dcg.json", *options.split())
+    assert status == 0 and JARGON.findall(out.replace(str(tmp_path), "")) == []
+    if "--method" not in options and "--dry-run" not in options:
+        assert "\nlearned: gains and discounts from 300 judgements" in out
+    if "--proxy" in options:
+        assert "drawn to the LLM judge's DCG with strength 4\n" in out and "  the LLM judge's DCG\n" in out
+
+
+def test_learn_says_of_what_the_result_is_mixed_and_how_judges_err(dcglearn, log, tmp_path):
+    status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--json")
+    members = json.loads(out)["members"]
+    text = dcglearn("learn", log)[2]
+    rows = re.findall(r"^ +([\d.]+)% +([\d.]+)% ± [\d.]+%  (.+)$", text, flags=re.MULTILINE)
+    assert status == 0 and json.loads(out)["objective"] > 0
+    assert [row[0] for row in rows] == [f"{100 * member['weight']:.1f}" for member in members]
+    assert [row[1] for row in rows] == [f"{100 * member['share']:.1f}" for member in members]
+    assert rows[0][2].endswith("(robust)") and rows[1][2].endswith("(sigmoid)")
+    assert rows[2][2].startswith(f"textbook {members[2]['name']}: gain ")
+    assert f"at least about {json.loads(out)['error_rate']:.1%} of verdicts name the worse" in text
+
+
+def test_learn_says_how_much_recurring_lists_tell(dcglearn, ratings, tmp_path):
+    status, out, err = dcglearn("learn", "--ratings", ratings, "--json")
+    report = json.loads(out)
+    total, fewer = f"{report['total_weight']:,.0f}", f"{report['n_effective']:,.0f}"
+    line = f"learned: gains and discounts from {total} judgements; since lists recur, they tell as much as {fewer} "
+    assert status == 0 and line in err and fewer != total
+
+
+def test_learn_says_how_often_the_list_shown_first_wins(dcglearn, tmp_path):
+    words = ("--judge", "machine", "--side", 0.3, "--pairs", 100, "--lists", "free")
+    dcglearn("simulate", *words, "-o", tmp_path / "sided.jsonl")
+    out, report = (dcglearn("learn", tmp_path / "sided.jsonl", "--json")[i] for i in (2, 1))
+    won = 1 / (1 + np.exp(-json.loads(report)["position_bias"]))
+    assert f"position bias: of two equal lists, the one shown first wins {won:.0%} (50% is no" in out
+    assert "names first: share of wins of the list shown first" in out and "Krippendorff" not in out
 
 
 def test_learn_says_why_there_is_no_ceiling(dcglearn, tmp_path):

@@ -40,7 +40,8 @@ class TestWhatTheLogCanSee:
     def test_too_few_pairs_are_told_from_structure(self):
         visible = random_log(15, "permutations").visible()
         assert (visible.structural_rank, visible.rank, visible.missing) == (36, 15, 21)
-        assert "15 of the 36 directions" in visible.sentences[-1]
+        open_ = "the worth of grade 0-4 at position 1-10, in part: to tell it takes at least 21 more pairs"
+        assert visible.sentences[-1].startswith(open_)
         assert random_log(36, "permutations").visible().rank == 36
 
     def test_unseen_grades_are_named(self):
@@ -48,7 +49,23 @@ class TestWhatTheLogCanSee:
         visible = Preferences(rng.choice([0, 2], (200, 4)), rng.choice([0, 2], (200, 4)), n_grades=4).visible()
         assert visible.unseen_grades == (1, 3)
         assert visible.rank == visible.structural_rank == 4
-        assert "grade 1, 3 never occurs" in visible.sentences[0]
+        assert visible.sentences[0] == "the worth of grade 1, 3, which never occurs in the log"
+
+    def test_open_weights_are_named_by_grade_and_position(self):
+        rng = np.random.default_rng(0)
+        lists = np.repeat(rng.integers(0, 4, (300, 1, 6)), 2, axis=1)
+        lists[:, :, [0, 2, 3]] = rng.integers(0, 4, (300, 2, 3))  # no pair differs at positions 2, 5 and 6
+        open_ = "the worth of grade 0-3 at position 2, 5-6, in part: to tell it takes at least 9 more pairs"
+        assert open_ in str(Preferences(*lists.swapaxes(0, 1)).visible())
+        lists[:, :, 1] = rng.integers(0, 4, (300, 2))
+        lists[:, :, 4:] = rng.integers(0, 4, (300, 2, 2))
+        assert "in part" not in str(Preferences(*lists.swapaxes(0, 1)).visible())
+
+    def test_open_weights_are_those_of_some_grades_where_lists_may_be_shorter(self):
+        lists = np.random.default_rng(0).integers(-1, 3, (2, 300, 3))
+        lists[lists == -1] = -2
+        lists[:, lists[:, :, 0].max(axis=0) == 2, 0] = -2  # grade 2 occurs, but not at position 1
+        assert "the worth of grade 2 at position 1, in part: " in str(Preferences(*lists).visible())
 
     def test_only_positions_that_can_be_empty_have_a_level(self):
         rng = np.random.default_rng(0)
@@ -71,4 +88,5 @@ class TestWhatTheLogCanSee:
         np.testing.assert_allclose(d @ visible.project(weights).ravel(), d @ weights.ravel(), atol=1e-6)
 
     def test_it_prints(self):
-        assert "sees 36 of 50 directions" in str(random_log(600, "permutations").visible())
+        head, level, steps = str(random_log(600, "permutations").visible()).split("\n")
+        assert head == "what the log cannot tell:" and "worst counts as 0" in level and "steps between" in steps

@@ -1,14 +1,16 @@
 """Metrics given as objects, files and names, with and without a depth; metrics whose scale is not that of the data."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from dcglearn import DCG, ListUtility, ScaleWarning, Utility, coherence, evaluate, is_compatible, read_judgements
+from dcglearn.metric.dcg import textbook_dcgs
 from dcglearn.metric.reading import EVALUATED, SAVED, SCORING, metric_or_name, read_metric
 from dcglearn.metric.scales import example_map
-from dcglearn.metric.textbook import MetricName
+from dcglearn.metric.textbook import MetricName, textbook_formula
 from dcglearn.metric.textbook_lists import ListMetricName
 from tests.makers import refused
 
@@ -132,3 +134,15 @@ def test_other_metrics_are_refused_by_name(metric, options, message, tmp_path, m
     for name, version in (("other", 7), ("former", 0)):
         (tmp_path / f"{name}.json").write_text(json.dumps({**DCG_OF_TWO.to_dict(), "version": version}))
     refused(message, read_metric, metric, name="prior", **options)
+
+
+def test_formulas_of_textbooks_are_those_that_are_computed():
+    grades, ranks, depth = np.arange(5.0), np.arange(1.0, 8.0), 7
+    names = {"grade": grades, "rank": ranks, "K": depth, "log2": np.log2, "sqrt": np.sqrt}
+    for name, dcg in textbook_dcgs(5, depth).items():
+        words = textbook_formula(name).replace("^", "**")
+        gain, discount = words.removeprefix("gain ").split(", discount ")
+        gain = re.sub(r"1 from grade (\d) on", r"grade >= \1", gain)
+        curves = [np.ones(size) * eval(text, {}, names) for text, size in ((gain, 5), (discount, depth))]
+        np.testing.assert_allclose(curves[0] / curves[0][-1], dcg.normalised().gains, err_msg=name)
+        np.testing.assert_allclose(curves[1] / curves[1][0], dcg.normalised().discounts, err_msg=name)

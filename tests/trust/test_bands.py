@@ -56,7 +56,9 @@ def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_
     rows = bands.table()
     assert len(rows) == 15 and rows[1]["parameter"] == "gain of grade 1"
     assert rows[7]["all_low"] < rows[7]["low"] < rows[7]["high"] < rows[7]["all_high"]
-    assert "2,000 draws of the posterior by pair, of 120" in str(bands) and "all at once" in str(bands)
+    assert "from 2,000 draws of what the log allows; 120 pairs are taken as independent)" in str(
+        bands
+    ) and "all at once" in str(bands)
     assert bands.to_dict()["parameters"] == rows
 
 
@@ -139,7 +141,7 @@ def test_bootstrap_bands_do_not_depend_on_processes():
     log, settings = random_log(120, "free", seed=1, noise=0.1), {"method": "bootstrap", "n_resamples": 12, "seed": 3}
     one, two = (bootstrap_bands(log, jobs=jobs, **settings) for jobs in (1, 2))
     np.testing.assert_array_equal(one.gains, two.gains)
-    assert "(12 bootstrap samples by pair, of 120)" in str(one)
+    assert "(from 12 fits to samples of the log; 120 pairs are taken as independent)" in str(one)
 
 
 def test_a_loss_without_a_likelihood_is_drawn_by_the_bootstrap():

@@ -185,7 +185,7 @@ def test_two_grades_or_one_position_are_blended(n_grades, depth):
 
 def test_three_judgements_are_blended_and_none_refused():
     log = random_log(3, seed=0)
-    with pytest.warns(UserWarning, match="counts for 3 independent judgements"):
+    with pytest.warns(UserWarning, match="tells as much as 3 independent judgements"):
         learner = DCGLearner().fit(log)
     assert sum(member.weight for member in learner.members_) == pytest.approx(1)
     refused("there is nothing to learn from", DCGLearner().fit, log[:0])

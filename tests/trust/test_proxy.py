@@ -202,7 +202,9 @@ def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglear
     words = ("learn", "human.jsonl", "--proxy", "machine.jsonl")
     status, out, err = dcglearn(*words, "--json", "-o", "dcg.json", "--plot", "dcg.png")
     report = json.loads(out)["machine"]
-    assert status == 0 and report["n_machine"] == 300 and "near machine 16 fit" in err
+    assert (
+        status == 0 and report["n_machine"] == 300 and "learned, drawn to the LLM judge's DCG with strength 16" in err
+    )
     assert "beyond people's bands it overrates" in err and "Its 300 verdicts are worth" in err
     assert report["sentences"][1][1:] in err and (here / "dcg.png").stat().st_size > 10_000
     misuse("--proxy goes with --method dcg", *words, "--method", "qp")
