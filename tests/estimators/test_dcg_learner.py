@@ -334,7 +334,7 @@ def test_unseen_grades_and_positions_are_named():
     log = random_log(100, "permutations")
     learner = DCGLearner().fit(Preferences(log.preferred, log.other, n_grades=6))
     assert any("grade 5 never occurs" in note for note in learner.dcg_.notes)
-    assert any("differences only" in note for note in learner.dcg_.notes)
+    assert any("only the steps between discounts" in note for note in learner.dcg_.notes)
     one = DCGLearner().fit(Preferences([[2], [1], [2]], [[1], [0], [0]]))
     assert one.dcg_.discounts.tolist() == [1.0]
 

@@ -235,7 +235,8 @@ class TestFactoring:
         factoring = learner.factor()
         factoring.dcg.save(tmp_path / "dcg.json")
         assert DCG.load(tmp_path / "dcg.json").notes == factoring.sentences
-        assert "gains times discounts explain" in str(factoring)
+        share = f"{factoring.explained:.1%} of these weights"
+        assert f"gains times discounts reproduce {share}" in str(factoring)
 
 
 @pytest.mark.filterwarnings("error")

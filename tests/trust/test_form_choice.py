@@ -200,11 +200,13 @@ def test_the_dcg_is_left_for_a_significant_gain_that_held_out_judgements_do_not_
 
 def test_the_table_says_what_was_tested():
     scores = {"dcg": FormScore(-0.5, 0.1, 0.8, 0, 0), "best": FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0)}
-    assert "p:" not in scores_table(scores, "dcg")
+    assert "(p:" not in scores_table(scores, "dcg")
     scores["best"] = FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0, 0.025)
-    head, _, row, note = scores_table(scores, "best").split("\n")
-    assert head.split()[:3] == ["form", "gain", "p"] and row.split()[:3] == ["best", "7.00", "0.025"]
-    assert row.endswith("chosen") and note.startswith("p: share of the logs simulated")
+    head, dcg, row, *notes = scores_table(scores, "best").split("\n")
+    assert head.endswith("ordered rightly  log probability   minus the DCG's  better fit      p")
+    assert dcg.startswith("a DCG  ") and row.startswith("a DCG mixed with the gain of the best result (best), chosen  ")
+    assert row.split()[-7:] == ["80.0%", "-0.4000", "+0.1000", "±", "0.0200", "7.00", "0.025"]
+    assert [note[:8] for note in notes] == ["(ordered", "(better ", "(p: how "]
 
 
 def test_impossible_forms_are_refused():
@@ -266,7 +268,7 @@ def test_bands_of_a_form_hold_its_further_parameters(saturated, form, names):
     low, high = bands.further_band[:, 0]
     assert low <= high and (low, high) == (rows[names[0]]["low"], rows[names[0]]["high"])
     if form == "saturation":  # a stop common to all grades is a discount
-        assert (bands.further[:, 0] == 0).all() and "grade 0 never stops" in str(bands)
+        assert (bands.further[:, 0] == 0).all() and "grade 0 is taken never to stop" in str(bands)
 
 
 def test_pairs_to_judge_are_near_ties_of_the_list_utility(saturated):
