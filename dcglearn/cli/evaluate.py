@@ -215,7 +215,7 @@ def compare(
     ] = None,
     proxy_qrels: Annotated[
         str | None,
-        first_option(metavar="FILE", help="A machine's judgements of these queries and more, corrected by people's."),
+        first_option(metavar="FILE", help="An LLM's judgements of these queries and more, corrected by people's."),
     ] = None,
     form: Annotated[
         Literal["table", "csv", "jsonl", "markdown", "latex"], first_option("--format", help="How to write.")

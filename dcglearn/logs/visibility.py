@@ -79,7 +79,7 @@ class Visibility:
             which, where = _ranks(np.flatnonzero(cells.any(axis=0)), 0), _ranks(np.flatnonzero(cells.any(axis=1)))
             sentences.append(
                 f"the worth of {thing} {which} at position {where}, in part: to tell it takes at least "
-                f"{number_of(self.missing, 'more pairs', ',')}, which differ there; the least that fits is taken"
+                f"{number_of(self.missing, 'more pairs', ',')}, which differ there; the QP takes the smallest that fits"
             )
         return tuple(sentences)
 

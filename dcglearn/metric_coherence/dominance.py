@@ -383,11 +383,7 @@ class Ranges:
     def __str__(self) -> str:
         rows = [f"{name:<18}{low:8.3f} to {high:.3f}" for name, low, high in self._rows]
         wide = ", ".join(self.open_parameters)
-        note = (
-            f"not pinned down, ranges wider than .5: {wide}"
-            if wide
-            else "all are pinned down: no range is wider than .5"
-        )
+        note = f"not pinned down (wider than .5): {wide}" if wide else "all are pinned down (none is wider than .5)"
         return "\n".join([*rows, note])
 
 

@@ -115,6 +115,7 @@ def form_of(scores: Mapping[str, FormScore]) -> str:
 
 def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
     """Return the scores of the forms as a text table."""
+    # a row for each form
     rows = [["value of a list", "ordered rightly", "log probability", "minus the DCG's", "better fit", "p"]]
     rows += [
         [
@@ -127,6 +128,8 @@ def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
         ]
         for form, score in scores.items()
     ]
+
+    # what the columns mean
     lines = aligned(rows)
     lines.append("(ordered rightly, log probability: of held-out judgements, the mean of each one)")
     lines.append("(better fit: by how much the log as a whole is more probable than under the DCG, as a logarithm)")
