@@ -97,7 +97,7 @@ class Visibility:
 
     def __str__(self) -> str:
         if not self.sentences:
-            return "the log can tell all weights of grades at positions, if judgements are many"
+            return "what the log cannot tell: nothing that more judgements of such lists would not"
         return "\n".join(["what the log cannot tell:", *(f"- {sentence}" for sentence in self.sentences)])
 
 

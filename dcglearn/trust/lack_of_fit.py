@@ -222,8 +222,8 @@ def _sentences(
         )
     if free.shown:
         sentences.append(
-            f"weights free at each grade and position order {100 * free.ahead:.1f} points more rightly: what a grade is "
-            "worth depends on its position by more than a common discount"
+            f"weights free at each grade and position order {100 * free.ahead:.1f} points more rightly: what a grade "
+            "is worth depends on its position by more than a common discount"
         )
     if form is not None and utility is not None:
         part = forms[[*FORM_NAMES].index(form)]

@@ -43,7 +43,7 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_j
         "5 raters",
         "name the worse",
         "std error",
-        "ranges",
+        "range of each",
         "held-out pairs",
         "linear-log2@10",
         "wrote",

@@ -90,3 +90,8 @@ class TestWhatTheLogCanSee:
     def test_it_prints(self):
         head, level, steps = str(random_log(600, "permutations").visible()).split("\n")
         assert head == "what the log cannot tell:" and "worst counts as 0" in level and "steps between" in steps
+
+    def test_it_says_so_where_nothing_is_hidden(self):
+        lists = np.random.default_rng(0).integers(-1, 2, (2, 300, 3))
+        lists[lists == -1] = -2
+        assert str(Preferences(*lists).visible()).endswith("nothing that more judgements of such lists would not")
