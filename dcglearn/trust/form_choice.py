@@ -132,7 +132,7 @@ def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
     # what the columns mean
     lines = aligned(rows)
     lines.append("(ordered rightly, log probability: of held-out judgements, the mean of each one)")
-    lines.append("(better fit: by how much the log as a whole is more probable than under the DCG, as a logarithm)")
+    lines.append("(better fit: log probability of the whole log, with the prior on the curves, minus the DCG's)")
     if any(score.p_value is not None for score in scores.values()):
         lines.append(
             "(p: how often another form fits a log better by as much, where the log is simulated from the DCG)"
