@@ -570,7 +570,7 @@ def test_the_readme_says_for_which_truths_its_numbers_are():
         assert re.findall(r"[-+][.\d]+", shown) == leads
     after = table.filter(n=40, flip_rate=0.1, learner="direct")
     shares = [f"{after.filter(pl.col('truth').is_in(truths))['precision'].mean():.1%}" for truths in kinds]
-    (sentence,) = re.findall(r"After 40 judgements with a tenth wrong.*", text)
+    (sentence,) = re.findall(r"After 40 judgements, a tenth wrong.*", text)
     assert re.findall(r"[\d.]+%", sentence) == shares
 
 
