@@ -24,6 +24,7 @@ from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_in_memory, verdicts_in_parts
 from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG
 from dcglearn.parts.parts import OpenLog, PartedLog, with_grades
@@ -153,8 +154,8 @@ def distinct(judgements: JudgementSource) -> JudgementSource:
     """
     if not isinstance(judgements, JudgedPairs) or len(judgements) > SMALL:
         return judgements
-    merged = judgements.merged(in_order=True)
-    return merged if len(merged) < len(judgements) else judgements
+    first, second, level, rater, _, way = judgements.arrays
+    return judgements.merged(in_order=True) if may_repeat(first, second, level, rater, way) else judgements
 
 
 def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:

@@ -15,6 +15,7 @@ from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgem
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.parts.parts import PartedLog, differing_pairs
 from dcglearn.parts.telling_pairs import learnable, learnable_parts
 
@@ -81,9 +82,8 @@ class Verdicts:
             sample = self.log.sample(size)
             return sample if self.kind == LIKELIHOOD else sample.decided
         log: PreferencePairs = self.log
-        if len(log) <= SMALL:
-            distinct = log.merged()
-            log = distinct if len(distinct) < len(log) else log
+        if len(log) <= SMALL and may_repeat(log.preferred, log.other):
+            log = log.merged()
         return log[:: max(len(log) // size, 1)]
 
     def n_lists(self) -> float:

@@ -1,5 +1,7 @@
 """Distinct graded lists and pairs of lists: found by sorting rows packed into integers, and numbered."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,21 @@ def unique_rows(keys: Integers) -> tuple[Integers, NDArray[np.intp], NDArray[np.
     inverse = np.empty(len(keys), dtype=np.intp)
     inverse[order] = number
     return ordered[new], order[new], inverse  # lexsort is stable, so order[new] is the first of each
+
+
+def may_repeat(*columns: NDArray[Any]) -> bool:
+    """Return whether rows of columns, shape (n,), (n, K) or (1,), may be equal; where not, all differ for certain.
+
+    A row is hashed to a sum of its values times random odd numbers, which takes a tenth of the time of `unique_rows`.
+    """
+    wide = [column[:, None] if column.ndim == 1 else column for column in columns if len(column) > 1]
+    odd = np.random.default_rng(0).integers(0, 1 << 62, sum(column.shape[1] for column in wide)) * 2 + 1
+    hashed = np.zeros(max(map(len, columns)), dtype=np.int64)
+    values = (column[:, k] for column in wide for k in range(column.shape[1]))
+    for value, factor in zip(values, odd, strict=True):
+        hashed += value * factor  # overflow wraps around
+    hashed.sort()
+    return bool((hashed[1:] == hashed[:-1]).any())
 
 
 def list_numbers(first: Grades, second: Grades) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
