@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dcglearn as dl
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.reading import describe, left_out, n_pairs, read_proxy
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
@@ -285,11 +286,12 @@ def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement |
 
 
 def _direct_lines(learner: DirectFit) -> list[str]:
-    total = f"{learner.weighed_on:,.0f}"
+    total = number_of(round(learner.weighed_on), "judgements", ",")
     loss = "" if learner.members else f", with the {learner.loss} loss"
-    fewer = f"{learner.n_effective:,.0f}"
-    recur = "" if fewer == total else f"; since lists recur, they tell as much as {fewer} independent ones"
-    lines = [f"learned: gains and discounts from {total} judgements{loss}{recur}"]
+    fewer = round(learner.n_effective)
+    recur = f"; since lists recur, they tell as much as {fewer:,} independent ones"
+    same = fewer == round(learner.weighed_on)
+    lines = [f"learned: gains and discounts from {total}{loss}{'' if same else recur}"]
     if learner.members:
         head = "mixed from (weight, share of held-out preferences ordered as the judges did, what it is):"
         lines += [head, *map(str, learner.members)]
