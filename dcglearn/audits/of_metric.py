@@ -80,6 +80,16 @@ def curves_finding(known: Known) -> Finding:
     rows = [{**row, "in_use": x} for row, x in zip(bands.table(), in_use, strict=True)] if bands is not None else []
     rows = [row for row in rows if row["all_low"] < row["all_high"]]
     outside = [row for row in rows if not row["all_low"] <= row["in_use"] <= row["all_high"]]
+
+    # where they lie, in words, and the one that lies furthest out
+    names = [str(row["parameter"]).rpartition(" ") for row in outside]
+    kinds = {name: [place for kind, _, place in names if kind == name] for name in ("gain of grade", "discount at")}
+    where = " and ".join(f"the {name} {', '.join(places)}" for name, places in kinds.items() if places)
+    furthest = max(
+        outside,
+        key=lambda row: abs(row["in_use"] - np.clip(row["in_use"], row["all_low"], row["all_high"])),
+        default=None,
+    )
     return said(
         "curves",
         no_bands=known.no_bands,
@@ -89,6 +99,8 @@ def curves_finding(known: Known) -> Finding:
         bands=None if bands is None else bands.to_dict(),
         free=len(rows),
         outside=outside,
+        where=where,
+        furthest=furthest,
         curves=as_curves({"learned": learned, known.name: known.current}, bands),
     )
 
