@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.logs.preference_pairs import PreferencePairs, encode
+from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs, encode
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.metric.textbook_scores import textbook_scores
 from dcglearn.parts.parts import OpenLog, PartedLog
@@ -69,7 +69,8 @@ def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> boo
 
     # the lead of each pair under each textbook DCG, bounded, so that no pair decides alone
     scores = textbook_scores(pairs.n_grades, pairs.depth)
-    leads = scores.score(pairs.preferred) - scores.score(pairs.other)
+    first, second = scores.score(pairs.preferred), scores.score(pairs.other)
+    leads = _without_rounding(first - second, first)
     leads /= np.abs(leads) + np.sqrt(np.mean(leads**2, axis=1, keepdims=True)) + 1e-300
 
     # a clear log needs no draws
@@ -98,16 +99,27 @@ def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.
     group = np.unique(group, return_inverse=True)[1]
     rank -= (np.bincount(group, rank) / np.bincount(group))[group]
 
-    # the same ranks, exchanged within groups, unless a clear log needs no draws
-    values = textbook_scores(n_grades, grades.shape[1]).score(grades)
+    # a clear log needs no draws; ranks are bounded too, but not independent, so that twice as much is asked for
+    scores = textbook_scores(n_grades, grades.shape[1]).score(grades)
+    values = _without_rounding(scores - scores.mean(axis=1, keepdims=True), scores)
     if (values @ rank > 2 * CERTAIN * values.std(axis=1) * np.sqrt(rank @ rank)).any():
         return False
+
+    # the same ranks, exchanged within groups
     order = np.argsort(group, kind="stable")
     exchanged = np.empty((DRAWN, len(rank)))
     for draw in exchanged:
         draw[order] = rank[np.lexsort((rng.random(len(rank)), group))]
     encoded = encode(grades, n_grades).reshape(len(grades), -1).astype(np.float64)
     return _as_drawn(values, encoded, rank, exchanged)
+
+
+def _without_rounding(differences: Floats, scores: Floats) -> Floats:
+    """Return differences of scores, shape (M, n) both, 0 where they are those of rounding.
+
+    Under a flat discount all permutations of a list are worth the same.
+    """
+    return np.where(np.abs(differences) > TIE_TOLERANCE * np.abs(scores).max(axis=1, keepdims=True), differences, 0.0)
 
 
 def _as_drawn(values: Floats, encoded: Floats, observed: Floats, drawn: Floats) -> bool:

@@ -80,6 +80,18 @@ def test_ratings_that_fall_at_random_are_said():
     assert not tells_nothing(rated(0, 4.0))
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_permutations_of_one_list_are_not_told_apart_by_rounding(grouped):
+    said = []
+    for seed in range(20):
+        rng = np.random.default_rng([60, seed])
+        lists = rng.permuted(np.tile([0, 1, 1, 2, 3, 3, 4], (80, 1)), axis=1)
+        ratings, group = rng.integers(1, 6, 80), rng.integers(0, 3, 80) if grouped else None
+        said.append(tells_nothing(Preferences.from_ratings(lists, ratings, group)))
+        assert not tells_nothing(Preferences.from_ratings(lists, np.round(lists @ np.arange(7, 0, -1) / 5.0), group))
+    assert sum(said) >= 18
+
+
 @pytest.mark.long
 def test_coins_are_said_in_nearly_all_logs():
     rng = np.random.default_rng(0)
