@@ -57,6 +57,8 @@ def _followed(known: Known) -> str:
         return (
             f"on the {found.n_held_out:,} held-out judgements {LEARNED} and {known.name} never choose different lists"
         )
+    if known.tells_nothing:
+        return "people are not shown to follow either: no metric orders the judgements better than a coin"
     counts = f"{found.with_learned:.0%} of {found.apart:,} held-out judgements are as {LEARNED} says"
     p_value = "p < .001" if found.p_value < 0.001 else f"p = {found.p_value:.3f}"
     test = f"{p_value}, an exact test against a half"

@@ -185,7 +185,12 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     assert curves_finding(tossed)["finding"].startswith("no gain or discount can be learned")
     assert "are not shown to follow either" in held_out_finding(tossed)["finding"]
     words = " ".join(said(finding(tossed)) for finding in (log_finding, curves_finding, held_out_finding))
-    assert "judges name" not in words and "noise ceiling" not in words and "outside the" not in words
+    assert (
+        "exact test" not in words
+        and "judges name" not in words
+        and "noise ceiling" not in words
+        and "outside the" not in words
+    )
     clear = " ".join(said(finding(steep)) for finding in (verdict_finding, log_finding, curves_finding))
     assert NO_SIGNAL not in clear and "follows the prior" not in clear
 
