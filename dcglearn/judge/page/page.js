@@ -7,7 +7,7 @@ const HELD = 4;        // pairs that this page holds at most
 const SPARE = 20;      // pairs for the time without a server
 const UNDONE = 50;     // verdicts that can be taken back
 
-let session, rater = "", shownAt = 0, sending = false, retry = 0, note = "", choosing = null;
+let session, rater = "", shownAt = 0, sending = false, retry = 0, choosing = null;
 let queue = [];        // pairs: the one shown, then those fetched ahead
 let spare = [];
 const judged = new Set();  // pairs judged on this page
@@ -128,7 +128,7 @@ function show() {
   if (!queue.length && spare.length) queue.push(spare.shift());
   const pair = queue[0], done = last && last.done;
   offerVerdicts();
-  note = "";
+  $("note-text").value = "";
   $("lists").hidden = !pair;
   $("empty").hidden = Boolean(pair);
   for (const button of document.querySelectorAll("#bar button[data-choice]")) {
@@ -233,10 +233,7 @@ function act(choice) {
   if (choice === "undo") return undo();
   const pair = queue[0];
   if (!pair) return undefined;
-  if (choice === "note") {
-    $("note-text").value = note;
-    return $("note").showModal();
-  }
+  if (choice === "note") return $("note").showModal();
   if (session.strengths > 1 && (choice === "left" || choice === "right")) return offerStrengths(choice);
   return judge(choice, null);
 }
@@ -258,6 +255,8 @@ function offerStrengths(choice) {
 
 function judge(choice, strength) {
   const pair = queue.shift(), seconds = Math.round((performance.now() - shownAt) / 10) / 100;
+  // Read here, since a dialog's close event can come after the next key.
+  const note = $("note-text").value.trim();
   const answer = { id: newId(), pair: pair.pair, choice, strength, shown_left: pair.shown_left, seconds, note };
   keep(answer);
   past.push({ id: answer.id, pair });
@@ -461,8 +460,7 @@ async function main() {
   for (const button of document.querySelectorAll("#bar button[data-choice]")) {
     button.addEventListener("click", (event) => event.detail < 2 && act(button.dataset.choice));
   }
-  $("note").addEventListener("close", () => { note = $("note-text").value.trim(); $("query").focus(); });
-  $("help").addEventListener("close", () => $("query").focus());
+  for (const dialog of ["note", "help"]) $(dialog).addEventListener("close", () => choosing || $("query").focus());
   $("motion").checked = read("dcglearn.motion", true);
   $("motion").addEventListener("change", () => localStorage.setItem("dcglearn.motion", $("motion").checked));
   window.addEventListener("online", send);
