@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.ranked import averaged
-from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import in_chunks, threads
 from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, graded_lists
+from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s
 from dcglearn.metric.dcg import DCG, DCGLike, normalised_values
 from dcglearn.metric.reading import labelled, metric_or_name, read_metric
+
+_shares_of_grades = function("grade_shares", *[COUNT] * 5, *[ARRAY] * 5)
+_work_of_shares = function("work_of_shares", COUNT, COUNT, result=COUNT)
 
 BLOCK = 1 << 24
 """Maximum entries of the query x position x grade table, 8 bytes each."""
@@ -149,7 +152,6 @@ def _sorted_values(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -> Fl
     return values
 
 
-@njit(cache=True, nogil=True)
 def _grade_shares(
     scores: Floats, grades: Grades, depth: int, shares: Floats, counts: Floats, start: int, stop: int
 ) -> None:
@@ -158,48 +160,17 @@ def _grade_shares(
     `scores` and `grades` (-1 = no document) have shape (Q, N); the zeros of `shares`, (Q, K, L), and `counts`, (Q, L),
     are written to. Documents with equal scores have equal shares of their positions.
     """
-    heap, high = np.empty(depth), np.empty(scores.shape[1], dtype=np.int64)
-    for q in range(start, stop):
-        least = _least_of_highest(scores[q], grades[q], heap, counts[q])
-        first = n = 0
-        for i in range(scores.shape[1]):
-            if grades[q, i] >= 0 and scores[q, i] >= least:
-                high[n] = i
-                n += 1
-        places = high[:n][np.argsort(-scores[q][high[:n]])]
-        while first < min(depth, n):
-            last = first + 1
-            while last < n and scores[q, places[last]] == scores[q, places[first]]:
-                last += 1
-            for k in range(first, min(last, depth)):
-                for place in places[first:last]:
-                    shares[q, k, grades[q, place]] += 1.0 / (last - first)
-            first = last
-
-
-@njit(cache=True, nogil=True)
-def _least_of_highest(scores: Floats, grades: Grades, heap: Floats, counts: Floats) -> float:
-    """Count grades, and return the least of the highest scores, as many as the heap holds; -inf if there are fewer."""
-    heap[:] = -np.inf
-    for i in range(len(scores)):
-        if grades[i] < 0:
-            continue
-        counts[grades[i]] += 1.0
-        if scores[i] > heap[0]:
-            _replace_least(heap, scores[i])
-    return heap[0]
-
-
-@njit(cache=True, nogil=True)
-def _replace_least(heap: Floats, value: float) -> None:
-    """Replace the least value of a min-heap."""
-    parent = 0
-    while 2 * parent + 1 < len(heap):
-        child = 2 * parent + 1
-        if child + 1 < len(heap) and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= value:
-            break
-        heap[parent] = heap[child]
-        parent = child
-    heap[parent] = value
+    n, width = scores.shape
+    n_grades, work = counts.shape[1], np.empty(_work_of_shares(depth, width))
+    _shares_of_grades(
+        start,
+        stop,
+        width,
+        depth,
+        n_grades,
+        floats(scores, n * width),
+        int8s(grades, n * width),
+        floats(shares, n * depth * n_grades),
+        floats(counts, n * n_grades),
+        floats(work, work.size),
+    )

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.curve_kernel import add_in_parameters, fill_points
+from dcglearn.learning.curve_kernel import Layout, add_in_parameters, fill_points
 from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
@@ -134,10 +134,11 @@ class Model:
         return slice(start, start + {"dcg": 0, "best": 1, "saturation": self.n_grades}[self.form])
 
     @cached_property
-    def layout(self) -> tuple[int, ...]:
+    def layout(self) -> Layout:
         """Sizes of the parts as `add_in_parameters` counts them."""
         alpha, delta, sharp, error, empty, bias, thresholds, raters, _ = (part.stop - part.start for part in self.parts)
-        return alpha, delta + sharp, error, empty, bias, thresholds, 1 if self.ties else 2, raters
+        first = 1 if self.ties else 2
+        return np.array([alpha, delta + sharp, error, empty, bias, thresholds, first, raters], np.int64)
 
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
@@ -193,7 +194,10 @@ class Model:
             thresholds[:] = self.margins
         fill_points(self.layout, thetas, gains, discounts, thresholds, errors)
         further = thetas[:, self.further]
-        stops, best = further if self.form == "saturation" else None, further[:, 0] if self.form == "best" else None
+        stops, best = (
+            further if self.form == "saturation" else None,
+            further[:, 0].copy() if self.form == "best" else None,
+        )
         bias, own = (thetas[:, part] for part in (self.parts[5], self.parts[8]))
         biases = bias + (own if own.shape[1] else np.zeros(self.n_raters)) if self.sided else None
         return Points(gains, discounts, thresholds, errors, stops, best, biases)
@@ -279,7 +283,7 @@ class DirectObjective:
 
     def at(self, thetas: Floats, order: int) -> Local:
         """Return the objective as far as the order of the sums goes; see `pair_loss`."""
-        model = self.model
+        model, thetas = self.model, np.ascontiguousarray(thetas)
         points = model.points(thetas)
         sums = self.judgements.sums(points, model.kind, order)
         value, gradient, dense = model.prior.at(thetas)
@@ -314,7 +318,7 @@ def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: 
     local.gradient[:, d : model.further.start] += share * of_judges[:, : model.further.start - d]
     local.gradient[:, model.further] += share * sums.further
     size = slopes.shape[1] if sums.joint.shape[1] else 0
-    joint, jacobian = np.zeros((n, size, size)), np.zeros((*slopes.shape, d))
+    joint = np.zeros((n, size, size))
     if size:
         joint[:, head, head] = sums.joint
         joint[:, : gains.shape[1], gains.shape[1] : n_curves] += sums.moment.transpose(0, 2, 1)
@@ -325,9 +329,8 @@ def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: 
         coupled = sums.coupled * moves[:, :n_errors] if n_common == 2 else np.zeros((n, n_free))
         in_kinds = np.where(of_kind, curvatures[:, None], np.tile(coupled, n_common)[:, None])
         joint[:, tail, tail] = in_kinds.reshape(n, n_common, n_common, model.n_raters).sum(axis=3)
-    curves = thetas, gains, discounts
-    work = np.empty(jacobian.shape[1:]), np.empty(d), np.zeros(model.depth)
-    add_in_parameters(model.layout, share, *curves, slopes, joint, jacobian, local.gradient, local.dense, work)
+    curves, second = (gains, discounts), joint if size else None
+    jacobian = add_in_parameters(model.layout, share, thetas, curves, slopes, second, local.gradient, local.dense)
     if size and local.diagonal.shape[1]:
         of_tips = moves[:, :, None] * (sums.crossed @ jacobian[:, head])
         of_tips[:, :, np.r_[model.parts[3], model.parts[5]]] += in_kinds.transpose(0, 2, 1)

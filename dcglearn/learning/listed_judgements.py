@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Grades
-from dcglearn.learning.judgement_kernel import CURVATURE, VALUE, add_listed_judgements
+from dcglearn.kernels.library import Bound
+from dcglearn.learning.judgement_kernel import CURVATURE, VALUE, bound_log, listed_sums
 from dcglearn.learning.list_kernel import add_curvatures, fill_factors, fill_values, spread_slopes
-from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points, read_only, with_unknown
+from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points, with_unknown
 from dcglearn.logs.unique_rows import list_numbers
 
 SHARED, MOST_LISTS = 8, 1 << 14
@@ -49,6 +50,11 @@ class ListedJudgements(JudgedPairs):
         """Return columns that are equal where the lists of two judgements are."""
         return tuple(self.numbers)
 
+    @cached_property
+    def bound(self) -> Bound:
+        """The columns as the kernel takes them, with the numbers of the lists."""
+        return bound_log((self.numbers[0], self.numbers[1]), self.level, self.rater, self.weight, self.way)
+
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points; the second derivatives are of a DCG and one judge without bias."""
         gains, discounts, thresholds, judges = points.gains, points.discounts, points.thresholds, points.judges
@@ -63,17 +69,13 @@ class ListedJudgements(JudgedPairs):
         if n_curved:
             fill_factors(self.lists, *tables[:2], factors)
 
-        def part(_: int, start: int, stop: int) -> tuple[Floats, ...]:
-            judged = read_only((*self.numbers, *self.arrays[2:]), slice(start, stop))
-            shapes = (), (n_sloped,), thresholds.shape[1:], judges.shape[1:], judges.shape[1:], (n_curved,), (n_curved,)
-            sums = tuple(np.zeros((n, *shape)) for shape in (*shapes, (size, size) if n_curved else (0, 0)))
-            work = np.zeros((n_judges, 2)), np.zeros(size)
-            add_listed_judgements(judged, values, factors, thresholds, judges, kind, order, sums, work)
-            return sums
+        def part(_: int, start: int, stop: int) -> list[Floats]:
+            of_lists = values, factors
+            return listed_sums(self.bound, (start, stop), of_lists, (thresholds, judges), n_judges, kind, order)
 
         n_chunks = min(MAX_CHUNKS, -(-len(self) // CHUNK), max(MAX_CHUNKS * MOST_LISTS // m, 1))
         chunks = in_chunks(part, len(self), n_chunks)
-        totals = reduce(lambda one, other: tuple(map(np.add, one, other)), chunks)
+        totals = reduce(lambda one, other: list(map(np.add, one, other)), chunks)
         loss, of_lists, of_thresholds, of_judges, judges_twice, with_error, curvatures, products = totals
         moment, of_best = np.zeros((n, depth, n_grades + 1)), np.zeros(n)
         of_stops = np.zeros((n, 0 if points.stops is None else n_grades + 1))

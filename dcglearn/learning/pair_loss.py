@@ -16,7 +16,7 @@ The loss of a log is the sum of the losses of its parts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,11 +24,9 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.threads import over_chunks
 from dcglearn.foundation.validation import Floats, Grades
-from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, RUN, SLOPES, VALUE, add_judgements
+from dcglearn.kernels.library import Bound
+from dcglearn.learning.judgement_kernel import LIKELIHOOD, SLOPES, bound_log, judgement_sums
 from dcglearn.logs.unique_rows import packed, unique_rows
-
-BLOCK = 1 << 15
-"""Judgements whose losses are added up before they are added to those of others."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +124,18 @@ class JudgedPairs:
 
         Linear in n, without temporary memory; the bytes depend on neither the number of threads nor other points.
         """
-        gains = with_unknown(points.gains)
-        tables = points.discounts[:, :, None] * gains[:, None, :]
-        at = tables, gains, points.discounts, points.thresholds, points.judges
-        return _sums(self, at, points.errors.shape[1], kind, order)
+        utilities = np.ascontiguousarray(points.gains), np.ascontiguousarray(points.discounts), None
+        judges = np.ascontiguousarray(points.thresholds), points.judges
+        return _sums(self, utilities, judges, points.errors.shape[1], kind, order)
+
+    @cached_property
+    def bound(self) -> Bound:
+        """The columns as the kernel takes them."""
+        return bound_log((self.first, self.second), self.level, self.rater, self.weight, self.way)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the columns alone: where they are bound in memory means nothing to another process."""
+        return {column.name: getattr(self, column.name) for column in fields(self)}
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -176,9 +182,8 @@ def pair_loss(
     `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`; `kind` is LIKELIHOOD,
     SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for want of gains and discounts.
     """
-    table = with_unknown(weights[None])
-    at = table, np.zeros(table[:, 0].shape), np.zeros(table[:, :, 0].shape), thresholds[None], errors[None]
-    sums = _sums(judgements, at, len(errors), kind, SLOPES)
+    utilities = None, None, np.ascontiguousarray(weights[None])
+    sums = _sums(judgements, utilities, (thresholds[None], errors[None]), len(errors), kind, SLOPES)
     return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
 
 
@@ -189,47 +194,19 @@ def with_unknown(values: Floats) -> Floats:
     return padded
 
 
-def _sums(judgements: JudgedPairs, at: tuple[Floats, ...], n_judges: int, kind: int, order: int) -> LossSums:
-    """Return the sums at utilities, shape (B, K, L + 1), gains, (B, L + 1), discounts, thresholds and judges."""
+def _sums(
+    judgements: JudgedPairs,
+    utilities: tuple[Floats | None, Floats | None, Floats | None],
+    judges: tuple[Floats, Floats],
+    n_judges: int,
+    kind: int,
+    order: int,
+) -> LossSums:
+    """Return the sums at utilities and judges as `judgement_sums` takes them."""
 
     def part(start: int, stop: int) -> LossSums:
-        return _sums_of_chunk(judgements, slice(start, stop), at, n_judges, kind, order)
+        sums = judgement_sums(judgements.bound, (start, stop), utilities, judges, n_judges, kind, order)
+        return LossSums(*[*sums, np.zeros((len(judges[0]), 0))])
 
     n = len(judgements)
     return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
-
-
-def _sums_of_chunk(
-    judgements: JudgedPairs, chunk: slice, at: tuple[Floats, ...], n_judges: int, kind: int, order: int
-) -> LossSums:
-    """Return the sums over a chunk, added up block by block.
-
-    In the kernel's second derivatives, only the last rows of the columns of the thresholds are filled.
-    """
-    tables, gains, discounts, thresholds, judges = at
-    (n, n_free), n_thresholds, size = judges.shape, thresholds.shape[1], gains.shape[1] + discounts.shape[1]
-    sloped, m = order > VALUE, size + n_thresholds if order == CURVATURE else 0
-    loss, of_tables = np.zeros(n), np.zeros((n, tables[0].size if sloped else 1))
-    of_thresholds, of_judges = np.zeros((n, sloped * n_thresholds)), np.zeros((n, sloped * n_free))
-    curved, judges_twice = np.zeros((n, m + n_free if m else 0, m)), np.zeros((n, n_free if m else 0))
-    coupled = np.zeros((n, n_free - n_judges if m else 0))
-    sums = loss, of_tables, of_thresholds, of_judges, judges_twice, coupled, curved
-    far, u, products = np.zeros((n_judges, 2)), np.zeros((size, RUN)), np.empty((size + n_free // n_judges, RUN))
-    points = tables.reshape(n, -1), gains, discounts, thresholds, judges
-    work = far, u, np.empty(RUN), products, np.empty(RUN, np.intp)
-    for start in range(chunk.start, chunk.stop, BLOCK):
-        block = slice(start, min(start + BLOCK, chunk.stop))
-        add_judgements(read_only(judgements.arrays, block), points, kind, order, sums, work)
-    if m:
-        curved[:, :size, size:] = curved[:, size:m, :size].transpose(0, 2, 1)
-    of_known = of_tables.reshape(*tables.shape[:2], -1)[:, :, 1:] if sloped else np.zeros((*tables.shape[:2], 0))
-    moment, joint, crossed = map(np.ascontiguousarray, (of_known, curved[:, 1:m, 1:], curved[:, m:, 1:]))
-    return LossSums(loss, moment, of_thresholds, of_judges, joint, crossed, judges_twice, coupled, np.zeros((n, 0)))
-
-
-def read_only(columns: tuple[Any, ...], rows: slice) -> tuple[Any, ...]:
-    """Return rows of the columns of judgements, all read-only, so that one compiled kernel serves all."""
-    views = tuple(x[rows] if len(x) > 1 else x.view() for x in columns)
-    for view in views:
-        view.flags.writeable = False
-    return views

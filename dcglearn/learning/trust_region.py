@@ -5,7 +5,6 @@ of an arrow: dense in the first d parameters, while the others (one or two a jud
 judges. So a step costs O(p d^2).
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,8 +13,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.validation import Floats
+from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int64s
+
+_dense_steps = function("dense_steps", *[COUNT] * 4, *[ARRAY] * 9)
 
 RADIUS, MOST_RADIUS = 1.0, 8.0
 """Largest change of a parameter in the first step, and in any."""
@@ -208,9 +209,8 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
     step, head = np.zeros((n, p)), np.zeros((n, d))
     gradient, dense = local.gradient, local.dense
     rooms = np.ascontiguousarray(low[:, :d]), np.ascontiguousarray(high[:, :d])
-    memory = np.empty((d + 1, d)), np.empty(d, np.intp)
     if p == d:
-        dense_steps(gradient, dense, *rooms, radius, damping, step, *memory)
+        dense_steps(gradient, dense, rooms, radius, damping, step)
         return step
     tail, cross, diagonal = gradient[:, d:], local.cross, local.diagonal
     held = np.where(tail > 0, low[:, d:], high[:, d:]) == 0
@@ -225,7 +225,7 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
         shared = share[:, :, None] * cross
         eliminated = gradient[:, :d] - (tail[:, None, :] @ shared)[:, 0]
         bent = dense - cross.transpose(0, 2, 1) @ shared
-        dense_steps(eliminated, bent, *rooms, radius, damping, head, *memory)
+        dense_steps(eliminated, bent, rooms, radius, damping, head)
         ends = -share * tail - (shared @ head[:, :, None])[:, :, 0]
         if half:
             ends[:, :half] -= link * ends[:, half:]
@@ -239,98 +239,28 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
     return step
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def dense_steps(gradients, hessians, low, high, radii, dampings, out, factor, free):
-    """Set each row of `out` to the step to the minimum of a quadratic that is damped until it keeps to the radius."""
-    for b in range(len(gradients)):
-        largest = 1e-300
-        for x in range(len(free)):
-            largest = max(largest, abs(hessians[b, x, x]))
-        least = 1e-7 * largest
-        damp, below, above = 0.0, 0.0, math.inf
-        while damp < 1e30 * largest:
-            length = _bounded(gradients[b], hessians[b], damp, low[b], high[b], out[b], factor, free)
-            if length > radii[b]:
-                below = damp
-            else:
-                above = damp
-                if damp <= least or length > 0.6 * radii[b] or damp < 1.2 * below:
-                    break
-            if damp == 0.0:
-                damp = max(dampings[b], least)
-            elif above == math.inf:
-                damp *= 4.0
-            elif below == 0.0:
-                damp *= 0.25
-            else:
-                damp = math.sqrt(below * above)
-        dampings[b] = damp
-        if above == math.inf:
-            out[b] = 0.0
+def dense_steps(
+    gradients: Floats, hessians: Floats, rooms: tuple[Floats, Floats], radii: Floats, dampings: Floats, out: Floats
+) -> None:
+    """Set the first d columns of `out` to steps to the minima of quadratics, damped until they keep to the radii.
 
-
-@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def _bounded(gradient, hessian, damp, low, high, step, factor, free):
-    """Set `step` to about the damped quadratic's minimum within bounds; return its largest entry, infinity if none."""
-    n = 0
-    for x in range(len(step)):
-        step[x] = 0.0
-        if (low[x] if gradient[x] > 0.0 else high[x]) != 0.0:
-            free[n] = x
-            n += 1
-    while True:
-        if not _solved(gradient, hessian, damp, step, factor, free[:n]):
-            return math.inf
-        kept = 0
-        for i in range(n):
-            x, want = free[i], factor[n, i]
-            end = min(max(want, low[x]), high[x])
-            if end == want:
-                free[kept] = x
-                kept += 1
-            else:
-                step[x] = end
-        if kept == n:
-            break
-        n = kept
-    length, fall = 0.0, 0.0
-    for i in range(n):
-        step[free[i]] = factor[n, i]
-    for x in range(len(step)):
-        length = max(length, abs(step[x]))
-        slope = gradient[x]
-        for y in range(len(step)):
-            slope += 0.5 * hessian[x, y] * step[y]
-        fall -= slope * step[x]
-    return length if fall >= 0.0 else math.inf
-
-
-@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def _solved(gradient, hessian, damp, step, factor, free):
-    """Set the last used row of `factor` to the minimum in the `free` entries; return False if it has none."""
-    n = len(free)
-    for i in range(n + 1):
-        for j in range(min(i + 1, n)):
-            row = hessian[free[j]]
-            if i < n:
-                total = row[free[i]]
-            else:
-                total = -gradient[free[j]]
-                for y in range(len(step)):
-                    total -= row[y] * step[y]
-            if i == j:
-                total += damp
-            floor = 1e-14 * abs(total)
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
-            if i > j:
-                factor[i, j] = total / factor[j, j]
-            elif total > floor:
-                factor[i, i] = math.sqrt(total)
-            else:
-                return False
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            factor[n, i] -= factor[k, i] * factor[n, k]
-        factor[n, i] /= factor[i, i]
-    return True
+    `gradients` have shape (B, p), of which the first d columns count, `hessians` (B, d, d), and `rooms`, the bounds of
+    the steps, (B, d) each; the `dampings`, (B,), are those of the steps before, and become those of these.
+    """
+    (n, p), d, (low, high) = gradients.shape, hessians.shape[1], rooms
+    memory, free = np.empty((d + 1) * d), np.empty(d, np.int64)
+    _dense_steps(
+        n,
+        p,
+        d,
+        out.shape[1],
+        floats(gradients, n * p),
+        floats(hessians, n * d * d),
+        floats(low, n * d),
+        floats(high, n * d),
+        floats(radii, n),
+        floats(dampings, n),
+        floats(out, out.size),
+        floats(memory, memory.size),
+        int64s(free, d),
+    )

@@ -5,13 +5,40 @@ import math
 import numpy as np
 
 from dcglearn.foundation.compiled import njit
-from dcglearn.metric.smooth_discount import discount_at
+from dcglearn.metric.smooth_discount import GEOMETRIC, LOG2, RECIPROCAL, SQRT
 
 NEGLIGIBLE = 40.0
 """exp(-40) is below the precision of float64, relative to 1."""
 
 ZERO = 746.0
 """exp(-746) is zero in float64."""
+
+
+@njit(cache=True, nogil=True)
+def discount_at(kind, numbers, r):
+    """Return the discount and its derivative at the real-valued rank r >= 1."""
+    if kind == LOG2:
+        log = math.log(r + 1.0)
+        value = numbers[0] * 0.6931471805599453 / log
+        return value, -value / (log * (r + 1.0))
+    if kind == RECIPROCAL:
+        value = numbers[0] / r
+        return value, -value / r
+    if kind == SQRT:
+        value = numbers[0] / math.sqrt(r)
+        return value, -0.5 * value / r
+    if kind == GEOMETRIC:
+        value = numbers[0] * math.exp(numbers[1] * r)
+        return value, value * numbers[1]
+    depth = len(numbers) // 4
+    if r >= depth:
+        log = math.log(r + 1.0)
+        value = numbers[4 * depth - 4] / log
+        return value, -value / (log * (r + 1.0))
+    k = max(int(r) - 1, 0)
+    x = r - (k + 1.0)
+    a, b, c, d = numbers[4 * k], numbers[4 * k + 1], numbers[4 * k + 2], numbers[4 * k + 3]
+    return a + x * (b + x * (c + x * d)), b + x * (2.0 * c + x * 3.0 * d)
 
 
 @njit(cache=True, nogil=True)

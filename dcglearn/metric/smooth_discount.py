@@ -8,9 +8,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
+from dcglearn.kernels.library import ARRAY, COUNT, floats, function
 from dcglearn.metric.textbook import textbook_discounts
+
+_fill_discounts = function("fill_discounts", COUNT, COUNT, ARRAY, COUNT, *[ARRAY] * 3)
 
 TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC = range(5)
 """Kinds of discounts: polynomial pieces, and four closed forms."""
@@ -66,8 +68,9 @@ class SmoothDiscount:
         """Return the discounts and their derivatives at real-valued ranks >= 1, any shape."""
         ranks = np.asarray(ranks, dtype=np.float64)
         flat = np.ascontiguousarray(ranks).ravel()
-        value, slope = np.empty(flat.shape), np.empty(flat.shape)
-        _fill(self.kind, self.numbers, flat, value, slope)
+        n, size, value, slope = len(flat), len(self.numbers), np.empty(flat.shape), np.empty(flat.shape)
+        columns = floats(flat, n), floats(value, n), floats(slope, n)
+        _fill_discounts(self.kind, size, floats(self.numbers, size), n, *columns)
         return value.reshape(ranks.shape)[()], slope.reshape(ranks.shape)[()]
 
     def vector(self, depth: int) -> Floats:
@@ -122,36 +125,3 @@ def _pieces(c: Floats) -> Floats:
     pieces[:-1, 2] = 3 * secant - 2 * slope[:-1] - slope[1:]
     pieces[:-1, 3] = slope[:-1] + slope[1:] - 2 * secant
     return pieces
-
-
-@njit(cache=True, nogil=True)
-def discount_at(kind, numbers, r):
-    """Return the discount and its derivative at the real-valued rank r >= 1."""
-    if kind == LOG2:
-        log = math.log(r + 1.0)
-        value = numbers[0] * 0.6931471805599453 / log
-        return value, -value / (log * (r + 1.0))
-    if kind == RECIPROCAL:
-        value = numbers[0] / r
-        return value, -value / r
-    if kind == SQRT:
-        value = numbers[0] / math.sqrt(r)
-        return value, -0.5 * value / r
-    if kind == GEOMETRIC:
-        value = numbers[0] * math.exp(numbers[1] * r)
-        return value, value * numbers[1]
-    depth = len(numbers) // 4
-    if r >= depth:
-        log = math.log(r + 1.0)
-        value = numbers[4 * depth - 4] / log
-        return value, -value / (log * (r + 1.0))
-    k = max(int(r) - 1, 0)
-    x = r - (k + 1.0)
-    a, b, c, d = numbers[4 * k], numbers[4 * k + 1], numbers[4 * k + 2], numbers[4 * k + 3]
-    return a + x * (b + x * (c + x * d)), b + x * (2.0 * c + x * 3.0 * d)
-
-
-@njit(cache=True, nogil=True)
-def _fill(kind, numbers, ranks, value, slope):
-    for i in range(len(ranks)):
-        value[i], slope[i] = discount_at(kind, numbers, ranks[i])

@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.intervals import wilson
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, whole_number
+from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
 from dcglearn.metric.dcg import Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric_coherence.rankings import (
@@ -25,6 +25,8 @@ from dcglearn.metric_coherence.rankings import (
     scaled_weights,
 )
 from dcglearn.metric_coherence.regret import TIE
+
+_inversions_of = function("inversions", COUNT, *[ARRAY] * 4, result=NUMBER)
 
 
 @dataclass(frozen=True)
@@ -274,29 +276,8 @@ def _pairs_in_runs(keys: Integers, size: Floats) -> float:
     return _pairs_of(np.add.reduceat(size, starts))
 
 
-@njit(cache=True, nogil=True)
 def _inversions(keys: Integers, size: Floats) -> float:
     """Sort both arrays by key, in place, and return the number of inversions, weighted by the products of sizes."""
-    n = len(keys)
-    merged, merged_size = np.empty_like(keys), np.empty_like(size)
-    inversions = 0.0
-    width = 1
-    while width < n:
-        for start in range(0, n, 2 * width):
-            middle, stop = min(start + width, n), min(start + 2 * width, n)
-            left = 0.0
-            for i in range(start, middle):
-                left += size[i]
-            i, j = start, middle
-            for out in range(start, stop):
-                if i < middle and (j == stop or keys[i] <= keys[j]):
-                    merged[out], merged_size[out] = keys[i], size[i]
-                    left -= size[i]
-                    i += 1
-                else:
-                    merged[out], merged_size[out] = keys[j], size[j]
-                    inversions += left * size[j]
-                    j += 1
-        keys[:], size[:] = merged, merged_size
-        width *= 2
-    return inversions
+    n, other_keys, other_size = len(keys), np.empty_like(keys), np.empty_like(size)
+    arrays = int64s(keys, n), floats(size, n), int64s(other_keys, n), floats(other_size, n)
+    return float(_inversions_of(n, *arrays))

@@ -1,0 +1,170 @@
+"""The loader of the C kernels, and checked arguments for their functions.
+
+A kernel is called through `function`, with whole numbers and arrays; `floats`, `int8s` and their like refuse an array
+of another type, order or length, because C would read past its end. Arrays that stay are `Bound` once.
+"""
+
+import ctypes
+import math
+import os
+import sys
+import warnings
+from array import array as numbers
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcglearn.foundation.version import __version__
+
+HERE = Path(__file__).parent
+BASELINE, AVX2 = "kernels.lib", "kernels.avx2.lib"
+"""Names of the libraries: for any processor of the platform, and for x86-64 with AVX2. Their results are the same."""
+
+COUNT, ARRAY, NUMBER = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
+"""Types of parameters: a whole number, the address of an array, and a number."""
+
+
+def function(name: str, *parameters: Any, result: Any = None) -> Callable[..., Any]:
+    """Return a C function by its name, from the types of its parameters and of its result."""
+    found = getattr(library(), name)
+    found.argtypes, found.restype = parameters, result
+    kernel: Callable[..., Any] = found
+    return kernel
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """Load the kernels, the fastest that this processor can run; raise ImportError with a remedy if there are none.
+
+    In a clone whose C has changed since they were built, they are built again. The variable ``DCGLEARN_KERNELS`` takes
+    others: ``baseline`` those for any processor of the platform, a path the library there.
+    """
+    wanted = os.environ.get("DCGLEARN_KERNELS", "")
+    if wanted not in ("", "baseline"):
+        return load(Path(wanted))
+
+    if (HERE / "build.py").exists():
+        _rebuild_if_changed()
+    loaded = load(HERE / BASELINE)
+    faster = wanted != "baseline" and (HERE / AVX2).exists() and loaded.dcglearn_has_avx2()
+    return load(HERE / AVX2) if faster else loaded
+
+
+def about() -> str:
+    """Return version, platform and fingerprint of the kernels in use, and whether they are those for AVX2."""
+    loaded = library()
+    return said_by(loaded) + (", for AVX2" if Path(loaded._name).name == AVX2 else "")
+
+
+def said_by(loaded: ctypes.CDLL) -> str:
+    """Return what a library of kernels says of itself."""
+    loaded.dcglearn_library.restype = ctypes.c_char_p
+    said: bytes = loaded.dcglearn_library()
+    return said.decode()
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """Load one library and return it, unless it is missing, of another platform or of another version."""
+    try:
+        loaded = ctypes.CDLL(str(path))
+    except OSError as error:
+        why = "is missing" if not path.exists() else f"cannot be loaded on {sys.platform}: {error}"
+        raise ImportError(f"the kernels of dcglearn, {path}, {why}; {_remedy()}") from None
+    try:
+        said = said_by(loaded)
+    except AttributeError:
+        raise ImportError(f"{path} is not the library of dcglearn's kernels; {_remedy()}") from None
+    if not said.startswith(f"dcglearn {__version__} "):
+        raise ImportError(f"{path} holds the kernels of {said}, but this is dcglearn {__version__}; {_remedy()}")
+    return loaded
+
+
+def _remedy() -> str:
+    """Return what to do where the kernels cannot be used."""
+    if (HERE / "build.py").exists():
+        return "build them with `pip install --editable .` in the clone"
+    return "install them with `pip install --force-reinstall dcglearn`"
+
+
+def _rebuild_if_changed() -> None:
+    """Build the kernels of a clone where the C beside them is not what they were built from."""
+    from dcglearn.kernels import build
+
+    wanted = build.fingerprint().encode()
+    if not (HERE / BASELINE).exists() or wanted in (HERE / BASELINE).read_bytes():
+        return
+    warnings.warn("the C of the kernels has changed: they are built again", stacklevel=2)
+    try:
+        build.compile_kernels(HERE)
+    except (OSError, RuntimeError) as error:
+        raise ImportError(f"the C of the kernels has changed, but they cannot be built again: {error}") from None
+
+
+Argument = Callable[[NDArray[Any], int], Any]
+"""From an array, and how many entries of it a kernel reads or writes, to what ctypes takes."""
+
+_from_buffer: Any = (ctypes.c_char * 0).from_buffer
+
+
+def _argument(dtype: Any) -> Argument:
+    """Return the check of arrays of a type."""
+    wanted = np.dtype(dtype)
+
+    def checked(array: NDArray[Any], size: int) -> Any:
+        if array.dtype == wanted and array.size >= size:
+            try:
+                return _from_buffer(array)  # keeps the array as long as the argument
+            except (TypeError, ValueError, BufferError):  # it is read-only, or not in C's order
+                if array.flags.c_contiguous:
+                    return array.ctypes
+        raise TypeError(
+            f"a kernel takes {size} entries of {wanted} in C's order, not {array.dtype} of shape {array.shape} "
+            f"with strides {array.strides}"
+        )
+
+    return checked
+
+
+floats, int8s, int32s, int64s = map(_argument, (np.float64, np.int8, np.int32, np.int64))
+
+
+class Bound:
+    """Arrays that stay, as a struct for C: some whole numbers, then the arrays' addresses, then more numbers.
+
+    Each array has a type and the number of entries that a kernel reads. The struct belongs to this process: whoever
+    holds one leaves it out of what is pickled.
+    """
+
+    def __init__(
+        self, first: Iterable[int], arrays: Sequence[tuple[Argument, NDArray[Any], int]], last: Iterable[int] = ()
+    ) -> None:
+        self._arrays = arrays
+        for argument, array, size in arrays:
+            argument(array, size)
+        addresses = [array.ctypes.data for _, array, _ in arrays]
+        self._struct = numbers("q", [*first, *addresses, *last])
+        self.address = self._struct.buffer_info()[0]
+        """Where the struct lies in memory."""
+
+
+class Piece(NamedTuple):
+    """Where an array stands in a piece of memory that holds several."""
+
+    start: int
+    stop: int
+    shape: tuple[int, ...]
+
+
+def layout(*shapes: tuple[int, ...]) -> list[Piece]:
+    """Return where arrays of the shapes stand one behind another."""
+    ends = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
+    return [Piece(stop - math.prod(shape), stop, shape) for stop, shape in zip(ends, shapes, strict=True)]
+
+
+def pieces(memory: NDArray[np.float64], layout: list[Piece]) -> list[NDArray[np.float64]]:
+    """Return the arrays that stand in a piece of memory."""
+    return [memory[start:stop].reshape(shape) for start, stop, shape in layout]
