@@ -118,8 +118,11 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[s
         pairs = qp_pairs(log, description.margin, epsilon)
 
     # refuse what W = 0 satisfies
-    origin = np.zeros((log.depth, log.n_grades))
-    if description.constraints is None and pairs.evaluate(origin, False).loss == 0:
+    if isinstance(pairs, Pairs):
+        satisfied = not (pairs.margin > 0).any()
+    else:
+        satisfied = pairs.evaluate(np.zeros((log.depth, log.n_grades)), False).loss == 0
+    if description.constraints is None and satisfied:
         raise InputError(
             "no pair asks for a difference of utility above 0: the margins are 0 or less, or the lists differ only "
             'between unknown grades (-1) and no result (-2); give positive margins, or margin="unit"'
