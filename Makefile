@@ -10,17 +10,19 @@ FILES  ?= 20000
 KILLS  ?= 500
 DISKS  ?= 200
 TORCH  ?= torch==2.13.0
+# The platforms that `make wheels` compiles for, as dcglearn/kernels/build.py names them.
+PLATFORMS := linux-x86_64 linux-aarch64 macos-x86_64 macos-arm64 windows-x86_64 windows-arm64
 RESOLVE-oldest := --resolution lowest-direct
 RESOLVE-newest := --prerelease allow
 
-.PHONY: demo judge test long processors fuzz browser check peers oldest newest dist image docs bench figures studies theory clean help
+.PHONY: demo judge kernels test long processors fuzz browser check peers oldest newest dist wheels image docs bench figures studies theory clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
-	@echo "Setting up $(VENV) with the tests' libraries (about 1.5 GB; some minutes the first time)"
+	@echo "Setting up $(VENV) with the tests' libraries (about 2 GB; some minutes the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) 'pip>=25.1'  # the first that knows dependency groups
 	$(PIP) --group dev --editable '.[$(EXTRAS)]'
@@ -41,6 +43,9 @@ demo: $(READY)   ## learn a DCG from the log that ships with the project, draw i
 judge: $(READY)  ## judge the example's pairs of lists in the browser, and see what your verdicts teach
 	@mkdir -p build
 	$(BIN)/dcglearn judge examples/lists_to_judge.jsonl --log build/verdicts.jsonl
+
+kernels: $(READY) ## compile the C kernels in place, as an import of a clone does where their C has changed
+	$(BIN)/python dcglearn/kernels/build.py
 
 test: $(READY)   ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
@@ -90,12 +95,29 @@ dist:            ## build the wheel and the source archive in dist/, check them,
 	build/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	cd build/empty && bin/python $(CURDIR)/tests/installed.py $(CURDIR)/examples/side_by_side.jsonl
 
+wheels:          ## build the source archive and the wheels of all platforms in dist/ with one compiler, and check them
+	rm -rf dist build/sources
+	mkdir -p build/sources
+	$(PYTHON) -m venv --clear $(VENV)-dist
+	$(VENV)-dist/bin/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	$(VENV)-dist/bin/python -m pip install --quiet --group build build twine check-wheel-contents cffconvert
+	$(VENV)-dist/bin/python -m build --no-isolation --sdist --outdir dist .
+	tar xzf dist/*.tar.gz --strip-components 1 -C build/sources
+	for platform in $(PLATFORMS); do \
+	  DCGLEARN_TARGET=$$platform $(VENV)-dist/bin/python -m build --no-isolation --wheel --outdir dist build/sources || exit 1; \
+	done
+	$(VENV)-dist/bin/twine check --strict dist/*
+	$(VENV)-dist/bin/check-wheel-contents dist/*.whl
+	$(VENV)-dist/bin/cffconvert --validate
+	$(VENV)-dist/bin/python tests/wheels.py dist
+
 image:           ## build the image of Dockerfile and learn a DCG in it; without Docker, carry out its lines in an empty environment
 	$(PYTHON) -m tests.image
 
 check: $(READY)  ## lint, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror dcglearn/kernels/*.[ch]
 	$(BIN)/mypy
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
@@ -112,4 +134,4 @@ theory: $(READY) ## draw the figures of the rankers' papers; real queries too, w
 	$(BIN)/python -m simulations theory $(ARGS)
 
 clean:           ## remove what the targets made
-	rm -rf $(VENV) $(VENV)-* build dist
+	rm -rf $(VENV) $(VENV)-* build dist dcglearn/kernels/*.lib dcglearn/kernels/.kernels-*

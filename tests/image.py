@@ -1,7 +1,7 @@
 """Build the image of `Dockerfile` and learn a DCG in it: `make image`.
 
-Without a Docker daemon or buildah, an empty environment carries out the lines of the file in their order, as the user
-who runs this and in folders below a temporary one. It says which of the two it did.
+Without a Docker daemon or buildah, an empty environment for each stage carries out the lines of the file in their
+order, as the user who runs this and in folders below a temporary one. It says which of the two it did.
 """
 
 import json
@@ -44,31 +44,71 @@ def built(tool: str, place: Path) -> None:
     subprocess.run([tool, *command, *LEARN], check=True)
 
 
+class Stage:
+    """A stage of the image: a folder as its root, with an empty environment in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = self.folder = root
+        root.mkdir()
+        venv.create(root / "python", with_pip=True)
+        self.variables = {
+            "PATH": f"{root}/python/bin:{no_compiler(root / 'bin')}",
+            "HOME": str(root / "home"),
+            **{name: value for name, value in os.environ.items() if name.startswith("PIP_")},
+        }
+
+    def path(self, name: str) -> Path:
+        """Return where a path of the image lies."""
+        return self.root / name.lstrip("/") if name.startswith("/") else self.folder / name
+
+    def run(self, *command: str) -> None:
+        """Run a command in the stage's folder."""
+        subprocess.run(command, cwd=self.folder, env=self.variables, check=True)
+
+
+def no_compiler(folder: Path) -> Path:
+    """Return a folder of links to the system's programs, but no C compiler: the image has none."""
+    folder.mkdir()
+    for name in ("sh", "uname"):
+        (folder / name).symlink_to(shutil.which(name, path="/usr/bin:/bin"))
+    return folder
+
+
 def carried_out(place: Path) -> None:
-    """Carry out the lines in an empty environment, and learn in its last folder."""
-    venv.create(place / "python", with_pip=True)
-    variables = {
-        "PATH": f"{place}/python/bin:/usr/bin:/bin",
-        "HOME": str(place / "home"),
-        **{name: value for name, value in os.environ.items() if name.startswith("PIP_")},
-    }
-    folder = place
+    """Carry out the lines in an empty environment for each stage, and learn in the last folder."""
+    stages: dict[str, Stage] = {}
     for instruction, argument in lines():
-        if instruction == "WORKDIR":
-            folder = place / argument.lstrip("/")
-            folder.mkdir(parents=True, exist_ok=True)
+        if instruction == "FROM":
+            name = argument.partition(" AS ")[2]
+            stage = stages[name] = Stage(place / f"stage-{name}")
+        elif instruction == "WORKDIR":
+            stage.folder = stage.path(argument)
+            stage.folder.mkdir(parents=True, exist_ok=True)
         elif instruction == "COPY":
-            *sources, target = argument.split()
-            for source in map(ROOT.joinpath, sources):
-                (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / target)
+            copy(argument.split(), stage, stages)
         elif instruction == "RUN" and not argument.startswith("useradd"):
-            subprocess.run(["sh", "-ec", argument], cwd=folder, env=variables, check=True)
+            stage.run("sh", "-ec", argument.replace("/opt/", f"{stage.root}/opt/"))
         elif instruction == "ENTRYPOINT":
-            shutil.copy(place / "log.jsonl", folder)
+            shutil.copy(place / "log.jsonl", stage.folder)
             begin = time.perf_counter()
-            subprocess.run([*json.loads(argument), *LEARN], cwd=folder, env=variables, check=True)
+            stage.run(*json.loads(argument), *LEARN)
             print(f"learned in {time.perf_counter() - begin:.1f} s")
-            shutil.copy(folder / "dcg.json", place)
+            shutil.copy(stage.folder / "dcg.json", place)
+
+
+def copy(words: list[str], stage: Stage, stages: dict[str, Stage]) -> None:
+    """Copy files or folders of the project, or of an earlier stage, into a stage."""
+    *names, target = words
+    find = ROOT.joinpath
+    if names[0].startswith("--from="):
+        find = stages[names.pop(0).partition("=")[2]].path
+
+    for source in map(find, names):
+        goal = stage.path(target)
+        if source.is_dir():
+            shutil.copytree(source, goal, ignore=shutil.ignore_patterns("__pycache__", "*.lib"))
+        else:
+            shutil.copy(source, goal)
 
 
 def main() -> None:

@@ -1,23 +1,44 @@
 """Try an installation without extras: run by `make dist` with the Python of an empty environment, in an empty folder.
 
-Usage: python installed.py LOG
+Usage: python installed.py LOG, or python installed.py --kernels where no other library is installed
 """
 
+import ctypes
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import dcglearn
 
 
+def load_kernels() -> None:
+    """Load the kernels that lie in the wheel, with nothing of what they are made from, and print what they say."""
+    package = Path(dcglearn.__file__).parent
+    assert not (Path(__file__).parents[1] / "dcglearn").samefile(package), "the source, not the wheel"
+
+    folder = package / "kernels"
+    assert not [*folder.glob("*.[ch]"), *folder.glob("build.py")]
+
+    libraries = sorted(folder.glob("*.lib"))
+    assert libraries
+    for path in libraries:
+        library = ctypes.CDLL(str(path))
+        library.dcglearn_library.restype = ctypes.c_char_p
+        said = library.dcglearn_library().decode()
+        print(f"{path.name}: {said}")
+        assert said.startswith(f"dcglearn {dcglearn.__version__} for ")
+
+
 def main(log: str) -> None:
     """Import every public name, learn a DCG from a log by the command, and load it."""
-    assert not (Path(__file__).parents[1] / "dcglearn").samefile(Path(dcglearn.__file__).parent), (
-        "the source, not the wheel"
-    )
+    load_kernels()
+    if log == "--kernels":
+        return
+
     for name in dcglearn.__all__:
         getattr(dcglearn, name)
-    command = Path(sys.executable).with_name("dcglearn")
+    command = Path(sysconfig.get_path("scripts"), "dcglearn")
     subprocess.run([command, "learn", log, "-o", "dcg.json", "--plot", "dcg.png"], check=True)
     metric = dcglearn.DCG.load("dcg.json")
     queries = dcglearn.simulate.letor_queries(n_queries=2, seed=0)
