@@ -152,7 +152,7 @@ def _numbered(log: Preferences) -> Preferences:
 def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> dict[str, Any]:
     """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
     facts = {**more, "dcglearn": __version__, "Python": platform.python_version()}
-    facts |= {name: version(name) for name in ("numpy", "scipy", "numba")}
+    facts |= {name: version(name) for name in ("numpy", "scipy")}
     columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
     values = {name: None if column is None else column.tolist() for name, column in columns.items()}
     facts |= {"seed": str(seed), "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest()}

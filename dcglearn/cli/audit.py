@@ -12,7 +12,6 @@ import typer
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
 from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs
 from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
-from dcglearn.cli.terminal import told_on_a_terminal
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import metric_or_name
@@ -61,23 +60,22 @@ def audit(
     from dcglearn.audits.audit import audit as audited
     from dcglearn.readers.readers import read_preferences, read_ratings
 
-    with told_on_a_terminal():
-        read = partial(read_ratings if ratings else read_preferences, mapping=reading.mapping)
-        made = {f"{name} (SHA-256)": hashlib.sha256(read_bytes(name)).hexdigest() for name in files if name != "-"}
-        judged = read(log)
-        say_reading(judged.recognised)
-        result = audited(
-            judged,
-            metric,
-            runs=systems or None,
-            qrels=qrels,
-            since=since,
-            later=None if later is None else read(later),
-            anonymous=anonymous,
-            seed=seed,
-            strict_log=reading.strict_log,
-            made={"command": shlex.join(["dcglearn", *sys.argv[1:]]), **made},
-        )
+    read = partial(read_ratings if ratings else read_preferences, mapping=reading.mapping)
+    made = {f"{name} (SHA-256)": hashlib.sha256(read_bytes(name)).hexdigest() for name in files if name != "-"}
+    judged = read(log)
+    say_reading(judged.recognised)
+    result = audited(
+        judged,
+        metric,
+        runs=systems or None,
+        qrels=qrels,
+        since=since,
+        later=None if later is None else read(later),
+        anonymous=anonymous,
+        seed=seed,
+        strict_log=reading.strict_log,
+        made={"command": shlex.join(["dcglearn", *sys.argv[1:]]), **made},
+    )
     if output is not None:
         result.save(output, force=force)
         typer.echo(f"wrote: {output}", err=True)

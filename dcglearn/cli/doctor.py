@@ -1,4 +1,4 @@
-"""``dcglearn doctor``: versions, extras, threads, caches and rights, which a report of a bug should tell."""
+"""``dcglearn doctor``: versions, kernels, extras, threads and rights, which a report of a bug should tell."""
 
 import contextlib
 import json
@@ -6,18 +6,18 @@ import os
 import platform
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from dcglearn.cli.command import examples, output_option
+from dcglearn.cli.command import examples
 from dcglearn.cli.options import AsJson
 from dcglearn.foundation.inputs import available
 from dcglearn.foundation.threads import free_threads, threads
 from dcglearn.foundation.version import __version__
 
 LIBRARIES = (
-    *("numpy", "scipy", "numba", "scikit-learn", "polars", "matplotlib", "threadpoolctl", "psutil", "tqdm"),
+    *("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "threadpoolctl", "psutil", "tqdm"),
     *("typer", "rich", "jinja2"),
 )
 EXTRAS = {
@@ -32,25 +32,19 @@ EXTRAS = {
 """The extras of the package, and the libraries that each needs."""
 
 
-@examples("dcglearn doctor", "dcglearn doctor --json", "dcglearn doctor --compile")
-def doctor(
-    as_json: AsJson = False,
-    compile_all: Annotated[
-        bool, output_option("--compile", help="Compile ahead what is otherwise compiled at first use, for an image.")
-    ] = False,
-) -> None:
-    """Print versions, extras, threads, cache folder and write rights: paste it into a report of a bug.
+@examples("dcglearn doctor", "dcglearn doctor --json")
+def doctor(as_json: AsJson = False) -> None:
+    """Print versions, kernels, extras, threads and write rights: paste it into a report of a bug.
 
-    Nothing is sent, or changed but by --compile. A line that begins with "missing" or "cannot" says what to do.
+    Nothing is sent or changed. A line that begins with "missing" or "cannot" says what to do.
     """
-    if compile_all:
-        use_kernels()
     found = facts()
     if as_json:
         typer.echo(json.dumps(found))
         return
     lines = [f"dcglearn: {found['dcglearn']} in {found['folder']}", f"python: {found['python']} on {found['system']}"]
     lines.append("libraries: " + ", ".join(f"{name} {v or 'missing'}" for name, v in found["libraries"].items()))
+    lines.append(f"kernels: {found['kernels']}")
     lines += [f"extra {name}: {_extra(name, versions)}" for name, versions in found["extras"].items()]
     omp = found["OMP_NUM_THREADS"] or "not set"
     lines.append(f"threads: {found['threads']}, for trees {found['free_threads']} (OMP_NUM_THREADS {omp})")
@@ -59,54 +53,24 @@ def doctor(
     typer.echo("\n".join(lines))
 
 
-def use_kernels() -> None:
-    """Use the functions that are compiled on small data, so that they are compiled and kept."""
-    import numpy as np
-
-    import dcglearn as dl
-
-    log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, n_raters=3, lists="free", seed=0)
-    recurring = dl.Preferences(log.preferred, log.other, n_grades=5)[np.resize(np.arange(60), 5000)]
-    forms = (("best", log), ("dcg", recurring), ("dcg", log))
-    of_best, _, learner = (dl.DCGLearner(form=form, loss="robust").fit(judged) for form, judged in forms)
-    dl.UtilityLearner().fit(dl.Preferences(log.preferred, log.other, 40))
-    dl.rater_agreement(log, learner)
-    dl.lack_of_fit(log, learner=learner)
-    dl.suggest_pairs(log, log.preferred, 1, of_best)
-    dl.RankSVMRanker().fit(dl.simulate.letor_queries(2, seed=0))
-    metric, other = dl.DCG.standard(5, 5), dl.DCG.standard(5, 5, "linear")
-    dl.disagreement(metric, other)
-    rng = np.random.default_rng(0)
-    scores, grades = rng.normal(0, 0.1, (4, 200)), rng.integers(0, 5, (4, 200))  # near, so that some are condensed
-    dl.evaluate_arrays(grades, scores.round(1), metric)
-    batch = scores.ravel(), grades.ravel(), np.arange(5) * 200, np.full(4, 0.25)
-    smooth = dl.SDCG(metric), dl.SHFSDCG(metric), dl.SmoothNDCG(metric), dl.SoftRankNDCG(metric), dl.LambdaRank(metric)
-    for loss in (*smooth, dl.RankHinge(), dl.ApproxAP(), dl.SmoothAP()):
-        loss(*batch)
-        loss.lambdas(*batch)
-
-
 def facts() -> dict[str, Any]:
     """Return what `doctor` prints, as plain values."""
-    from dcglearn.foundation.compiled import cache_folder
+    from dcglearn.kernels.library import about
 
-    cache = cache_folder()
-    folders = {"working folder": Path.cwd(), "temporary files": Path(tempfile.gettempdir()), "compiled code": cache}
+    folders = {"working folder": Path.cwd(), "temporary files": Path(tempfile.gettempdir())}
     return {
         "dcglearn": __version__,
         "folder": str(Path(__file__).parents[1]),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": platform.platform(),
+        "kernels": about(),
         "libraries": {name: _version(name) for name in LIBRARIES},
         "extras": {name: {library: _version(library) for library in needed} for name, needed in EXTRAS.items()},
         "threads": threads(),
         "free_threads": free_threads(),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS"),
         "memory": available(),
-        "folders": {
-            name: {"path": None if path is None else str(path), "writable": path is not None and _writable(path)}
-            for name, path in folders.items()
-        },
+        "folders": {name: {"path": str(path), "writable": _writable(path)} for name, path in folders.items()},
     }
 
 
@@ -136,6 +100,4 @@ def _extra(name: str, versions: dict[str, str | None]) -> str:
 
 
 def _folder(folder: dict[str, Any]) -> str:
-    if folder["path"] is None:
-        return "cannot be kept, so each process compiles anew; set NUMBA_CACHE_DIR to a folder that only you can write"
     return f"{folder['path']} ({'can' if folder['writable'] else 'cannot'} be written)"

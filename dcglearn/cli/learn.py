@@ -13,7 +13,6 @@ from dcglearn.cli.command import examples, first_option, output_option, scale_op
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.options import Cluster, Force, check_outputs, said_now, write_figure
 from dcglearn.cli.reading import LogOptions, describe, recognised_lines, say_reading
-from dcglearn.cli.terminal import told_on_a_terminal
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import Utility
 from dcglearn.metric.reading import metric_or_name
@@ -125,7 +124,7 @@ def learn(
             seen = [] if isinstance(log, PartedLog) else recognised_lines(log)
             typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))
         return
-    with source.opened(cluster) as log, told_on_a_terminal():
+    with source.opened(cluster) as log:
         said = said_now("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_reading(getattr(log, "recognised", None))
         from dcglearn.cli.report import learn_report
@@ -153,15 +152,14 @@ def _learn_outcomes(
         raise InputError(f"--{kind}: give one file, not {len(source.log)}")
     from dcglearn.plots import banded_figure
 
-    with told_on_a_terminal():
-        if source.experiments:
-            read = dl.read_experiments(source.log[0], mapping=source.mapping)
-            ridge = {} if learner.ridge is None else {"ridge": learner.ridge}
-            fit = dl.learn_from_experiments(read, **ridge, current=trust.current, seed=trust.seed)
-        else:
-            answers = dl.read_answers(source.log[0], mapping=source.mapping)
-            description: Any = learner.description(answers)
-            if learner.zero is None:
-                description = replace(description, zero="none")
-            fit = dl.learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
+    if source.experiments:
+        read = dl.read_experiments(source.log[0], mapping=source.mapping)
+        ridge = {} if learner.ridge is None else {"ridge": learner.ridge}
+        fit = dl.learn_from_experiments(read, **ridge, current=trust.current, seed=trust.seed)
+    else:
+        answers = dl.read_answers(source.log[0], mapping=source.mapping)
+        description: Any = learner.description(answers)
+        if learner.zero is None:
+            description = replace(description, zero="none")
+        fit = dl.learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
     outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None))

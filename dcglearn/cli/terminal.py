@@ -1,4 +1,4 @@
-"""The terminal: escaped streams, tables, the log of ``--verbose``, and a line while numba compiles."""
+"""The terminal: escaped streams, tables, and the log of ``--verbose``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.plain_text import escaped
-from dcglearn.foundation.working_folder import import_numba
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-LINE = "compiling, once after an installation: this takes some seconds ..."
-"""What `told_on_a_terminal` writes."""
 
 _CURSOR = re.compile(r"(\n|\x1b\[A)*")
 
@@ -118,29 +114,3 @@ def quiet_afterwards() -> Iterator[None]:
 
 class _Shown(logging.StreamHandler):
     """The handler of ``--verbose``."""
-
-
-@contextlib.contextmanager
-def told_on_a_terminal() -> Iterator[None]:
-    """Write `LINE` to standard error, if it is a terminal, when the first function is compiled in the block."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    import_numba()
-    from numba.core import event
-
-    class Teller(event.Listener):
-        """Tells once."""
-
-        told = False
-
-        def on_start(self, _: Any) -> None:
-            if not self.told:
-                self.told = True
-                print(LINE, file=sys.stderr, flush=True)
-
-        def on_end(self, _: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Teller()):
-        yield

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import njit
 
 import dcglearn as dl
-from dcglearn.cli.terminal import LINE, Escaped, told_on_a_terminal
+from dcglearn.cli.terminal import Escaped
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
 from dcglearn.logs.repeats import REASONS
-from tests.makers import COMMAND, Terminal
+from tests.makers import COMMAND
 
 ROOT = Path(__file__).parents[2]
 
@@ -160,7 +159,7 @@ def test_tls_without_certificates_is_refused(misuse, inputs):
 def test_an_interrupt_while_modules_are_imported_ends_quietly(inputs, tmp_path_factory):
     modules = tmp_path_factory.mktemp("modules")
     stop = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)\n"
-    for name in ("typer", "polars", "numba"):
+    for name in ("typer", "polars", "numpy"):
         (modules / f"{name}.py").write_text(stop)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(modules), str(ROOT)])}
         words = [sys.executable, "-m", "dcglearn", "learn", "log.jsonl"]
@@ -231,29 +230,6 @@ def test_a_refused_training_leaves_no_folder(misuse, inputs):
     (inputs / "m").mkdir()
     misuse("learning_rate=nan must be a finite number above 0", *words)
     assert (inputs / "m").exists()
-
-
-def compiled():
-    """Compile two functions."""
-    for factor in (2, 3):
-        njit(lambda x, factor=factor: factor * x)(1)
-
-
-def test_a_terminal_is_told_once(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with told_on_a_terminal():
-        assert sys.stderr.getvalue() == ""
-        compiled()
-    assert sys.stderr.getvalue() == LINE + "\n"
-    compiled()
-    assert sys.stderr.getvalue() == LINE + "\n"
-
-
-def test_a_pipe_is_not_told(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with told_on_a_terminal():
-        compiled()
-    assert sys.stderr.getvalue() == ""
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from dcglearn.readers.readers import read_preferences
 from tests.makers import refused
 
 SECONDS = 60.0
-"""Processor time that a refusal may take on a slow machine; before it was bounded, each took minutes, or did not end."""
+"""Processor time that a refusal may take on a slow machine; unbounded, each took minutes, or did not end."""
 
 WIDE = 2_000_000
 """Columns of a line."""
