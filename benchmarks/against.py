@@ -1,10 +1,12 @@
 """Time of kernels compared with those of another commit, in turn in one run.
 
 One JSON line per kernel: the median over turns of the processor time of this checkout divided by that of the commit
-(the last tag, or else the parent of the last commit), and the quartiles. Both see the same inputs. What the
-other commit cannot do is left out. With --most, the exit status is 1 if a median is above it.
+(the last tag, or else the parent of the last commit), and an interval that holds the true median with 95% (its ends are
+two of the ratios, by the binomial distribution). Both see the same inputs. What the other commit cannot do is left out.
+With --most, the exit status is 1 if an interval lies above it. Commits before the kernels were C need numba, which is
+in the group `bench`.
 
-    python benchmarks/against.py [COMMIT] [--quick] [--only WORD] [--turns 9] [--most 1.1]
+    python benchmarks/against.py [COMMIT] [--quick] [--only WORD] [--turns 15] [--most 1.05]
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,25 +50,53 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
         loss, offsets = kind(dl.DCG.standard(5, 10), k=None), np.arange(n_queries + 1) * length
         return lambda: loss(scores, grades, offsets, np.full(n_queries, 1 / n_queries))
 
-    def likelihood(n: int) -> Callable[[], Any]:
-        from dcglearn.learning.pair_loss import CURVATURE, LIKELIHOOD, JudgedPairs, Points
+    def likelihood(n: int, n_levels: int = 0, n_raters: int = 1, order: int = 2) -> Callable[[], Any]:
+        """Return sums over judgements, with ties and strengths, or with several raters who lean to a side."""
+        from dcglearn.learning.pair_loss import LIKELIHOOD, JudgedPairs, Points
 
-        one = np.ones((1, 1))
-        judged = JudgedPairs(*ordered(n), np.ones(1, np.int8), np.zeros(1, np.int32), np.ones(1))
-        at = Points(np.arange(5.0)[None] / 4, 1 / np.log2(np.arange(2, 12))[None], one * (0, 0, np.inf), 0.1 * one)
-        return lambda: [judged.sums(at, LIKELIHOOD, CURVATURE) for _ in range(-(-100_000 // n))]
+        rng, one = np.random.default_rng(1), np.ones((1, 1))
+        level = rng.integers(0, n_levels + 1, n).astype(np.int8) if n_levels else np.ones(1, np.int8)
+        rater = rng.integers(0, n_raters, n).astype(np.int32) if n_raters > 1 else np.zeros(1, np.int32)
+        way = rng.choice([-1, 1], n).astype(np.int8) if n_raters > 1 else np.zeros(1, np.int8)
+        judged = JudgedPairs(*ordered(n), level, rater, np.ones(1), way)
+
+        thresholds = 0.3 * np.arange(n_levels + 1.0) if n_levels else np.zeros(2)
+        errors = np.full((1, n_raters), 0.1)
+        at = Points(
+            np.arange(5.0)[None] / 4, 1 / np.log2(np.arange(2, 12))[None], one * (*thresholds, np.inf), errors,
+            biases=errors if n_raters > 1 else None,
+        )  # fmt: skip
+        return lambda: [judged.sums(at, LIKELIHOOD, order) for _ in range(-(-100_000 // n))]
+
+    def pair_sums(n: int) -> Callable[[], Any]:
+        from dcglearn.logs.pair_sums import pair_sums
+
+        (first, second), one = ordered(n), np.ones(1)
+        weights = np.outer(1 / np.log2(np.arange(2, 12)), np.arange(5.0) / 20)
+        return lambda: [pair_sums(first, second, one, one, weights) for _ in range(-(-100_000 // n))]
+
+    def arrays(n_queries: int, length: int) -> Callable[[], Any]:
+        rng = np.random.default_rng(0)
+        grades, scores = rng.integers(0, 5, (n_queries, length)), rng.normal(size=(n_queries, length)).round(2)
+        return lambda: dl.evaluate_arrays(grades, scores, dl.DCG.standard(5, 10))
 
     many, documents = (20_000, 20_000) if quick else (1_000_000, 1_000_000)
+    sizes = (500, 10_000) if quick else (500, 10_000, 1_000_000)
     return {
         "UtilityLearner.fit": (many, lambda: fit(dl.UtilityLearner(C=1.0), many)),
         "DCGLearner.fit": (500, lambda: fit(dl.DCGLearner(loss="robust"), 500)),
         "DCGLearner.fit, many": (many // 10, lambda: fit(dl.DCGLearner(loss="robust"), many // 10)),
-        "likelihood, 500 pairs": (500, lambda: likelihood(500)),
-        "likelihood, 10,000 pairs": (10_000, lambda: likelihood(10_000)),
-        "likelihood, 100,000 pairs": (100_000, lambda: likelihood(100_000)),
+        **{f"likelihood, {n:,} pairs": (n, partial(likelihood, n)) for n in sizes},
+        **{f"loss alone, {n:,} pairs": (n, partial(likelihood, n, order=0)) for n in sizes},
+        **{f"strengths and ties, {n:,} pairs": (n, partial(likelihood, n, 3)) for n in sizes},
+        **{f"4 raters, {n:,} pairs": (n, partial(likelihood, n, 0, 4)) for n in sizes},
+        **{f"sums of the QP, {n:,} pairs": (n, partial(pair_sums, n)) for n in sizes},
+        "evaluate_arrays, long lists": (documents, lambda: arrays(documents // 1000, 1000)),
         "ApproxNDCG": (documents, lambda: smooth(dl.ApproxNDCG, 1, documents)),
         "ApproxNDCG, short lists": (documents, lambda: smooth(dl.ApproxNDCG, documents // 100, 100)),
+        "SHFSDCG": (documents, lambda: smooth(dl.SHFSDCG, documents // 1000, 1000)),
         "SmoothNDCG": (4_000, lambda: smooth(dl.SmoothNDCG, 1, 4_000)),
+        "SoftRankNDCG": (2_000, lambda: smooth(dl.SoftRankNDCG, 20, 100)),
         "LambdaRank": (documents, lambda: smooth(dl.LambdaRank, documents // 100, 100)),
     }
 
@@ -108,10 +139,22 @@ def ratios(name: str, theirs: Path, quick: bool, turns: int) -> list[float]:
     return found
 
 
+def interval_of_median(ratios: list[float]) -> tuple[float, float, float]:
+    """Return the median between the ends of its 95% interval, which are order statistics."""
+    from scipy.stats import binom
+
+    ordered = np.sort(ratios)
+    outside = max(int(binom.ppf(0.025, len(ordered), 0.5)) - 1, 0)
+    low, high = ordered[outside], ordered[len(ordered) - 1 - outside]
+    return round(float(low), 3), round(float(np.median(ordered)), 3), round(float(high), 3)
+
+
 def checkout(commit: str, folder: Path) -> None:
     """Write the package of a commit into a folder."""
     archive = subprocess.run(["git", "-C", OURS, "archive", commit, "dcglearn"], check=True, capture_output=True)
     subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+    if (build := folder / "dcglearn" / "kernels" / "build.py").exists():
+        subprocess.run([sys.executable, build], check=True, stdout=subprocess.DEVNULL)
 
 
 def last_release() -> str:
@@ -125,25 +168,25 @@ def main() -> None:
     parser.add_argument("commit", nargs="?")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="kernels whose names contain this")
-    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--most", type=float, default=np.inf)
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options.serve, options.quick)
         return
-    commit, medians = options.commit or last_release(), []
+    commit, lows = options.commit or last_release(), []
     with tempfile.TemporaryDirectory() as folder:
         checkout(commit, Path(folder))
         for name, (size, _) in kernels(options.quick).items():
             found = ratios(name, Path(folder), options.quick, options.turns) if options.only in name else []
             if not found:
                 continue
-            low, median, high = np.percentile(found, (25, 50, 75)).round(3).tolist()
-            medians.append(median)
+            low, median, high = interval_of_median(found)
+            lows.append(low)
             row = {"question": "against", "kernel": name, "n": size, "commit": commit, "times_commit": median}
-            print(json.dumps(row | {"lower_quartile": low, "upper_quartile": high}), flush=True)
-    sys.exit(max(medians, default=0.0) > options.most)
+            print(json.dumps(row | {"low": low, "high": high}), flush=True)
+    sys.exit(max(lows, default=0.0) > options.most)
 
 
 if __name__ == "__main__":

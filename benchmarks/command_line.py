@@ -1,8 +1,8 @@
-"""Time of the command line, compared with the import of the libraries that every fit needs.
+"""Time and memory of the command line, beside the import of the libraries that every fit needs.
 
 One JSON line per command: the best processor seconds (user and system) of several calls, divided by those of ``import
-numpy, numba, polars`` in turn with them; and the first call with an empty cache of compiled code, divided by later
-ones. Bytecode is compiled before, as installers do. Last, ``doctor --compile``.
+numpy, polars`` in turn with them; the first call ever, with an empty home, divided by later ones; and the largest
+memory. Bytecode is compiled before, as installers do.
 
     python benchmarks/command_line.py [--quick]
 """
@@ -12,8 +12,6 @@ from __future__ import annotations
 import compileall
 import json
 import os
-import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +22,7 @@ import numpy as np
 import dcglearn as dl
 
 OURS = Path(__file__).parents[1]
-FLOOR = ["-c", "import numpy, numba, polars"]
+FLOOR = ["-c", "import numpy, polars"]
 LOG = str(OURS / "examples" / "side_by_side.jsonl")
 COMMANDS = {
     "--help": "--help",
@@ -36,6 +34,13 @@ COMMANDS = {
     "export": "export exponential-log2@5 --to quepid",
     "rank": "rank model data.svm -o scores.txt --force",
 }
+
+METER = """
+import json, os, subprocess, sys
+_, status, used = os.wait4(subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL).pid, 0)
+print(json.dumps([status, used.ru_utime + used.ru_stime, used.ru_maxrss]))
+"""
+"""A small process that measures another: Linux counts the memory of the one that started it as its own."""
 
 
 def inputs(folder: Path) -> None:
@@ -50,36 +55,36 @@ def inputs(folder: Path) -> None:
     dl.LinearRanker().fit(data).save(folder / "model")
 
 
-def seconds_of(arguments: list[str], folder: Path, cache: Path) -> float:
-    """Return the processor seconds of a Python process."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(OURS)}
+def cost_of(arguments: list[str], folder: Path, home: Path) -> tuple[float, float]:
+    """Return the processor seconds of a Python process, and its largest memory in MB."""
+    environment = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home), "PYTHONPATH": str(OURS)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *arguments], check=True, cwd=folder, env=environment, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    command = [sys.executable, "-c", METER, sys.executable, *arguments]
+    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    status, seconds, kilobytes = json.loads(run.stdout)
+    assert status == 0, run.stderr
+    return seconds, kilobytes / 1000
 
 
 def main(repeats: int) -> None:
     compileall.compile_dir(OURS / "dcglearn", quiet=2)
     with tempfile.TemporaryDirectory() as name:
-        folder, cache = Path(name), Path(name) / "cache"
+        folder, floor = Path(name), "import numpy, polars"
         inputs(folder)
-        calls = {"import numpy, numba, polars": FLOOR}
-        calls |= {command: ["-m", "dcglearn", *words.split()] for command, words in COMMANDS.items()}
+        calls = {floor: FLOOR} | {command: ["-m", "dcglearn", *words.split()] for command, words in COMMANDS.items()}
         first = {}
-        for command, arguments in calls.items():
-            shutil.rmtree(cache, ignore_errors=True)
-            first[command] = seconds_of(arguments, folder, cache)
-        calls |= {"doctor --compile": ["-m", "dcglearn", "doctor", "--compile"]}
-        shutil.rmtree(cache)
-        first["doctor --compile"] = seconds_of(calls["doctor --compile"], folder, cache)
-        turns = [{c: seconds_of(words, folder, cache) for c, words in calls.items()} for _ in range(repeats)]
-    later = {command: min(turn[command] for turn in turns) for command in calls}
+        for i, (command, arguments) in enumerate(calls.items()):
+            (home := folder / f"home{i}").mkdir()
+            first[command], _ = cost_of(arguments, folder, home)
+        turns = [{c: cost_of(words, folder, folder / "home0") for c, words in calls.items()} for _ in range(repeats)]
+
+    later = {command: min(turn[command][0] for turn in turns) for command in calls}
     for command, seconds in later.items():
         row = {"question": "command_line", "command": command, "seconds": round(seconds, 3)}
-        row["times_import"] = round(seconds / later["import numpy, numba, polars"], 2)
-        print(json.dumps(row | {"first_against_later": round(first[command] / seconds, 2)}), flush=True)
+        row["times_import"] = round(seconds / later[floor], 2)
+        row["first_against_later"] = round(first[command] / seconds, 2)
+        row["peak_mb"] = round(max(turn[command][1] for turn in turns))
+        print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":
