@@ -22,6 +22,8 @@ PACKAGE = Path(library.__file__).parents[1]
 SMALL = ("__init__.py", "library.py", "build.py", "dcglearn.h", "library.c")
 """What a clone needs to compile a library in a second, without the kernels themselves."""
 
+ROOT = Path(__file__).parents[2]
+
 LOAD = "from dcglearn.kernels import library; print(library.library()._name)"
 
 
@@ -147,7 +149,7 @@ def test_a_library_of_something_else_is_refused(tmp_path):
 def test_an_import_without_the_library_says_what_to_do(kernels):
     (kernels / "kernels.lib").unlink()
     done = run(kernels)
-    assert done.returncode == 1 and "ImportError: the kernels of dcglearn, " in done.stderr
+    assert done.returncode == 1 and "KernelError: the kernels of dcglearn, " in done.stderr
     assert "is missing; build them with `pip install --editable .`" in done.stderr
 
 
@@ -203,7 +205,7 @@ def test_source_that_does_not_compile_is_an_import_error_that_shows_the_compiler
     source.write_text(source.read_text() + "#error broken on purpose\n")
     done = run(kernels)
     assert done.returncode == 1 and "broken on purpose" in done.stderr
-    assert "ImportError: the C of the kernels has changed, but they cannot be built" in done.stderr
+    assert "KernelError: the C of the kernels has changed, but they cannot be built" in done.stderr
 
 
 def test_without_a_compiler_changed_source_is_an_import_error_with_a_remedy(kernels):
@@ -364,3 +366,13 @@ def test_pickled_judgements_hold_no_addresses_and_have_the_same_sums_elsewhere(t
     there = pickle.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     for name, array in vars(own).items():
         assert there[name].tobytes() == array.tobytes(), name
+
+
+def test_the_command_line_refuses_a_missing_library_in_one_line(tmp_path):
+    command = [sys.executable, "-m", "dcglearn", "show", "linear-log2@3"]
+    environment = {**os.environ, "DCGLEARN_KERNELS": str(tmp_path / "none.lib"), "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "dcglearn", "learn", str(ROOT / "examples" / "side_by_side.jsonl")]
+    for arguments, status in ((command, 0), (words, 1)):  # what needs no kernel goes on
+        done = subprocess.run(arguments, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+    assert done.stderr.count("\n") == 1 and "none.lib, is missing; build them" in done.stderr

@@ -1,0 +1,415 @@
+"""Digests of the raw results of every kernel: the bits are the same on every platform.
+
+``python -m tests.kernels.bits`` prints a line for each kernel, ``... bits 20`` those of the first
+20 cases. The inputs come from whole numbers and uniform ones of NumPy's generator, from the four
+operations, sorting and cumulative sums: these, unlike NumPy's exp, log and normal numbers and
+unlike BLAS, give the same bits everywhere.
+"""
+
+import hashlib
+import sys
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from dcglearn.evaluation import arrays
+from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s
+from dcglearn.learning import curve_kernel, judgement_kernel, list_kernel, trust_region
+from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
+from dcglearn.logs import pair_sums
+from dcglearn.metric.smooth_discount import SmoothDiscount
+from dcglearn.metric_coherence import disagreement
+
+N_CASES = 200
+"""Logs, each with its points, curves, pairs and rankings."""
+
+LOSSES = LIKELIHOOD, SIGMOID, HINGE
+
+RUN = 120
+"""Judgements that a kernel takes at once; the edges of a run are tried."""
+
+LENGTHS = (0, 1, 2, 3, 7, 8, 9, 17, *range(RUN - 1, RUN + 2), *range(2 * RUN - 1, 2 * RUN + 2), 700)
+
+PAIR_BLOCKS = (1, 3, 64, pair_sums.BLOCK)
+"""Pairs that the kernel of the QP gathers before it counts them; the last is the package's own."""
+
+_elementary = function("elementary", COUNT, COUNT, ARRAY, ARRAY)
+
+
+class Digests:
+    """A digest of all results of each kernel, by its name."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Any] = {}
+
+    def add(self, name: str, *results: np.ndarray) -> None:
+        """Add results to a kernel's digest; one that is not a number has no bits to rely on."""
+        digest = self._by_name.setdefault(name, hashlib.sha256())
+        for result in results:
+            array = np.ascontiguousarray(result)
+            assert not np.isnan(array).any(), f"a result of {name} is not a number"
+            digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+
+    def digests(self) -> dict[str, str]:
+        """Return 16 hexadecimal digits by the kernel's name."""
+        return {name: digest.hexdigest()[:16] for name, digest in self._by_name.items()}
+
+
+def pick(rng, values):
+    """Return one of some values."""
+    return values[int(rng.integers(len(values)))]
+
+
+def between(rng, low, high, shape):
+    """Return uniform numbers."""
+    return low + (high - low) * rng.random(shape)
+
+
+def grades(rng, shape, n_grades, lowest=-1):
+    """Return grades; -1 is one that is not known."""
+    return rng.integers(lowest, n_grades, shape).astype(np.int8)
+
+
+# Judgements at points.
+
+
+@dataclass
+class Case:
+    """A log, and the points at which its losses are summed."""
+
+    lists: np.ndarray
+    level: np.ndarray
+    rater: np.ndarray
+    weight: np.ndarray
+    way: np.ndarray
+    gains: np.ndarray
+    discounts: np.ndarray
+    thresholds: np.ndarray
+    errors: np.ndarray
+    judges: np.ndarray
+    ties: bool
+
+    @property
+    def columns(self):
+        """The columns beside the lists."""
+        return self.level, self.rater, self.weight, self.way
+
+
+def case_of(rng, i):
+    """Return a random log with its points; a few of them are edges of what there can be."""
+    n, depth, n_grades = pick(rng, LENGTHS), int(rng.integers(1, 11)), int(rng.integers(2, 7))
+    n_levels, n_raters = int(rng.integers(1, 5)), pick(rng, (1, 1, 1, 2, 3, 40))
+    n_points, sided, ties = pick(rng, (1, 2, 5)), bool(rng.integers(2)), bool(rng.integers(2))
+    if i % 3 == 0:
+        n_levels, ties = 1, False  # Bradley and Terry's plain preferences
+    if i == 4:
+        depth = n_grades = 1
+    if i == 5:
+        n_levels, ties, n = 127, True, 700
+    if i == 6:
+        n_grades, n, n_points = 128, 400, 1
+    if i == 7:
+        n_raters, n, sided = 300, 700, True
+    if i == 8:
+        n, n_points = 33_000, 1  # losses are added by blocks of 2^15
+    if i == 9:
+        depth, n = 64, RUN + 1
+
+    # judgements: a column has one entry for all, or one each
+    level = rng.integers(0 if ties else 1, n_levels + 1, pick(rng, (1, n))).astype(np.int8)
+    rater = rng.integers(0, n_raters, pick(rng, (1, n))).astype(np.int32)
+    weight = pick(rng, (between(rng, 0.1, 2, n), rng.integers(0, 4, n) / 2, np.array([0.75])))
+    way = rng.integers(-1, 2, pick(rng, (1, n))).astype(np.int8)
+
+    # points: utilities from within the judges' noise to far beyond it
+    gains = np.cumsum(rng.random((n_points, n_grades)), axis=1)
+    if rng.integers(2):
+        gains = between(rng, -1, 1, (n_points, n_grades))
+    scale = pick(rng, (0.1, 1.0, 5.0, 40.0, 500.0))
+    discounts = between(rng, 0.1, 1, (n_points, depth)) * scale
+    thresholds = np.zeros((n_points, n_levels + 2))
+    steps = between(rng, 0.02, 1, (n_points, n_levels)) * pick(rng, (1.0, 1.0, 8.0, 300.0))
+    thresholds[:, 1:-1] = np.cumsum(steps, axis=1)
+    if not ties:
+        thresholds[:, 1:-1] -= steps[:, :1]
+    thresholds[:, -1] = np.inf
+
+    # judges: error rates, in part none, and position biases
+    errors = between(rng, 1e-6, 0.6, (n_points, n_raters)) * pick(rng, (0.0, 1e-9, 0.2, 1.0))
+    biases = between(rng, -2, 2, (n_points, n_raters))
+    judges = np.hstack([errors, biases]) if sided else errors
+    points = gains, discounts, thresholds, errors, judges
+    return Case(grades(rng, (2, n, depth), n_grades), level, rater, weight, way, *points, ties)
+
+
+def add_judgements(digests, rng, case):
+    """Add sums over the judgements: each loss and order, whole and in part, at gains or weights."""
+    n, n_raters, depth = case.lists.shape[1], case.errors.shape[1], case.lists.shape[2]
+    log = judgement_kernel.bound_log((case.lists[0], case.lists[1]), *case.columns)
+    judges = case.thresholds, case.judges
+    weights = between(rng, -1, 1, (len(case.gains), depth, case.gains.shape[1])) * 3.0
+    for kind in LOSSES:
+        for order in (VALUE, SLOPES, CURVATURE):
+            forms = [(case.gains, case.discounts, None)]
+            if order < CURVATURE:
+                forms.append((None, None, weights))
+            for form in forms:
+                for rows in ((0, n), (n // 3, n - n // 4)):
+                    how = form, judges, n_raters, kind, order
+                    sums = judgement_kernel.judgement_sums(log, rows, *how)
+                    digests.add("add_judgements", *sums)
+
+
+def add_lists(digests, rng, case):
+    """Add values of lists, their slopes, and sums over pairs of lists by their numbers."""
+    n_points, n_grades = case.gains.shape
+    n, depth, n_raters = case.lists.shape[1], case.lists.shape[2], case.errors.shape[1]
+    m, width = pick(rng, (1, 2, 13, 64)), n_grades + 1
+    lists = grades(rng, (m, depth), n_grades)
+
+    # values and slopes, in every form of utility
+    zeros = np.zeros((n_points, 1))
+    gains = np.hstack([zeros, case.gains])
+    form = pick(rng, ("dcg", "best", "stops"))
+    stops = np.hstack([zeros, between(rng, 0, 0.99, (n_points, n_grades)) * (form == "stops")])
+    best = between(rng, 0, 0.99, n_points) * (form == "best")
+    tables, values = (gains, case.discounts, stops, best), np.empty((n_points, m))
+    list_kernel.fill_values(lists, *tables, values)
+    digests.add("fill_values", values)
+
+    slopes = between(rng, -1, 1, (n_points, m)) * rng.integers(0, 2, (n_points, m))
+    for n_stops in (0, width):
+        moment = between(rng, 0, 1, (n_points, depth, width))
+        of_stops, of_best = np.zeros((n_points, n_stops)), between(rng, 0, 1, n_points)
+        list_kernel.spread_slopes(lists, slopes, *tables, moment, of_stops, of_best)
+        digests.add("spread_slopes", moment, of_stops, of_best)
+
+    utility = SimpleNamespace(
+        depth=depth,
+        n_grades=n_grades,
+        gains=case.gains[0],
+        discounts=case.discounts[0],
+        stops=stops[0, 1:],
+        best=best[0],
+        form=form,
+    )
+    digests.add("fill_slopes", list_kernel.value_slopes(utility, lists))
+
+    factors = np.zeros((n_points, m, n_grades + depth))
+    list_kernel.fill_factors(lists, gains, case.discounts, factors)
+    digests.add("fill_factors", factors)
+
+    n_free, columns = case.judges.shape[1], factors.shape[2] + case.thresholds.shape[1]
+    crossed = between(rng, -1, 1, (n_points, n_free, columns))
+    joint = between(rng, -1, 1, (n_points, columns, columns))
+    with_error, curvatures = (between(rng, -1, 1, (n_points, m)) for _ in range(2))
+    list_kernel.add_curvatures(with_error, curvatures, factors, crossed, joint)
+    digests.add("add_curvatures", crossed, joint)
+
+    # pairs of numbered lists
+    numbers = rng.integers(0, m, (2, n)).astype(np.int32)
+    if rng.integers(2):
+        numbers[0].sort()
+    log = judgement_kernel.bound_log((numbers[0], numbers[1]), *case.columns)
+    judges, plain = (case.thresholds, case.judges), case.thresholds.shape[1] == 3 and not case.ties
+    for kind in LOSSES:
+        for order in (VALUE, SLOPES, CURVATURE):
+            if order == CURVATURE and not (plain and case.judges.shape[1] == 1):
+                continue  # it has no curvature of strengths, several judges or biases
+            for rows in ((0, n), (n // 3, n - n // 4)):
+                how = (values, factors), judges, n_raters, kind, order
+                sums = judgement_kernel.listed_sums(log, rows, *how)
+                digests.add("add_listed_judgements", *sums)
+
+
+def add_verdicts(digests, rng):
+    """Add probabilities of single verdicts of every kind, with derivatives."""
+    n = pick(rng, LENGTHS)
+    z = between(rng, -1, 1, n) * pick(rng, (0.01, 3.0, 50.0, 900.0))
+    low = between(rng, 0.01, 2, n) * pick(rng, (1.0, 20.0, 400.0))
+    high = low + between(rng, 0.01, 2, n) * pick(rng, (1.0, 20.0))
+    high[rng.integers(0, 2, n) > 0] = np.inf
+    error = between(rng, 0, 0.6, n) * pick(rng, (0.0, 1.0))
+    tie = rng.integers(0, 2, n)
+    plain = (rng.integers(0, 3, n) == 0) & (tie == 0)
+    low[plain], high[plain] = 0.0, np.inf
+    digests.add("verdicts", *judgement_kernel.verdicts(z, low, high, tie, error))
+
+    for rate in (0.0, 1e-12, 0.2):
+        digests.add("log_chances", *judgement_kernel.log_chances(z, rate))
+    for threshold in (0.0, 0.3, 5.0, 350.0):
+        digests.add("chances", judgement_kernel.chances(z, threshold, error))
+
+
+# Curves.
+
+
+def add_curves(digests, rng):
+    """Add points of curves, their prior, and derivatives in their parameters."""
+    n_alpha, falls, n_levels = int(rng.integers(1, 6)), int(rng.integers(1, 12)), pick(rng, (1, 4))
+    error, empty, bias, ties = (int(x) for x in rng.integers(0, 2, 4))
+    n_raters, n = pick(rng, (1, 3)), pick(rng, (1, 2, 5))
+    rises, own = n_levels - 1 + ties, n_raters if error and n_raters > 1 else 0
+    layout = [n_alpha, falls, error, empty, bias, rises, 1 if ties else 2, own]
+    layout = np.array(layout, np.int64)
+    d = int(layout[:6].sum())
+    p = d + own * (1 + bias) + pick(rng, (0, 2))
+    thetas = between(rng, -2, 2, (n, p)) * pick(rng, (0.3, 1.0, 4.0))
+
+    # points
+    n_gains, n_thresholds = n_alpha + 1 + empty, n_levels + 2
+    gains, discounts, errors = np.zeros((n, n_gains)), np.zeros((n, falls)), np.zeros((n, n_raters))
+    thresholds = np.zeros((n, n_thresholds))
+    thresholds[:, -1] = np.inf
+    curve_kernel.fill_points(layout, thetas, gains, discounts, thresholds, errors)
+    digests.add("fill_points", gains, discounts, thresholds, errors)
+
+    # prior
+    n_linear = int(rng.integers(1, 8))
+    n_centre = int(rng.integers(0, n_linear + 1))
+    linear = between(rng, -1, 1, (n_linear, d)) * rng.integers(0, 2, (n_linear, d))
+    centre = between(rng, -1, 1, n_centre)
+    normals = between(rng, 0, 1, p), between(rng, -1, 1, p)
+    values, gradient = between(rng, -1, 1, n), between(rng, -1, 1, (n, p))
+    dense = between(rng, -1, 1, (n, d, d))
+    sums = values, gradient, dense
+    curve_kernel.add_prior(linear, centre, normals, (1.7, 0.3), thetas, *sums)
+    digests.add("add_prior", *sums)
+
+    # derivatives, without and with the second
+    m = n_gains + falls + n_thresholds + error + bias
+    slopes, joint = between(rng, -1, 1, (n, m)), between(rng, -1, 1, (n, m, m))
+    joint = (joint + joint.transpose(0, 2, 1)) * rng.integers(0, 2, (n, m, m))
+    for second in (None, joint):
+        jacobian = curve_kernel.add_in_parameters(
+            layout, 0.7, thetas, (gains, discounts), slopes, second, gradient, dense
+        )
+        digests.add("add_in_parameters", jacobian, gradient, dense)
+
+
+def add_steps(digests, rng):
+    """Add steps of descents, free and between bounds, where functions curve up and down."""
+    n, d, more = pick(rng, (1, 2, 5)), pick(rng, (1, 2, 5, 9, 30)), int(rng.integers(0, 4))
+    hessians = between(rng, -1, 1, (n, d, d))
+    hessians = (hessians + hessians.transpose(0, 2, 1)) * pick(rng, (1e-3, 1.0, 1e4))
+    hessians[:, range(d), range(d)] += pick(rng, (0.0, 1.0, 20.0, 1e5))
+    gradients = between(rng, -1, 1, (n, d + more)) * pick(rng, (0.1, 10.0, 1e4))
+    rooms = []
+    for side in (-1.0, 1.0):
+        room = rng.random((n, d)) * rng.integers(0, 3, (n, d))  # 0: at the bound
+        room[rng.integers(0, 3, (n, d)) == 0] = np.inf
+        rooms.append(side * room)
+    radii, dampings = between(rng, 1e-3, 2, n), rng.random(n) * rng.integers(0, 2, n)
+
+    out = np.zeros((n, d + more))
+    trust_region.dense_steps(gradients, hessians, (rooms[0], rooms[1]), radii, dampings, out)
+    digests.add("dense_steps", out, dampings)
+
+
+# Pairs, discounts and rankings.
+
+
+def add_pairs(digests, rng, case):
+    """Add sums of the QP over pairs, on scales that are counted and on those that are too wide."""
+    first, second = case.lists
+    n, depth = first.shape
+    width, n_joint = case.gains.shape[1] + 1, depth * (depth - 1) // 2
+    n_codes = width * width
+    margins, weights = (pick(rng, (between(rng, 0.1, 2, n), np.array([1.0]))) for _ in range(2))
+    varies = int(len(margins) > 1), int(len(weights) > 1)
+    flat = between(rng, -1, 1, depth * width) * pick(rng, (0.1, 1.0))
+    flat[::width] = 0.0
+    given = int8s(first, n * depth), int8s(second, n * depth)
+    given += floats(margins, min(n, len(margins))), floats(weights, min(n, len(weights)))
+    given += (floats(flat, flat.size),)
+
+    for start, stop in ((0, n), (n // 3, n - n // 4)):
+        for block in PAIR_BLOCKS:
+            counted = depth if n_joint * n_codes**2 <= pair_sums.MAX_TABLE else 0
+            shapes = (2,), (depth, n_codes), (counted, n_codes)
+            shapes += ((n_joint if counted else 0, n_codes, n_codes),)
+            sums = [np.zeros(shape) for shape in shapes]
+            work = np.empty(pair_sums._work_of_pairs(depth, block))
+            memory = [floats(array, array.size) for array in (*sums, work)]
+            sizes = start, stop, depth, width, counted, block
+            pair_sums._add_pairs(*sizes, *varies, *given, *memory)
+            digests.add("add_pairs", *sums)
+
+        both = np.zeros((depth * width, depth * width))
+        sizes = start, stop, depth, width
+        pair_sums._add_wide_pairs(*sizes, *varies, *given, floats(both, both.size))
+        digests.add("add_wide_pairs", both)
+
+
+def add_discounts(digests, rng):
+    """Add smooth discounts of all five kinds at real-valued ranks."""
+    n, depth = pick(rng, LENGTHS), int(rng.integers(1, 12))
+    pieces = between(rng, -1, 1, (depth, 4))
+    numbers = (pieces.ravel(), [1.7], [0.3], [2.0], [1.1, -0.35])
+    ranks = 1.0 + (depth + 3.0) * rng.random(n)
+    ranks = np.append(ranks, np.arange(1.0, depth + 4))
+    for kind, of_kind in enumerate(numbers):
+        smooth = SmoothDiscount(kind, np.array(of_kind), np.zeros(depth))
+        digests.add("fill_discounts", *smooth.with_slope(ranks))
+
+
+def add_rankings(digests, rng):
+    """Add shares of grades at positions of rankings with ties, and inversions of weighted keys."""
+    n, width, n_grades = pick(rng, (1, 2, 20)), pick(rng, (1, 2, 3, 40)), pick(rng, (1, 5, 128))
+    depth = int(rng.integers(1, width + 1))
+    scores = rng.integers(-3, 4, (n, width)) / 4 * pick(rng, (1.0, 1e300))
+    if rng.integers(2):
+        scores = rng.random((n, width))
+    graded = grades(rng, (n, width), n_grades)
+    graded[rng.integers(0, 4, n) == 0] = -1  # a query without documents
+    shares, counts = np.zeros((n, depth, n_grades)), np.zeros((n, n_grades))
+    for start, stop in ((0, n // 2), (n // 2, n)):
+        arrays._grade_shares(scores, graded, depth, shares, counts, start, stop)
+    digests.add("grade_shares", shares, counts)
+
+    n = pick(rng, LENGTHS)
+    keys, sizes = rng.integers(-5, pick(rng, (5, 10**9)), n), between(rng, 0, 3, n)
+    total = disagreement._inversions(keys, sizes)
+    digests.add("inversions", np.array([total]), keys, sizes)
+
+
+def add_elementary(digests, rng):
+    """Add the elementary functions, over the ranges that they are made for and at their ends."""
+    x = between(rng, -1, 1, pick(rng, LENGTHS)) * pick(rng, (1e-9, 1.0, 50.0, 800.0))
+    x = np.append(x, [0.0, -0.0, 5e-324, 709.7, -708.0, np.inf])
+    y = np.empty(len(x))
+    for which in range(4):
+        given = np.abs(x[: -1 if which == 3 else None]) if which > 1 else x
+        _elementary(which, len(given), floats(given, len(given)), floats(y, len(given)))
+        digests.add("elementary", y[: len(given)])
+
+
+def digests_of(n_cases: int = N_CASES) -> dict[str, str]:
+    """Return the digest of each kernel over some random cases."""
+    digests = Digests()
+    for i in range(n_cases):
+        rng = np.random.default_rng(i)
+        case = case_of(rng, i)
+        add_judgements(digests, rng, case)
+        add_lists(digests, rng, case)
+        add_verdicts(digests, rng)
+        add_curves(digests, rng)
+        add_steps(digests, rng)
+        add_pairs(digests, rng, case)
+        add_discounts(digests, rng)
+        add_rankings(digests, rng)
+        add_elementary(digests, rng)
+
+    return digests.digests()
+
+
+def main() -> None:
+    """Print a line for each kernel."""
+    for name, digest in digests_of(*map(int, sys.argv[1:])).items():
+        print(f'"{name}": "{digest}",')
+
+
+if __name__ == "__main__":
+    main()
