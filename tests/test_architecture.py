@@ -21,7 +21,7 @@ DESIGN = ROOT / "docs" / "design.md"
 WINGS = {
     "cli": (
         "audits judge simulate letor plots rankers metric_coherence exports joins estimators raters trust learning "
-        "evaluation parts readers losses logs metric foundation"
+        "evaluation parts readers losses logs metric kernels foundation"
     ),
     "audits": "metric_coherence exports raters trust learning evaluation parts readers logs metric foundation",
     "judge": "plots estimators raters trust learning evaluation readers logs metric foundation",

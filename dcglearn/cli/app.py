@@ -41,6 +41,7 @@ def _run() -> None:
     from dcglearn.cli.terminal import escaped_streams, quiet_afterwards
     from dcglearn.foundation.plain_text import one_line
     from dcglearn.foundation.validation import InputError, shortened
+    from dcglearn.kernels import KernelError
 
     with escaped_streams(), _warnings_in_one_line(), quiet_afterwards():
         try:
@@ -53,6 +54,8 @@ def _run() -> None:
         except BrokenPipeError:
             _drop_output()  # the reader of our pipe has gone
             sys.exit(141)
+        except KernelError as error:
+            _end(1, shortened(str(error)))
         except (RuntimeError, OSError) as error:
             if isinstance(error, OSError) and error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
                 _end(2, one_line(shortened(f"{error.filename}: cannot be used ({error.strerror}); name another file")))

@@ -35,7 +35,7 @@ INLINE void zero(double *a, i64 n) {
 
 /* Elementary functions: the argument is reduced to a small one (Cody and Waite), which a series or
  * fdlibm's polynomial serves. None has a branch, so that loops over them are vectorised. Errors
- * are below 2 units in the last place wherever the result is a normal number; exp is 0 below. */
+ * are below 2 units in the last place; exp is 0 below -708 and infinite above 709.7. */
 
 typedef union {
     double value;

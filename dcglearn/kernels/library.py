@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.version import __version__
+from dcglearn.kernels import KernelError
 
 HERE = Path(__file__).parent
 BASELINE, AVX2 = "kernels.lib", "kernels.avx2.lib"
@@ -38,14 +39,14 @@ def function(name: str, *parameters: Any, result: Any = None) -> Callable[..., A
 
 @cache
 def library() -> ctypes.CDLL:
-    """Load the kernels, the fastest that this processor can run; raise ImportError with a remedy if there are none.
+    """Load the kernels, the fastest that this processor can run; raise KernelError with a remedy if there are none.
 
     In a clone whose C has changed since they were built, they are built again. The variable ``DCGLEARN_KERNELS`` takes
     others: ``baseline`` those for any processor of the platform, a path the library there.
     """
     wanted = os.environ.get("DCGLEARN_KERNELS", "")
     if wanted not in ("", "baseline"):
-        return load(Path(wanted))
+        return load(Path(wanted).absolute())
 
     if (HERE / "build.py").exists():
         _rebuild_if_changed()
@@ -73,13 +74,13 @@ def load(path: Path) -> ctypes.CDLL:
         loaded = ctypes.CDLL(str(path))
     except OSError as error:
         why = "is missing" if not path.exists() else f"cannot be loaded on {sys.platform}: {error}"
-        raise ImportError(f"the kernels of dcglearn, {path}, {why}; {_remedy()}") from None
+        raise KernelError(f"the kernels of dcglearn, {path}, {why}; {_remedy()}") from None
     try:
         said = said_by(loaded)
     except AttributeError:
-        raise ImportError(f"{path} is not the library of dcglearn's kernels; {_remedy()}") from None
+        raise KernelError(f"{path} is not the library of dcglearn's kernels; {_remedy()}") from None
     if not said.startswith(f"dcglearn {__version__} "):
-        raise ImportError(f"{path} holds the kernels of {said}, but this is dcglearn {__version__}; {_remedy()}")
+        raise KernelError(f"{path} holds the kernels of {said}, but this is dcglearn {__version__}; {_remedy()}")
     return loaded
 
 
@@ -95,13 +96,14 @@ def _rebuild_if_changed() -> None:
     from dcglearn.kernels import build
 
     wanted = build.fingerprint().encode()
-    if not (HERE / BASELINE).exists() or wanted in (HERE / BASELINE).read_bytes():
+    there = [path for path in (HERE / BASELINE, HERE / AVX2) if path.exists()]
+    if all(wanted in path.read_bytes() for path in there):
         return
     warnings.warn("the C of the kernels has changed: they are built again", stacklevel=2)
     try:
         build.compile_kernels(HERE)
     except (OSError, RuntimeError) as error:
-        raise ImportError(f"the C of the kernels has changed, but they cannot be built again: {error}") from None
+        raise KernelError(f"the C of the kernels has changed, but they cannot be built again: {error}") from None
 
 
 Argument = Callable[[NDArray[Any], int], Any]

@@ -22,7 +22,7 @@ EXPORT void fill_discounts(i64 kind, i64 size, in numbers, i64 n, in ranks, out 
         } else if (kind == GEOMETRIC) {
             values[i] = numbers[0] * exponential(r * numbers[1]);
             slopes[i] = values[i] * numbers[1];
-        } else if (r >= (double)(size / 4)) { /* the tail */
+        } else if (!(r < (double)(size / 4))) { /* the tail, and NaN */
             double log = logarithm(r + 1.0);
             values[i] = numbers[size - 4] / log;
             slopes[i] = -values[i] / (log * (r + 1.0));
