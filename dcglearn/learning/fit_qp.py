@@ -119,7 +119,7 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[s
 
     # refuse what W = 0 satisfies
     if isinstance(pairs, Pairs):
-        satisfied = not (pairs.margin > 0).any()
+        satisfied = not len(pairs) or not (pairs.margin > 0).any()
     else:
         satisfied = pairs.evaluate(np.zeros((log.depth, log.n_grades)), False).loss == 0
     if description.constraints is None and satisfied:
