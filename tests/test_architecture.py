@@ -40,7 +40,7 @@ WINGS = {
     "evaluation": "readers logs metric kernels foundation",
     "parts": "readers logs metric foundation",
     "readers": "logs metric foundation",
-    "losses": "metric foundation",
+    "losses": "metric kernels foundation",
     "logs": "kernels foundation",
     "metric": "kernels foundation",
     "kernels": "foundation",
@@ -154,7 +154,7 @@ def loaded_after(code: str) -> set[str]:
     return set(subprocess.run([sys.executable, "-c", shown], check=True, capture_output=True, text=True).stdout.split())
 
 
-HEAVY = {"numba", "scipy", "sklearn", "polars", "cvxpy", "matplotlib", "pandas", "torch", "dask", "distributed"}
+HEAVY = {"scipy", "sklearn", "polars", "cvxpy", "matplotlib", "pandas", "torch", "dask", "distributed"}
 HEAVY |= {"pyarrow", "lightgbm"}
 
 
@@ -181,9 +181,6 @@ SCIPY = ("scipy.special", "scipy.optimize", "scipy.linalg", "scipy.sparse")
 """What takes as long to import as most logs to learn from; `WITH_SCIPY` are the commands that need it."""
 
 WITH_SCIPY = ("learn and hold out", "coherence")
-
-WITH_NUMBA = ("export",)
-"""Commands that need the losses, whose kernels numba compiles."""
 
 COMMANDS = {
     "learn": "learn pairs.jsonl -o dcg.json",
@@ -214,7 +211,6 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_load_no_estimator_and_no_frame(name, folder):
     unwanted = ON_REQUEST if name in WITH_SCIPY else ON_REQUEST + SCIPY
-    unwanted += () if name in WITH_NUMBA else ("numba",)
     code = (
         f"import sys\nfrom dcglearn.cli.app import main\nsys.argv = ['dcglearn', *{COMMANDS[name].split()!r}]\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"

@@ -79,6 +79,14 @@ INLINE double exponential(double x) {
     return 2.0 * y * two_to(k - 1.0) * tiny * huge; /* k may be 1024 */
 }
 
+/* The same for -708 <= x <= 709 alone, in four fifths of the time. */
+INLINE double exponential_within(double x) {
+    double k = whole(x * ONE_OVER_LN2);
+    double high = x - k * LN2_HIGH, low = k * LN2_LOW, r = high - low;
+    double y = 1.0 + (high + (r * r * exp_tail(r) - low));
+    return y * two_to(k);
+}
+
 /* exp(x) - 1. */
 INLINE double exponential_less_1(double x) {
     double huge = x > 709.7 ? INFINITE : 0.0;
@@ -125,6 +133,99 @@ INLINE double logarithm(double x) {
 INLINE double logarithm_of_1_and(double x) {
     double sum = 1.0 + x;
     return log_with(sum, x - (sum - 1.0));
+}
+
+/* Kinds of discounts at real-valued ranks; see dcglearn/metric/smooth_discount.py. */
+enum { TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC };
+
+typedef struct {
+    double value, slope;
+} discount_t;
+
+/* A discount and its derivative at a rank >= 1. `numbers` are the (K, 4) polynomial pieces of a
+ * table, or the factor of a closed form, for the geometric one with log p; `size` counts them. */
+INLINE discount_t discount_at(i64 kind, i64 size, const double *numbers, double r) {
+    double value, slope;
+    if (kind == LOG2) {
+        double log = logarithm(r + 1.0);
+        value = numbers[0] * 0.6931471805599453 / log;
+        slope = -value / (log * (r + 1.0));
+    } else if (kind == RECIPROCAL) {
+        value = numbers[0] / r;
+        slope = -value / r;
+    } else if (kind == SQRT) {
+        value = numbers[0] / square_root(r);
+        slope = -0.5 * value / r;
+    } else if (kind == GEOMETRIC) {
+        value = numbers[0] * exponential(r * numbers[1]);
+        slope = value * numbers[1];
+    } else if (!(r < (double)(size / 4))) { /* the tail, and NaN */
+        double log = logarithm(r + 1.0);
+        value = numbers[size - 4] / log;
+        slope = -value / (log * (r + 1.0));
+    } else {
+        const i64 piece = r < 2.0 ? 0 : (i64)r - 1;
+        const double *c = numbers + 4 * piece, x = r - (double)(piece + 1);
+        value = c[0] + x * (c[1] + x * (c[2] + x * c[3]));
+        slope = c[1] + x * (2.0 * c[2] + x * 3.0 * c[3]);
+    }
+    return (discount_t){value, slope};
+}
+
+/* ---- Sorting ----------------------------------------------------------------------------- */
+
+/* A place with its score as a whole number: the higher the score, the lower the number. */
+typedef struct {
+    uint64_t key;
+    i64 place;
+} keyed_t;
+
+#define FEW 64 /* places that are inserted one by one: for these, counting would take longer */
+
+static inline void insert_places(i64 n, keyed_t *restrict a) {
+    for (i64 i = 1; i < n; i++) {
+        const keyed_t own = a[i];
+        i64 k = i;
+        for (; k > 0 && a[k - 1].key > own.key; k--) a[k] = a[k - 1];
+        a[k] = own;
+    }
+}
+
+/* Sort by counting, a byte of the keys at a time, from `a` into `b` and back; return the sorted one. */
+static inline keyed_t *count_places(i64 n, keyed_t *restrict a, keyed_t *restrict b) {
+    i64 starts[8][256] = {0};
+    for (i64 i = 0; i < n; i++)
+        for (int byte = 0; byte < 8; byte++) starts[byte][(a[i].key >> 8 * byte) & 255]++;
+
+    keyed_t *from = a, *to = b;
+    for (int byte = 0; byte < 8; byte++) {
+        i64 *start = starts[byte], total = 0;
+        if (start[(from[0].key >> 8 * byte) & 255] == n) continue; /* all are the same */
+        for (i64 k = 0; k < 256; k++) {
+            const i64 held = start[k];
+            start[k] = total;
+            total += held;
+        }
+        for (i64 i = 0; i < n; i++) to[start[(from[i].key >> 8 * byte) & 255]++] = from[i];
+        keyed_t *sorted = to;
+        to = from, from = sorted;
+    }
+    return from;
+}
+
+/* Sort n places by score, highest first; places with equal scores keep their order. `work` has 4 n
+ * entries of 8 bytes. */
+static inline void sort_places(i64 n, in scores, i64 *restrict places, double *work) {
+    keyed_t *keyed = (keyed_t *)work;
+    for (i64 i = 0; i < n; i++) {
+        bits b;
+        b.value = scores[places[i]] + 0.0; /* -0 becomes 0 */
+        keyed[i].key = b.word >> 63 ? b.word : b.word ^ 0x7fffffffffffffffULL;
+        keyed[i].place = places[i];
+    }
+    if (n <= FEW) insert_places(n, keyed);
+    else keyed = count_places(n, keyed, keyed + n);
+    for (i64 i = 0; i < n; i++) places[i] = keyed[i].place;
 }
 
 #endif

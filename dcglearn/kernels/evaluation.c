@@ -13,28 +13,8 @@ static void replace_least(i64 n, out heap, double value) {
     heap[parent] = value;
 }
 
-/* Sort places by score, highest first; equal scores keep their order. Runs of two, four ... places
- * are merged from one array into the other; return the one that ends sorted. */
-static i64 *sort_places(i64 n, in scores, i64 *restrict places, i64 *restrict other) {
-    i64 *from = places, *to = other;
-    for (i64 run = 1; run < n; run *= 2) {
-        for (i64 start = 0; start < n; start += 2 * run) {
-            const i64 middle = start + run < n ? start + run : n;
-            const i64 stop = start + 2 * run < n ? start + 2 * run : n;
-            i64 i = start, j = middle;
-            for (i64 k = start; k < stop; k++) {
-                int left = j == stop || (i < middle && scores[from[i]] >= scores[from[j]]);
-                to[k] = left ? from[i++] : from[j++];
-            }
-        }
-        i64 *sorted = to;
-        to = from, from = sorted;
-    }
-    return from;
-}
-
 /* Number of 8-byte entries of the memory that grade_shares needs. */
-EXPORT i64 work_of_shares(i64 depth, i64 width) { return depth + 2 * width; }
+EXPORT i64 work_of_shares(i64 depth, i64 width) { return depth + 5 * width; }
 
 /* Write the share of each grade at each of the first positions, (Q, K, L), and the count of each
  * grade, (Q, L), of the queries from `start` to `stop`; both are zero so far. Grades, (Q, N), have -1
@@ -43,7 +23,7 @@ EXPORT void grade_shares(i64 start, i64 stop, i64 width, i64 depth, i64 n_grades
                          const double *scores, const int8_t *grades, double *shares, double *counts,
                          double *work) {
     double *heap = work;
-    i64 *high = (i64 *)(work + depth), *memory = high + width;
+    i64 *high = (i64 *)(work + depth);
     for (i64 q = start; q < stop; q++) {
         const double *score = scores + q * width;
         const int8_t *grade = grades + q * width;
@@ -60,16 +40,16 @@ EXPORT void grade_shares(i64 start, i64 stop, i64 width, i64 depth, i64 n_grades
         i64 n = 0;
         for (i64 i = 0; i < width; i++)
             if (grade[i] >= 0 && score[i] >= heap[0]) high[n++] = i;
-        const i64 *places = sort_places(n, score, high, memory);
+        sort_places(n, score, high, work + depth + width);
 
         /* Share the positions of equal scores. */
         for (i64 first = 0, last; first < n && first < depth; first = last) {
             last = first + 1;
-            while (last < n && score[places[last]] == score[places[first]]) last++;
+            while (last < n && score[high[last]] == score[high[first]]) last++;
             for (i64 k = first; k < last && k < depth; k++) {
                 double *own = shares + (q * depth + k) * n_grades;
                 for (i64 i = first; i < last; i++)
-                    own[grade[places[i]]] += 1.0 / (double)(last - first);
+                    own[grade[high[i]]] += 1.0 / (double)(last - first);
             }
         }
     }

@@ -245,7 +245,9 @@ class SHFSDCG(SoftRankObjective):
         value, w = self._dcg_of_ranks(ranks, c.order, batch, self._edges(ranks, batch, c.segments))
         down, up = sums_from_top(w, c.segments), sums_from_bottom(w, c.segments)
         arrays, slope = (c.f, c.segments, c.n_classes, w, down, up, *blocks, self.alpha), np.empty(len(ranks))
-        in_chunks(lambda _, *chunk: class_kernel.hinge_ranks_vjp(*arrays, *chunk, slope), len(slope), n_chunks)
+        in_chunks(
+            lambda _, first, last: class_kernel.hinge_ranks_vjp(*arrays, first, last, slope), len(slope), n_chunks
+        )
         return value, unsorted(c.order, slope)
 
 

@@ -13,10 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.validation import Floats, Integers
+from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
 from dcglearn.losses.objective import Batch
-from dcglearn.losses.rank_kernel import FAR, count_above, first_at_most, first_below, slopes, sorted_queries
+from dcglearn.losses.rank_kernel import sorted_queries
+
+_by_class = function("by_class", COUNT, COUNT, *[ARRAY] * 7)
+_sums_from_top = function("sums_from_top", COUNT, *[ARRAY] * 3)
+_sums_from_bottom = function("sums_from_bottom", COUNT, *[ARRAY] * 3)
+_widest_ranks = function("widest_ranks", *[COUNT] * 3, *[ARRAY] * 4)
+_hinge_ranks = function("hinge_ranks", *[COUNT] * 4, NUMBER, *[ARRAY] * 11)
+_hinge_ranks_vjp = function("hinge_ranks_vjp", *[COUNT] * 4, NUMBER, *[ARRAY] * 10)
+_work_of_classes = function("work_of_classes", COUNT, result=COUNT)
 
 
 @dataclass(frozen=True)
@@ -60,127 +68,134 @@ class Classes:
         return self.f - np.repeat(self.bottoms, self.sizes)
 
 
-@njit(cache=True, nogil=True)
-def by_class(order, offsets, grades, classes, n_classes):
+def by_class(
+    order: Integers, offsets: Integers, grades: Integers, classes: Integers, n_classes: int
+) -> tuple[Integers, Integers]:
     """Return `Classes.segments`, and the new position of each document of `order`; `classes` has shape (L,)."""
-    segments, place = np.empty((len(offsets) - 1) * n_classes + 1, np.int64), np.empty(len(order), np.int64)
-    filled = np.empty(n_classes, np.int64)
-    for q in range(len(offsets) - 1):
-        counts = np.zeros(n_classes, np.int64)
-        for i in range(offsets[q], offsets[q + 1]):
-            counts[classes[grades[order[i]]]] += 1
-        at = offsets[q]
-        for c in range(n_classes):
-            segments[q * n_classes + c] = at
-            filled[c] = at
-            at += counts[c]
-        for i in range(offsets[q], offsets[q + 1]):
-            c = classes[grades[order[i]]]
-            place[i] = filled[c]
-            filled[c] += 1
-    segments[-1] = offsets[-1]
-    return segments, place
+    n, n_queries = len(order), len(offsets) - 1
+    segments, places = np.empty(n_queries * n_classes + 1, np.int64), np.empty(n, np.int64)
+    counts = np.empty(n_classes, np.int64)
+    _by_class(
+        n_queries,
+        n_classes,
+        int64s(order, n),
+        int64s(offsets, n_queries + 1),
+        int64s(grades, n),
+        int64s(classes, len(classes)),
+        int64s(segments, len(segments)),
+        int64s(places, n),
+        int64s(counts, n_classes),
+    )
+    return segments, places
 
 
-@njit(cache=True, nogil=True)
-def sums_from_top(values, segments):
-    """Return an array with the sum of ``values[segments[s]:j]`` at ``s + j``, shape (n + n_segments,)."""
-    sums = np.empty(len(values) + len(segments))
-    for s in range(len(segments) - 1):
-        sums[s + segments[s]] = 0.0
-        for j in range(segments[s], segments[s + 1]):
-            sums[s + j + 1] = sums[s + j] + values[j]
+def sums_from_top(values: Floats, segments: Integers) -> Floats:
+    """Return an array with the sum of ``values[segments[s]:j]`` at ``s + j``, shape (n + n_segments + 1,)."""
+    n, m = len(values), len(segments)
+    sums = np.empty(n + m)
+    _sums_from_top(m - 1, int64s(segments, m), floats(values, n), floats(sums, n + m))
     return sums
 
 
-@njit(cache=True, nogil=True)
-def sums_from_bottom(values, segments):
-    """Return an array with the sum of ``values[j:segments[s + 1]]`` at ``s + j``, shape (n + n_segments,)."""
-    sums = np.empty(len(values) + len(segments))
-    for s in range(len(segments) - 1):
-        sums[s + segments[s + 1]] = 0.0
-        for j in range(segments[s + 1] - 1, segments[s] - 1, -1):
-            sums[s + j] = sums[s + j + 1] + values[j]
+def sums_from_bottom(values: Floats, segments: Integers) -> Floats:
+    """Return an array with the sum of ``values[j:segments[s + 1]]`` at ``s + j``, shape (n + n_segments + 1,)."""
+    n, m = len(values), len(segments)
+    sums = np.empty(n + m)
+    _sums_from_bottom(m - 1, int64s(segments, m), floats(values, n), floats(sums, n + m))
     return sums
 
 
-@njit(cache=True, nogil=True)
-def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, tail, counts, alpha, first, last, ranks):
+def hinge_ranks(
+    f: Floats,
+    segments: Integers,
+    n_classes: int,
+    tops: Floats,
+    bottoms: Floats,
+    down: Floats,
+    up: Floats,
+    ratio: Floats,
+    head: Integers,
+    tail: Integers,
+    counts: Floats,
+    alpha: float,
+    first: int,
+    last: int,
+    ranks: Floats,
+) -> None:
     """Fill the ranks of documents first..last-1, sorted by query, class and score.
 
     `down` sums the scores minus their class's largest from the top, `up` the scores minus the smallest from the bottom,
     so that no sum is a difference of two larger ones.
     """
-    s = np.searchsorted(segments, first, side="right") - 1
-    for i in range(first, last):
-        while segments[s + 1] <= i:
-            s += 1
-        x = f[i]
-        own = s % n_classes
-        low = first_at_most(f, x, alpha, FAR, segments[s], segments[s + 1])
-        high = first_below(f, x, alpha, -FAR, low, segments[s + 1])
-        rank = 1.0 + (low - segments[s] - 0.5 + count_above(x, 0.0, f, ratio, head, tail, counts, low, high, alpha))
-        for other in range(s - own, s - own + n_classes):
-            start, stop = segments[other], segments[other + 1]
-            if other == s or start == stop:
-                continue
-            if other < s:  # worse documents, in the right order if they score at most x
-                turn = first_at_most(f, x, 1.0, 0.0, start, stop)
-                high = first_below(f, x, alpha, -FAR, turn, stop)
-                wrong = turn - start
-                gap = down[other + turn] - wrong * (x - tops[other])
-                rank += count_above(x, 0.0, f, ratio, head, tail, counts, turn, high, alpha)
-            else:  # better documents, in the right order if they score at least x
-                turn = first_below(f, x, 1.0, 0.0, start, stop)
-                low = first_at_most(f, x, alpha, FAR, start, turn)
-                wrong = stop - turn
-                gap = wrong * (x - bottoms[other]) - up[other + turn]
-                rank += (stop - start) + (turn - low)
-                rank -= count_above(x, 0.0, f, ratio, head, tail, counts, low, turn, alpha)
-            if wrong > 0:
-                rank += 0.5 * wrong + 0.25 * alpha * gap
-        ranks[i] = rank
+    n, m = len(f), len(segments) - 1
+    work = np.empty(_work_of_classes(n_classes), np.int64)
+    _hinge_ranks(
+        first,
+        last,
+        m,
+        n_classes,
+        float(alpha),
+        floats(f, n),
+        int64s(segments, m + 1),
+        floats(tops, m),
+        floats(bottoms, m),
+        floats(down, n + m),
+        floats(up, n + m),
+        floats(ratio, n),
+        int64s(head, n),
+        int64s(tail, n),
+        floats(ranks, n),
+        int64s(work, len(work)),
+    )
 
 
-@njit(cache=True, nogil=True)
-def hinge_ranks_vjp(f, segments, n_classes, w, down, up, ratio, head, tail, counts, alpha, first, last, out):
+def hinge_ranks_vjp(
+    f: Floats,
+    segments: Integers,
+    n_classes: int,
+    w: Floats,
+    down: Floats,
+    up: Floats,
+    ratio: Floats,
+    head: Integers,
+    tail: Integers,
+    counts: Floats,
+    alpha: float,
+    first: int,
+    last: int,
+    out: Floats,
+) -> None:
     """Fill ``sum_i w_i dr_i/df_p``; `down` and `up` sum w from the top and from the bottom of each class."""
-    s = np.searchsorted(segments, first, side="right") - 1
-    for i in range(first, last):
-        while segments[s + 1] <= i:
-            s += 1
-        x = f[i]
-        own = s % n_classes
-        low = first_at_most(f, x, alpha, FAR, segments[s], segments[s + 1])
-        high = first_below(f, x, alpha, -FAR, low, segments[s + 1])
-        total = slopes(x, 0.0, w[i], f, ratio, head, tail, counts, low, high, alpha, w)[0]
-        for other in range(s - own, s - own + n_classes):
-            start, stop = segments[other], segments[other + 1]
-            if other == s or start == stop:
-                continue
-            if other < s:  # A'(x) is -alpha times the slope of sigma, and -alpha/4 where the order is wrong
-                turn = first_at_most(f, x, 1.0, 0.0, start, stop)
-                high = first_below(f, x, alpha, -FAR, turn, stop)
-                total -= slopes(x, 0.0, -w[i], f, ratio, head, tail, counts, turn, high, alpha, w)[0]
-                total -= 0.25 * (down[other + turn] + (turn - start) * w[i])
-            else:
-                turn = first_below(f, x, 1.0, 0.0, start, stop)
-                low = first_at_most(f, x, alpha, FAR, start, turn)
-                total += slopes(x, 0.0, -w[i], f, ratio, head, tail, counts, low, turn, alpha, w)[0]
-                total += 0.25 * (up[other + turn] + (stop - turn) * w[i])
-        out[i] = alpha * total
+    n, m = len(f), len(segments) - 1
+    work = np.empty(_work_of_classes(n_classes), np.int64)
+    _hinge_ranks_vjp(
+        first,
+        last,
+        m,
+        n_classes,
+        float(alpha),
+        floats(f, n),
+        int64s(segments, m + 1),
+        floats(w, n),
+        floats(down, n + m),
+        floats(up, n + m),
+        floats(ratio, n),
+        int64s(head, n),
+        int64s(tail, n),
+        floats(out, n),
+        int64s(work, len(work)),
+    )
 
 
-@njit(cache=True, nogil=True)
-def widest_ranks(ranks, offsets, segments, n_classes, k, edges):
+def widest_ranks(ranks: Floats, offsets: Integers, segments: Integers, n_classes: int, k: int, edges: Floats) -> None:
     """Add to `edges` the largest rank of each query's k most relevant documents, among equals those scored higher."""
-    for q in range(len(offsets) - 1):
-        left = min(k, offsets[q + 1] - offsets[q])
-        widest = 0.0
-        for c in range(n_classes - 1, -1, -1):
-            s = q * n_classes + c
-            taken = min(left, segments[s + 1] - segments[s])
-            for i in range(segments[s], segments[s] + taken):
-                widest = max(widest, ranks[i])
-            left -= taken
-        edges[q] += widest
+    n_queries = len(offsets) - 1
+    _widest_ranks(
+        n_queries,
+        n_classes,
+        k,
+        floats(ranks, len(ranks)),
+        int64s(offsets, n_queries + 1),
+        int64s(segments, n_queries * n_classes + 1),
+        floats(edges, n_queries),
+    )

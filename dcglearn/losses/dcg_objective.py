@@ -152,9 +152,9 @@ class SoftRankObjective(DCGObjective):
     def _dcg_of_ranks(self, ranks: Floats, order: Integers, batch: Batch, edges: Floats) -> tuple[float, Floats]:
         """Return the value at the ranks of the documents `order`, and its derivative with respect to each rank."""
         d, slope = self._discount, np.empty(len(ranks))
-        gains = order, batch.grades, batch.offsets, self.dcg.gains
+        gains = ranks, order, batch.grades, batch.offsets, self.dcg.gains
         how = d.kind, d.numbers, edges, self.beta, self._factors(batch, batch.weight)
-        return dcg_kernel.dcg_of_ranks(ranks, *gains, *how, slope), slope
+        return dcg_kernel.dcg_of_ranks(*gains, *how, slope), slope
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         return self._swap_lambdas(batch, self._step)

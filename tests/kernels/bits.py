@@ -9,6 +9,7 @@ unlike BLAS, give the same bits everywhere.
 import hashlib
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,7 @@ from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s
 from dcglearn.learning import curve_kernel, judgement_kernel, list_kernel, trust_region
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.logs import pair_sums
+from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
 from dcglearn.metric.smooth_discount import SmoothDiscount
 from dcglearn.metric_coherence import disagreement
 
@@ -36,6 +38,7 @@ PAIR_BLOCKS = (1, 3, 64, pair_sums.BLOCK)
 """Pairs that the kernel of the QP gathers before it counts them; the last is the package's own."""
 
 _elementary = function("elementary", COUNT, COUNT, ARRAY, ARRAY)
+_complementary_errors = function("complementary_errors", COUNT, ARRAY, ARRAY)
 
 
 class Digests:
@@ -386,6 +389,226 @@ def add_elementary(digests, rng):
         digests.add("elementary", y[: len(given)])
 
 
+# The losses of documents.
+
+
+@dataclass
+class Batch:
+    """Queries of documents: in their own order, and sorted by query and falling score."""
+
+    scores: np.ndarray
+    grades: np.ndarray
+    offsets: np.ndarray
+    gains: np.ndarray
+    weight: np.ndarray
+
+    @property
+    def order(self):
+        """The documents by query and falling score."""
+        query = np.repeat(np.arange(len(self.weight)), np.diff(self.offsets))
+        return np.lexsort((-self.scores, query))
+
+    def parts(self):
+        """Return the ends of some parts of the documents."""
+        n = len(self.scores)
+        return pairwise(sorted({0, n // 3, n // 3 + 1, n}))
+
+
+def batch_of(rng):
+    """Return a random batch, in which queries are empty, or their scores tie or lie far apart."""
+    sizes = rng.integers(0, pick(rng, (2, 9, 40, 90)), pick(rng, (1, 3, 6)))
+    sizes[int(rng.integers(len(sizes)))] += 1
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    n, n_grades = int(offsets[-1]), int(rng.integers(1, 7))
+    scores = between(rng, -1, 1, n) * pick(rng, (1e-3, 1.0, 40.0, 1e4, 1e200, 1.7e308))
+    if rng.integers(2):
+        scores = rng.integers(-3, 4, n) / 4
+    gains = np.cumsum(rng.random(n_grades)) - pick(rng, (0.0, 1.0))
+    weight = rng.random(len(sizes)) * rng.integers(0, 4, len(sizes))
+    return Batch(scores, rng.integers(0, n_grades, n), offsets, gains, weight)
+
+
+def add_dcgs(digests, rng, batch):
+    """Add DCGs at real-valued ranks, ideal values, and average precisions."""
+    order, grades, offsets, gains = batch.order, batch.grades, batch.offsets, batch.gains
+    by_gain = np.argsort(-gains, kind="stable")
+    depth, n = int(rng.integers(1, 60)), len(order)
+    longest = dcg_kernel.longest_query(offsets)
+    digests.add("longest_query", np.array([longest]))
+
+    numbers = (between(rng, -1, 1, 4 * depth), [1.7], [0.3], [2.0], [1.1, -0.35])
+    ranks, edge, beta = 1.0 + 30.0 * rng.random(n), 30.0 * rng.random(), pick(rng, (0.1, 5.0, 200.0))
+    edges = [np.array([edge]), np.array([np.inf]), 30.0 * rng.random(len(batch.weight))]
+    for kind, of_kind in enumerate(map(np.array, numbers)):
+        for own in (edge, np.inf):
+            sums = dcg_kernel.truncated_sums(kind, of_kind, own, beta, longest)
+            digests.add("truncated_sums", sums)
+        ideals = dcg_kernel.over_soft_rank_ideals(grades, offsets, gains, by_gain, sums, batch.weight)
+        digests.add("over_soft_rank_ideals", ideals)
+        for own in edges:
+            slope = np.empty(n)
+            given = ranks, order, grades, offsets, gains, kind, of_kind, own, beta, batch.weight
+            value = dcg_kernel.dcg_of_ranks(*given, slope)
+            digests.add("dcg_of_ranks", np.array([value]), slope)
+
+    falling = -np.sort(between(rng, -1, 0.5, depth))
+    given = grades, offsets, gains, by_gain, falling, batch.weight
+    digests.add("over_whole_rank_ideals", dcg_kernel.over_whole_rank_ideals(*given))
+
+    relevant, ends = dcg_kernel.relevant_of(order, grades, offsets, int(rng.integers(0, 4)))
+    digests.add("find_relevant", relevant, ends)
+    among, slope, inner = 1.0 + rng.random(len(relevant)), np.zeros(n), np.empty(len(relevant))
+    value = dcg_kernel.precision(ranks, relevant, among, ends, batch.weight, slope, inner)
+    digests.add("average_precision", np.array([value]), slope, inner)
+
+
+def add_positions(digests, rng, batch):
+    """Add soft positions, metrics of these, and ranks of noisy scores."""
+    order, offsets, n = batch.order, batch.offsets, len(batch.scores)
+    f, gain = batch.scores[order], batch.gains[batch.grades[order]]
+    depth, s = pick(rng, (1, 3, 10, 100)), pick(rng, (1e-6, 0.01, 1.0, 1e6))
+    discounts = between(rng, -0.2, 1, depth)
+    mass, mean, turn, slopes, w = np.zeros(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for part in batch.parts():
+        smooth_kernel.soft_positions(f, gain, offsets, s, depth, *part, mass, mean, turn)
+    digests.add("soft_positions", mass, mean, turn)
+
+    value = smooth_kernel.precision_of_means(offsets, rng.random(n), batch.weight, rng.random(n), w)
+    digests.add("precision_of_means", np.array([value]), w)
+    value = smooth_kernel.dcg_of_means(offsets, discounts, batch.weight, mean, w)
+    digests.add("dcg_of_means", np.array([value]), w)
+    for part in batch.parts():
+        given = f, gain, offsets, s, depth, w, *part, mass, mean, turn
+        smooth_kernel.soft_positions_vjp(*given, slopes)
+    digests.add("soft_positions_vjp", slopes)
+
+    for part in batch.parts():
+        slopes = np.zeros(n)
+        given = f, gain, offsets, discounts, batch.weight, pick(rng, (1e-3, 0.2, 5.0)), *part
+        value = smooth_kernel.expected_dcg(*given, slopes)
+        digests.add("expected_dcg", np.array([value]), slopes)
+
+    x = between(rng, -30, 30, pick(rng, LENGTHS)) * pick(rng, (0.0, 1e-9, 0.2, 1.0))
+    y = np.empty(len(x))
+    _complementary_errors(len(x), floats(x, len(x)), floats(y, len(x)))
+    digests.add("complementary_errors", y)
+
+
+def add_document_pairs(digests, rng, batch):
+    """Add losses and lambdas of pairs of documents, and the sweep of RankSVM."""
+    scores, grades, offsets, weight = batch.scores, batch.grades, batch.offsets, batch.weight
+    if np.abs(scores).max() > 1e100:
+        scores = scores / 1e200
+    order, n, n_grades = batch.order, len(scores), len(batch.gains)
+    f, gain = scores[order], batch.gains[grades[order]]
+    for kind in (pair_kernel.LOG_LOSS, pair_kernel.MODIFIED_HUBER):
+        discounts, steepness = between(rng, -0.2, 1, pick(rng, (1, 5, 100))), pick(rng, (0.1, 30.0))
+        for part in batch.parts():
+            slopes = np.zeros(n)
+            given = f, gain, offsets, discounts, weight, kind, steepness, *part
+            value = pair_kernel.weighted_pairs(*given, slopes)
+            digests.add("weighted_pairs", np.array([value]), slopes)
+
+    # documents by query, class and falling score
+    query = np.repeat(np.arange(len(weight)), np.diff(offsets))
+    segment = query * n_grades + grades
+    f = scores[np.lexsort((-scores, segment))]
+    segments = np.searchsorted(np.sort(segment), np.arange(len(weight) * n_grades + 1))
+    digests.add("over_pairs", pair_kernel.over_pairs(segments, n_grades, weight))
+    tops, bottoms = np.zeros(len(segments) - 1), np.zeros(len(segments) - 1)
+    down, squares, up = np.zeros((3, n + len(segments)))
+    for s, (start, stop) in enumerate(pairwise(segments)):
+        if start < stop:
+            tops[s], bottoms[s] = f[start], f[stop - 1]
+            down[s + start + 1 : s + stop + 1] = np.cumsum(f[start:stop] - tops[s])
+            squares[s + start + 1 : s + stop + 1] = np.cumsum((f[start:stop] - tops[s]) ** 2)
+            up[s + start : s + stop] = np.cumsum((f[start:stop] - bottoms[s])[::-1])[::-1]
+    for squared in (False, True):
+        for part in batch.parts():
+            slopes = np.zeros(n)
+            sums = f, segments, n_grades, tops, bottoms, down, squares, up, weight
+            value = pair_kernel.hinge(*sums, pick(rng, (0.01, 1.0)), squared, *part, slopes)
+            digests.add("hinge", np.array([value]), slopes)
+
+    # lambdas, from the widest scores too
+    discounts = between(rng, -0.2, 1, dcg_kernel.longest_query(offsets))
+    for step in (pair_kernel.BELL, pair_kernel.HINGE, pair_kernel.LOGISTIC):
+        out, curvature = np.empty(n), np.empty(n)
+        for part in pairwise((0, len(weight) // 2, len(weight))):
+            given = batch.scores, grades, n_grades, batch.gains[grades], offsets, discounts
+            how = pick(rng, (0.1, 1.0, 20.0)), step, bool(rng.integers(2)), weight, *part
+            pair_kernel.lambdas(*given, *how, out, curvature)
+        digests.add("lambdas", out, curvature)
+
+    ascending, y = np.lexsort((scores, query)), grades.astype(np.int8)
+    value, slopes = pair_kernel.hinge_sums(scores, y, offsets, ascending)
+    curved = pair_kernel.hinge_curvature(between(rng, -1, 1, n), scores, y, offsets, ascending)
+    digests.add("sweep", np.array([value]), slopes, curved)
+
+
+def add_ranks(digests, rng):
+    """Add soft ranks, of boxes with few documents and with many, and hinge ranks of classes."""
+    sizes = rng.integers(0, pick(rng, (3, 60, 400, 900)), pick(rng, (1, 2, 5)))
+    sizes[0] += 1
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    n, alpha = int(offsets[-1]), pick(rng, (0.1, 1.0, 10.0, 100.0))
+    scores = between(rng, -1, 1, n) * pick(rng, (1e-3, 1.0, 30.0, 1e4)) / alpha
+    if rng.integers(2):
+        scores = rng.integers(-30, 31, n) / 4
+
+    # soft ranks
+    order, f = rank_kernel.sorted_queries(scores, offsets, 1)
+    digests.add("sort_queries", order, f)
+    digests.add("fill_cosines", rank_kernel._COSINES)
+    *boxes, head, tail = rank_kernel.prepare(f, offsets, alpha, rank_kernel.FEWEST)
+    digests.add("prepare", *boxes, head, tail[head])  # the others are not set
+    soft, w = rank_kernel.SoftRanks(f, offsets, alpha, pick(rng, (1, 3))), between(rng, -1, 1, n)
+    w[pick(rng, (n, n // 2)) :] = 0.0
+    digests.add("condense", soft._condensed(w))
+    digests.add("soft_ranks", soft.ranks(), soft.ranks(5.0))
+    digests.add("soft_ranks_vjp", soft.vjp(w))
+
+    # hinge ranks of documents by class
+    n_classes = int(rng.integers(1, 6))
+    grades, classes = rng.integers(0, n_classes, n), np.arange(n_classes)
+    segments, places = class_kernel.by_class(order, offsets, grades, classes, n_classes)
+    digests.add("by_class", segments, places)
+    g = np.empty(n)
+    g[places] = f
+    filled = np.diff(segments) > 0
+    tops = np.where(filled, g[np.minimum(segments[:-1], n - 1)], 0.0)
+    bottoms = np.where(filled, g[segments[1:] - 1], 0.0)
+    down = class_kernel.sums_from_top(g - np.repeat(tops, np.diff(segments)), segments)
+    up = class_kernel.sums_from_bottom(g - np.repeat(bottoms, np.diff(segments)), segments)
+
+    blocks = *rank_kernel.prepare(g, segments, alpha, n + 1)[-3:], np.ones(n)
+    ranks, slopes = np.empty(n), np.empty(n)
+    given = g, segments, n_classes
+    for part in pairwise(sorted({0, n // 3, n})):
+        class_kernel.hinge_ranks(*given, tops, bottoms, down, up, *blocks, alpha, *part, ranks)
+    digests.add("hinge_ranks", ranks)
+    edges = np.zeros(len(sizes))
+    class_kernel.widest_ranks(ranks, offsets, segments, n_classes, 3, edges)
+    digests.add("widest_ranks", edges)
+
+    down, up = class_kernel.sums_from_top(w, segments), class_kernel.sums_from_bottom(w, segments)
+    at = np.arange(n) + np.repeat(np.arange(len(segments) - 1), np.diff(segments))
+    digests.add("sums_from_top", down[at])
+    digests.add("sums_from_bottom", up[at])
+    for part in pairwise(sorted({0, n // 3, n})):
+        class_kernel.hinge_ranks_vjp(*given, w, down, up, *blocks, alpha, *part, slopes)
+    digests.add("hinge_ranks_vjp", slopes)
+
+
+def add_losses(digests, rng):
+    """Add the losses of a batch."""
+    batch = batch_of(rng)
+    add_dcgs(digests, rng, batch)
+    add_positions(digests, rng, batch)
+    add_document_pairs(digests, rng, batch)
+    add_ranks(digests, rng)
+
+
 def digests_of(n_cases: int = N_CASES) -> dict[str, str]:
     """Return the digest of each kernel over some random cases."""
     digests = Digests()
@@ -401,6 +624,7 @@ def digests_of(n_cases: int = N_CASES) -> dict[str, str]:
         add_discounts(digests, rng)
         add_rankings(digests, rng)
         add_elementary(digests, rng)
+        add_losses(digests, rng)
 
     return digests.digests()
 

@@ -1,11 +1,14 @@
 """Kernels on long lists: blocks, windows and chunks against the full matrix; the squared hinge over pairs."""
 
+import math
 import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.special import erfc
 
 import dcglearn as dl
+from dcglearn.kernels.library import ARRAY, COUNT, floats, function
 from dcglearn.losses import rank_kernel, soft_ranks
 from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.losses.rank_kernel import SoftRanks
@@ -70,13 +73,15 @@ def test_documents_whose_truncation_is_zero_are_left_out_exactly(beta):
     np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-12 * np.abs(slopes).max())
 
 
-@pytest.mark.parametrize("digits", [0, 9])
-def test_numpy_and_the_compiled_loop_sort_alike(monkeypatch, digits):
-    f, offsets = np.random.default_rng(6).normal(size=300).round(digits), np.array([0, 7, 7, 200, 300])
-    compiled = rank_kernel.sorted_queries(f, offsets, 1)
-    monkeypatch.setattr(rank_kernel, "LONG", 1)
-    for one, other in zip(compiled, rank_kernel.sorted_queries(f, offsets, 1), strict=True):
-        np.testing.assert_array_equal(one, other)
+@pytest.mark.parametrize("digits", [0, 1, 9])
+@pytest.mark.parametrize("n_chunks", [1, 3])
+def test_documents_are_sorted_as_numpy_does(digits, n_chunks):
+    f, offsets = np.random.default_rng(6).normal(size=1300).round(digits), np.array([0, 7, 7, 200, 300, 301, 1300])
+    f[3], f[5] = 0.0, -0.0  # a tie
+    order, falling = rank_kernel.sorted_queries(f, offsets, n_chunks)
+    for start, stop in zip(offsets[:-1], offsets[1:], strict=True):  # noqa: RUF007
+        np.testing.assert_array_equal(order[start:stop], start + np.argsort(-f[start:stop], kind="stable"))
+    np.testing.assert_array_equal(falling, f[order])
 
 
 @pytest.mark.parametrize("alpha", [0.5, 30.0])
@@ -88,6 +93,45 @@ def test_long_lists_of_hinge_ranks_equal_the_full_matrix(alpha):
     np.testing.assert_allclose(loss.ranks(f, y), ranks, rtol=1e-12)
     assert loss(f, y)[0] == pytest.approx(value, rel=1e-11)
     np.testing.assert_allclose(loss(f, y)[1], gradient, atol=1e-11 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("sigma", [1e-5, 0.3, 1e4])
+def test_long_lists_of_soft_positions_equal_the_full_matrix(shape, sigma):
+    rng = np.random.default_rng(7)
+    f, y = SHAPES[shape](rng, 301), rng.integers(0, 4, 301)
+    for loss, twin in (
+        (dl.SmoothNDCG(DCG.standard(4, 10), sigma), twins.smooth_ndcg),
+        (dl.SmoothNDCG(DCG.standard(4, 10), sigma, k=None), twins.smooth_ndcg),
+        (dl.SmoothAP(sigma), twins.smooth_ap),
+    ):
+        (value, gradient), (wanted, slopes) = loss(f, y), twin(loss, f, y)
+        assert value == pytest.approx(wanted, rel=1e-12)
+        np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-12 * np.abs(slopes).max() + 1e-16 * sigma**-0.5)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", [dl.LambdaRank, dl.RSRank])
+def test_long_lists_of_weighted_pairs_equal_the_full_matrix(shape, kind):
+    rng = np.random.default_rng(8)
+    f, y = SHAPES[shape](rng, 150), rng.integers(0, 4, 150)
+    phi = twins.logistic if kind is dl.LambdaRank else twins.modified_huber
+    for k in ("depth", None):
+        loss = kind(DCG.standard(4, 10), k=k)
+        (value, gradient), (wanted, slopes) = loss(f, y), twins.weighted_pairs(loss, f, y, phi)
+        assert value == pytest.approx(wanted, rel=1e-12)
+        np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-12 * np.abs(slopes).max())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("depth", [3, 40])
+def test_ranks_of_many_noisy_scores_equal_one_distribution_at_a_time(shape, depth):
+    rng = np.random.default_rng(9)
+    f, y = SHAPES[shape](rng, 37), rng.integers(0, 4, 37)
+    loss = dl.SoftRankNDCG(DCG.standard(4, depth), sigma=0.4)
+    (value, gradient), (wanted, slopes) = loss(f, y), twins.soft_rank_ndcg(loss, f, y)
+    assert value == pytest.approx(wanted, rel=1e-12)
+    np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-11 * np.abs(slopes).max())
 
 
 @pytest.mark.parametrize(
@@ -107,6 +151,36 @@ def test_memory_is_linear_in_the_documents(loss):
 def test_scores_that_overflow_when_sharpened():
     ranks = soft_ranks([1e308, -1e308, 0.0, 5e-324], alpha=1e300)
     np.testing.assert_allclose(ranks, [1, 4, 2.5, 2.5], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "loss", [dl.SmoothNDCG(DCG.standard(4, 3)), dl.SmoothAP(), dl.SoftRankNDCG(DCG.standard(4, 3))]
+)
+def test_documents_an_infinite_distance_apart_are_out_of_reach(loss):
+    y = np.array([0, 3, 1, 2])
+    near, far = (loss(scale * np.array([1, -1, 0.8, -0.8]), y) for scale in (1e6, 1.7e308))
+    assert far[0] == near[0]
+    np.testing.assert_array_equal(far[1], 0)
+
+
+class TestErfc:
+    def values(self, x):
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        y, n = np.empty(len(x)), len(x)
+        function("complementary_errors", COUNT, ARRAY, ARRAY)(n, floats(x, n), floats(y, n))
+        return y
+
+    def test_against_scipy_wherever_noise_reaches(self):
+        x = np.r_[np.linspace(-6.5, 6.5, 200_001), np.random.default_rng(0).normal(size=1000) * 1e-8]
+        np.testing.assert_allclose(self.values(x), erfc(x), rtol=1e-14)
+
+    def test_against_the_platform_down_to_the_smallest_number(self):
+        x = np.linspace(0, 26.5, 5001)
+        np.testing.assert_allclose(self.values(x), [math.erfc(each) for each in x], rtol=2e-15)
+
+    def test_in_the_limits(self):
+        x = [0.0, -0.0, 5e-324, -1e-20, 30, 1e300, np.inf, -30, -1e300, -np.inf]
+        np.testing.assert_array_equal(self.values(x), [1, 1, 1, 1, 0, 0, 0, 2, 2, 2])
 
 
 def hinge_twin(scores, grades, offsets):

@@ -129,8 +129,9 @@ def test_scores_far_apart(kind):
     wide = f.copy()
     wide[0] -= 1e4  # an outlier widens the range of scores past WIDE
     np.testing.assert_allclose(near.lambdas(wide, y, offsets), twin(near, wide, y, offsets), rtol=1e-9, atol=1e-12)
-    extreme = near.lambdas(np.array([1e308, -1e308, 0.0]) / 10, [0, 3, 1], [0, 3])
-    assert np.isfinite(extreme).all()
+    for scores in ([1e307, -1e307, 0.0], [1e307, 1e-300, 0.0], [1.7e308, -1.7e308, 0.0], [1e308, -1.7e308, -1.7e308]):
+        extreme = near.lambdas(np.array(scores), [0, 3, 1], [0, 3])
+        assert np.isfinite(extreme).all()
 
 
 def test_parts_do_not_matter(monkeypatch):
