@@ -35,7 +35,7 @@ $(BENCH): $(READY)
 demo: $(READY)   ## learn a DCG from the log that ships with the project, draw it, and audit the usual metric; the first time sets up .venv
 	@mkdir -p build
 	@echo "Learning a DCG from examples/side_by_side.jsonl (500 judgements), with bands from 2,000 draws:"
-	@echo "about 20 seconds where nothing else runs, some of them for kernels that are compiled the first time."
+	@echo "some seconds where nothing else runs."
 	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.3 --bands 200 --force
 	$(BIN)/dcglearn audit examples/side_by_side.jsonl -o build/audit.html --force
 	@echo "the audit of the usual metric: open build/audit.html in a browser"
