@@ -179,7 +179,7 @@ MEMORY = [
     ("learning", "judgement_kernel", "_work_of_judgements", "wanted(*sizes) - 121"),
     ("learning", "curve_kernel", "_work_of_parameters", "wanted(*sizes) // 2"),
     ("logs", "pair_sums", "_work_of_pairs", "wanted(*sizes) - 2"),
-    ("evaluation", "arrays", "_work_of_shares", "wanted(*sizes) - 2"),
+    ("evaluation", "arrays", "_work_of_shares", "wanted(*sizes) // 2"),
 ]
 """Functions that say how much memory a kernel needs, and what is too little."""
 

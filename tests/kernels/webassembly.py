@@ -138,10 +138,12 @@ def replace_library(machine: Machine) -> None:
 def main(path: str, *n_cases: str) -> None:
     """Print a line for each kernel, computed in WebAssembly."""
     replace_library(Machine(Path(path)))
+    from dcglearn.foundation.threads import one_thread
     from tests.kernels import bits
 
-    for name, digest in bits.digests_of(*map(int, n_cases)).items():
-        print(f'"{name}": "{digest}",')
+    with one_thread():  # the machine has one memory for all that a call is given
+        for name, digest in bits.digests_of(*map(int, n_cases)).items():
+            print(f'"{name}": "{digest}",')
 
 
 if __name__ == "__main__":
