@@ -192,7 +192,9 @@ def page(rows: Sequence[Row]) -> str:
     """Return docs/benchmarks.md."""
     stamp = rows[0]["machine"]
     known = {(name, version) for row in rows for name, version in row["machine"]["versions"].items()}
-    versions = ", ".join(f"{name} {version}" for name, version in sorted(known, key=lambda pair: PEERS.index(pair[0])))
+    versions = ", ".join(
+        f"{name} {version}" for name, version in sorted(known, key=lambda pair: (PEERS.index(pair[0]), pair[1]))
+    )
     text = [
         "# Speed compared with other tools",
         "",
