@@ -153,7 +153,7 @@ class Bound:
         """Where the struct lies in memory."""
 
 
-class Piece(NamedTuple):
+class Stretch(NamedTuple):
     """Where an array stands in a piece of memory that holds several."""
 
     start: int
@@ -161,12 +161,12 @@ class Piece(NamedTuple):
     shape: tuple[int, ...]
 
 
-def layout(*shapes: tuple[int, ...]) -> list[Piece]:
+def layout(*shapes: tuple[int, ...]) -> list[Stretch]:
     """Return where arrays of the shapes stand one behind another."""
     ends = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
-    return [Piece(stop - math.prod(shape), stop, shape) for stop, shape in zip(ends, shapes, strict=True)]
+    return [Stretch(stop - math.prod(shape), stop, shape) for stop, shape in zip(ends, shapes, strict=True)]
 
 
-def pieces(memory: NDArray[np.float64], layout: list[Piece]) -> list[NDArray[np.float64]]:
+def pieces(memory: NDArray[np.float64], layout: list[Stretch]) -> list[NDArray[np.float64]]:
     """Return the arrays that stand in a piece of memory."""
     return [memory[start:stop].reshape(shape) for start, stop, shape in layout]

@@ -21,7 +21,7 @@ from dcglearn.kernels.library import (
     NUMBER,
     Argument,
     Bound,
-    Piece,
+    Stretch,
     floats,
     function,
     int8s,
@@ -152,7 +152,7 @@ def judgement_sums(
 @lru_cache(maxsize=1024)
 def _shapes(
     depth: int, n: int, n_grades: int, n_thresholds: int, n_judges: int, n_free: int, order: int
-) -> tuple[list[Piece], int]:
+) -> tuple[list[Stretch], int]:
     """Return where each of `judgement_sums` stands in memory, and how much more memory the kernel works in."""
     sloped, m = int(order > VALUE), n_grades + depth + n_thresholds if order == CURVATURE else 0
     by_judge = n_free if m else 0

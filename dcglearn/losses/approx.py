@@ -227,11 +227,11 @@ class SHFSDCG(SoftRankObjective):
         class_kernel.widest_ranks(ranks, batch.offsets, segments, self._classes[1], int(k), edges)
         return edges
 
-    def _regrouped(self, batch: Batch, n_chunks: int) -> tuple[Classes, tuple[Floats, Integers, Integers, Floats]]:
-        c, every = Classes.of(batch, *self._classes, n_chunks), np.ones(len(batch.scores))
-        return c, (*prepare(c.f, c.segments, self.alpha, len(every) + 1)[-3:], every)
+    def _regrouped(self, batch: Batch, n_chunks: int) -> tuple[Classes, tuple[Floats, Integers, Integers]]:
+        c = Classes.of(batch, *self._classes, n_chunks)
+        return c, prepare(c.f, c.segments, self.alpha, len(c.f) + 1)[-3:]
 
-    def _ranks(self, c: Classes, blocks: tuple[Floats, Integers, Integers, Floats], n_chunks: int) -> Floats:
+    def _ranks(self, c: Classes, blocks: tuple[Floats, Integers, Integers], n_chunks: int) -> Floats:
         down, up = sums_from_top(c.below_top(), c.segments), sums_from_bottom(c.above_bottom(), c.segments)
         arrays = c.f, c.segments, c.n_classes, c.tops, c.bottoms, down, up, *blocks, self.alpha
         ranks = np.empty(len(c.f))

@@ -581,7 +581,7 @@ def add_ranks(digests, rng):
     down = class_kernel.sums_from_top(g - np.repeat(tops, np.diff(segments)), segments)
     up = class_kernel.sums_from_bottom(g - np.repeat(bottoms, np.diff(segments)), segments)
 
-    blocks = *rank_kernel.prepare(g, segments, alpha, n + 1)[-3:], np.ones(n)
+    blocks = rank_kernel.prepare(g, segments, alpha, n + 1)[-3:]
     ranks, slopes = np.empty(n), np.empty(n)
     given = g, segments, n_classes
     for part in pairwise(sorted({0, n // 3, n})):
