@@ -11,6 +11,9 @@
 #define BLOCK 200.0 /* the same of a block, in which ratios of exponentials do not overflow */
 #define FAR 37.0    /* half-width of the window: 1 + exp(-37) is 1 */
 #define SPAN 16.0   /* largest range of four scores whose sums are computed at once */
+#define MANY 128    /* documents of a box that is always replaced by points */
+#define LONG 200    /* documents of a segment whose smaller boxes may be replaced too, */
+#define SHARE 4     /* if that takes away 1 / SHARE of its documents */
 #define PIECE 256   /* documents whose values at the scores are computed before they are used */
 
 /* ---- Four numbers at once ---------------------------------------------------------------- */
@@ -40,22 +43,27 @@ INLINE four quotients(const four *t, const four *n) {
     return ((n[0] * b + n[1] * a) * cd + (n[2] * d + n[3] * c) * ab) / (ab * cd);
 }
 
-/* Set t to t / (1 + t)^2, for four terms, with one division. */
+/* The sum of n t / (1 + t)^2 over four terms, t <= exp(60), with two divisions. One alone takes more
+ * multiplications, and large n could overflow. */
+INLINE four bells(const four *t, const four *n) {
+    const four a = ONES + t[0], b = ONES + t[1], c = ONES + t[2], d = ONES + t[3];
+    const four of_ab = (t[0] * n[0]) * (b * b) + (t[1] * n[1]) * (a * a), ab = a * b;
+    const four of_cd = (t[2] * n[2]) * (d * d) + (t[3] * n[3]) * (c * c), cd = c * d;
+    return of_ab / (ab * ab) + of_cd / (cd * cd);
+}
+
+/* Set t to t / (1 + t)^2, for four terms, with two divisions. */
 INLINE void bell(four *t) {
     const four a = ONES + t[0], b = ONES + t[1], c = ONES + t[2], d = ONES + t[3];
-    const four ab = a * b, cd = c * d, each = ONES / (ab * cd), of_ab = each * cd,
-               of_cd = each * ab;
+    const four of_ab = ONES / (a * b), of_cd = ONES / (c * d);
     const four y[4] = {of_ab * b, of_ab * a, of_cd * d, of_cd * c};
     for (int i = 0; i < 4; i++) t[i] = t[i] * y[i] * y[i];
 }
 
 /* ---- Sorting ----------------------------------------------------------------------------- */
 
-/* Number of 8-byte entries of the memory that sort_queries needs. */
-EXPORT i64 work_of_queries(i64 longest) { return 4 * longest; }
-
 /* Sort the documents of queries first..last-1 by falling score, ties in input order, into `order`
- * and `f`. */
+ * and `f`. `work` has 4 n entries for n documents of the longest query. */
 EXPORT void sort_queries(i64 first, i64 last, const double *scores, const i64 *offsets, i64 *order,
                          double *f, double *work) {
     for (i64 q = first; q < last; q++) {
@@ -123,8 +131,31 @@ EXPORT void fill_cosines(out cosines) {
             cosines[k * NODES / 2 + m] = cosine(k * (2 * m + 1)) / (k ? NODES / 2 : NODES);
 }
 
+/* Set where the boxes of a segment start, none wider than BOX / alpha; return how many there are. */
+static i64 cut_boxes(i64 start, i64 stop, double alpha, in f, i64 *restrict starts) {
+    i64 n = 0;
+    for (i64 i = start, end; i < stop; i = end) {
+        end = i + 1;
+        while (end < stop && alpha * (f[i] - f[end]) <= BOX) end++;
+        starts[n++] = i;
+    }
+    return n;
+}
+
+/* The fewest documents of a box of a segment that is replaced by points: `fewest` if that makes the
+ * sums much shorter, else MANY (measured). */
+static i64 fewest_replaced(i64 start, i64 stop, i64 n, const i64 *starts, i64 fewest) {
+    i64 fewer = 0;
+    for (i64 b = 0; b < n; b++) {
+        const i64 size = (b + 1 < n ? starts[b + 1] : stop) - starts[b];
+        if (size >= fewest) fewer += size - NODES;
+    }
+    const int much = stop - start >= LONG && SHARE * fewer >= stop - start;
+    return much || fewest > MANY ? fewest : MANY;
+}
+
 /* Cut sorted segments into boxes no wider than BOX / alpha, and replace boxes of `fewest` documents
- * or more by points.
+ * or more by points, where that saves time.
  *
  * Sets the documents and the points where boxes start (and end), those where segments do, (S + 1,),
  * and of each point the score, the ratio exp(alpha (f[head] - f[j])) and the start `head` of its
@@ -136,18 +167,19 @@ EXPORT void prepare(i64 n_segments, i64 fewest, double alpha, in f, const i64 *r
     i64 b = 0, k = 0;
     cuts[0] = 0;
     for (i64 s = 0; s < n_segments; s++) {
+        const i64 start = segments[s], stop = segments[s + 1];
+        const i64 last = b + cut_boxes(start, stop, alpha, f, starts + b);
+        const i64 least = fewest_replaced(start, stop, last - b, starts + b, fewest);
         i64 h = k;
         double top = 0.0;
-        for (i64 i = segments[s], end; i < segments[s + 1]; i = end) {
-            end = i + 1;
-            while (end < segments[s + 1] && alpha * (f[i] - f[end]) <= BOX) end++;
-            starts[b] = i, slots[b] = k;
-            b++;
+        for (; b < last; b++) {
+            const i64 i = starts[b], end = b + 1 < last ? starts[b + 1] : stop;
+            slots[b] = k;
             if (k == cuts[s] || alpha * (top - f[i]) > BLOCK) h = k, top = f[i];
 
             const double half = 0.5 * (f[i] - f[end - 1]), fallen = top - f[i];
             i64 size = end - i;
-            if (size < fewest)
+            if (size < least)
                 for (i64 m = 0; m < size; m++) {
                     points[k + m] = f[i + m];
                     ratio[k + m] = exponential(alpha * (top - f[i + m]));
@@ -328,25 +360,30 @@ INLINE four add_up(i64 n, const double *ratio, const double *counts, four p, con
 /* Add d (w - shift count) over n points, d = sigma'(...) of p ratio, and, if wanted, d count. */
 INLINE void add_bells(i64 n, const double *ratio, const double *counts, const double *w, four p,
                       four shift, four *moment, four *total, const int counted, const int both) {
-    four t[4], c[4] = {ONES, ONES, ONES, ONES};
-    i64 at[4], j = 0;
-    for (; j + 4 <= n; j += 4) {
-        for (int i = 0; i < 4; i++) t[i] = p * ratio[j + i];
-        for (int i = 0; i < (counted ? 4 : 0); i++) c[i] = all(counts[j + i]);
-        bell(t);
-        *moment += (t[0] * (w[j] - shift * c[0]) + t[1] * (w[j + 1] - shift * c[1])) +
-                   (t[2] * (w[j + 2] - shift * c[2]) + t[3] * (w[j + 3] - shift * c[3]));
-        if (both) *total += (t[0] * c[0] + t[1] * c[1]) + (t[2] * c[2] + t[3] * c[3]);
-    }
-    if (j < n) {
-        i64 left = next_terms(j, n, ratio, p, at, t);
-        bell(t);
-        for (i64 i = 0; i < 4; i++) {
-            t[i] *= i < left ? 1.0 : 0.0;
-            const double count = counted ? counts[at[i]] : 1.0;
-            *moment += t[i] * (w[at[i]] - shift * count);
-            if (both) *total += t[i] * count;
+    four t[4], v[4], c[4] = {ONES, ONES, ONES, ONES};
+    i64 at[4];
+    for (i64 j = 0; j < n; j += 4) {
+        if (j + 4 <= n)
+            for (int i = 0; i < 4; i++) {
+                t[i] = p * ratio[j + i];
+                if (counted) c[i] = all(counts[j + i]);
+                v[i] = w[j + i] - shift * c[i];
+            }
+        else {
+            const i64 left = next_terms(j, n, ratio, p, at, t);
+            for (i64 i = 0; i < 4; i++) {
+                const double there = i < left ? 1.0 : 0.0;
+                c[i] = all(counted ? there * counts[at[i]] : there);
+                v[i] = there * w[at[i]] - shift * c[i];
+            }
         }
+        if (!both) {
+            *moment += bells(t, v);
+            continue;
+        }
+        bell(t);
+        *moment += (t[0] * v[0] + t[1] * v[1]) + (t[2] * v[2] + t[3] * v[3]);
+        *total += (t[0] * c[0] + t[1] * c[1]) + (t[2] * c[2] + t[3] * c[3]);
     }
 }
 
@@ -410,10 +447,12 @@ INLINE double above(const soft_t *s, const window_t *window) {
     return total + part;
 }
 
-/* Whether sums over so many points take longer for n documents than for the Chebyshev points
- * (measured). */
-INLINE int is_read_at_nodes(i64 n, i64 n_points) {
-    return (n - NODES) * (n_points + 100) >= 1500 + 50 * n;
+/* Whether sums over so many points take longer for the different scores of n documents than for the
+ * Chebyshev points (measured). */
+INLINE int is_read_at_nodes(i64 n, const double *f, i64 n_points) {
+    i64 different = 1;
+    for (i64 i = 1; i < n; i++) different += f[i] != f[i - 1];
+    return (different - NODES) * (n_points + 100) >= 1500 + 50 * n;
 }
 
 /* The first box past b whose documents are not handled with those of b: boxes of few documents that
@@ -510,7 +549,7 @@ EXPORT void soft_ranks(i64 first, i64 last, i64 n_segments, double alpha, double
         /* Many documents are read at the Chebyshev points. */
         if (end - i > NODES) {
             move_to(&s, &window, f[i], f[end - 1]);
-            if (f[i] > f[end - 1] && is_read_at_nodes(end - i, window.high - window.low)) {
+            if (is_read_at_nodes(end - i, f + i, window.high - window.low)) {
                 ranks_at_nodes(&s, &window, cosines, end - i, f + i, ranks + i);
                 continue;
             }
@@ -620,7 +659,7 @@ EXPORT void soft_ranks_vjp(i64 first, i64 last, i64 n_segments, double alpha, co
                 zero(slopes + i, end - i);
                 continue;
             }
-            if (f[i] > f[end - 1] && is_read_at_nodes(end - i, upto - window.low)) {
+            if (is_read_at_nodes(end - i, f + i, upto - window.low)) {
                 slopes_at_nodes(&s, window.low, upto, cosines, end - i, f + i, w + i, pulls, pulled,
                                 slopes + i);
                 continue;

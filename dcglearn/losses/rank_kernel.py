@@ -16,7 +16,6 @@ from dcglearn.foundation.threads import MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
 
-_work_of_queries = function("work_of_queries", COUNT, result=COUNT)
 _sort_queries = function("sort_queries", COUNT, COUNT, *[ARRAY] * 5)
 _fill_cosines = function("fill_cosines", ARRAY)
 _prepare = function("prepare", COUNT, COUNT, NUMBER, *[ARRAY] * 10)
@@ -28,14 +27,14 @@ FAR = 37.0
 """Half-width of the window, in units of 1 / alpha: 1 + exp(-37) is 1 in float64."""
 NODES = 32
 """Chebyshev points of a box."""
-FEWEST = 4 * NODES
-"""Documents of a box that counts as `NODES` points."""
+FEWEST = 3 * NODES // 2
+"""Documents of a box that may count as `NODES` points; it does so where that saves time."""
 PART = 1 << 24
 """Pairs of documents in a chunk, which take some milliseconds; starting a pool of threads takes one."""
 
 _COSINES = np.empty((NODES, NODES // 2))
-_fill_cosines(floats(_COSINES, _COSINES.size))
-_COSINES.flags.writeable = False
+_OF_COSINES = floats(_COSINES, _COSINES.size)
+_fill_cosines(_OF_COSINES)
 
 
 def n_chunks_of(n_pairs: float) -> int:
@@ -50,7 +49,7 @@ def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[In
     arrays = floats(scores, n), int64s(offsets, n_queries + 1), int64s(order, n), floats(f, n)
 
     def sort(_: int, first: int, last: int) -> None:
-        work = np.empty(_work_of_queries(int(np.diff(offsets[first : last + 1]).max(initial=0))))
+        work = np.empty(4 * (offsets[last] - offsets[first]))
         _sort_queries(first, last, *arrays, floats(work, work.size))
 
     in_chunks(sort, n_queries, min(n_chunks, n_queries))
@@ -94,14 +93,14 @@ class SoftRanks:
         if n_points == n:
             return values
         weights = np.empty(n_points)
-        arrays = floats(_COSINES, _COSINES.size), *self._boxes, floats(values, n), floats(weights, n_points)
+        arrays = _OF_COSINES, *self._boxes, floats(values, n), floats(weights, n_points)
         in_chunks(lambda _, first, last: _condense(first, last, *arrays), self._n_boxes, self.n_chunks)
         return weights
 
     def ranks(self, most: float = np.inf) -> Floats:
         """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,); of a rank above `most`, a lower bound."""
         out = np.empty(len(self.f))
-        arrays = *self._sizes, float(most), floats(_COSINES, _COSINES.size), *self._sums, floats(out, len(out))
+        arrays = *self._sizes, float(most), _OF_COSINES, *self._sums, floats(out, len(out))
         in_chunks(lambda _, first, last: _soft_ranks(first, last, *arrays), self._n_boxes, self.n_chunks)
         return out
 
@@ -110,7 +109,7 @@ class SoftRanks:
         n, n_points, pulls = len(self.f), len(self.points), self._condensed(w)
         out = np.empty(n)
         weights = floats(w, n), floats(pulls, n_points)
-        arrays = *self._sizes, floats(_COSINES, _COSINES.size), *self._sums, *weights, floats(out, n)
+        arrays = *self._sizes, _OF_COSINES, *self._sums, *weights, floats(out, n)
         in_chunks(lambda _, first, last: _soft_ranks_vjp(first, last, *arrays), self._n_boxes, self.n_chunks)
         return out
 
@@ -118,7 +117,7 @@ class SoftRanks:
 def prepare(
     f: Floats, segments: Integers, alpha: float, fewest: int
 ) -> tuple[Integers, Integers, Integers, Floats, Floats, Integers, Integers]:
-    """Cut sorted segments into boxes no wider than 4 / alpha, and replace boxes of `fewest` documents or more.
+    """Cut sorted segments into boxes no wider than 4 / alpha, and replace boxes of `fewest` documents where that pays.
 
     Returns the documents and the points where boxes start, those where segments do, and of each point the score, the
     ratio ``exp(alpha (f[head] - f[j]))``, the start `head` of its block, and ``tail[head]``, the block's end.

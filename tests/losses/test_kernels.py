@@ -53,6 +53,30 @@ def test_boxes_of_many_documents_are_as_exact_as_the_sums_over_documents(shape, 
     assert (pulled[2500:] == 0).all()
 
 
+@pytest.mark.parametrize(("n", "alpha", "most"), [(1500, 30.0, 1000), (150, 1.0, 100)])
+def test_boxes_of_some_documents_count_as_points_where_that_saves_time(n, alpha, most):
+    f = np.sort(np.random.default_rng(4).normal(size=n))[::-1].copy()
+    w = np.random.default_rng(5).normal(size=n)
+    soft = SoftRanks(f, np.array([0, n]), alpha, 1)
+    assert len(soft.points) < most
+    np.testing.assert_allclose(soft.ranks(), twins.soft_ranks(f, alpha), rtol=1e-13)
+    wanted = twins.soft_ranks_vjp(f, alpha, w)
+    np.testing.assert_allclose(soft.vjp(w), wanted, rtol=0, atol=1e-13 * np.abs(wanted).max())
+
+
+def test_a_box_of_some_documents_stays_where_points_save_little():
+    f = -np.concatenate([np.linspace(0, 1, 60), 10.0 * np.arange(1, 341)])
+    assert len(SoftRanks(f, np.array([0, 400]), 1.0, 1).points) == 400
+
+
+def test_weights_that_only_huge_numbers_hold():
+    rng = np.random.default_rng(6)
+    f, w = np.sort(rng.normal(size=900))[::-1].copy(), rng.normal(size=900)
+    for alpha in (1.0, 40.0):
+        soft = SoftRanks(f, np.array([0, 900]), alpha, 1)
+        np.testing.assert_allclose(soft.vjp(1e200 * w), 1e200 * soft.vjp(w), rtol=1e-9)
+
+
 def test_a_million_documents_take_a_few_hundred_points():
     f = np.sort(np.random.default_rng(3).normal(size=1_000_000))[::-1].copy()
     soft = SoftRanks(f, np.array([0, len(f)]), 10.0, 16)
