@@ -18,10 +18,9 @@ from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, PolarsFrame, errors_in, is_frame
-from dcglearn.readers.careful_pass import checked_score
 from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.readers.frames import polars_frame
-from dcglearn.readers.line_formats import FrameRows, shown
+from dcglearn.readers.line_formats import FrameRows, checked_score, shown
 from dcglearn.readers.read_table import frame_of, opener_of_bytes
 from dcglearn.readers.roles import Role, by_role, first_names, recognised
 

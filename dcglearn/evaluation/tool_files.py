@@ -14,8 +14,7 @@ from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, listed
-from dcglearn.readers.careful_pass import checked_score
-from dcglearn.readers.line_formats import BLANK, JsonLines, numbered_lines
+from dcglearn.readers.line_formats import BLANK, JsonLines, checked_score, numbered_lines
 
 Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 

@@ -25,7 +25,6 @@ from dcglearn.foundation.validation import (
     scale_size,
     whole_number,
 )
-from dcglearn.readers.careful_pass import Table
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.long_tables import open_shaped
@@ -33,7 +32,7 @@ from dcglearn.readers.mapping import LogMapping, MappingLike
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table, opener_of
-from dcglearn.readers.roles import PREFERENCE, Role
+from dcglearn.readers.roles import PREFERENCE, Role, Table
 
 OTHERS = {role: about for role, about in PREFERENCE.items() if role not in ("a", "b", "docs_a", "docs_b", "margin")}
 """The columns of a log besides its lists."""

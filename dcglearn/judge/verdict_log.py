@@ -12,7 +12,6 @@ from dcglearn.foundation import disk
 from dcglearn.foundation.inputs import read_bytes, refuse_constant
 from dcglearn.foundation.validation import InputError, PathLike, errors_in
 from dcglearn.judge.candidates import checked_items
-from dcglearn.readers.careful_pass import CHECKS
 from dcglearn.readers.line_formats import shown
 
 _LOG = logging.getLogger(__name__)
@@ -187,9 +186,11 @@ def _parsed(line: bytes, place: str) -> Verdict:
 
 def check_fields(verdict: Verdict) -> None:
     """Check the fields as those of any log, and make them of one type; raise InputError if one is of another kind."""
+    from dcglearn.readers.kinds import checked  # it imports polars
+
     for name, kind in KINDS.items():
         if verdict.get(name) is not None:
-            value = CHECKS[kind](verdict[name], name, kind)
+            value = checked(verdict[name], name, kind)
             verdict[name] = verdict[name] if isinstance(value, float) else value  # numbers as they are
     for side in ("a", "b"):
         checked_items(verdict.get(f"items_{side}"), f"items_{side}", len(verdict[side]))

@@ -5,11 +5,14 @@ import csv
 import functools
 import io
 import json
+import math
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeAlias
+
+import numpy as np
 
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
@@ -358,6 +361,20 @@ def from_text(kind: str, text: str) -> Any:
     if kind in ("number", "positive", "share") and NUMBER.fullmatch(text):
         return float(text)
     return text
+
+
+def checked_score(value: Any, role: str) -> float:
+    """Return a finite number, an infinity, or the number that a text holds."""
+    is_text = isinstance(value, str) and SCORE.fullmatch(value.strip(BLANK))
+    if not is_text and (isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number)):
+        raise InputError(f"{role} is {shown(value)}, which is not a number")
+    try:
+        number = float(value)
+    except (OverflowError, TypeError) as error:
+        raise InputError(f"{role} is {shown(value)}, which is not a number that can be used") from error
+    if math.isnan(number):
+        raise InputError(f"{role} is missing ({role} nan)")
+    return number
 
 
 def words_of(text: str) -> list[str]:

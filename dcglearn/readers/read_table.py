@@ -1,8 +1,4 @@
-"""Judgements from any input as checked columns: files, data frames, records.
-
-`dcglearn.readers.fast_pass` reads inputs whose lines are all alike and all good, with polars. Polars does not number
-the lines and accepts some bad ones, so `dcglearn.readers.careful_pass` reads every other input.
-"""
+"""Judgements from any input as checked columns: files, data frames, records."""
 
 import contextlib
 import logging
@@ -33,7 +29,6 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.annotations import annotated, is_export
-from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
 from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
 from dcglearn.readers.kept_lines import KeptLines, remarks_on
@@ -253,19 +248,14 @@ def _columns_of(
     name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None
 ) -> tuple[Table, dict[str, int], tuple[str, ...]]:
     """Return what `columns_of` does, and remarks on lines that are hardly meant to count."""
-    from dcglearn.readers.fast_pass import read_fast
+    from dcglearn.readers.cells import read_checked
 
     if mapping.positive is None and "winner" in source.roles:
         words = names_of_lists(source)
         if source.has("swapped"):
             words = {} if {"1", "2"} & mapping.own_words.codes.keys() else {"1": "left", "2": "right"}
         mapping = mapping.updated(winner_words={**words, **mapping.own_words.meanings()} or None)
-    fast = read_fast(source, mapping)
-    if fast is None and skip_bad is None:
-        raise_first_fault(name, source, mapping, lambda part: read_fast(part, mapping) is not None)
-    table, dropped = (fast, {}) if fast is not None else read_carefully(name, source, mapping, skip_bad)
-    how = "in one pass" if fast is not None else "line by line, since something in it is unusual"
-    _LOG.info("%s: read as %s %s", name, source.form, how)
+    table, dropped = read_checked(name, source, mapping, skip_bad)
     if isinstance(source, KeptLines):
         dropped = {**source.left_out(), **dropped}
     remarks = remarks_on(table, source)
@@ -369,12 +359,12 @@ def frame_of(name: str, source: Source) -> PolarsFrame:
     """Return the columns of a source by role as a frame; those of lines that are not all alike are checked."""
     import polars as pl
 
-    from dcglearn.readers.fast_pass import plain_frame
+    from dcglearn.readers.cells import plain_frame, read_checked
 
     frame = None
     with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         frame = plain_frame(source)
-    return pl.DataFrame(read_carefully(name, source, LogMapping(), None)[0]) if frame is None else frame
+    return pl.DataFrame(read_checked(name, source, LogMapping())[0]) if frame is None else frame
 
 
 def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised:

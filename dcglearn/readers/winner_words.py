@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -117,32 +117,11 @@ def word_of(value: Any) -> str:
     return text.split(".")[0] if WHOLE.fullmatch(text) else text
 
 
-def codes_of(words: Iterable[str], own: Mapping[str, int]) -> dict[str, int]:
-    """Return the codes of the words of a whole log; one that is not understood has none, such as a number."""
-    known = {**WINNERS, **own}
-    return {word: known[word.lower()] for word in words if word.lower() in known}
-
-
-class WinnerCodes:
-    """Codes of winners, one by one; all winners of the log are counted once one is not understood."""
-
-    def __init__(self, own: Mapping[str, int], count: Callable[[], Counter[str]]) -> None:
-        self._codes, self._count = {**WINNERS, **own}, count
-        self._met: dict[str, int] = {}
-
-    def __call__(self, value: Any) -> int:
-        """Return the code of a winner; raise InputError for a word that is not understood."""
-        if type(value) is str and value in self._met:
-            return self._met[value]
-        word = word_of(value) if isinstance(value, str | int | float) else ""
-        if word.lower() not in self._codes:
-            seen = self._count()
-            remedy, cure = _remedy([seen_word for seen_word in seen if seen_word.lower() not in self._codes])
-            refusal = f"winner is {shown(value)}; use a, b or tie{_understood(seen)}; {remedy}"
-            raise InputError(refusal, see="winners", cure=cure)
-        code = self._codes[word.lower()]
-        self._met[value if isinstance(value, str) else word] = code
-        return code
+def refused_word(value: Any, seen: Counter[str], known: Mapping[str, int]) -> InputError:
+    """Return the refusal of a winner that is not understood, in a log with the winners `seen`."""
+    remedy, cure = _remedy([word for word in seen if word.lower() not in known])
+    refusal = f"winner is {shown(value)}; use a, b or tie{_understood(seen)}; {remedy}"
+    return InputError(refusal, see="winners", cure=cure)
 
 
 def _understood(seen: Counter[str]) -> str:

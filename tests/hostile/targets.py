@@ -31,7 +31,6 @@ from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker
-from dcglearn.readers.careful_pass import read_carefully
 from dcglearn.readers.experiments import read_experiments
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
@@ -43,6 +42,7 @@ from dcglearn.readers.sides import with_lists
 from tests.hostile import referees
 from tests.hostile.referees import Refused
 from tests.judge.makers import answer, candidates, verdict
+from tests.readers.line_by_line import read_carefully
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The fast pass agrees with the careful one on every log, and the search for the first fault names its line."""
+"""Columns at once agree with a referee that reads line by line, on every log, and name the same line."""
 
 import json
 
@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers import careful_pass, fast_pass
+from dcglearn.readers import cells
 from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import columns_of
 from dcglearn.readers.readers import read_preferences
 from dcglearn.readers.roles import PREFERENCE
 from tests.makers import columns, quick, write
+from tests.readers import line_by_line
 
 
 def outcome(read, path, **options):
@@ -29,7 +30,7 @@ def outcome(read, path, **options):
 def both_passes(read, path, **options):
     fast = outcome(read, path, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast_pass, "read_fast", lambda *_: None)
+        patch.setattr(cells, "read_checked", line_by_line.read_carefully)
         return fast, outcome(read, path, **options)
 
 
@@ -218,16 +219,16 @@ def test_the_same_line_is_named_in_the_same_words(kind, monkeypatch):
             lines = log(kind)
             for place in RNG.integers(1, len(lines), 1):
                 lines[place] = damage(lines[place])
-            monkeypatch.setattr(careful_pass, "LEAST_BYTES", 10**9)
-            expected = message_of(kind, lines, mapping)
-            monkeypatch.setattr(careful_pass, "LEAST_BYTES", 0)
-            assert message_of(kind, lines, mapping) == expected
+            found = message_of(kind, lines, mapping)
+            with monkeypatch.context() as patch:
+                patch.setattr(cells, "read_checked", line_by_line.read_carefully)
+                expected = message_of(kind, lines, mapping)
+            assert found == expected
             faults += expected is not None
     assert faults >= 12
 
 
-def test_numbers_as_winners_are_counted_in_the_whole_log(monkeypatch):
-    monkeypatch.setattr(careful_pass, "LEAST_BYTES", 0)
+def test_numbers_as_winners_are_counted_in_the_whole_log():
     lines = [json.dumps({"a": [1, 2], "b": [2, 1], "winner": i % 2}) for i in range(300)]
     assert 'winner_words="0=?,1=?"' in message_of(JsonLines, lines, LogMapping())
     lines.append(lines[0].replace('"winner": 0', '"winner": 2'))
@@ -235,17 +236,5 @@ def test_numbers_as_winners_are_counted_in_the_whole_log(monkeypatch):
     assert message_of(JsonLines, lines, LogMapping(winner_words="0=tie,1=a,2=b")) is None
 
 
-def test_nothing_but_blank_lines_after_a_header(monkeypatch):
-    monkeypatch.setattr(careful_pass, "LEAST_BYTES", 0)
+def test_nothing_but_blank_lines_after_a_header():
     assert "nothing after the header" in message_of(TextLines, ["a,b,winner", *[" "] * 9], LogMapping())
-
-
-def test_few_lines_are_read_carefully(monkeypatch):
-    monkeypatch.setattr(careful_pass, "LEAST_BYTES", 0)
-    read = []
-    record = JsonLines.record
-    monkeypatch.setattr(JsonLines, "record", lambda self, item: read.append(item) or record(self, item))
-    lines = log(JsonLines, 2000)
-    lines[1500] = lines[1500].replace("winner", "winer")
-    assert "line 1501: no 'winner'" in message_of(JsonLines, lines, LogMapping())
-    assert len(read) < 400

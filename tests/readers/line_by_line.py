@@ -1,13 +1,10 @@
-"""The careful pass over a log: line by line, so that a bad line can be named or set aside.
-
-It defines what a log may contain; the fast pass of `dcglearn.readers.fast_pass` returns the same or calls it.
-"""
+"""The referee of `dcglearn.readers.cells`: a log read line by line, value by value."""
 
 import json
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,11 +13,11 @@ from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, InputError, PathLike, errors_in
 from dcglearn.readers.cutoffs import CUT, level_of
-from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, JsonLines, Source, TextLines, numbered_lines, shown
+from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED, Role, Table
-from dcglearn.readers.winner_words import WinnerCodes, winners_of, word_of
+from dcglearn.readers.winner_words import WINNERS, refused_word, winners_of, word_of
 
 JUDGE_DOCUMENTS = "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
 """What to do where a grade looks like the name of a document."""
@@ -123,6 +120,19 @@ def read_carefully(
     with written_beside(skip_bad) as temporary, temporary.open("wb") as file:
         file.writelines(line + b"\n" for line in ([source.header] if source.header else []) + bad)
     return good.table(), {"bad lines": len(bad), **dict.fromkeys(reasons, 1)}
+
+
+class WinnerCodes:
+    """Codes of winners, one by one; all winners of the log are counted once one is not understood."""
+
+    def __init__(self, own, count):
+        self._codes, self._count = {**WINNERS, **own}, count
+
+    def __call__(self, value):
+        word = word_of(value) if isinstance(value, str | int | float) else ""
+        if word.lower() not in self._codes:
+            raise refused_word(value, self._count(), self._codes)
+        return self._codes[word.lower()]
 
 
 class GoodLines:
@@ -328,46 +338,3 @@ CHECKS = {
     "positive": _number,
 }
 """The functions that check one value, by the kind of its role; those of other kinds are numbers."""
-
-
-def raise_first_fault(name: str, source: Source, mapping: LogMapping, passes: Callable[[Source], bool]) -> None:
-    """Raise InputError for the first bad line if one of the first blocks that fail the fast pass holds it."""
-    if not isinstance(source, JsonLines | TextLines) or len(source.data) < LEAST_BYTES:
-        return
-    if isinstance(source, TextLines) and b'"' in source.data:  # a record may go on in the next block
-        return
-    number, first = next(iter(source), (0, b""))
-    if not first:  # nothing after the header
-        return
-    good = GoodLines(source, mapping)
-    _add(name, good, source, number, first)
-    begin, header_line = b"", 0
-    if isinstance(source, TextLines):
-        begin = source.data[: source.data.index(source.header)] + source.header + b"\n"
-        header_line = source.header_line
-    read = 0
-    for before, block in _blocks(source.data, 64):
-        part = type(source)(begin + first + b"\n" + block, source.roles)
-        if passes(part):
-            continue
-        if read == MOST_READ:
-            return
-        read += 1
-        for number, item in numbered_lines(block):
-            if before + number > header_line:
-                _add(name, good, source, before + number, item)
-
-
-def _add(name: str, good: GoodLines, source: Source, number: int, item: bytes) -> None:
-    with errors_in(f"{name}, {source.unit} {number}"):
-        good.add(source.record(item), f"{source.unit} {number}")
-
-
-def _blocks(data: bytes, n: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the number of lines before each of about n blocks of lines, of equal size, and the block."""
-    start, before = 0, 0
-    while start < len(data):
-        end = data.find(b"\n", start + len(data) // n) + 1 or len(data)
-        yield before, data[start:end]
-        before += data.count(b"\n", start, end)
-        start = end
