@@ -96,7 +96,7 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     except InputError:
         return None  # the careful pass says what is wrong
     columns = by_role(keys, source.roles)
-    if b"\\" in source.data or "supersedes" in columns:
+    if b"\\" in source.data or "supersedes" in columns or any("." in str(name) for name in columns.values()):
         return None
     if "rater" not in columns:
         columns.pop("id", None)

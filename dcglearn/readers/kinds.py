@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, Grades, InputError, Integers, errors_in
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.frames import flattened
-from dcglearn.readers.line_formats import BLANK, NUMBER, answer_of, checked_score, from_text, shown
+from dcglearn.readers.line_formats import BLANK, NUMBER, answer_of, checked_score, from_text, grades_of_objects, shown
 from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED
@@ -29,7 +30,7 @@ JUDGE_DOCUMENTS = "for names of documents, give judgements (dl.join_judgements);
 RIGHT = {"true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0, "false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
 """What words say of an answer, in lower case."""
 
-UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
+UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
 """Texts that stand for an unknown grade, -1. A place without a result is -2, as those below a shorter list are."""
 
 _BAD = -9
@@ -37,6 +38,9 @@ _BAD = -9
 
 _GRADE = "(-[12]|[0-9]{1,3})"
 _PLAIN_LISTS = rf"^({_GRADE}( {_GRADE})*|\[{_GRADE}(, {_GRADE})*\])$"
+_SEVERAL = re.compile(r"^\s*\[.*\]\s*$|[0-9][ ,|]+[0-9-]")
+"""Text in JSON that is a list of grades."""
+
 _PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 
 Cells: TypeAlias = "pl.Series | list[Any]"
@@ -55,7 +59,7 @@ class Column:
 
     def value(self, cell: Any) -> Any:
         """Return the value that a cell stands for, in the types of JSON; None if it is blank."""
-        if self.texts and isinstance(cell, str):
+        if isinstance(cell, str) and (self.texts or (self.kind == "grades" and _SEVERAL.search(cell))):
             return from_text(self.kind, cell)
         return answer_of(cell) if self.texts and self.kind == "winner" else cell
 
@@ -165,6 +169,7 @@ Plain: TypeAlias = "Callable[[pl.Series, Column], PlainColumn]"
 def _grades(values: Any, column: Column) -> bytes:
     """Return a non-empty list of grades as int8 bytes, cut to the depth; raise InputError for anything else."""
     role, mapping = column.role, column.mapping
+    values = grades_of_objects(values)
     if not isinstance(values, list):
         raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
     if not values:

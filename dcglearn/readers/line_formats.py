@@ -25,6 +25,14 @@ INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 
+DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
+"""A number with a decimal comma; 1,234 is none, since its comma may stand between thousands."""
+
+NOT_AVAILABLE = {"NA", "N/A", "#N/A"}
+"""Texts, in upper case, that stand for a blank cell of one of the kinds `VALUES`; a label may be called so."""
+
+VALUES = {"grades", "documents", "grade", "winner", "number", "positive", "share", "score", "side", "place"}
+
 SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
 """Names of the separators of columns."""
 
@@ -101,7 +109,7 @@ class JsonLines(Objects):
         super().__init__(roles)
         self.data, self._decode, self.names = data, _decoder(roles), []
         with contextlib.suppress(ValueError, RecursionError, AttributeError):  # the first line may be no object
-            self.names = list(json.loads(next(iter(self))[1]).keys())
+            self.names = list(_with_paths(json.loads(next(iter(self))[1]), roles))
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return numbered_lines(self.data)
@@ -116,6 +124,7 @@ class JsonLines(Objects):
             raise InputError(f"not valid JSON ({error}): {shown(decoded(item))}; one object a line") from error
         if not isinstance(value, dict):
             raise InputError(f"a JSON {type(value).__name__}, expected an object such as {{...}}; one object a line")
+        value = _with_paths(value, self.roles)
         return _values(value, self.by_keys(value))
 
 
@@ -264,7 +273,7 @@ class Records(Objects):
         super().__init__(roles)
         self._records, self.form = records, form
         first = records[0] if records else {}
-        self.names = [str(key) for key in first] if isinstance(first, Mapping) else []
+        self.names = [str(key) for key in _with_paths(dict(first), roles)] if isinstance(first, Mapping) else []
 
     @classmethod
     def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Self:
@@ -285,7 +294,48 @@ class Records(Objects):
         """Return the values by role."""
         if not isinstance(item, Mapping):
             raise InputError(f"{shown(item)} is not an object with names and values, such as {{...}}")
-        return _values({str(key): _plain(value) for key, value in item.items()}, self.by_keys(item), self.roles)
+        item = _with_paths({str(key): _plain(value) for key, value in item.items()}, self.roles)
+        return _values(item, self.by_keys(item), self.roles)
+
+
+GRADE_KEYS = ("grade", "relevance", "rel", "relevance_grade")
+DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "id")
+"""The keys of objects that stand for documents in a list, in lower case."""
+
+
+def grades_of_objects(documents: Any) -> Any:
+    """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``; any other value stays as it is."""
+    if not isinstance(documents, list) or not documents or not all(isinstance(x, Mapping) for x in documents):
+        return documents
+    return [_by_key(document, GRADE_KEYS, "grade") for document in documents]
+
+
+def _are_named(documents: Any) -> bool:
+    """Return whether the documents of a list are objects that tell their names."""
+    is_object = isinstance(documents, list) and bool(documents) and isinstance(documents[0], Mapping)
+    return is_object and any(key.lower() in DOCUMENT_KEYS for key in documents[0])
+
+
+def _by_key(document: Mapping[str, Any], keys: Sequence[str], what: str) -> Any:
+    """Return the value of the first of some keys, in any case; raise InputError if the object has none of them."""
+    values = {key.lower(): value for key, value in document.items()}
+    key = next((key for key in keys if key in values), None)
+    if key is None:
+        raise InputError(
+            f"the document {shown(dict(document))} has no {what}; give it one of the keys {', '.join(keys)}"
+        )
+    return values[key]
+
+
+def _with_paths(value: dict[Any, Any], roles: Mapping[str, Role]) -> dict[Any, Any]:
+    """Return an object with the values inside it that columns name by a path, such as left.grades."""
+    for name in (name for role in roles.values() for name in role.names if "." in name):
+        inner: Any = value
+        for key in name.split("."):
+            inner = next((x for k, x in inner.items() if k.lower() == key), None) if isinstance(inner, dict) else None
+        if inner is not None:
+            value = {**value, name: inner}
+    return value
 
 
 def _values(
@@ -304,6 +354,10 @@ def _values(
             values[role] = answer_of(item[names])
         else:
             values[role] = item[names]
+
+    for side in {"a", "b"} & values.keys():
+        if f"docs_{side}" not in values and _are_named(values[side]):
+            values[f"docs_{side}"] = [_by_key(document, DOCUMENT_KEYS, "name") for document in values[side]]
     return values
 
 
@@ -343,7 +397,7 @@ def _decoder(roles: Mapping[str, Role]) -> Callable[[str], Any]:
 def from_text(kind: str, text: str) -> Any:
     """Return the value of a field of text in the types of JSON; None if it is blank."""
     text = text.strip(BLANK)
-    if not text:
+    if not text or (kind in VALUES and text.upper() in NOT_AVAILABLE):
         return None
     if kind in ("grades", "documents"):
         is_grades, as_json = kind == "grades", text[0] == "[" and text[-1] == "]"
@@ -358,8 +412,9 @@ def from_text(kind: str, text: str) -> Any:
             return answer_of(json.loads(text))
     if kind == "grade":
         return _token(text)
-    if kind in ("number", "positive", "share") and NUMBER.fullmatch(text):
-        return float(text)
+    if kind in ("number", "positive", "share"):
+        number = text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text
+        return float(number) if NUMBER.fullmatch(number) else text
     return text
 
 

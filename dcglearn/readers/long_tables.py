@@ -10,9 +10,10 @@ from dcglearn.readers.kept_lines import with_kept
 from dcglearn.readers.line_formats import INTEGER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.named_winners import with_names
-from dcglearn.readers.outcomes import Outcomes, outcome_roles
+from dcglearn.readers.outcomes import Outcomes, Shares, outcome_roles, shared_roles
 from dcglearn.readers.roles import LONG, Role, recognised
 from dcglearn.readers.sides import with_order
+from dcglearn.readers.winner_words import word_of
 
 SIDES = {"a": "a", "left": "a", "l": "a", "1": "a", "b": "b", "right": "b", "r": "b", "2": "b"}
 """Words for the side of a document, in lower case."""
@@ -47,7 +48,10 @@ def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -
             return source
     except InputError as error:
         source = error
-    for kind, table in ((LongTable, rows_of(roles)), *((Outcomes, table) for table in outcome_roles(roles))):
+    of_lines = [(Outcomes, table) for table in outcome_roles(roles)] + [
+        (Shares, table) for table in shared_roles(roles)
+    ]
+    for kind, table in ((LongTable, rows_of(roles)), *of_lines):
         others = mapping.roles(table)
         with contextlib.suppress(InputError):
             rows = open_with(others)
@@ -106,8 +110,9 @@ class LongTable(Reshaped):
             raise item.error
         lists: dict[str, dict[int, tuple[int, Any]]] = {role: {} for role in self.roles if role in ("a", "b", "list")}
         values: dict[str, tuple[int, Any]] = {}
+        systems = self._systems(item)
         for number, row in item.records:
-            side = "list" if "list" in lists else _side(row.get("side"), f"{self.unit} {number}")
+            side = "list" if "list" in lists else _side(row.get("side"), f"{self.unit} {number}", systems)
             at = row["position"]
             if at in lists[side]:
                 key = " and ".join(name for name in self._keys if name not in ("pair", "list"))
@@ -125,7 +130,16 @@ class LongTable(Reshaped):
                         f"{self.unit} {number}; rows of one judgement have one {role}"
                     )
         grades = {side: self._in_order(side, rows) for side, rows in lists.items()}
-        return {**grades, **{role: value for role, (_, value) in values.items()}}
+        of_pair = {role: value for role, (_, value) in values.items()}
+        named = word_of(of_pair.get("winner", "")).lower()
+        return {**grades, **of_pair, **({"winner": systems[named]} if named in systems else {})}
+
+    def _systems(self, item: Rows) -> dict[str, str]:
+        """Return the sides of the two systems that the rows of a judgement name, the first that stands there as a."""
+        names = dict.fromkeys(str(row.get("side")).strip().lower() for _, row in item.records)
+        if len(names) != 2 or names.keys() & SIDES.keys():
+            return {}
+        return dict(zip(names, "ab", strict=True))
 
     def _in_order(self, side: str, rows: dict[int, tuple[int, Any]]) -> list[Any]:
         """Return the grades by position; raise InputError for a position that is missing."""
@@ -149,8 +163,9 @@ def _position(value: Any) -> int:
     return value
 
 
-def _side(value: Any, place: str) -> str:
-    side = SIDES.get(str(value).strip().lower())
+def _side(value: Any, place: str, systems: Mapping[str, str]) -> str:
+    word = str(value).strip().lower()
+    side = SIDES.get(word, systems.get(word))
     if side is None:
-        raise InputError(f"side is {shown(value)} on {place}; use a or left, b or right")
+        raise InputError(f"side is {shown(value)} on {place}; use a or left, b or right, or the names of two systems")
     return side

@@ -1,12 +1,13 @@
-"""Tables whose columns tell the winner: a chosen and a rejected list, or a column of 0 and 1 for each outcome."""
+"""Tables whose columns tell the winner: a chosen and a rejected list, a column for each outcome, or a probability."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import Reshaped, shown
-from dcglearn.readers.roles import OUTCOMES, Role
+from dcglearn.readers.roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role
 from dcglearn.readers.winner_words import word_of
 
 MARKS = {"1": 1, "true": 1, "0": 0, "false": 0, "": 0}
@@ -20,6 +21,13 @@ def outcome_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
         for names in ({}, {"a": "response_a", "b": "response_b"}):
             yield {**others, **_named(others, names), **OUTCOMES}
         yield {**others, **_named(others, {"a": "chosen", "b": "rejected"})}
+
+
+def shared_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
+    """Yield the roles of tables that say how many people gave each verdict, or how probable one is."""
+    if {"a", "b", "winner"} <= roles.keys():
+        others = {role: about for role, about in roles.items() if role != "winner"}
+        yield from ({**others, **weights} for weights in (VOTES, PROBABILITY, LOGPROBS))
 
 
 def _named(roles: Mapping[str, Role], names: Mapping[str, str]) -> dict[str, Role]:
@@ -38,3 +46,75 @@ class Outcomes(Reshaped):
             raise InputError(f"{', '.join(marks)} are {shown([*marks.values()])}; one of them must be 1, the others 0")
         winner = list(marks)[said.index(1)].removeprefix("winner_") if marks else "a"
         return {**record, "winner": winner}
+
+
+WEIGHTS = {*VOTES, *PROBABILITY, *LOGPROBS}
+
+
+class Shares(Reshaped):
+    """Judgements with a weight for each verdict on a line: how many people gave it, or how probable it is.
+
+    A line with the probability p that a is preferred counts as a verdict for a of weight p and one for b of weight
+    1 - p, which is the cross-entropy of a likelihood.
+    """
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        """Yield each line once for each verdict with a weight; one that cannot be read is yielded as it is."""
+        for number, item in self._rows:
+            try:
+                weights = self._weights(self._rows.record(item))
+            except InputError:
+                weights = {"a": 1.0}
+            for winner in weights:
+                yield number, (item, winner)
+
+    def record(self, item: Any) -> dict[str, Any]:
+        """Return the values of a judgement by role."""
+        line, winner = item
+        record = self._rows.record(line)
+        weight = self._weights(record)[winner]
+        others = {role: value for role, value in record.items() if role not in WEIGHTS}
+        if isinstance(others.get("weight"), int | float):
+            weight *= others["weight"]
+        return {**others, "winner": winner, "weight": weight}
+
+    def raw(self, item: Any) -> bytes:
+        """Return the line of a judgement."""
+        return self._rows.raw(item[0])
+
+    def _weights(self, record: Mapping[str, Any]) -> dict[str, float]:
+        """Return the weight of each verdict of a line that has one."""
+        if VOTES.keys() & record.keys():
+            weights = {role.removeprefix("votes_"): _number(record.get(role), role) for role in VOTES}
+            if min(weights.values()) < 0 or not any(weights.values()):
+                raise InputError(f"the votes are {shown([*weights.values()])}; give numbers, one of them above 0")
+        else:
+            share = _share_of_a(record)
+            weights = {"a": share, "b": 1 - share}
+        return {winner: weight for winner, weight in weights.items() if weight}
+
+
+def _share_of_a(record: Mapping[str, Any]) -> float:
+    """Return how probable it is that a is preferred."""
+    if "probability" in record:
+        share = _number(record["probability"], "probability", blank=None)
+    else:
+        logs = {role: _number(record.get(role), role, blank=None) for role in LOGPROBS if role in record}
+        if max(logs.values()) > 0:
+            raise InputError(f"{', '.join(logs)}: {shown([*logs.values()])}; logarithms of probabilities are below 0")
+        of_a = logs["logprob_a"]
+        share = 1 / (1 + math.exp(logs["logprob_b"] - of_a)) if "logprob_b" in logs else math.exp(of_a)
+    if not 0 <= share <= 1:
+        raise InputError(
+            f"probability is {shown(share)}; give a number from 0 to 1, that a is preferred, such as .7 for seven of "
+            "ten raters, or name the column logprob_a if it holds logarithms"
+        )
+    return share
+
+
+def _number(value: Any, role: str, blank: float | None = 0.0) -> float:
+    """Return a finite number, and `blank` for a blank cell."""
+    value = blank if value is None else value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{role} is {'missing' if value is None else f'{shown(value)}, which is not a number'}")
+    return float(value)

@@ -60,6 +60,21 @@ OUTCOMES = {
 }
 """The columns that stand for `winner` where each outcome has one, which holds 0 or 1."""
 
+VOTES = {
+    f"votes_{side}": Role("number", (f"votes_{side}", f"{side}_votes", f"n_{side}"), required=side != "tie")
+    for side in ("a", "b", "tie")
+}
+"""The columns that stand for `winner` where each line counts how many people gave each verdict."""
+
+PROBABILITY = {"probability": Role("number", ("probability", "prob_a", "probability_a"), required=True)}
+"""The column that stands for `winner` where each line says how probable it is that a is preferred."""
+
+LOGPROBS = {
+    "logprob_a": Role("number", ("logprob_a", "logprob", "log_probability"), required=True),
+    "logprob_b": Role("number", ("logprob_b",)),
+}
+"""The same as logarithms, such as those of a model's two answers; with both, what they leave of 1 does not count."""
+
 RATING = {
     "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),
     "rating": Role("number", ("rating", "satisfaction", "score"), required=True),

@@ -31,7 +31,7 @@ MOST_READ = 8
 RIGHT = {"true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0, "false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
 """What words say of an answer, in lower case."""
 
-UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
+UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
 """Texts that stand for an unknown grade, -1. A place without a result is -2, as those below a shorter list are."""
 
 

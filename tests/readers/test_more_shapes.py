@@ -1,0 +1,144 @@
+"""Logs in shapes that people have: votes, probabilities, documents as objects, nested and foreign spellings."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.foundation.validation import InputError
+from dcglearn.readers.readers import read_preferences
+from tests.makers import columns, refused, write
+
+LISTS = {"a": [2, 0, 1], "b": [0, 1, 2]}
+RNG = np.random.default_rng(5)
+
+
+def lines(tmp_path, *records):
+    return write(tmp_path, "log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_votes_are_verdicts_with_weights(tmp_path):
+    votes = {**LISTS, "votes_a": 7, "votes_b": 3, "votes_tie": 1}
+    read = read_preferences(lines(tmp_path, votes))
+    written_out = [{**LISTS, "winner": w, "weight": n} for w, n in (("a", 7), ("b", 3), ("tie", 1))]
+    assert columns(read) == columns(read_preferences(written_out))
+    text = write(tmp_path, "v.csv", "a,b,votes_a,votes_b\n2 0 1,0 1 2,7,\n2 0 1,0 1 2,0,2\n")
+    assert read_preferences(text).weight.tolist() == [7, 2]
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [
+        ({"votes_a": 0, "votes_b": 0}, "line 2: the votes are .0.0, 0.0, 0.0.; give numbers"),
+        ({"votes_a": -1, "votes_b": 2}, "line 2: the votes are"),
+        ({"votes_a": "x", "votes_b": 2}, "line 2: votes_a is 'x', which is not a number"),
+        ({"votes_a": True, "votes_b": 2}, "line 2: votes_a is True"),
+    ],
+)
+def test_wrong_votes(tmp_path, votes, message):
+    refused(message, read_preferences, lines(tmp_path, {**LISTS, "votes_a": 1, "votes_b": 0}, {**LISTS, **votes}))
+
+
+def random_records(n=120):
+    pairs = [RNG.integers(0, 3, (2, 3)).tolist() for _ in range(n)]
+    return [{"a": a, "b": b, "query": f"q{i}"} for i, (a, b) in enumerate(pairs)]
+
+
+def test_a_probability_is_a_soft_label_in_the_likelihood(tmp_path):
+    records = random_records()
+    shares = RNG.uniform(0, 1, len(records)).round(3).tolist()
+    soft = [{**r, "probability": p} for r, p in zip(records, shares, strict=True)]
+    sides = [(r, w, p) for r, share in zip(records, shares, strict=True) for w, p in (("a", share), ("b", 1 - share))]
+    written_out = [{**record, "winner": winner, "weight": weight} for record, winner, weight in sides]
+    fits = [DCGLearner().fit(read_preferences(log, n_grades=3)).dcg_ for log in (lines(tmp_path, *soft), written_out)]
+    assert fits[0].gains.tolist() == fits[1].gains.tolist()
+    assert fits[0].discounts.tolist() == fits[1].discounts.tolist()
+
+
+def test_probabilities_of_nought_and_one_are_verdicts():
+    read = read_preferences([{**LISTS, "probability": 1}, {**LISTS, "probability": 0.0, "weight": 3}])
+    assert columns(read) == columns(
+        read_preferences([{**LISTS, "winner": "a", "weight": 1}, {**LISTS, "winner": "b", "weight": 3}])
+    )
+
+
+def test_logarithms_of_probabilities():
+    read = read_preferences([{**LISTS, "logprob_a": np.log(0.6), "logprob_b": np.log(0.2)}])
+    np.testing.assert_allclose(read.weight, [0.75, 0.25])
+    read = read_preferences([{**LISTS, "logprob": np.log(0.6)}])
+    np.testing.assert_allclose(read.weight, [0.6, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"probability": 1.5}, "record 1: probability is 1.5; give a number from 0 to 1"),
+        ({"probability": None}, "record 1: probability is missing"),
+        ({"probability": "likely"}, "record 1: probability is 'likely', which is not a number"),
+        ({"logprob_a": 0.2}, "record 1: logprob_a: .0.2.; logarithms of probabilities are below 0"),
+        ({"logprob_a": -0.2, "logprob_b": None}, "record 1: logprob_b is missing"),
+    ],
+)
+def test_wrong_probabilities(value, message):
+    refused(message, read_preferences, [{**LISTS, **value}])
+
+
+def test_documents_as_objects(tmp_path):
+    objects = {"a": [{"doc": "d1", "grade": 2}, {"doc": "d2", "grade": 0}], "b": [{"Doc": "d2", "Relevance": 0}]}
+    read = read_preferences(lines(tmp_path, {**objects, "winner": "a"}))
+    assert read.preferred.tolist() == [[2, 0]]
+    assert read.other.tolist() == [[0, -2]]
+    assert read.docs.tolist() == [["d1\td2", "d2"]]
+    bad = {**objects, "winner": "a", "a": [{"doc": "d1", "score": 2}]}
+    refused("line 1: the document .'doc': 'd1', 'score': 2. has no grade", read_preferences, lines(tmp_path, bad))
+
+
+def test_columns_by_a_path(tmp_path):
+    nested = {"left": {"grades": [2, 0]}, "right": {"Grades": [0, 1]}, "answer": {"value": "a"}}
+    names = {"a": "left.grades", "b": "right.grades", "winner": "answer.value"}
+    path = lines(tmp_path, nested, {**nested, "right": {"grades": [1, 1]}})
+    read = read_preferences(path, columns=names)
+    assert read.preferred.tolist() == [[2, 0]] * 2
+    assert read.other.tolist() == [[0, 1], [1, 1]]
+    assert columns(read_preferences([nested], columns=names)) == columns(read[:1])
+    with pytest.raises(InputError, match="line 3: no 'b'"):
+        read_preferences(lines(tmp_path, nested, nested, {**nested, "right": [1]}), columns=names)
+
+
+def test_lists_as_text_in_json(tmp_path):
+    read = read_preferences(lines(tmp_path, {"a": "2 0 1", "b": "[0, 1, 2]", "winner": "a"}))
+    assert columns(read) == columns(read_preferences([{**LISTS, "winner": "a"}]))
+    refused("line 1: a is 'd1'", read_preferences, lines(tmp_path, {"a": "d1", "b": "d2", "winner": "a"}))
+
+
+@pytest.mark.parametrize("missing", ["NA", "N/A", "n/a", "#N/A"])
+def test_cells_that_are_not_available(tmp_path, missing):
+    text = f"a;b;winner;weight;rater\n2 {missing} 1;0 1 2;a;{missing};NA\n2 0 1;0 1 2;b;1,5;x\n"
+    read = read_preferences(write(tmp_path, "log.csv", text))
+    assert read.preferred.tolist() == [[2, -1, 1], [0, 1, 2]]
+    assert read.weight.tolist() == [1, 1.5]
+    assert read.rater.tolist() == ["NA", "x"]
+
+
+@pytest.mark.parametrize(("text", "number"), [("0,125", 0.125), ("1,5", 1.5), ("12,3456", 12.3456)])
+def test_decimal_commas(tmp_path, text, number):
+    log = write(tmp_path, "log.csv", f"a;b;winner;weight\n2 0;0 1;a;{text}\n")
+    assert read_preferences(log).weight.tolist() == [number]
+
+
+def test_a_comma_between_thousands_is_no_decimal_comma(tmp_path):
+    log = write(tmp_path, "log.csv", "a;b;winner;weight\n2 0;0 1;a;1,234\n")
+    refused("line 2: weight is '1,234', which is not a number", read_preferences, log)
+
+
+def test_rows_by_the_name_of_a_system(tmp_path):
+    rows = ["query,system,position,grade,winner", "q1,prod,1,2,prod", "q1,prod,2,0,", "q1,new,1,0,", "q1,new,2,1,"]
+    rows += ["q2,new,1,2,prod", "q2,new,2,1,", "q2,prod,1,0,", "q2,prod,2,1,"]
+    read = read_preferences(write(tmp_path, "rows.csv", "\n".join(rows)))
+    assert read.preferred.tolist() == [[2, 0], [0, 1]]
+    assert read.other.tolist() == [[0, 1], [2, 1]]
+    three = [*rows, "q2,third,1,0,"]
+    refused(
+        "line 6: side is 'new' on line 6; use a or left", read_preferences, write(tmp_path, "x.csv", "\n".join(three))
+    )
