@@ -36,6 +36,9 @@ UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
 _BAD = -9
 """The code of a bad cell."""
 
+_MOST_APART = 1 << 20
+"""Grades that differ by more are not looked up in a table."""
+
 _GRADE = "(-[12]|[0-9]{1,3})"
 _PLAIN_LISTS = rf"^({_GRADE}( {_GRADE})*|\[{_GRADE}(, {_GRADE})*\])$"
 _SEVERAL = re.compile(r"^\s*\[.*\]\s*$|[0-9][ ,|]+[0-9-]")
@@ -418,26 +421,31 @@ def _graded(column: Column) -> Values:
     flat = flattened(lists)
     lengths = lists.list.len().to_numpy().astype(np.int64)
 
-    # the distinct grades
-    different = flat.unique()
-    errors: dict[int, InputError] = {}
-    codes = []
-    for grade in different.to_list():
+    # the distinct grades; a null is an unknown one
+    numbers = flat.fill_null(UNKNOWN).cast(pl.Int64).to_numpy()
+    low = int(numbers.min())
+    if int(numbers.max()) - low > _MOST_APART:
+        return _graded_one_by_one(column)
+    number = numbers - low
+    codes = np.zeros(int(number.max()) + 1, np.int8)
+    for at in np.flatnonzero(np.bincount(number)).tolist():
         try:
-            codes.append(_grades([grade], column)[0])
+            codes[at] = np.frombuffer(_grades([at + low], column), np.int8)[0]
         except InputError:
-            codes.append(_BAD)
-    grades = flat.replace_strict(different, pl.Series(codes, dtype=pl.Int16), return_dtype=pl.Int16).to_numpy()
+            codes[at] = _BAD
+    grades = codes[number]
 
     # the lists with a bad one
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    for row in np.unique(rows[grades == _BAD]).tolist():
-        try:
-            _grades(lists[row].to_list(), column)
-        except InputError as error:
-            errors[row] = error
+    errors: dict[int, InputError] = {}
+    if (codes == _BAD).any():
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        for row in np.unique(rows[grades == _BAD]).tolist():
+            try:
+                _grades(lists[row].to_list(), column)
+            except InputError as error:
+                errors[row] = error
     said = np.full(len(lengths), 2)
-    return Values(GradeLists(grades.astype(np.int8), lengths, said), np.zeros(len(lengths), bool), errors)
+    return Values(GradeLists(grades, lengths, said), np.zeros(len(lengths), bool), errors)
 
 
 def _integer_lists(column: Column) -> pl.Series | None:
