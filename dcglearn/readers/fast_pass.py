@@ -283,6 +283,7 @@ CONVERT: dict[str, Callable[[pl.Series, LogMapping], Any]] = {
     "grades": _grades,
     "winner": _winners,
     "label": _labels,
+    "name": lambda column, _: _texts(column) if _is_text(column.dtype) else None,
     "identity": lambda column, _: _texts(column) if _is_text(column.dtype) else None,
     "status": lambda column, _: _texts(column) if _is_text(column.dtype) or column.dtype == pl.Boolean else None,
     "side": _swapped,
