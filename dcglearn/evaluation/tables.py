@@ -14,13 +14,22 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from dcglearn.evaluation.tool_files import rankings_of_lines, table_of_tool
-from dcglearn.evaluation.trec import Duplicates, Judgements, Run, trec_judgements, trec_runs, without_duplicates
+from dcglearn.evaluation.trec import (
+    Duplicates,
+    Judgements,
+    Run,
+    first_repeated,
+    judgements_of,
+    runs_of,
+    trec_judgements,
+    trec_runs,
+    without_duplicates,
+)
 from dcglearn.foundation.inputs import refuse_constant
-from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
-from dcglearn.foundation.validation import MAX_GRADES, InputError, PolarsFrame, errors_in
+from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
 from dcglearn.readers.careful_pass import checked_score
-from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
+from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import columns_of, frame_of, opener_of, opener_of_bytes
@@ -93,7 +102,7 @@ def read_judgements(
         read = trec_judgements(judgements, duplicates=duplicates, cutoffs=cutoffs)
     else:
         name, table = _table(judgements, "judgements", JUDGEMENT, duplicates=duplicates)
-        read = _judgements(table, name, duplicates, cutoffs)
+        read = judgements_of(table, name, duplicates, cutoffs)
     return read if n_grades is None else replace(read, n_grades=n_grades)
 
 
@@ -141,7 +150,8 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
     if is_trec(source):
         return trec_runs(source, duplicates=duplicates)
     name, table = _table(source, name, RUN, "one document of a run a line")
-    return _table_runs(table, Path(name).name, duplicates)
+    name = Path(name).name
+    return runs_of(_by_rank(table, name), name, duplicates)
 
 
 def _deduplicated(table: Table, duplicates: Duplicates) -> Table:
@@ -212,47 +222,22 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
     return pl.DataFrame(columns_of(name, lines, LogMapping())[0])
 
 
-def _judgements(table: PolarsFrame, name: str, duplicates: Duplicates, cutoffs: Cutoffs) -> Judgements:
-    import polars as pl
-
-    columns, size = cut_grades(table, name, cutoffs)
-    grade = columns["grade"]
-    wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
-    if wrong.any():
-        row, most = int(wrong.arg_true()[0]), MAX_GRADES - 1
-        raise InputError(f"{name} row {row + 1}: grade {grade[row]:g} is not a whole number up to {most}; {CUT}")
-    whole = columns.with_columns(grade.cast(pl.Int64))
-    return Judgements(without_duplicates(name, whole, ["query", "document"], duplicates), name, size)
-
-
-def _table_runs(columns: PolarsFrame, name: str, duplicates: Duplicates) -> list[Run]:
-    if "rank" in columns.columns:
-        columns = _by_rank(columns, name)
-    parts = {name: columns}
-    if "run" in columns.columns:
-        for run in columns["run"].unique(maintain_order=True):
-            if one_line(run) != escaped(run):
-                raise InputError(f"{name}: the run {shown(run)} has a tab or a line end in its name; rename it")
-        parts = {str(k[0]): v.drop("run") for k, v in columns.partition_by("run", as_dict=True).items()}
-    keys = ["query", "document"]
-    return [Run(without_duplicates(name, part, keys, duplicates), run) for run, part in parts.items()]
-
-
 def _scored_or_ranked(names: Sequence[str], roles: Mapping[str, Role]) -> Mapping[str, Role]:
     """Return the roles of runs without scores if these are their columns, else the given ones."""
     scored, ranked = (recognised(names, first_names(names, kind)) for kind in (roles, RANKED))
     return RANKED if roles is RUN and ranked and not scored else roles
 
 
-def _by_rank(columns: PolarsFrame, name: str) -> PolarsFrame:
+def _by_rank(table: PolarsFrame, name: str) -> PolarsFrame:
     """Return the table of runs with scores in place of ranks; raise InputError if two documents share a rank."""
     import polars as pl
 
-    twice = columns.filter(columns.drop("document").is_duplicated())
-    if len(twice):
-        row = twice.row(0, named=True)
+    if "rank" not in table.columns:
+        return table
+    row = first_repeated(table, [column for column in table.columns if column != "document"])
+    if row is not None:
         raise InputError(f"{name}: rank {row['rank']:g} of the query {row['query']!r} occurs twice; give scores too")
-    return columns.with_columns(score=-pl.col("rank")).drop("rank")
+    return table.with_columns(score=-pl.col("rank")).drop("rank")
 
 
 class _Object(list[tuple[str, Any]]):
