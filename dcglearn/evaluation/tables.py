@@ -187,10 +187,12 @@ def _table(
             _, open_with = opener_of(source, roles)
     else:
         name, data = content(source, expected)
-        frame = table_of_tool(name, data, duplicates) if number == "grade" else rankings_of_lines(name, data)
+        of_tool = partial(table_of_tool, duplicates=duplicates) if number == "grade" else rankings_of_lines
+        frame = of_tool(name, data)
         if frame is None and kind_of(name, data) == "json":
             frame = nested_json(name, data, number)
-        open_with = opener_of_bytes(name, data)
+        if frame is None:
+            open_with = opener_of_bytes(name, data)
 
     if frame is not None:
         open_with = partial(FrameRows, frame)
@@ -214,8 +216,10 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
         for role, dtype in frame.schema.items()
     )
     if all(plain):
-        table = frame.cast({role: pl.Float64 if role in scores else pl.String for role in frame.columns}, strict=False)
-        if not any(table.null_count().row(0)) and not any(table[role].is_nan().any() for role in scores):
+        kinds: Any = {role: pl.Float64 if role in scores else pl.String for role in frame.columns}
+        table = frame.cast(kinds, strict=False)
+        lacking = any(table.null_count().row(0))
+        if not lacking and not any(table[role].is_nan().any() for role in scores):
             return table
 
     # others cell by cell

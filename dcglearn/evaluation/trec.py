@@ -105,7 +105,8 @@ def judgements_of(frame: PolarsFrame, name: str, duplicates: Duplicates, cutoffs
         raise InputError(f"{name} row {row + 1}: {refusal}; {CUT}")
 
     whole = frame.with_columns(grade.cast(pl.Int64))
-    return Judgements(without_duplicates(name, whole, ["query", "document"], duplicates), name, size)
+    once = without_duplicates(name, whole, ["query", "document"], duplicates)
+    return Judgements(once, name, size)
 
 
 def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:

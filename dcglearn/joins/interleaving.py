@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -212,7 +212,8 @@ def preferences_from_interleaving(
     mapping = LogMapping(joining.n_grades, joining.depth) if graded else LogMapping()
 
     # impressions, each pair of rankings once for each result
-    rankings = {team: PREFERENCE[team] if graded else Role("documents", PREFERENCE[team].names, True) for team in TEAMS}
+    kind = "grades" if graded else "documents"
+    rankings = {team: replace(PREFERENCE[team], kind=kind) for team in TEAMS}
     name, open_with = opener_of(impressions, IMPRESSION)
     with errors_in(name):
         source = open_with({**rankings, **SHOWN, "query": IMPRESSION["query"], "weight": IMPRESSION["weight"]})

@@ -115,6 +115,13 @@ def test_damaged_table_is_refused_with_its_place(tmp_path, name, text, words):
     refused(words, read_judgements, written(tmp_path, name, text))
 
 
+def test_nested_json_may_stand_on_one_line_of_any_length(tmp_path):
+    nested = {f"q{i}": {f"document {j} of {i}": 1 for j in range(100)} for i in range(2500)}
+    path = written(tmp_path, "q.json", json.dumps(nested))
+    assert path.stat().st_size > 1 << 22
+    assert len(read_judgements(path).frame) == 250_000
+
+
 def test_repeated_keys_of_json_are_duplicates(tmp_path):
     path = written(tmp_path, "q.json", '{"1": {"D1": 1, "D1": 3}}')
     assert [read_judgements(path, keep).frame["grade"].to_list() for keep in ("first", "last")] == [[1], [3]]
