@@ -1,7 +1,7 @@
 """A gate for a new ranker: from a paired interval, whether it is worse than a margin, not worse, or undecided."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from statistics import NormalDist
 from typing import Any
 
@@ -181,17 +181,14 @@ def gated(frame: PolarsFrame, samples: PolarsFrame, level: float, min_difference
             )
         clear = "not worse" if row["low"] > min_difference else "undecided"
         verdict = "worse" if row["high"] < min_difference else clear
-        verdicts.append(
-            Verdict(
-                **{name: row[name] for name in ("run", "baseline", "measure", "difference", "low", "high")},
-                verdict=verdict,
-                passed=verdict != "worse" if rule == "harm" else verdict == "not worse",
-                n_topics=sample["n_topics"],
-                n_shared=sample["n_shared"],
-                n_measured=sample["n_measured"],
-                detectable=detectable_difference(sample["spread"], sample["n_topics"], level),
-            )
-        )
+        facts = {
+            **row,
+            **sample,
+            "verdict": verdict,
+            "passed": verdict != "worse" if rule == "harm" else verdict == "not worse",
+            "detectable": detectable_difference(sample["spread"], sample["n_topics"], level),
+        }
+        verdicts.append(Verdict(**{field.name: facts[field.name] for field in fields(Verdict)}))
     return Gate(tuple(verdicts), float(min_difference), rule, level)
 
 

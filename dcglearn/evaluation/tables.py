@@ -7,22 +7,32 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from dcglearn.evaluation.tool_files import rankings_of_lines, table_of_tool
-from dcglearn.evaluation.trec import Duplicates, Judgements, Run, trec_judgements, trec_runs, without_duplicates
+from dcglearn.evaluation.trec import (
+    Duplicates,
+    Judgements,
+    Run,
+    first_repeated,
+    judgements_of,
+    runs_of,
+    trec_judgements,
+    trec_runs,
+    without_duplicates,
+)
 from dcglearn.foundation.inputs import refuse_constant
-from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
-from dcglearn.foundation.validation import MAX_GRADES, InputError, PolarsFrame, errors_in, is_frame
-from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
-from dcglearn.readers.frames import polars_frame
-from dcglearn.readers.line_formats import FrameRows, checked_score, shown
-from dcglearn.readers.read_table import frame_of, opener_of_bytes
-from dcglearn.readers.roles import Role, by_role, first_names, recognised
+from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
+from dcglearn.readers.cutoffs import Cutoffs
+from dcglearn.readers.line_formats import FrameRows, Source, checked_score, shown
+from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.read_table import columns_of, frame_of, opener_of, opener_of_bytes
+from dcglearn.readers.roles import Role, first_names, recognised
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these."""
@@ -46,9 +56,6 @@ RANKED = {**KEYS, "rank": Role("score", ("rank", "position", "doc position"), re
 """The columns of runs without scores."""
 
 Table = TypeVar("Table", Judgements, Run)
-
-TEXTS = ("String", "Categorical", "Enum", "Null")
-"""Types of a table's column that can hold identifiers, beside integers."""
 
 
 def read_judgements(
@@ -93,8 +100,8 @@ def read_judgements(
     elif is_trec(judgements):
         read = trec_judgements(judgements, duplicates=duplicates, cutoffs=cutoffs)
     else:
-        name, frame = _named_table(judgements, "judgements", JUDGEMENT, duplicates=duplicates)
-        read = _judgements(frame, name, duplicates, cutoffs)
+        name, table = _table(judgements, "judgements", JUDGEMENT, duplicates=duplicates)
+        read = judgements_of(table, name, duplicates, cutoffs)
     return read if n_grades is None else replace(read, n_grades=n_grades)
 
 
@@ -141,8 +148,9 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
         return [_deduplicated(source, duplicates)]
     if is_trec(source):
         return trec_runs(source, duplicates=duplicates)
-    name, frame = _named_table(source, name, RUN, "one document of a run a line")
-    return _table_runs(frame, Path(name).name, duplicates)
+    name, table = _table(source, name, RUN, "one document of a run a line")
+    name = Path(name).name
+    return runs_of(_by_rank(table, name), name, duplicates)
 
 
 def _deduplicated(table: Table, duplicates: Duplicates) -> Table:
@@ -161,60 +169,60 @@ def is_trec(source: Any) -> bool:
     return _is_path(source) and suffix_of(source) not in FORMATS.keys() - {".txt"}
 
 
-def _named_table(
+def _table(
     source: Any,
     name: str,
     roles: Mapping[str, Role],
     expected: str = "one judgement a line",
     duplicates: Duplicates = "error",
 ) -> tuple[str, PolarsFrame]:
-    """Return the name and the table of a dictionary, a data frame or a file, whose path is the name."""
+    """Return the name, of a file its path, and the columns by role of a dictionary, a data frame or a file."""
     number = list(roles)[2]
+    frame = None
     if isinstance(source, Mapping):
-        return name, nested_table(source, number)
-    if not _is_path(source):
-        if not is_frame(source):
-            raise InputError(f"{name}: {type(source).__name__} is neither a path, a data frame nor a dictionary")
+        frame = nested_table(source, number)
+    elif not _is_path(source):
         with errors_in(name):
-            return name, polars_frame(source)
-    name, data = content(source, expected)
-    frame = table_of_tool(name, data, duplicates) if number == "grade" else rankings_of_lines(name, data)
-    if frame is None and kind_of(name, data) == "json":
-        frame = nested_json(name, data, number)
+            _, open_with = opener_of(source, roles)
+    else:
+        name, data = content(source, expected)
+        of_tool = partial(table_of_tool, duplicates=duplicates) if number == "grade" else rankings_of_lines
+        frame = of_tool(name, data)
+        if frame is None and kind_of(name, data) == "json":
+            frame = nested_json(name, data, number)
+        if frame is None:
+            open_with = opener_of_bytes(name, data)
+
     if frame is not None:
-        return name, frame
+        open_with = partial(FrameRows, frame)
     with errors_in(name):
-        open_with = opener_of_bytes(name, data)
         names = open_with({}).names
         lines = open_with(first_names(names, _scored_or_ranked(names, roles)))
-    return name, lines.frame if isinstance(lines, FrameRows) else frame_of(name, lines)
+    return name, _columns(name, lines)
 
 
-def _judgements(frame: PolarsFrame, name: str, duplicates: Duplicates, cutoffs: Cutoffs) -> Judgements:
+def _columns(name: str, lines: Source) -> PolarsFrame:
+    """Return the columns by role, names as text and scores as floats; raise InputError for the first bad line."""
     import polars as pl
 
-    columns, size = cut_grades(_columns(frame, name, JUDGEMENT), name, cutoffs)
-    grade = columns["grade"]
-    wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
-    if wrong.any():
-        row, most = int(wrong.arg_true()[0]), MAX_GRADES - 1
-        raise InputError(f"{name} row {row + 1}: grade {grade[row]:g} is not a whole number up to {most}; {CUT}")
-    whole = columns.with_columns(grade.cast(pl.Int64))
-    return Judgements(without_duplicates(name, whole, ["query", "document"], duplicates), name, size)
+    # columns of which every cell is plain
+    frame = frame_of(name, lines)
+    scores = {role for role in frame.columns if lines.roles[role].kind == "score"}
+    if not len(frame):
+        raise InputError(f"{name} is empty")
+    plain = (
+        dtype.is_integer() or dtype == pl.String or (dtype.is_float() and role in scores)
+        for role, dtype in frame.schema.items()
+    )
+    if all(plain):
+        kinds: Any = {role: pl.Float64 if role in scores else pl.String for role in frame.columns}
+        table = frame.cast(kinds, strict=False)
+        lacking = any(table.null_count().row(0))
+        if not lacking and not any(table[role].is_nan().any() for role in scores):
+            return table
 
-
-def _table_runs(frame: PolarsFrame, name: str, duplicates: Duplicates) -> list[Run]:
-    columns = _columns(frame, name, _scored_or_ranked(frame.columns, RUN))
-    if "rank" in columns.columns:
-        columns = _by_rank(columns, name)
-    parts = {name: columns}
-    if "run" in columns.columns:
-        for run in columns["run"].unique(maintain_order=True):
-            if one_line(run) != escaped(run):
-                raise InputError(f"{name}: the run {shown(run)} has a tab or a line end in its name; rename it")
-        parts = {str(k[0]): v.drop("run") for k, v in columns.partition_by("run", as_dict=True).items()}
-    keys = ["query", "document"]
-    return [Run(without_duplicates(name, part, keys, duplicates), run) for run, part in parts.items()]
+    # others cell by cell
+    return pl.DataFrame(columns_of(name, lines, LogMapping())[0])
 
 
 def _scored_or_ranked(names: Sequence[str], roles: Mapping[str, Role]) -> Mapping[str, Role]:
@@ -223,40 +231,16 @@ def _scored_or_ranked(names: Sequence[str], roles: Mapping[str, Role]) -> Mappin
     return RANKED if roles is RUN and ranked and not scored else roles
 
 
-def _by_rank(columns: PolarsFrame, name: str) -> PolarsFrame:
+def _by_rank(table: PolarsFrame, name: str) -> PolarsFrame:
     """Return the table of runs with scores in place of ranks; raise InputError if two documents share a rank."""
     import polars as pl
 
-    twice = columns.filter(columns.drop("document").is_duplicated())
-    if len(twice):
-        row = twice.row(0, named=True)
+    if "rank" not in table.columns:
+        return table
+    row = first_repeated(table, [column for column in table.columns if column != "document"])
+    if row is not None:
         raise InputError(f"{name}: rank {row['rank']:g} of the query {row['query']!r} occurs twice; give scores too")
-    return columns.with_columns(score=-pl.col("rank")).drop("rank")
-
-
-def _columns(frame: PolarsFrame, name: str, roles: Mapping[str, Role]) -> PolarsFrame:
-    """Return the columns by role, names as text and numbers as floats; raise InputError if a cell is missing."""
-    import polars as pl
-
-    with errors_in(name):
-        columns: dict[str, Any] = by_role(frame.columns, first_names(frame.columns, roles))
-    for role, column in columns.items():
-        dtype = frame.schema[column]
-        is_score = roles[role].kind == "score"
-        if not (dtype.is_integer() or dtype.base_type().__name__ in TEXTS or (is_score and dtype.is_numeric())):
-            wanted = "numbers" if is_score else "text or integers"
-            raise InputError(f"{name}: column {column} holds {dtype}, expected {wanted} for the {role}")
-    kinds = {role: pl.Float64 if roles[role].kind == "score" else pl.String for role in columns}
-    table = frame.select(pl.col(columns[role]).cast(kind, strict=False).alias(role) for role, kind in kinds.items())
-    if not len(table):
-        raise InputError(f"{name} is empty")
-    for role, kind in kinds.items():
-        lacking = table[role].is_null() if kind == pl.String else table[role].is_null() | table[role].is_nan()
-        if lacking.any():
-            row = int(lacking.arg_true()[0])
-            cell = frame[columns[role]][row]
-            raise InputError(f"{name} row {row + 1}: the {role} is missing ({columns[role]} {cell!r})")
-    return table
+    return table.with_columns(score=-pl.col("rank")).drop("rank")
 
 
 class _Object(list[tuple[str, Any]]):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dcglearn.evaluation.trec import Duplicates, Judgements, Run
+from dcglearn.evaluation.trec import Duplicates, Judgements, Run, first_repeated
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, listed
@@ -243,12 +243,11 @@ def read_rank_eval(path: PathLike) -> RankEval:
         raise InputError(f"{name}: no query has a hit, so there is nothing to evaluate")
     kinds = {"query": pl.String, "document": pl.String, "grade": pl.Int64, "rank": pl.Int64}
     frame = pl.DataFrame(rows, schema=kinds, orient="row")
-    twice = frame.filter(frame.select("query", "document").is_duplicated())
-    if len(twice):
-        query, document = twice.row(0)[:2]
+    twice = first_repeated(frame, ["query", "document"])
+    if twice is not None:
         raise InputError(
-            f"{name}, query {query!r}: the document {document!r} is among the hits more than once (in several "
-            "indices?); evaluate one index at a time"
+            f"{name}, query {twice['query']!r}: the document {twice['document']!r} is among the hits more than once "
+            "(in several indices?); evaluate one index at a time"
         )
     run = Run(frame.select("query", "document", score=-pl.col("rank").cast(pl.Float64)), Path(name).name)
     rated = frame.filter(pl.col("grade").is_not_null()).select("query", "document", "grade")
@@ -303,9 +302,9 @@ def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = Non
     rated = pl.concat([response.rated for response in responses]).unique(maintain_order=True)
     if not len(rated):
         raise InputError(f"{names}: no hit is rated; do _index and _id of ratings and hits agree?", see="names")
-    differing = rated.filter(rated.select("query", "document").is_duplicated())
-    if len(differing):
-        query, document, grade = differing.row(0)
+    differing = first_repeated(rated, ["query", "document"])
+    if differing is not None:
+        query, document, grade = differing.values()
         raise InputError(f"{names} rate the document {document!r} for the query {query!r} differently ({grade}, ...)")
     queries = dict.fromkeys(query for response in responses for query in response.queries)
     bare = [query for query in queries if query not in set(rated["query"])]

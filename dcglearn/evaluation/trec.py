@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import escaped, number_of, one_line
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike, PolarsFrame, one_of, scale_size
 from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
@@ -89,11 +89,24 @@ def trec_judgements(path: PathLike, *, duplicates: Duplicates = "error", cutoffs
     name, data = content(path)
     number = "grade" if cutoffs is None else "score"
     frame = _table(name, data, ("query", "iteration", "document", number), number).rename({number: "grade"})
+    return judgements_of(frame, name, duplicates, cutoffs)
+
+
+def judgements_of(frame: PolarsFrame, name: str, duplicates: Duplicates, cutoffs: Cutoffs) -> Judgements:
+    """Return the judgements in a table with a number as the grade; raise InputError if a grade is off any scale."""
+    import polars as pl
+
     frame, size = cut_grades(frame, name, cutoffs)
-    over = np.flatnonzero((frame["grade"] >= MAX_GRADES).to_numpy())
-    if len(over):
-        raise InputError(f"{name}: grade {frame['grade'][int(over[0])]} is above {MAX_GRADES - 1}, the largest allowed")
-    return Judgements(without_duplicates(name, frame, ["query", "document"], duplicates), name, size)
+    grade = frame["grade"]
+    wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
+    if wrong.any():
+        row = int(wrong.arg_true()[0])
+        refusal = f"grade {grade[row]:g} is not a whole number up to {MAX_GRADES - 1}"
+        raise InputError(f"{name} row {row + 1}: {refusal}; {CUT}")
+
+    whole = frame.with_columns(grade.cast(pl.Int64))
+    once = without_duplicates(name, whole, ["query", "document"], duplicates)
+    return Judgements(once, name, size)
 
 
 def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:
@@ -104,9 +117,22 @@ def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:
     """
     name, data = content(path, "one document of a run a line")
     frame = _table(name, data, ("query", "Q0", "document", "rank", "score", "run"), "score")
-    frame = without_duplicates(name, frame, ["run", "query", "document"], duplicates)
+    return runs_of(frame, name, duplicates)
+
+
+def runs_of(frame: PolarsFrame, name: str, duplicates: Duplicates) -> list[Run]:
+    """Return the runs in a table, by its column of runs if it has one; raise InputError for a name of several lines."""
+    keys = [key for key in ("run", "query", "document") if key in frame.columns]
+    frame = without_duplicates(name, frame, keys, duplicates)
+    if "run" not in keys:
+        return [Run(frame, name)]
+
     parts = frame.partition_by("run", maintain_order=True) if (frame["run"] != frame["run"][0]).any() else [frame]
-    return [Run(part.drop("run"), str(part["run"][0])) for part in parts]
+    runs = [Run(part.drop("run"), str(part["run"][0])) for part in parts]
+    for run in runs:
+        if one_line(run.name) != escaped(run.name):
+            raise InputError(f"{name}: the run {shown(run.name)} has a tab or a line end in its name; rename it")
+    return runs
 
 
 def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> PolarsFrame:
@@ -175,7 +201,7 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
     )
 
 
-def without_duplicates(name: str, frame: PolarsFrame, keys: list[str], duplicates: Duplicates) -> PolarsFrame:
+def without_duplicates(name: str, frame: PolarsFrame, keys: Sequence[str], duplicates: Duplicates) -> PolarsFrame:
     """Return the table with one row per key, means and medians rounded; raise InputError if a key recurs on "error"."""
     import polars as pl
 
@@ -194,7 +220,7 @@ def without_duplicates(name: str, frame: PolarsFrame, keys: list[str], duplicate
         raise InputError(f"{name}: duplicates={duplicates!r} is for grades, not for runs; keep the first or the last")
     once = frame.unique(keys, keep="last" if duplicates == "last" else "first", maintain_order=True)
     if len(once) < len(frame) and duplicates == "error":
-        row = frame.filter(frame.select(keys).is_duplicated()).row(0, named=True)
+        row = first_repeated(frame, keys) or {}
         repeated = " ".join(str(row[key]) for key in keys)
         raise InputError(
             f"{name}: {repeated} occurs more than once{_contradiction(frame, row, keys)} "
@@ -204,6 +230,12 @@ def without_duplicates(name: str, frame: PolarsFrame, keys: list[str], duplicate
             see="duplicates",
         )
     return once
+
+
+def first_repeated(frame: PolarsFrame, keys: Sequence[str]) -> dict[str, Any] | None:
+    """Return the first row whose values under `keys` occur again, None if none does."""
+    repeated = frame.filter(frame.select(keys).is_duplicated())
+    return repeated.row(0, named=True) if len(repeated) else None
 
 
 def _contradiction(frame: PolarsFrame, row: Mapping[str, Any], keys: Sequence[str]) -> str:

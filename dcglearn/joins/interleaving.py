@@ -1,22 +1,44 @@
 """Clicks on interleaved rankings as preferences between the two rankings."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates
-from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import EMPTY, Grades, InputError, graded_lists, one_of
-from dcglearn.joins.join_judgements import Joining, joined_lists
+from dcglearn.foundation.validation import InputError, Integers, errors_in, one_of
+from dcglearn.joins.join_judgements import Joining, log_of_documents, place_of
+from dcglearn.readers.line_formats import Reshaped, Source, shown
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
+from dcglearn.readers.read_table import columns_of, log_of_table, opener_of
+from dcglearn.readers.roles import PREFERENCE, Role, Table
 from dcglearn.readers.sense import check_sense
+from dcglearn.readers.winner_words import by_sign
 
 TEAMS = ("a", "b")
+
+SHOWN = {
+    "teams": Role("documents", ("teams",)),
+    "merged": Role("documents", ("merged",)),
+    "clicks": Role("grades", ("clicks",), required=True),
+}
+"""The columns of impressions besides the rankings, as they are taken from text."""
+
+IMPRESSION = {
+    "query": PREFERENCE["query"],
+    "weight": Role("positive", (*PREFERENCE["weight"].names, "impressions")),
+    "difference": Role("number", ("difference",), required=True),
+    "left out": Role("label", ()),
+}
+"""The columns of credited impressions besides the rankings: a's clicks minus b's, and why a line does not count."""
+
+SILENT = "impressions without a click"
+UNCREDITED = "impressions whose clicks belong to either ranking"
+"""Reasons why an impression does not count."""
 
 
 @dataclass(frozen=True)
@@ -24,24 +46,47 @@ class Impression:
     """One interleaved list that was shown: the two rankings, the list or its teams, and the positions clicked.
 
     `a` and `b` hold grades or names of documents, `merged` names, `teams` ``"a"``, ``"b"`` or None (neither) for each
-    position shown, `clicks` positions from 1.
+    position shown, `clicks` positions from 1. Raises InputError if they contradict each other.
     """
 
-    place: str
     a: list[Any]
     b: list[Any]
     merged: list[Any] | None
     teams: list[str | None] | None
     clicks: list[int]
-    query: str
-    weight: float
+
+    def __post_init__(self) -> None:
+        # each is a list, if it is there
+        for name, value in vars(self).items():
+            if value is None and name in ("a", "b", "clicks"):
+                raise InputError(f"{name} is missing; an impression has a, b, teams or merged, and clicks")
+            if value is not None and not isinstance(value, list):
+                raise InputError(f"{name} is {shown(value)}, not a list")
+
+        # a team for each position
+        wrong = [team for team in self.teams or [] if team not in (*TEAMS, "", None)]
+        if wrong:
+            raise InputError(f"teams holds {shown(wrong[0])}; use a, b, or null for a position of neither")
+        positions = self.teams if self.merged is None else self.merged
+        if positions is None:
+            raise InputError("neither teams nor merged is there; give each position's team, or the list shown")
+        if self.teams is not None and len(self.teams) != len(positions):
+            raise InputError(f"{len(self.teams)} teams for {len(positions)} positions of merged; give one for each")
+
+        # clicks on these positions
+        for click in self.clicks:
+            if type(click) is not int or not 1 <= click <= len(positions):
+                raise InputError(
+                    f"a click on position {shown(click)}, but positions 1 to {len(positions)} were shown; positions "
+                    "count from 1: correct the click or the list"
+                )
 
     def credits(self, method: str) -> tuple[int, int]:
         """Return the numbers of clicks credited to each ranking."""
         if method == "balanced":
             return self._credits_of_balanced()
-        teams = self.teams if self.teams is not None else self._teams()
-        clicked = [teams[position - 1] for position in self.clicks]
+        teams = self._teams() if self.teams is None else self.teams
+        clicked = [teams[position - 1] for position in {*self.clicks}]
         return clicked.count("a"), clicked.count("b")
 
     def _teams(self) -> list[str | None]:
@@ -49,6 +94,7 @@ class Impression:
         merged = self._merged("teams or merged")
         teams: list[str | None] = []
         while len(teams) < len(merged):
+            # the two orders of drafting, as far as the next two positions allow them
             start = len(teams)
             first = {team: _next_of(getattr(self, team), merged[:start]) for team in TEAMS}
             after = {team: _next_of(getattr(self, team), merged[: start + 1]) for team in TEAMS}
@@ -58,10 +104,11 @@ class Impression:
                 for one, other in (TEAMS, TEAMS[::-1])
                 if first[one] == pair[0] and (len(pair) == 1 or after[other] in (pair[1], None))
             ]
+
             if not possible:
                 raise InputError(
-                    f"{self.place}: merged holds {merged[start:]!r} from position {start + 1} on, which team drafting "
-                    "of a and b cannot give; give the teams, or the method that was used"
+                    f"merged holds {merged[start:]!r} from position {start + 1} on, which team drafting of a and b "
+                    "cannot give; give the teams, or the method that was used"
                 )
             teams += (list(possible[0]) if len(possible) == 1 else [None, None])[: len(pair)]
         return teams
@@ -74,72 +121,38 @@ class Impression:
         lowest = merged[max(self.clicks) - 1]
         depths = [ranking.index(lowest) + 1 for ranking in (self.a, self.b) if lowest in ranking]
         if not depths:
-            raise InputError(f"{self.place}: merged has {lowest!r} at position {max(self.clicks)}, in neither a nor b")
+            raise InputError(f"merged has {lowest!r} at position {max(self.clicks)}, in neither a nor b")
         clicked = {merged[position - 1] for position in self.clicks}
         ahead, behind = (len(clicked & set(ranking[: min(depths)])) for ranking in (self.a, self.b))
         return ahead, behind
 
     def _merged(self, needed: str) -> list[Any]:
         if self.merged is None:
-            raise InputError(f"{self.place}: {needed} is missing; without it no click can be credited")
+            raise InputError(f"{needed} is missing; without it no click can be credited")
         return self.merged
-
-
-def _records(impressions: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the impressions in a file of JSON lines, or in a sequence of dictionaries, with their places."""
-    if not is_path(impressions):
-        yield from ((f"impression {number}", record) for number, record in enumerate(impressions, 1))
-        return
-    name, data = content(impressions, "one impression a line")
-    for number, line in enumerate(data.splitlines(), 1):
-        if line.strip():
-            try:
-                yield f"{name}, line {number}", json.loads(line)
-            except ValueError as error:
-                raise InputError(f"{name}, line {number}: not valid JSON ({error}); one object a line") from error
-
-
-def _impression(place: str, record: Any) -> Impression:
-    if not isinstance(record, dict):
-        raise InputError(f"{place}: a {type(record).__name__}, expected an object with a, b, teams or merged, clicks")
-    lists = {name: _list(place, record, name) for name in ("a", "b", "merged", "teams", "clicks")}
-    for name in ("a", "b", "clicks"):
-        if lists[name] is None:
-            raise InputError(f"{place}: {name} is missing; an impression has a, b, teams or merged, and clicks")
-    teams = lists["teams"]
-    wrong = [team for team in teams or [] if team not in (*TEAMS, None)]
-    if wrong:
-        raise InputError(f"{place}: teams holds {wrong[0]!r}; use a, b, or null for a position of neither")
-    shown = lists["merged"] if lists["merged"] is not None else teams
-    if shown is None:
-        raise InputError(f"{place}: neither teams nor merged is there; give each position's team, or the list shown")
-    if teams is not None and len(teams) != len(shown):
-        raise InputError(f"{place}: {len(teams)} teams for {len(shown)} positions of merged; give one for each")
-    clicks = lists["clicks"] or []
-    for click in clicks:
-        if isinstance(click, bool) or not isinstance(click, int) or not 1 <= click <= len(shown):
-            raise InputError(
-                f"{place}: a click on position {click!r}, but positions 1 to {len(shown)} were shown; positions count "
-                "from 1: correct the click or the list"
-            )
-    weight = record.get("weight", record.get("impressions", 1))
-    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < float("inf"):
-        raise InputError(f"{place}: weight is {weight!r}; give the number of impressions, above 0")
-    query = str(record.get("query", ""))
-    return Impression(
-        place, lists["a"] or [], lists["b"] or [], lists["merged"], teams, sorted(set(clicks)), query, weight
-    )
-
-
-def _list(place: str, record: Mapping[str, Any], name: str) -> list[Any] | None:
-    value = record.get(name)
-    if value is not None and not isinstance(value, (list, tuple)):
-        raise InputError(f"{place}: {name} is {value!r}, not a list")
-    return None if value is None else list(value)
 
 
 def _next_of(ranking: Sequence[Any], taken: Sequence[Any]) -> Any:
     return next((document for document in ranking if document not in taken), None)
+
+
+class Credited(Reshaped):
+    """Impressions as lines of `IMPRESSION`, their clicks credited by a method."""
+
+    def __init__(self, rows: Source, roles: Mapping[str, Role], method: str) -> None:
+        super().__init__(rows, roles)
+        self._method = method
+
+    def record(self, item: Any) -> dict[str, Any]:
+        """Return the rankings of an impression, and the difference of their credited clicks."""
+        record = super().record(item)
+        impression = Impression(*map(record.get, ("a", "b", "merged", "teams", "clicks")))  # type: ignore[arg-type]
+        ahead, behind = impression.credits(self._method)
+
+        reason = None
+        if not ahead + behind:
+            reason = UNCREDITED if impression.clicks else SILENT
+        return {**record, "difference": ahead - behind, "left out": reason}
 
 
 def preferences_from_interleaving(
@@ -169,8 +182,8 @@ def preferences_from_interleaving(
 
     Parameters
     ----------
-    impressions : path or sequence of dict
-        JSON lines, an impression a line; or the dictionaries.
+    impressions : path, data frame or sequence of dict
+        An impression a line, in any format that `read_preferences` reads; or the dictionaries.
     judgements, duplicates
         As in `read_judgements`.
     method : {"team-draft", "balanced"}
@@ -193,64 +206,55 @@ def preferences_from_interleaving(
     >>> log.preferred.tolist(), log.strength.tolist(), log.dropped
     ([[2, 0, 1], [2, 0, 1]], [1.0, 2.0], {'impressions without a click': 1})
     """
+    one_of(method, "method", ("team-draft", "balanced"))
     joining = Joining(depth, unjudged, missing, n_grades)
-    pairs, dropped = _credited(impressions, method)
-    weight = np.array(list(pairs.values()))
-    query = np.array([key[0] for key in pairs], dtype=object)
-    difference = np.array([key[3] for key in pairs])
-    kept, counted, docs = np.ones(len(pairs), bool), {}, None
-    if judgements is None:
-        a, b = (_grades(pairs, side, joining) for side in (1, 2))
+    graded = judgements is None
+    mapping = LogMapping(joining.n_grades, joining.depth) if graded else LogMapping()
+
+    # impressions, each pair of rankings once for each result
+    kind = "grades" if graded else "documents"
+    rankings = {team: replace(PREFERENCE[team], kind=kind) for team in TEAMS}
+    name, open_with = opener_of(impressions, IMPRESSION)
+    with errors_in(name):
+        source = open_with({**rankings, **SHOWN, "query": IMPRESSION["query"], "weight": IMPRESSION["weight"]})
+    table, _ = columns_of(name, Credited(source, {**rankings, **IMPRESSION}, method), mapping)
+    table, rows, dropped = _distinct(table)
+    table["winner"], table["strength"] = by_sign(table.pop("difference"), "a", 0.0)
+
+    # grades of the documents; the log is checked below, as there are no words for winners
+    mapping = mapping.updated(as_is=True)
+    if graded:
+        log = log_of_table(Preferences, table, dropped, mapping)
     else:
-        docs = np.array([["\t".join(map(str, key[side])) for side in (1, 2)] for key in pairs], dtype=object)
+        docs = np.column_stack([table.pop("a"), table.pop("b")])
         judged = read_judgements(judgements, duplicates)
-        joined = joined_lists(query, docs, judged, joining, lambda i: f"impressions of {query[i] or 'a query'}")
-        (a, b), kept, n_grades, counted = joined.lists, joined.kept, joined.n_grades, joined.counted
-        dropped |= joined.dropped
-    difference, swap = difference[kept], (difference[kept] < 0)[:, None]
-    log = Preferences(
-        np.where(swap, b, a),
-        np.where(swap, a, b),
-        n_grades=n_grades,
-        weight=None if (weight == 1).all() else weight[kept],
-        tie=difference == 0 if (difference == 0).any() else None,
-        strength=np.maximum(np.abs(difference), 1.0),
-        query=query[kept] if query.any() else None,
-        docs=None if docs is None else np.where(swap, docs[kept][:, ::-1], docs[kept]),
-    )
-    log = log.changed(dropped=dropped, counted=counted, as_is=as_is)
+        log = log_of_documents(
+            table, dropped, docs, judged, joining, mapping, lambda i: place_of(name, source, rows[i])
+        )
     if not as_is:
         check_sense(log)
-    return log
+    return log.changed(as_is=as_is)
 
 
-def _credited(impressions: Any, method: str) -> tuple[dict[tuple[Any, ...], float], dict[str, int]]:
-    """Return (query, a, b, difference of credited clicks) with their weights, and the weights of what is left out."""
-    one_of(method, "method", ("team-draft", "balanced"))
-    pairs: dict[tuple[Any, ...], float] = {}
-    silent = uncredited = 0.0
-    for place, record in _records(impressions):
-        impression = _impression(place, record)
-        ahead, behind = impression.credits(method)
-        if not impression.clicks:
-            silent += impression.weight
-        elif not ahead + behind:
-            uncredited += impression.weight
+def _distinct(table: Table) -> tuple[Table, Integers, dict[str, int]]:
+    """Return each pair of rankings with one result once, its weight the sum, their rows, and what is left out."""
+    n = len(table["difference"])
+    weights = table.pop("weight", np.ones(n))
+    reasons = table.pop("left out", np.full(n, ""))
+
+    # first row and weight of each pair
+    pairs: dict[tuple[str, ...], list[Any]] = {}
+    dropped: Counter[str] = Counter()
+    for i, key in enumerate(zip(*(map(str, values.tolist()) for values in table.values()), strict=True)):
+        if reasons[i]:
+            dropped[reasons[i]] += weights[i]
         else:
-            key = (impression.query, tuple(impression.a), tuple(impression.b), ahead - behind)
-            pairs[key] = pairs.get(key, 0.0) + impression.weight
+            pairs.setdefault(key, [i, 0.0])[1] += weights[i]
     if not pairs:
         raise InputError("no impression has a click that can be credited to one ranking, so nothing is preferred")
-    counts = {"impressions without a click": silent, "impressions whose clicks belong to either ranking": uncredited}
-    return pairs, {reason: round(count) for reason, count in counts.items() if count}
 
-
-def _grades(pairs: Mapping[tuple[Any, ...], float], side: int, joining: Joining) -> Grades:
-    """Return the rankings of one side as grades, shape (n, K), shorter ones filled with -1."""
-    rankings = [key[side] for key in pairs]
-    named = next((grade for ranking in rankings for grade in ranking if isinstance(grade, str)), None)
-    if named is not None:
-        raise InputError(f"{' ab'[side]} holds {named!r}, which is no grade; give the documents' judgements (--qrels)")
-    depth = joining.depth or max(len(key[i]) for key in pairs for i in (1, 2))
-    lists = [[*ranking[:depth], *[EMPTY] * (depth - len(ranking))] for ranking in rankings]
-    return graded_lists(lists, " ab"[side], empty=True)
+    rows, weight = map(np.array, zip(*pairs.values(), strict=True))
+    distinct = {role: values[rows] for role, values in table.items()}
+    if (weight != 1).any():
+        distinct["weight"] = weight
+    return distinct, rows, {reason: round(count) for reason, count in dropped.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -111,9 +112,9 @@ def join_judgements(
     docs = np.column_stack([table.pop("a"), table.pop("b")])
 
     def place(i: int) -> str:
-        return f"{name}, {_place(source, i) if not dropped else f'pair {i + 1}'}"
+        return f"{name}, pair {i + 1}" if dropped else place_of(name, source, i)
 
-    return _log_of(table, dropped, docs, joined_lists(table["query"], docs, judged, joining, place), own)
+    return log_of_documents(table, dropped, docs, judged, joining, own, place)
 
 
 def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Role]:
@@ -125,19 +126,30 @@ def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Rol
     return {**{side: Role("documents", of_side, required=True) for side, of_side in lists.items()}, **OTHERS}
 
 
-def _place(source: Source, i: int) -> str:
-    number, _ = next(islice(iter(source), i, None))
-    return f"{source.unit} {number}"
+def place_of(name: str, source: Source, i: int) -> str:
+    """Return the place of the line with index `i` in a source called `name`, for messages."""
+    number, _ = next(islice(iter(source), int(i), None))
+    return f"{name}, {source.unit} {number}"
 
 
-def _log_of(table: Table, dropped: dict[str, int], docs: Any, joined: JoinedLists, mapping: LogMapping) -> Preferences:
-    """Return the log of the pairs that are kept, with their grades in place of documents; InputError as `check_log`."""
-    kept = joined.kept
-    winner = table.pop("winner")
-    rest = {role: values[kept] for role, values in table.items()}
-    a, b = joined.lists
-    lists = {"a": a, "b": b, "docs_a": docs[kept, 0], "docs_b": docs[kept, 1]}
-    table = {**rest, **lists, "winner": replace(winner, codes=winner.codes[kept])}
+def log_of_documents(
+    table: Table,
+    dropped: dict[str, int],
+    docs: NDArray[np.object_],
+    judged: Judgements,
+    joining: Joining,
+    mapping: LogMapping,
+    place: Callable[[int], str],
+) -> Preferences:
+    """Return a log of the columns by role and the grades of the documents `docs`, shape (n, 2), if it makes sense."""
+    query = table.get("query", np.full(len(docs), "", dtype=object))
+    joined = joined_lists(query, docs, judged, joining, place)
+
+    # the pairs that are kept, with their lists
+    table = {role: values[joined.kept] for role, values in table.items()}
+    table |= dict(zip(("a", "b"), joined.lists, strict=True))
+    table |= dict(zip(("docs_a", "docs_b"), docs[joined.kept].T, strict=True))
+
     mapping = replace(mapping, n_grades=joined.n_grades, scale=None)
     log = log_of_table(Preferences, table, dropped, mapping)
     check_table(table, mapping, "turn those of the judgements round in their file")
@@ -211,14 +223,13 @@ def preferences_from_runs(
         if len(lacking):
             i = int(lacking[0])
             raise InputError(
-                f"{name}, {_place(source, i)}: the query {query[i]!r} is not in the run {run.name} ({len(lacking):,} "
+                f"{place_of(name, source, i)}: the query {query[i]!r} is not in the run {run.name} ({len(lacking):,} "
                 "such verdicts); do the names agree?",
                 see="names",
             )
     most = None if unjudged == "drop" else depth  # dropped documents let others move up
     docs = np.column_stack([_lists(run, query, most, ties) for run in runs])
-    joined = joined_lists(query, docs, judged, joining, lambda i: f"{name}, {_place(source, i)}")
-    return _log_of(table, dropped, docs, joined, mapping)
+    return log_of_documents(table, dropped, docs, judged, joining, mapping, partial(place_of, name, source))
 
 
 def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:

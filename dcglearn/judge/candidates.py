@@ -295,9 +295,9 @@ def candidates_from_runs(
     queries = {} if topics is None else dict(_topics(topics))
     pairs = []
     for query in common:
-        sides: list[Any] = [_side(lists[query], depth, named=documents is not None) for lists in tops]
-        (a, items_a), (b, items_b) = sides
-        pairs.append(Pair(query, a, b, items_a, items_b, text=queries.get(query, "")))
+        (a, items_a), (b, items_b) = (_side(*lists[query], depth) for lists in tops)
+        pair = Pair(query, a, b, text=queries.get(query, ""))
+        pairs.append(pair if documents is None else replace(pair, items_a=items_a, items_b=items_b))
     of_one = len({*tops[0], *tops[1]} - {*common})
     lacking = ({"queries of one run only": of_one} if of_one else {}) | _look_up(pairs, documents)
     candidates = distinct(pairs, max(n_grades or 0, top + 1), (names[0], names[1]))
@@ -307,30 +307,28 @@ def candidates_from_runs(
 
 def _top(
     run: PolarsFrame, judged: PolarsFrame, depth: int, unjudged: str, top: int
-) -> dict[str, list[tuple[str, int]]]:
-    """Return the first documents of each judged query, as trec_eval ranks them, with their grades."""
+) -> dict[str, tuple[list[str], list[int]]]:
+    """Return the first documents of each judged query, as trec_eval ranks them, and their grades."""
     import polars as pl
 
+    # the lines of judged queries with their grades
     ranked = run.join(judged.select("query").unique(), on="query", how="semi").join(
         judged.select("query", "document", "grade"), on=["query", "document"], how="left"
     )
     if unjudged == "drop":
         ranked = ranked.filter(pl.col("grade").is_not_null())
     counted = pl.col("grade").cast(pl.Int64).clip(0).fill_null(top if unjudged == "best" else 0)
-    first = in_order(ranked.with_columns(counted)).group_by("query", maintain_order=True).head(depth)
-    lists: dict[str, list[tuple[str, int]]] = {}
-    for query, document, grade in first.select("query", "document", "grade").iter_rows():
-        lists.setdefault(query, []).append((document, grade))
-    return lists
+
+    first = pl.col("document", "grade").head(depth)
+    lists = in_order(ranked.with_columns(counted)).group_by("query", maintain_order=True).agg(first)
+    return {query: (names, grades) for query, names, grades in lists.iter_rows()}
 
 
-def _side(
-    documents: Sequence[tuple[str, int]], depth: int, *, named: bool
-) -> tuple[tuple[int, ...], tuple[Item, ...] | None]:
+def _side(names: list[str], grades: list[int], depth: int) -> tuple[tuple[int, ...], tuple[Item, ...]]:
     """Return the grades of one list, filled to `depth` with positions that hold nothing, and its documents' names."""
-    missing = depth - len(documents)
-    items = (*({"title": document} for document, _ in documents), *({} for _ in range(missing)))
-    return tuple(grade for _, grade in documents) + (-1,) * missing, items if named else None
+    missing = depth - len(names)
+    items = [*({"title": name} for name in names), *({} for _ in range(missing))]
+    return (*grades, *[-1] * missing), tuple(items)
 
 
 def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +41,11 @@ class Winners:
     strength: Floats | None = None
     sides: str = ""
     names: str = ""
+
+    def __getitem__(self, rows: Any) -> Self:
+        """Return the winners of some rows, with the words of all."""
+        strength = None if self.strength is None else self.strength[rows]
+        return replace(self, codes=self.codes[rows], strength=strength)
 
     def __str__(self) -> str:
         said = [word if word == meaning else f"{word} = {meaning}" for word, (meaning, _) in self.words.items()]

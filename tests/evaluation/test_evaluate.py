@@ -66,12 +66,15 @@ def test_pandas(tmp_path):
     ("source", "words"),
     [
         (pl.DataFrame({"query": ["q"], "document": ["d"]}), "no 'grade' .accepted names: grade, relevance"),
-        (pl.DataFrame({"query": ["q"], "document": ["d"], "grade": ["high"]}), "row 1.*missing.*'high'"),
+        (
+            pl.DataFrame({"query": ["q"], "document": ["d"], "grade": ["high"]}),
+            "row 1: grade is 'high', which is not a number",
+        ),
         (pl.DataFrame({"query": ["q"], "document": ["d"], "grade": [0.5]}), "row 1: grade 0.5 is not a whole number"),
         (pl.DataFrame({"query": ["q", "q"], "document": ["d", "d"], "grade": [1, 1]}), "more than once"),
         (pl.DataFrame({"query": [], "document": [], "grade": []}), "empty"),
         ({"q": [1, 2]}, "expected"),
-        (17, "neither a path"),
+        (17, "judgements: a int is not a log: give a path, a data frame"),
         ("nowhere.txt", "does not exist"),
     ],
 )

@@ -20,7 +20,8 @@ def impression(**values):
 
 
 def credits(method, **values):
-    record = {"place": "here", "weight": 1.0, "teams": None} | impression(**values)
+    record = {"teams": None} | impression(**values)
+    del record["query"]
     return Impression(**record).credits(method)
 
 
@@ -43,7 +44,8 @@ def test_the_teams_of_simulated_drafts_are_found_where_the_list_tells_them(depth
     impressions, _ = click_log(ClickModel(np.full(3, 0.5), np.ones(depth)), 200, n_documents=12, seed=0)
     told = 0
     for record in impressions:
-        teams = Impression("here", teams=None, weight=1.0, **{k: v for k, v in record.items() if k != "teams"})._teams()
+        lists = {name: record[name] for name in ("a", "b", "merged", "clicks")}
+        teams = Impression(teams=None, **lists)._teams()
         told += sum(team is not None for team in teams)
         assert all(team in (None, true) for team, true in zip(teams, record["teams"], strict=True))
     assert told > 0.8 * depth * len(impressions)
@@ -82,7 +84,7 @@ def test_impressions_become_preferences(tmp_path):
         ({"merged": None}, "neither teams nor merged is there"),
         ({"teams": ["a", "c", "a", "b"]}, "teams holds 'c'; use a, b"),
         ({"teams": ["a"]}, "1 teams for 4 positions"),
-        ({"weight": 0}, "weight is 0; give the number of impressions"),
+        ({"weight": 0}, "weight is 0; it must be positive"),
     ],
 )
 def test_a_bad_impression_is_named(tmp_path, wrong, message):
@@ -95,10 +97,15 @@ def test_what_has_no_preference_is_refused(tmp_path):
     refused("no impression has a click", preferences_from_interleaving, [impression(clicks=[])], GRADES)
     with pytest.raises(InputError, match="method='tdi': give one of team-draft, balanced"):
         preferences_from_interleaving([impression()], GRADES, method="tdi")
-    refused(r"a holds 'd1', which is no grade; .*--qrels", preferences_from_interleaving, [impression()])
+    refused(
+        "records, record 1: a holds 'd1', which is no grade; for names of documents, give judgements",
+        preferences_from_interleaving,
+        [impression()],
+    )
     (tmp_path / "x.jsonl").write_text("{]\n")
     refused(r"x.jsonl, line 1: not valid JSON", preferences_from_interleaving, tmp_path / "x.jsonl")
-    refused("impression 1: a int, expected an object", preferences_from_interleaving, [1])
+    refused("a list is not a log: give a path, a data frame, or a list", preferences_from_interleaving, [1])
+    refused("records, record 2: 1 is not an object", preferences_from_interleaving, [impression(), 1], GRADES)
 
 
 def test_expected_clicks_of_a_user_who_stops():
