@@ -5,6 +5,7 @@ text of other values, so everything else is read line by line. `KINDS` then says
 """
 
 import contextlib
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -21,6 +22,8 @@ from dcglearn.readers.kinds import KINDS, Column, GradeLists, Said, Values
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.roles import ColumnsByRole, Role, Table, by_role
+
+_LOG = logging.getLogger(__name__)
 
 MOST_KEYS = 100
 """Keys of a JSON line that are counted, each in all bytes."""
@@ -205,6 +208,8 @@ def read_checked(
     if skip_bad is not None:
         refuse_existing(skip_bad, force=True)
     cells = raw_cells(source)
+    how = "in one pass" if cells.at_once else "line by line, since something in it is unusual"
+    _LOG.info("%s: read as %s %s", name, source.form, how)
     values = _converted(cells, source.roles, mapping)
     errors = _errors(cells, values, source, mapping)
 

@@ -1,7 +1,6 @@
 """Judgements from any input as checked columns: files, data frames, records."""
 
 import contextlib
-import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -42,8 +41,6 @@ from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Tabl
 from dcglearn.readers.sense import SAMPLE, Reversal, check_first, check_grades, check_sense, exchanged, sampled, turned
 from dcglearn.readers.sides import names_of_lists, with_lists
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
-
-_LOG = logging.getLogger(__name__)
 
 PARSED = {"json": 11.0, "text": 18.0, "array": 25.0}
 """Bytes of memory that reading takes for each byte of a file, at most, by its form: measured on short lines."""
