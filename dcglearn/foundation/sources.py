@@ -1,5 +1,6 @@
 """The bytes of a file or of standard input: decompressed, in UTF-8, and recognised as JSON lines, text or Parquet."""
 
+import bz2
 import importlib
 import io
 import lzma
@@ -73,7 +74,7 @@ def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the data decompressed from gzip, xz, zstd or lz4, if they are; InputError beyond a bound."""
+    """Return the data decompressed from gzip, bzip2, xz, zstd or lz4, if they are; InputError beyond a bound."""
     magic = next((magic for magic in _MEMBERS if data.startswith(magic)), None)
     by_memory, by_ratio = most_bytes(), max(RATIO * len(data), PLAIN)
     most = min(by_memory, by_ratio)
@@ -112,7 +113,6 @@ _OTHERS = (
     (rb"Obj\x01", "an Avro file", AS_TABLE),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", AS_TABLE),
     (rb"%PDF-", "a PDF document", AS_TABLE),
-    (rb"BZh[1-9]1AY&SY", "compressed by bzip2", "compress it by gzip, xz or zstd"),
 )
 """How files of other kinds begin, what they are, and what to do."""
 
@@ -123,11 +123,12 @@ class _TooLongError(Exception):
 
 _MEMBERS: dict[bytes, Callable[[int], Any]] = {
     b"\x1f\x8b": lambda most: zlib.decompressobj(wbits=31),
+    **{b"BZh%d1AY&SY" % level: lambda most: bz2.BZ2Decompressor() for level in range(1, 10)},
     b"\xfd7zXZ\x00": lambda most: lzma.LZMADecompressor(memlimit=max(most, 1 << 27)),
     b"\x28\xb5\x2f\xfd": lambda most: zstd.ZstdDecompressor(),
     b"\x04\x22\x4d\x18": lambda most: importlib.import_module("lz4.frame").LZ4FrameDecompressor(),
 }
-"""What decompresses a member of a file, a gzip, xz, zstd or lz4 that begins with these bytes."""
+"""What decompresses a member of a file, a gzip, bzip2, xz, zstd or lz4 that begins with these bytes."""
 
 _SKIPPED = b"*M\x18"
 """What follows the first byte of a frame of zstd that holds no data."""
@@ -152,9 +153,8 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
 
 
 def suffix_of(path: PathLike) -> str:
-    """Return the suffix of a file's name in lower case, without .gz, .xz or .zst: ".csv" of "Run.CSV.xz"."""
-    name = str(path).lower()
-    return Path(name.removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")).suffix
+    """Return the suffix of a file's name in lower case, without .gz, .bz2, .xz or .zst: ".csv" of "Run.CSV.xz"."""
+    return Path(re.sub(r"(\.(gz|bz2|xz|zst))+\Z", "", str(path).lower())).suffix
 
 
 def kind_of(name: str, data: bytes) -> str:

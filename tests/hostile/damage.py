@@ -1,5 +1,6 @@
 """Damage to the bytes of good files: what editors, transfers, spreadsheets and attackers do to them."""
 
+import bz2
 import gzip
 import json
 import lzma
@@ -196,8 +197,8 @@ def odd_value(rng: Random, data: bytes) -> bytes:
 
 
 def bomb(rng: Random, data: bytes) -> bytes:
-    """Put up to a million blanks or lines into a file, up to a hundred million into one that is packed."""
-    pack = {b"\x1f\x8b": gzip, b"\xfd7": lzma, b"\x28\xb5": zstd}.get(data[:2])
+    """Put up to a million blanks or lines into a file, up to a hundred million into one that is packed (bzip2 is slow)."""
+    pack = {b"\x1f\x8b": gzip, b"BZ": bz2, b"\xfd7": lzma, b"\x28\xb5": zstd}.get(data[:2])
     inside = data
     if pack is not None:
         try:
@@ -206,7 +207,7 @@ def bomb(rng: Random, data: bytes) -> bytes:
             return flip(rng, data)
     at, size = (
         int(rng.integers(len(inside) + 1)),
-        1 << int(rng.integers(16, 20) if pack is None else rng.integers(20, 28)),
+        1 << int(rng.integers(16, 20) if pack is None else rng.integers(20, 23 if pack is bz2 else 28)),
     )
     filling = [b" ", b"\n", b"0,", b"[],"][rng.integers(4)] * size
     inside = inside[:at] + filling + inside[at:]

@@ -1,5 +1,6 @@
 """What is attacked: every reader of files with good files and a referee, and commands that read several files."""
 
+import bz2
 import contextlib
 import gzip
 import hashlib
@@ -238,6 +239,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "judgements of Quepid": Target({"q.csv": QUEPID}, _judgements),
         "judgements in Parquet": Target({"q.parquet": _parquet(table)}, _judgements),
         "judgements in gzip": Target({"q.gz": gzip.compress(QRELS)}, _judgements, _inflated(gzip.decompress)),
+        "judgements in bzip2": Target({"q.bz2": bz2.compress(QRELS)}, _judgements, _inflated(bz2.decompress)),
         "judgements in xz": Target({"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)),
         "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
         "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *preferences),
