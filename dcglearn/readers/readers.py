@@ -94,6 +94,8 @@ def read_preferences(
         Keep a log that seems to be upside down.
     encoding : str, optional
         The encoding of text that is not UTF-8, such as cp1252.
+    sheet : str or int, optional
+        The sheet of a workbook, by its name or its number from 1; the first by default.
     columns : mapping of str, optional
         The log's own names of columns, by the usual name: ``{"a": "Links {}", "winner": "Urteil"}``, where braces stand
         for the position of ``Links 1, Links 2``; `system_a` and `system_b` hold the names that winners are.
