@@ -93,7 +93,7 @@ def read_columns(
     both = skip_bad is not None and is_path(log) and Path(log).exists() and as_path(skip_bad).exists()
     if skip_bad is not None and both and Path(log).samefile(skip_bad):
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
-    name, open_with = opener_of(log, roles, mapping.encoding)
+    name, open_with = opener_of(log, roles, mapping.encoding, mapping.sheet)
     with finding_columns(open_with, roles, mapping):
         with errors_in(name):
             source = open_shaped(open_with, roles, mapping)
@@ -305,7 +305,9 @@ def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None
         table[role] = np.where(grades < 0, grades, worst - grades).astype(np.int8)
 
 
-def opener_of(log: Any, roles: Mapping[str, Role], encoding: str | None = None) -> tuple[str, Opener]:
+def opener_of(
+    log: Any, roles: Mapping[str, Role], encoding: str | None = None, sheet: str | int | None = None
+) -> tuple[str, Opener]:
     """Return what messages call a path, data frame or sequence of records, and a function that opens it by roles.
 
     A pair of both is returned as it is.
@@ -321,15 +323,15 @@ def opener_of(log: Any, roles: Mapping[str, Role], encoding: str | None = None) 
             f"a {type(log).__name__} is not a log: give a path, a data frame, or a list of dicts "
             "(dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
         )
-    name, data = content(log, encoding=encoding)
+    name, data = content(log, encoding=encoding, sheet=sheet)
     return name, annotated(opener_of_bytes(name, data))
 
 
 def records_of(
-    log: Any, roles: Mapping[str, Role], encoding: str | None = None
+    log: Any, roles: Mapping[str, Role], encoding: str | None = None, sheet: str | int | None = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the place of each line, for messages, and its values by role, not yet checked."""
-    name, open_with = opener_of(log, roles, encoding)
+    name, open_with = opener_of(log, roles, encoding, sheet)
     with errors_in(name):
         source = open_with(roles)
     for number, item in source:

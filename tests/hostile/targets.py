@@ -42,6 +42,7 @@ from dcglearn.readers.readers import read_preferences, read_ratings
 from dcglearn.readers.roles import PREFERENCE, RATING
 from dcglearn.readers.sides import with_lists
 from tests.hostile import referees
+from tests.hostile.damage import zipped
 from tests.hostile.referees import Refused
 from tests.judge.makers import answer, candidates, verdict
 
@@ -184,6 +185,8 @@ LOG_CSV = ("a,b,winner,rater\n" + "".join(f"{i % 3} 2 0,1 {i % 4} 1,{'ab'[i % 2]
 LOG_WIDE = (
     "left_1;left_2;right_1;right_2;winner\n" + "".join(f"{i % 3};2;1;{i % 4};{i % 2 + 1}\n" for i in range(12))
 ).encode()
+ZIPPED = zipped({"l.jsonl": LOG})
+ZIPPED_LOGS = zipped({"l.jsonl": LOG, "l.csv": LOG_CSV})
 LOG_LONG = "query,side,position,grade,winner\n" + "".join(
     f"q{i},{side},{k},{(i * k + len(side)) % 4},left\n" for i in range(3) for side in ("left", "right") for k in (1, 2)
 )
@@ -249,6 +252,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "preferences in zstd": Target(
             {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)}, read_preferences
         ),
+        "preferences in zip": Target({"l.zip": ZIPPED, "several.zip": ZIPPED_LOGS}, read_preferences),
         "visible directions": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, _visible),
         "logs of verdicts": Target({"v.jsonl": VERDICTS}, _verdicts),
         "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
