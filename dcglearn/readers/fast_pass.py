@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, Floats, Grades, InputError
 from dcglearn.readers.frames import flattened
+from dcglearn.readers.joined_files import Joined
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines
 from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
 from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED, ColumnsByRole, Role, Table, by_role
@@ -47,6 +48,10 @@ def plain_frame(source: Source) -> pl.DataFrame | None:
         return _plain_text(source)
     if isinstance(source, FrameRows):
         return _named_by_role(source.frame, source.columns)
+    if isinstance(source, Joined):
+        frames = [frame for one in source.sources.values() if (frame := plain_frame(one)) is not None]
+        # Columns of other types are refused: their values as text need not be those of the careful pass.
+        return pl.concat(frames, how="diagonal") if len(frames) == len(source.sources) else None
     return None
 
 

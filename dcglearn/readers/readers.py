@@ -4,7 +4,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame, errors_in
+from dcglearn.readers.joined_files import name_of
 from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.proposals import proposing
@@ -195,7 +197,7 @@ def native_frame(
     """Return a log as a table, with open and superseded lines, the counts of what was left out, and the form."""
     with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
         table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-        with errors_in(str(log)):
+        with errors_in(name_of(log) if is_path(log) else "the log"):
             check_table(table, recognised.mapping)
     winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]
     return log_frame({**table, "winner": winner}), dropped, recognised
