@@ -38,7 +38,7 @@ from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
 from dcglearn.readers.joined_files import Files, log_files, name_of
 from dcglearn.readers.kept_lines import KeptLines, remarks_on
-from dcglearn.readers.line_formats import FrameRows, JsonLines, Opener, Records, Reshaped, Source, TextLines
+from dcglearn.readers.line_formats import FrameRows, JsonLines, Opener, Records, Reshaped, Source, TextLines, is_spread
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.proposals import finding_columns, proposing
@@ -361,8 +361,9 @@ def opener_of_bytes(name: str, data: bytes) -> Opener:
 
 
 def _form_of(name: str, data: bytes) -> str:
-    """Return "array" for a JSON array, and the kind of other data."""
-    return "array" if re.match(rb"\s*\[", data) else kind_of(name, data)
+    """Return "array" for a JSON array and for objects over several lines, and the kind of other data."""
+    kind = kind_of(name, data)
+    return "array" if re.match(rb"\s*\[", data) or (kind == "json" and is_spread(data)) else kind
 
 
 def _refuse_long_line(name: str, data: bytes) -> None:

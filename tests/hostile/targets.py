@@ -190,6 +190,7 @@ ZIPPED_LOGS = zipped({"l.jsonl": LOG, "l.csv": LOG_CSV})
 LOG_LONG = "query,side,position,grade,winner\n" + "".join(
     f"q{i},{side},{k},{(i * k + len(side)) % 4},left\n" for i in range(3) for side in ("left", "right") for k in (1, 2)
 )
+LOG_SPREAD = "\n".join(json.dumps(json.loads(line), indent=1) for line in LOG.splitlines()).encode()
 LOG_ARRAY = b"[" + LOG.strip().replace(b"\n", b",\n") + b"]"
 QUEPID = b"query,docid,rating\nbeer,d1,3\nbeer,d2,0\nwine\nwine,d3,1\n"
 RATINGS = "".join(
@@ -247,7 +248,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
         "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *preferences),
         "preferences in other forms": Target(
-            {"w.csv": LOG_WIDE, "l.csv": LOG_LONG.encode(), "a.json": LOG_ARRAY}, *preferences
+            {"w.csv": LOG_WIDE, "l.csv": LOG_LONG.encode(), "a.json": LOG_ARRAY, "o.json": LOG_SPREAD}, *preferences
         ),
         "preferences in zstd": Target(
             {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)}, read_preferences
