@@ -53,6 +53,8 @@ def files_inside(name: str, data: bytes, most: int) -> list[tuple[str, bytes]]:
     members = [inside for inside in archive.infolist() if not (inside.is_dir() or is_hidden(inside.filename))]
     if not members:
         raise InputError(f"{name} holds no file; put the log into it")
+    if len({inside.filename for inside in members}) < len(members):
+        raise InputError(f"{name} holds two files of one name; make it again")
     if sum(inside.file_size for inside in members) > most:
         raise TooLongError
 

@@ -35,7 +35,7 @@ def log_files(log: Paths) -> list[PathLike]:
             files.append(path)
         else:
             files += sorted(glob.glob(name, recursive=True)) or [path]  # noqa: PTH207
-    return list({str(file): file for file in files}.values())
+    return list({str(Path(file)): file for file in files}.values())
 
 
 def _inside(folder: Path) -> list[PathLike]:

@@ -69,6 +69,7 @@ DATA = zipped({"log.csv": TEXT})
     [
         (zipped({}), "log.zip holds no file; put the log into it"),
         (zipped({"__MACOSX/x": b"x"}), "log.zip holds no file"),
+        (zipped({"a.csv": TEXT, "b.csv": TEXT}).replace(b"b.csv", b"a.csv"), "log.zip holds two files of one name"),
         (zipped({"log.csv": b" \n"}), "log.zip/log.csv is empty; expected one judgement a line"),
         (zipped({"a.csv": TEXT, "README.md": b"#"}), "holds files of no known suffix: README.md; take them out"),
         (zipped({"in.zip": DATA}), "log.zip/in.zip: a zip file inside a zip file; unpack it"),

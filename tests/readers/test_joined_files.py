@@ -84,6 +84,11 @@ def test_each_file_has_a_shape_of_its_own(logs):
     assert log.recognised.form.startswith("4 files: text, columns separated by commas, a row for each document, text")
 
 
+def test_a_file_that_is_named_twice_is_read_once(logs):
+    logs(**{"a.csv": csv_lines(LINES)})
+    assert len(dl.read_preferences(["logs/a.csv", "./logs/a.csv", Path("logs")])) == 3
+
+
 def test_ratings_are_compared_over_all_files(logs):
     folder = logs(**{"a.jsonl": b'{"list": [2, 0], "rating": 5}\n', "b.csv": b"list,rating\n0 2,3\n"})
     assert dl.read_ratings(folder).preferred.tolist() == [[2, 0]]
