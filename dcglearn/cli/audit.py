@@ -58,10 +58,12 @@ def audit(
     files = [log, *systems, *(name for name in (qrels, later) if name), *([metric] if is_metric_file(metric) else [])]
     check_outputs(output, force=force, inputs=[*files, reading.read])
     from dcglearn.audits.audit import audit as audited
+    from dcglearn.readers.joined_files import log_files
     from dcglearn.readers.readers import read_preferences, read_ratings
 
     read = partial(read_ratings if ratings else read_preferences, mapping=reading.mapping)
-    made = {f"{name} (SHA-256)": hashlib.sha256(read_bytes(name)).hexdigest() for name in files if name != "-"}
+    present = [file for file in log_files(files) if str(file) != "-"]
+    made = {f"{file} (SHA-256)": hashlib.sha256(read_bytes(file)).hexdigest() for file in present}
     judged = read(log)
     say_reading(judged.recognised)
     result = audited(

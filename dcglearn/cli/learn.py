@@ -12,7 +12,7 @@ import dcglearn as dl
 from dcglearn.cli.command import examples, first_option, output_option, scale_option
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.options import Cluster, Force, check_outputs, said_now, write_figure
-from dcglearn.cli.reading import LogOptions, describe, recognised_lines, say_reading
+from dcglearn.cli.reading import LogOptions, describe, one_or_all, recognised_lines, say_reading
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import Utility
 from dcglearn.metric.reading import metric_or_name
@@ -115,7 +115,7 @@ def learn(
     if learner.proxy is not None:
         from dcglearn.readers.shared_ids import refuse_other_lists
 
-        refuse_other_lists(source.log[0], learner.proxy, source.mapping)
+        refuse_other_lists(one_or_all(source.log), learner.proxy, source.mapping)
     if dry_run:
         from dcglearn.parts.parts import PartedLog
 

@@ -16,6 +16,7 @@ from dcglearn.cli.reading import (
     MappingOptions,
     Reading,
     looked_up_lines,
+    one_or_all,
     read_proxy,
     recognised_mapping,
     say_reading,
@@ -42,8 +43,11 @@ LEARNED = "learned:"
 )
 def convert(
     log: Annotated[
-        str,
-        typer.Argument(metavar="LOG", help="JSON lines or array, delimited text or Parquet; - reads standard input."),
+        list[str],
+        typer.Argument(
+            metavar="LOG...",
+            help="JSON lines or array, delimited text or Parquet, several files, or a folder; - reads standard input.",
+        ),
     ],
     reading: MappingOptions,
     joins: JoinOptions,
@@ -66,14 +70,16 @@ def convert(
     Tables with a column for each position or a row for each document become lists, words become grades and winners,
     and rated lists become the pairs that they imply. Sides, open questions and superseded verdicts stay as they are.
     """
-    inputs = [log, reading.read, prompts, *joins.inputs]
+    inputs = [*log, reading.read, prompts, *joins.inputs]
     check_outputs(reading.skip_bad, save_mapping, force=force, log=output, inputs=inputs)
     from dcglearn.readers.readers import native_frame
 
     if (reading.cutoffs or "").startswith(LEARNED):
-        reading = _with_learned_cutoffs(log, reading, joins, prompts)
+        reading = _with_learned_cutoffs(one_or_all(log), reading, joins, prompts)
     mapping = reading.mapping
-    source, mapping = (log, mapping) if prompts is None else _answers(log, prompts, reading, joins.asked)
+    source, mapping = (
+        (one_or_all(log), mapping) if prompts is None else _answers(one_or_all(log), prompts, reading, joins.asked)
+    )
     if reading.ratings or joins.asked or inconsistent != "keep":
         pairs = _pairs(source, mapping, reading, joins, inconsistent)
         frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
@@ -94,7 +100,7 @@ def convert(
         typer.echo(f"wrote: {save_mapping} (give it by --read)", err=True)
 
 
-def _with_learned_cutoffs(log: str, reading: MappingOptions, joins: JoinOptions, prompts: str | None) -> MappingOptions:
+def _with_learned_cutoffs(log: Any, reading: MappingOptions, joins: JoinOptions, prompts: str | None) -> MappingOptions:
     """Return how a log is read with the cut-offs of N levels that fit it best, ``--cutoffs learned:N``."""
     n_levels = str(reading.cutoffs).removeprefix(LEARNED)
     if not n_levels.isdecimal() or log == "-" or prompts is not None:
@@ -106,7 +112,7 @@ def _with_learned_cutoffs(log: str, reading: MappingOptions, joins: JoinOptions,
     return replace(reading, cutoffs=",".join(f"{cutoff:g}" for cutoff in cutoffs))
 
 
-def _answers(log: str, prompts: str, reading: MappingOptions, asked: list[str]) -> tuple[Any, LogMapping]:
+def _answers(log: Any, prompts: str, reading: MappingOptions, asked: list[str]) -> tuple[Any, LogMapping]:
     """Return the verdicts in a model's answers as records, and how the lists of the prompts are read; say what was."""
     if reading.ratings or reading.skip_bad or asked:
         option = (*asked, "--ratings or --skip-bad")[0]

@@ -81,14 +81,14 @@ def check_outputs(
 
 
 def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) -> None:
-    """Raise InputError if an output is a file that the inputs (files, folders of Parquet, patterns) name."""
+    """Raise InputError if an output is a file that the inputs (files, folders, patterns) name."""
     existing = [path for path in outputs if not written_through(path) and os.path.isfile(path)]  # noqa: PTH113
     if not existing:
         return
     read: list[str] = []
     for name in inputs:
         with contextlib.suppress(InputError):  # the name of a metric, or standard input
-            read += expand_paths(name, "**/*.parquet")
+            read += expand_paths(name, "**/*")
     for output in existing:
         if any(Path(output).samefile(file) for file in read):
             raise InputError(f"{output} is an input of this command; name another file for the result")

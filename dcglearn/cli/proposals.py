@@ -1,5 +1,6 @@
 """The command line that a refusal of a log proposes: the whole command, with what was given and what was missing."""
 
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,9 +21,10 @@ def command_line(error: InputError, command: str, given: Mapping[str, Any]) -> s
     if error.log is None or not error.cure:
         return ""
     kept = given if command == "convert" else {name: given[name] for name in READING if name in given}
-    output = kept.get("output") or _new_file(error.log)
+    logs = [error.log] if isinstance(error.log, str | os.PathLike) else error.log
+    output = kept.get("output") or _new_file(logs[0])
     options = {name: value for name, value in {**kept, **error.cure}.items() if name not in ("log", "output")}
-    words = ["dcglearn", "convert", str(error.log)]
+    words = ["dcglearn", "convert", *map(str, logs)]
     for name, value in options.items():
         if value is not None and value is not False:
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [_text(value)])]

@@ -14,7 +14,9 @@ import typer
 
 from dcglearn.cli.command import first_option, input_option, scale_option
 from dcglearn.cli.options import Cluster, Grades
+from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.sources import FORMATS, suffix_of
 from dcglearn.foundation.validation import EMPTY, InputError
 from dcglearn.readers.winner_words import WINNERS
 
@@ -157,8 +159,8 @@ class LogOptions(CheckedReading):
         list[str],
         typer.Argument(
             metavar="LOG...",
-            help="JSON lines or array, delimited text or Parquet, also .gz and .zst; - reads standard input. Or many "
-            "Parquet files.",
+            help="JSON lines or array, delimited text or Parquet, also .gz, .zst and .zip; - reads standard input. Or "
+            "several files, or a folder.",
         ),
     ]
     ratings: Ratings = False
@@ -175,8 +177,17 @@ class LogOptions(CheckedReading):
         """Return whether the log is to be learned from in parts; InputError if a cluster is to limit its memory."""
         if self.memory is not None and cluster.engine is not None:
             raise InputError("--memory is for this process alone: give it, or --workers")
-        several = len(self.log) > 1 or Path(self.log[0]).is_dir() or not _is_there(self.log[0])
-        return several or self.memory is not None or cluster.engine is not None
+        return self._are_parquet() or self.memory is not None or cluster.engine is not None
+
+    def _are_parquet(self) -> bool:
+        """Return whether the log is several paths, a folder or a pattern, and all its files of a known format Parquet.
+
+        Several files of other formats are read whole.
+        """
+        if len(self.log) == 1 and not Path(self.log[0]).is_dir() and _is_there(self.log[0]):
+            return False
+        files = expand_paths(self.log, "**/*")
+        return {suffix_of(file) for file in files} & {*FORMATS, ".zip"} == {".parquet"}
 
     def refuse_in_parts(self, **options: Any) -> None:
         """Raise InputError for the first option given, by name and value, that needs the whole log in memory."""
@@ -185,7 +196,7 @@ class LogOptions(CheckedReading):
                 option = f"--{name.replace('_', '-')}"
                 remedy = f"; dcglearn convert FILE {option} -o FILE.parquet makes such files first"
                 raise InputError(
-                    f"{option} needs one file and the whole log in memory; not with several files, a folder, --memory "
+                    f"{option} needs one file and the whole log in memory; not with several Parquet files, --memory "
                     f"or --workers{remedy if name == 'ratings' else ''}",
                     see="whole-log",
                 )
@@ -197,20 +208,24 @@ class LogOptions(CheckedReading):
 
         mapping = self.mapping
         if not self.in_parts(cluster):
-            yield (read_ratings if self.ratings else read_preferences)(self.log[0], mapping=mapping)
+            yield (read_ratings if self.ratings else read_preferences)(one_or_all(self.log), mapping=mapping)
             return
         from dcglearn.parts.open_log import opened_log
 
         first = self.log[0]
-        several = len(self.log) > 1 or Path(first).is_dir() or not _is_there(first)
-        in_parts = several or first.lower().endswith(".parquet")
+        in_parts = self._are_parquet() or first.lower().endswith(".parquet")
         if cluster.engine is not None and not in_parts:
-            whole = read_preferences(first, mapping=mapping)
+            whole = read_preferences(one_or_all(self.log), mapping=mapping)
             opened = opened_log(whole, engine=cluster.engine)
         else:
             opened = opened_log(self.log, engine=cluster.engine, memory=self.memory, mapping=mapping)
         with opened as parts:
             yield parts
+
+
+def one_or_all(paths: list[str]) -> Any:
+    """Return the path if there is one, else all, as readers take them."""
+    return paths[0] if len(paths) == 1 else paths
 
 
 def _is_there(path: str) -> bool:
@@ -256,7 +271,7 @@ class JoinOptions:
         """The files that are read beside the log."""
         return [path for path in (self.qrels, self.run_a, self.run_b) if path is not None]
 
-    def joined(self, log: str, mapping: LogMapping, skip_bad: Path | None) -> Preferences:
+    def joined(self, log: Any, mapping: LogMapping, skip_bad: Path | None) -> Preferences:
         """Return the log in a file, joined with the judgements; InputError if options contradict each other."""
         from dcglearn.evaluation.tables import read_judgements
         from dcglearn.joins.interleaving import preferences_from_interleaving

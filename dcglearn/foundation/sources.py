@@ -1,18 +1,21 @@
 """The bytes of a file or of standard input: decompressed, in UTF-8, and recognised as JSON lines, text or Parquet."""
 
+import bz2
+import contextlib
 import importlib
 import io
 import lzma
 import re
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from dcglearn.foundation.inputs import most_bytes, read_bytes, read_within, refuse_beyond_memory
-from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
+from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, listed
 from dcglearn.foundation.workbooks import sheet_text
+from dcglearn.foundation.zip_files import ZIP, TooLongError, files_inside
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -37,24 +40,68 @@ RATIO, PLAIN = 200, 1 << 26
 """A compressed file may inflate to this many times its bytes, or to this many bytes if that is more."""
 
 
-def content(path: PathLike, expected: str = "one judgement a line", encoding: str | None = None) -> tuple[str, bytes]:
+def content(
+    path: PathLike,
+    expected: str = "one judgement a line",
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+) -> tuple[str, bytes]:
+    """Return the name and bytes of one file as `contents` does; raise InputError if a zip file holds several."""
+    files = contents(path, expected, encoding, sheet)
+    if len(files) > 1:
+        names = listed(name.removeprefix(f"{path}/") for name, _ in files)
+        raise InputError(f"{path} holds several files: {names}; unpack it, and name one")
+    return files[0]
+
+
+def contents(
+    path: PathLike,
+    expected: str = "one judgement a line",
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+) -> list[tuple[str, bytes]]:
     """Return a file's name for messages, and its bytes decompressed, text as UTF-8 without a byte-order mark.
 
-    The path ``-`` is standard input. Text is in UTF-8 unless an `encoding` is given. The first sheet of an Excel
-    workbook becomes text separated by tabs. Raise InputError if the file is missing, empty (the message says what is
-    `expected`), too large for the memory, or cannot be read, decompressed or decoded.
+    The path ``-`` is standard input. Of a zip file, each file inside is returned. Text is in UTF-8 unless an `encoding`
+    is given. A `sheet` of an Excel workbook, by default the first, becomes text separated by tabs. Raise InputError if
+    the file is missing, empty (the message says what is `expected`), too large for the memory, or cannot be read,
+    decompressed or decoded.
     """
     name = "standard input" if str(path) == "-" else str(path)
     if str(path) == "-" and sys.stdin is None:
         raise InputError("standard input is closed; name a file, or redirect one to standard input")
     data = decompressed(name, read_within(sys.stdin.buffer, name) if str(path) == "-" else read_bytes(path))
-    if data.startswith(b"PK\x03\x04"):  # a zip file, as an Excel workbook is
-        data = sheet_text(name, data)
+    files = [(name, data)]
+    if data.startswith(ZIP):
+        with _bounded(name, data) as most:
+            files = files_inside(name, data, most)
+        for inside in files:
+            _refuse_others(*inside)
+        if len(files) > 1:
+            refuse_unknown(name, (inside.removeprefix(f"{name}/") for inside, _ in files))
+    return [(inside, _plain(inside, packed, expected, encoding, sheet)) for inside, packed in files]
+
+
+def refuse_unknown(place: str, names: Iterable[str]) -> None:
+    """Raise InputError if some of the files in a folder or a zip file have the suffix of no known format."""
+    unknown = [name for name in names if suffix_of(name) not in (*FORMATS, ".zip")]
+    if unknown:
+        raise InputError(
+            f"{place} holds files of no known suffix: {listed(unknown)}; take them out, or name the files to read"
+        )
+
+
+def _plain(name: str, data: bytes, expected: str, encoding: str | None, sheet: str | int | None) -> bytes:
+    """Return the bytes of one file, text as UTF-8; raise InputError if it is empty."""
+    if data.startswith(ZIP):  # an Excel workbook
+        data = sheet_text(name, data, sheet)
+    elif sheet is not None:
+        raise InputError(f"{name} is no workbook: leave out sheet={sheet!r} (--sheet)")
     elif not data.startswith(b"PAR1"):
         data = _as_utf8(name, data, encoding).removeprefix(b"\xef\xbb\xbf")
     if not data or data.isspace():
         raise InputError(f"{name} is empty; expected {expected}")
-    return name, data
+    return data
 
 
 def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
@@ -73,31 +120,44 @@ def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the data decompressed from gzip, xz, zstd or lz4, if they are; InputError beyond a bound."""
+    """Return the data decompressed from gzip, bzip2, xz, zstd or lz4, if they are; InputError beyond a bound."""
     magic = next((magic for magic in _MEMBERS if data.startswith(magic)), None)
-    by_memory, by_ratio = most_bytes(), max(RATIO * len(data), PLAIN)
-    most = min(by_memory, by_ratio)
     try:
-        inside = data if magic is None else _inflated(data, magic, most)
-    except _TooLongError:
-        bound = "half of the memory that is free" if most == by_memory else f"more than {RATIO} times as much"
-        raise InputError(
-            f"{name}: inflates from {len(data):,} bytes to more than {most / 1e9:,.2f} GB, {bound}; {PARTS}",
-            see="memory-error",
-        ) from None
+        with _bounded(name, data) as most:
+            inside = data if magic is None else _inflated(data, magic, most)
     except ModuleNotFoundError as error:
         raise InputError(f"{name} is compressed by lz4: pip install lz4, or save it as JSON") from error
     except (EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
         raise InputError(
             f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text", see="damaged"
         ) from error
+    _refuse_others(name, inside)
+    return inside
+
+
+@contextlib.contextmanager
+def _bounded(name: str, data: bytes) -> Iterator[int]:
+    """Yield how many bytes packed data may inflate to; raise InputError where they are more."""
+    by_memory, by_ratio = most_bytes(), max(RATIO * len(data), PLAIN)
+    most = min(by_memory, by_ratio)
+    try:
+        yield most
+    except TooLongError:
+        bound = "half of the memory that is free" if most == by_memory else f"more than {RATIO} times as much"
+        raise InputError(
+            f"{name}: inflates from {len(data):,} bytes to more than {most / 1e9:,.2f} GB, {bound}; {PARTS}",
+            see="memory-error",
+        ) from None
+
+
+def _refuse_others(name: str, inside: bytes) -> None:
+    """Raise InputError for data that are still compressed, or of another kind than is read."""
     # Polars would inflate these by itself, without a bound.
     if inside.startswith((*_MEMBERS, b"x\x01", b"x\x9c")):
         raise InputError(f"{name}: compressed twice, or by zlib; give text, or compress it once by gzip, xz or zstd")
     for begin, what, remedy in _OTHERS:
         if re.match(begin, inside):
             raise InputError(f"{name} is {what}; {remedy}")
-    return inside
 
 
 AS_TABLE = "save the table as Parquet or CSV"
@@ -112,22 +172,18 @@ _OTHERS = (
     (rb"Obj\x01", "an Avro file", AS_TABLE),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", AS_TABLE),
     (rb"%PDF-", "a PDF document", AS_TABLE),
-    (rb"BZh[1-9]1AY&SY", "compressed by bzip2", "compress it by gzip, xz or zstd"),
 )
 """How files of other kinds begin, what they are, and what to do."""
 
 
-class _TooLongError(Exception):
-    """Data inflate to more bytes than are allowed."""
-
-
 _MEMBERS: dict[bytes, Callable[[int], Any]] = {
     b"\x1f\x8b": lambda most: zlib.decompressobj(wbits=31),
+    **{b"BZh%d1AY&SY" % level: lambda most: bz2.BZ2Decompressor() for level in range(1, 10)},
     b"\xfd7zXZ\x00": lambda most: lzma.LZMADecompressor(memlimit=max(most, 1 << 27)),
     b"\x28\xb5\x2f\xfd": lambda most: zstd.ZstdDecompressor(),
     b"\x04\x22\x4d\x18": lambda most: importlib.import_module("lz4.frame").LZ4FrameDecompressor(),
 }
-"""What decompresses a member of a file, a gzip, xz, zstd or lz4 that begins with these bytes."""
+"""What decompresses a member of a file, a gzip, bzip2, xz, zstd or lz4 that begins with these bytes."""
 
 _SKIPPED = b"*M\x18"
 """What follows the first byte of a frame of zstd that holds no data."""
@@ -142,7 +198,7 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
         parts.append(member.decompress(data, most + 1 - size))
         size += len(parts[-1])
         if size > most:
-            raise _TooLongError
+            raise TooLongError
         if not member.eof:
             raise EOFError("the end is missing")
         data = (member.unused_data or b"").lstrip(b"\0")
@@ -152,9 +208,8 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
 
 
 def suffix_of(path: PathLike) -> str:
-    """Return the suffix of a file's name in lower case, without .gz, .xz or .zst: ".csv" of "Run.CSV.xz"."""
-    name = str(path).lower()
-    return Path(name.removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")).suffix
+    """Return the suffix of a file's name in lower case, without .gz, .bz2, .xz or .zst: ".csv" of "Run.CSV.xz"."""
+    return Path(re.sub(r"(\.(gz|bz2|xz|zst))+\Z", "", str(path).lower())).suffix
 
 
 def kind_of(name: str, data: bytes) -> str:

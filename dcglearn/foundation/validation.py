@@ -80,7 +80,8 @@ class InputError(ValueError):
 
     `see` is an anchor on the page of errors, to which the message points. `cure` holds the options of
     `read_preferences` that would read a log, by name, with "?" where the user has to decide. Where a reader fills them
-    in, it sets `log`, the path of the log, and `proposal`, the call or the command line with which the message ends.
+    in, it sets `log`, the path of the log or several, and `proposal`, the call or the command line with which the
+    message ends.
 
     See Also
     --------
@@ -98,7 +99,7 @@ class InputError(ValueError):
     def __init__(self, message: str, see: str | None = None, cure: Mapping[str, Any] | None = None) -> None:
         super().__init__(shortened(message))
         self.see, self.cure = see, dict(cure or {})
-        self.log: PathLike | None = None
+        self.log: PathLike | Sequence[PathLike] | None = None
         self.proposal = ""
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The first sheet of an Excel workbook as text; the cells of its sheets are counted before they are read."""
+"""A sheet of an Excel workbook as text; the cells of its sheets are counted before they are read."""
 
 import importlib.util
 import io
@@ -9,7 +9,8 @@ from typing import Any
 from xml.parsers import expat
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, listed
+from dcglearn.foundation.zip_files import archive_of
 
 ENGINES = {"calamine": "fastexcel", "openpyxl": "openpyxl"}
 """Polars' engines for workbooks, by preference, and the packages that they need."""
@@ -27,40 +28,50 @@ SPLIT = "split the sheet, or save it as CSV (UTF-8)"
 _CELL = re.compile(r"\$?([A-Z]+)\$?([0-9]+)")
 
 
-def sheet_text(name: str, data: bytes) -> bytes:
-    """Return the first sheet of an Excel workbook as text separated by tabs, a line a row.
+def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
+    """Return a sheet of an Excel workbook, the first by default, as text separated by tabs, a line a row.
 
-    Raise InputError if it is another zip file or damaged, if no engine is installed, or if its sheets span more cells
-    than `SPARSE` and `PLAIN` allow or the memory holds.
+    A sheet is told by its name or its number from 1. Raise InputError if there is no such sheet, if the file is
+    damaged, if no engine is installed, or if its sheets span more cells than `SPARSE` and `PLAIN` allow or the memory
+    holds.
     """
     import polars as pl
 
     engines = (engine for engine, package in ENGINES.items() if importlib.util.find_spec(package))
     engine: Any = next(engines, None)
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-    except zipfile.BadZipFile:
-        engine = None
+    archive = archive_of(name, data)
     if engine is None:
         raise InputError(
-            f"{name} is an Excel workbook or another zip file; save the sheet as CSV (UTF-8). Workbooks are read where "
-            "openpyxl is installed (pip install openpyxl)"
+            f"{name} is an Excel workbook; save the sheet as CSV (UTF-8). Workbooks are read where openpyxl is "
+            "installed (pip install openpyxl)"
         )
     # Memory is counted before anything is inflated.
     refuse_beyond_memory(4.0 * sum(part.file_size for part in archive.infolist()), f"{name}: the workbook", SPLIT)
     try:
-        _refuse_wide(name, archive)
+        names = _refuse_wide(name, archive)
+        which = None if sheet is None else _sheet_among(name, sheet, names)
         # Columns are text, since a type that is inferred turns other cells into nulls or numbers.
-        sheet = pl.read_excel(io.BytesIO(data), engine=engine, infer_schema_length=0, drop_empty_rows=False)
+        table = pl.read_excel(
+            io.BytesIO(data), sheet_name=which, engine=engine, infer_schema_length=0, drop_empty_rows=False
+        )
     except InputError:
         raise
     except Exception as error:  # each engine raises errors of its own for what is damaged
         raise InputError(f"{name} is an Excel or zip file that cannot be read ({error}); save it as CSV") from error
-    return sheet.with_columns(pl.all().replace("", None)).write_csv(separator="\t").encode()
+    return table.with_columns(pl.all().replace("", None)).write_csv(separator="\t").encode()
 
 
-def _refuse_wide(name: str, archive: zipfile.ZipFile) -> None:
-    """Raise InputError if the sheets span too many cells, or hold more text than the memory.
+def _sheet_among(name: str, sheet: str | int, names: list[str]) -> str:
+    """Return the name of a sheet that is told by its name or number; raise InputError if there is none."""
+    if sheet in names:
+        return str(sheet)
+    if str(sheet).isdecimal() and 0 < int(sheet) <= len(names):
+        return names[int(sheet) - 1]
+    raise InputError(f"{name} has no sheet {sheet!r}; sheet= (--sheet) takes one of {listed(names)}, or its number")
+
+
+def _refuse_wide(name: str, archive: zipfile.ZipFile) -> list[str]:
+    """Return the names of the sheets; raise InputError if they span too many cells, or hold more text than the memory.
 
     One cell far from the others spans a whole sheet, and cells that share a text each get a copy of it.
     """
@@ -75,6 +86,7 @@ def _refuse_wide(name: str, archive: zipfile.ZipFile) -> None:
     text = sum(n * found.texts[i] for i, n in found.uses.items() if i < len(found.texts))
     sheet = f"{name}: a sheet of {found.spanned:,} cells with {text:,} characters"
     refuse_beyond_memory(CELL_BYTES * found.spanned + 4.0 * text, sheet, SPLIT)
+    return found.sheets
 
 
 class _Cells:
@@ -82,13 +94,15 @@ class _Cells:
 
     `held` is the number of cells. `spanned` counts all from A1 to the last one of each sheet, and those that merged
     cells, links and tables name, which are made one by one even where they are empty; `last` names the farthest.
-    `texts` has the lengths of the texts that cells share, and `uses` how many cells show each.
+    `texts` has the lengths of the texts that cells share, and `uses` how many cells show each. `sheets` are the names
+    of the sheets, in order.
     """
 
     def __init__(self) -> None:
         self.held = self.spanned = self._farthest = 0
         self.last = ""
         self.texts: list[int] = []
+        self.sheets: list[str] = []
         self.uses: Counter[int] = Counter()
 
     def read(self, file: Any) -> None:
@@ -123,6 +137,8 @@ class _Cells:
             self.texts.append(0)
         elif kind == "t" and self._root == "sst" and self.texts:
             self._parser.CharacterDataHandler = self._lengthen
+        elif kind == "sheet" and self._root == "workbook":
+            self.sheets.append(attributes.get("name", ""))
         elif kind in ("mergeCell", "hyperlink", "table"):
             self._name(attributes.get("ref", ""))
 

@@ -10,6 +10,7 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import EMPTY, InputError
 from dcglearn.joins.join_judgements import Joining, joined_lists
 from dcglearn.readers.answers import Answers
+from dcglearn.readers.joined_files import name_of
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.read_table import read_columns
 from dcglearn.readers.roles import ANSWER, Role
@@ -70,7 +71,7 @@ def read_answers(
         dropped, counted = {**joined.dropped, **dropped}, {**counted, **joined.counted}
     lists = np.where(np.cumsum(lists[:, ::-1] >= 0, axis=1)[:, ::-1] > 0, lists, np.int8(EMPTY))
     names = None if mapping.scale is None else tuple(mapping.scale)
-    right, name = table["right"], path if is_path(path) else "answers"
+    right, name = table["right"], name_of(path) if is_path(path) else "answers"
     if np.ptp(right) == 0:
         raise InputError(f"{name}: all {len(right):,} are equally right ({right[0]:g}), so nothing tells lists apart")
     return Answers(lists, right, table["question"].astype(str), n_grades, names, dropped, counted)

@@ -18,6 +18,7 @@ from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import InputError, PathLike, errors_in
 from dcglearn.readers.frames import flattened
+from dcglearn.readers.joined_files import Joined
 from dcglearn.readers.kinds import KINDS, Column, GradeLists, Said, Values
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines, shown
 from dcglearn.readers.mapping import LogMapping
@@ -54,7 +55,8 @@ def raw_cells(source: Source) -> RawCells:
     with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         frame = plain_frame(source)
     if frame is not None and len(frame):
-        texts = isinstance(source, TextLines | FrameRows)
+        parts = source.sources.values() if isinstance(source, Joined) else [source]
+        texts = isinstance(next(iter(parts)), TextLines | FrameRows)
         return RawCells(len(frame), {name: frame[name] for name in frame.columns}, texts=texts, at_once=True)
 
     # line by line
@@ -82,8 +84,12 @@ def plain_frame(source: Source) -> pl.DataFrame | None:
         return _plain_text(source)
     if isinstance(source, FrameRows):
         stripped = pl.col(pl.String).str.strip_chars(BLANK)
-        frame = source.frame.with_columns(pl.when(stripped != "").then(stripped).name.keep())
-        return _named_by_role(frame, source.columns)
+        cells = source.frame.with_columns(pl.when(stripped != "").then(stripped).name.keep())
+        return _named_by_role(cells, source.columns)
+    if isinstance(source, Joined) and len({type(one) for one in source.sources.values()}) == 1:
+        frames = [frame for one in source.sources.values() if (frame := plain_frame(one)) is not None]
+        # polars refuses columns of other types, whose values as text need not be those of the lines
+        return pl.concat(frames, how="diagonal") if len(frames) == len(source.sources) else None
     return None
 
 

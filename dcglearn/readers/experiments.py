@@ -83,7 +83,7 @@ def read_experiments(path: Any, n_grades: int | None = None, **options: Unpack[R
     [[[-0.1, 0.1]]]
     """
     mapping, dropped = LogMapping.of(n_grades, **options), Counter[str]()
-    name, open_with = opened = opener_of(path, EXPERIMENT, mapping.encoding)
+    name, open_with = opened = opener_of(path, EXPERIMENT, mapping.encoding, mapping.sheet)
     with errors_in(name):
         encoded = "covariance" in open_with({}).names
     if encoded:
@@ -161,7 +161,8 @@ def _of_units(lists: Grades, ndcg: Floats, unit: Any, n_grades: int) -> tuple[Fl
 
 def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[Any, ...]]:
     """Yield the difference, covariance and outcome of each line of mean encodings, and no z-score."""
-    if mapping != LogMapping(n_grades=mapping.n_grades, scale=mapping.scale, encoding=mapping.encoding):
+    of_file = {name: getattr(mapping, name) for name in ("n_grades", "scale", "encoding", "sheet")}
+    if mapping != LogMapping(**of_file):
         raise InputError(
             f"{opened[0]}: mean encodings are read as they are: leave out options but the number of grades"
         )

@@ -33,6 +33,11 @@ NOT_AVAILABLE = {"NA", "N/A", "#N/A"}
 
 VALUES = {"grades", "documents", "grade", "winner", "number", "positive", "share", "score", "side", "place"}
 
+_START = re.compile(f"[{BLANK}]*")
+
+LONGEST_OBJECT = 1 << 22
+"""Most bytes of a file in which its first object over several lines is looked for."""
+
 SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
 """Names of the separators of columns."""
 
@@ -107,9 +112,9 @@ class JsonLines(Objects):
 
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
         super().__init__(roles)
-        self.data, self._decode, self.names = data, _decoder(roles), []
+        self.data, self._decode, self.names = data, _decoder(roles).decode, []
         with contextlib.suppress(ValueError, RecursionError, AttributeError):  # the first line may be no object
-            self.names = list(_with_paths(json.loads(next(iter(self))[1]), roles))
+            self.names = list(_with_paths(json.loads(next(iter(self))[1]), roles).keys())
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return numbered_lines(self.data)
@@ -277,9 +282,11 @@ class Records(Objects):
 
     @classmethod
     def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Self:
-        """Read a JSON array of objects; raise InputError if it is damaged."""
+        """Read a JSON array of objects, or objects over several lines; raise InputError if they are damaged."""
         try:
-            return cls(_decoder(roles)(decoded(data)), roles, "a JSON array")
+            if data.lstrip()[:1] != b"[":
+                return cls(_objects(decoded(data), _decoder(roles)), roles, "JSON objects")
+            return cls(_decoder(roles).decode(decoded(data)), roles, "a JSON array")
         except InputError:
             raise
         except (ValueError, RecursionError) as error:
@@ -376,8 +383,34 @@ def _plain(value: Any) -> Any:
     return [x.item() if hasattr(x, "item") else x for x in value] if isinstance(value, list) else value
 
 
-def _decoder(roles: Mapping[str, Role]) -> Callable[[str], Any]:
-    """Return a function that decodes JSON and refuses NaN, Infinity, and an object that has a column of a log twice."""
+def is_spread(data: bytes) -> bool:
+    """Return whether a file of JSON begins with an object over several lines, as it is printed for reading.
+
+    A first line that is damaged is no such object, so that the reader names it.
+    """
+    head = data[:LONGEST_OBJECT].lstrip()
+    first = head.partition(b"\n")[0].rstrip()
+    if first == b"{":
+        return True
+    if not first.startswith(b"{") or first.endswith(b"}"):
+        return False
+    with contextlib.suppress(ValueError, RecursionError):
+        text = head.decode(errors="replace")
+        return "\n" in text[: json.JSONDecoder().raw_decode(text)[1]]
+    return False
+
+
+def _objects(text: str, decoder: json.JSONDecoder) -> list[Any]:
+    """Return the JSON values that stand one after another in a text."""
+    values, at = [], 0
+    while (at := _START.match(text, at).end()) < len(text):  # type: ignore[union-attr]
+        value, at = decoder.raw_decode(text, at)
+        values.append(value)
+    return values
+
+
+def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
+    """Return a decoder of JSON that refuses NaN, Infinity, and an object that has a column of a log twice."""
     accepted = {name for role in roles.values() for name in role.names}
     marks = [role.marks for role in roles.values() if role.marks]
 
@@ -391,7 +424,7 @@ def _decoder(roles: Mapping[str, Role]) -> Callable[[str], Any]:
                 raise InputError(f"the key {bad!r} occurs twice; keep one")
         return values
 
-    return json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=once).decode
+    return json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=once)
 
 
 def from_text(kind: str, text: str) -> Any:

@@ -2,10 +2,11 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.joined_files import Files
 from dcglearn.readers.kept_lines import with_kept
 from dcglearn.readers.line_formats import INTEGER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
@@ -34,6 +35,10 @@ class Rows:
 
 def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
     """Return the judgements in what `open_with` opens: its lines, rows of single documents, or columns of outcomes."""
+    if isinstance(open_with, Files):
+        # each file has a shape of its own, but a line may repeat one of another file
+        of_file = replace(mapping, leave_out=None)
+        return with_kept(open_with.joined(lambda one: open_shaped(one, roles, of_file)), mapping)
     roles = mapping.roles(roles)
     source = _opened(open_with, roles, mapping)
     source = with_order(source, lambda others: _opened(open_with, others, mapping))

@@ -31,6 +31,7 @@ class ReadingOptions(TypedDict, total=False):
     winner_words: Mapping[Any, str] | str | None
     positive: str | None
     encoding: str | None
+    sheet: str | int | None
     middle: float | None
     best_grade: int | str | None
     sides: str | None
@@ -51,9 +52,11 @@ class LogMapping:
 
     Parameters
     ----------
-    n_grades, depth, pad, scale, cutoffs, winner_words, positive, encoding, middle, best_grade, sides, leave_out, as_is
+    n_grades, depth, pad, scale, cutoffs, winner_words, positive, encoding, sheet, middle, best_grade, sides, leave_out
         As in `read_preferences`. A scale whose first name is the best grade is kept worst first; the scale of `cutoffs`
         names the levels.
+    as_is : bool
+        As in `read_preferences`.
     columns : mapping of str, optional
         The log's own names of columns, in any case, by the usual name: ``{"a": "Result A", "winner": "Verdict"}``. A
         list with a column for each position is named by what they have in common, ``{"a": "first"}`` for
@@ -86,6 +89,7 @@ class LogMapping:
     leave_out: str | None = None
     as_is: bool = False
     cutoffs: Cutoffs = None
+    sheet: str | int | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -107,6 +111,8 @@ class LogMapping:
             self._check_scale(self.scale)
         if self.best_grade is not None:
             self._check_best(str(self.best_grade).strip(BLANK))
+        if self.sheet is not None:
+            object.__setattr__(self, "sheet", sheet_name(self.sheet))
         self._check_columns()
         OwnWords.of(self.winner_words)
 
@@ -256,7 +262,7 @@ class LogMapping:
 KINDS = {
     **{"n_grades": int, "depth": int, "pad": bool, "scale": list, "positive": str, "middle": float},
     **{"best_grade": str, "cutoffs": str, "sides": str, "leave_out": str, "as_is": bool},
-    **{"winner_words": dict, "columns": dict, "encoding": str},
+    **{"winner_words": dict, "columns": dict, "encoding": str, "sheet": str},
 }
 """The keys of a mapping's file and the types of their values."""
 
@@ -270,6 +276,15 @@ EXPECTED: dict[type, str] = {
 def _set(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that say something."""
     return {name: value for name, value in options.items() if value is not None and value is not False}
+
+
+def sheet_name(sheet: Any) -> str:
+    """Return the name of a sheet, or its number from 1, as text; raise InputError if it is neither."""
+    if not isinstance(sheet, str):
+        return str(whole_number(sheet, "sheet"))
+    if not sheet:
+        raise InputError("sheet='': give the name of a sheet, or its number from 1")
+    return sheet
 
 
 def is_number(name: str) -> bool:

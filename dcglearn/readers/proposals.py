@@ -41,8 +41,9 @@ def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Ite
             cure["columns"] = {**mapping.columns, **cure["columns"]}
         # the call
         if cure and (is_path(log) or is_frame(log) or is_records(log)):
-            error.log = str(log) if is_path(log) and function != "read_questions" else None
-            name = repr(str(log)) if is_path(log) else "log"
+            paths = [str(path) for path in log] if isinstance(log, list | tuple) else str(log)
+            error.log = paths if is_path(log) and function != "read_questions" else None
+            name = repr(paths) if is_path(log) else "log"
             error.proposal = _call(function, name, {**mapping.given, **given, **cure})
         raise
 

@@ -1,7 +1,7 @@
 """Judgements from any input as checked columns: files, data frames, records."""
 
 import contextlib
-import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.sources import PARTS, content, kind_of, parquet_rows
+from dcglearn.foundation.sources import PARTS, contents, kind_of, parquet_rows
 from dcglearn.foundation.validation import (
     Grades,
     InputError,
@@ -30,8 +30,9 @@ from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
+from dcglearn.readers.joined_files import Files, log_files, name_of
 from dcglearn.readers.kept_lines import KeptLines, remarks_on
-from dcglearn.readers.line_formats import FrameRows, JsonLines, Opener, Records, Reshaped, Source, TextLines
+from dcglearn.readers.line_formats import FrameRows, JsonLines, Opener, Records, Reshaped, Source, TextLines, is_spread
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.proposals import finding_columns, proposing
@@ -82,10 +83,11 @@ def read_columns(
     log: Any, roles: Mapping[str, Role], mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, dict[str, int], Recognised]:
     """Return the columns of a log by role (see `read_carefully`), the counts of what was left out, and the form."""
-    both = skip_bad is not None and is_path(log) and Path(log).exists() and as_path(skip_bad).exists()
-    if skip_bad is not None and both and Path(log).samefile(skip_bad):
+    both = skip_bad is not None and is_path(log) and as_path(skip_bad).exists()
+    there = [Path(path) for path in log_files(log) if Path(path).exists()] if both else []
+    if skip_bad is not None and any(path.samefile(skip_bad) for path in there):
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
-    name, open_with = opener_of(log, roles, mapping.encoding)
+    name, open_with = opener_of(log, roles, mapping.encoding, mapping.sheet)
     with finding_columns(open_with, roles, mapping):
         with errors_in(name):
             source = open_shaped(open_with, roles, mapping)
@@ -103,7 +105,7 @@ def read_pairs(kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: Path
         table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
         mapping = recognised.mapping
         pairs = log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
-        with errors_in(str(log) if is_path(log) else "the log"):
+        with errors_in(name_of(log) if is_path(log) else "the log"):
             check_table(table, mapping)
     return pairs
 
@@ -166,7 +168,7 @@ def read_rated(
     kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: PathLike | None = None, *, equal_groups: bool = False
 ) -> AnyLog:
     """Return the pairs that a log of ratings implies, as a log of some kind; see `read_ratings`."""
-    name = str(log) if is_path(log) else "the ratings"
+    name = name_of(log) if is_path(log) else "the ratings"
     given = {"skip_bad": skip_bad, "equal_groups": equal_groups or None}
     with proposing("read_ratings", log, mapping, **given):
         table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
@@ -292,7 +294,9 @@ def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None
         table[role] = np.where(grades < 0, grades, worst - grades).astype(np.int8)
 
 
-def opener_of(log: Any, roles: Mapping[str, Role], encoding: str | None = None) -> tuple[str, Opener]:
+def opener_of(
+    log: Any, roles: Mapping[str, Role], encoding: str | None = None, sheet: str | int | None = None
+) -> tuple[str, Opener]:
     """Return what messages call a path, data frame or sequence of records, and a function that opens it by roles.
 
     A pair of both is returned as it is.
@@ -303,20 +307,25 @@ def opener_of(log: Any, roles: Mapping[str, Role], encoding: str | None = None) 
         return "data frame", annotated(_of_frame(polars_frame(log)))
     if is_records(log):
         return "records", annotated(partial(Records, named(log, PAIR_NAMES if "a" in roles else RATING_NAMES)))
-    if not isinstance(log, str | os.PathLike):
+    if not is_path(log):
         raise InputError(
             f"a {type(log).__name__} is not a log: give a path, a data frame, or a list of dicts "
             "(dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
         )
-    name, data = content(log, encoding=encoding)
-    return name, annotated(opener_of_bytes(name, data))
+    files = dict(one for path in log_files(log) for one in contents(path, encoding=encoding, sheet=sheet))
+    if len(files) == 1:
+        name, data = files.popitem()
+        return name, annotated(opener_of_bytes(name, data))
+    needed = sum(PARSED.get(_form_of(name, data), 0.0) * len(data) for name, data in files.items())
+    refuse_beyond_memory(needed, f"{name_of(log)}: reading {len(files):,} files", PARTS)
+    return name_of(log), Files({name: annotated(opener_of_bytes(name, data)) for name, data in files.items()})
 
 
 def records_of(
-    log: Any, roles: Mapping[str, Role], encoding: str | None = None
+    log: Any, roles: Mapping[str, Role], encoding: str | None = None, sheet: str | int | None = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the place of each line, for messages, and its values by role, not yet checked."""
-    name, open_with = opener_of(log, roles, encoding)
+    name, open_with = opener_of(log, roles, encoding, sheet)
     with errors_in(name):
         source = open_with(roles)
     for number, item in source:
@@ -330,12 +339,18 @@ def opener_of_bytes(name: str, data: bytes) -> Opener:
     kind = kind_of(name, data)
     if kind == "parquet":
         return _of_frame(parquet_rows(name, data))
-    form = "array" if data.lstrip()[:1] == b"[" else kind
+    form = _form_of(name, data)
     refuse_beyond_memory(PARSED[form] * len(data), f"{name}: reading its {len(data):,} bytes", PARTS)
     if form == "array":
         return partial(Records.of_array, data)
     _refuse_long_line(name, data)
     return partial(JsonLines if kind == "json" else TextLines, data)
+
+
+def _form_of(name: str, data: bytes) -> str:
+    """Return "array" for a JSON array and for objects over several lines, and the kind of other data."""
+    kind = kind_of(name, data)
+    return "array" if re.match(rb"\s*\[", data) or (kind == "json" and is_spread(data)) else kind
 
 
 def _refuse_long_line(name: str, data: bytes) -> None:

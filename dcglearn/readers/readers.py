@@ -4,7 +4,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame, errors_in
+from dcglearn.readers.joined_files import name_of
 from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.proposals import proposing
@@ -16,14 +18,16 @@ from dcglearn.readers.winner_words import MEANINGS
 def read_preferences(
     path: Any, n_grades: int | None = None, *, skip_bad: PathLike | None = None, **options: Unpack[TableOptions]
 ) -> Preferences:
-    """Read a log of side-by-side judgements: a file, a data frame, or a list of dictionaries or tuples.
+    """Read a log of side-by-side judgements: files, a data frame, or a list of dictionaries or tuples.
 
     A line of JSON is ``{"query": "q1", "a": [3, 2, 0], "b": [2, 3, 0], "winner": "a", "strength": 2, "weight": 1.5,
-    "margin": 0.3, "rater": "ann"}``; only `a`, `b` and `winner` are required. A JSON array of such objects will do.
+    "margin": 0.3, "rater": "ann"}``; only `a`, `b` and `winner` are required. A JSON array of such objects will do, or
+    objects over several lines.
     Text has a header, columns separated by tabs, commas, semicolons or ``|``, and lists as ``3 2 0``, ``3|2|0`` or
     ``[3, 2, 0]`` (in quotes where commas separate); cells in quotes may hold line breaks. Parquet has list columns or
-    such text. Of an Excel workbook (.xlsx) the first sheet is read, where openpyxl or fastexcel is installed. Gzip and
-    zstd are recognised by content. Columns may also be called
+    such text. Of an Excel workbook (.xlsx) one sheet is read, where openpyxl or fastexcel is installed. Gzip, bzip2,
+    xz, zstd and zip are recognised by content. Several files, the files in a folder, in the order of their names, and
+    those in a zip file are one log, whatever the form of each; hidden ones are left out. Columns may also be called
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
     - winner: preferred, preference, label, choice, verdict, holding a or left or first, b or right or second, tie or
@@ -57,8 +61,9 @@ def read_preferences(
     Parameters
     ----------
     path : path, data frame or sequence
-        The file; ``-`` is standard input. Or a table of polars, pandas or any library with Arrow's interchange, or
-        dictionaries, or tuples ``(a, b, winner)``; see `Preferences.from_frame` and `Preferences.from_records`.
+        The file, a folder or a sequence of them; ``-`` is standard input. Or a table of polars, pandas or any library
+        with Arrow's interchange, or dictionaries, or tuples ``(a, b, winner)``; see `Preferences.from_frame` and
+        `Preferences.from_records`.
     n_grades : int, optional
         L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
     depth : int, optional
@@ -94,6 +99,8 @@ def read_preferences(
         Keep a log that seems to be upside down.
     encoding : str, optional
         The encoding of text that is not UTF-8, such as cp1252.
+    sheet : str or int, optional
+        The sheet of a workbook, by its name or its number from 1; the first by default.
     columns : mapping of str, optional
         The log's own names of columns, by the usual name: ``{"a": "Links {}", "winner": "Urteil"}``, where braces stand
         for the position of ``Links 1, Links 2``; `system_a` and `system_b` hold the names that winners are.
@@ -193,7 +200,7 @@ def native_frame(
     """Return a log as a table, with open and superseded lines, the counts of what was left out, and the form."""
     with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
         table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-        with errors_in(str(log)):
+        with errors_in(name_of(log) if is_path(log) else "the log"):
             check_table(table, recognised.mapping)
     winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]
     return log_frame({**table, "winner": winner}), dropped, recognised

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from dcglearn.foundation.inputs import Paths
 from dcglearn.foundation.validation import EMPTY, InputError
+from dcglearn.readers.joined_files import log_files, name_of
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import read_columns, records_of
@@ -13,9 +15,9 @@ ID = "id of a judgement"
 ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_b")} | {ID: Role("identity", ("id",))}
 
 
-def refuse_other_lists(people: str, machine: str, mapping: LogMapping) -> None:
+def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None:
     """Raise InputError if a judgement of both files, by its id, has another query, lists or documents in each."""
-    if not (Path(people).is_file() and Path(machine).is_file()):
+    if not all(Path(file).is_file() for file in [*log_files(people), machine]):
         return  # a pipe is read once, and logs in parts have no ids
     try:
         own, *_ = read_columns(people, ROLES, mapping)
@@ -30,9 +32,9 @@ def refuse_other_lists(people: str, machine: str, mapping: LogMapping) -> None:
                 lines = records_of(machine, {ID: ROLES[ID]})
                 place = next((place for place, line in lines if str(line.get(ID)) == name), machine)
                 raise InputError(
-                    f"{place}: the judgement with id {shown(name)} is of {what} {shown(here[what])}, and in {people} "
-                    f"of {shown(there[what])}: correct one of the two or, if ids only number the lines, leave them out "
-                    f"(dcglearn convert {machine} -o FILE does)"
+                    f"{place}: the judgement with id {shown(name)} is of {what} {shown(here[what])}, and in "
+                    f"{name_of(people)} of {shown(there[what])}: correct one of the two or, if ids only number the "
+                    f"lines, leave them out (dcglearn convert {machine} -o FILE does)"
                 )
 
 

@@ -122,7 +122,7 @@ def with_lists(winners: Winners, swapped: Floats | None, source: Source, sides: 
     if not named.any():
         return winners
     shown = swapped is not None and sides != "listed"
-    if shown and sides is None and _called_left(source):
+    if shown and sides is None and called_left(source):
         raise InputError(
             "left and right name columns of lists, and another column says which list was shown first: say whether the "
             "winner left is the list of that name, sides='listed', or what was shown there, sides='shown'",
@@ -153,7 +153,8 @@ def names_of_lists(source: Source) -> dict[str, str]:
     return named if len(named) == 2 and not named.keys() & WINNERS.keys() else {}
 
 
-def _called_left(source: Source) -> bool:
+def called_left(source: Source) -> bool:
+    """Return whether the columns of the lists are called left and right."""
     lists: Any = by_role(source.names, {"a": replace(source.roles["a"], required=False)}) if source.names else {}
     names = lists.get("a", ())
     words = re.findall(r"[a-z]+", " ".join([names] if isinstance(names, str) else names).lower())

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -98,3 +99,24 @@ def test_a_command_killed_in_the_middle_is_resumed_to_the_same_bytes(tmp_path, d
     assert dcglearn("learn", log, "--checkpoint", file, "--resume", "-o", dcg)[0] == 0
     assert dcglearn("learn", log, "-o", tmp_path / "whole.json")[0] == 0
     assert dcg.read_bytes() == (tmp_path / "whole.json").read_bytes()
+
+
+def test_several_files_of_other_formats_are_read_as_one_log(dcglearn, here):
+    Path("logs").mkdir()
+    whole = random_log(60, seed=1)
+    whole[:40].save("logs/a.jsonl")
+    whole[40:].save("logs/b.json")
+    Path("logs/.hidden").touch()
+    for paths in (["logs"], ["logs/a.jsonl", "logs/b.json"], ["logs/*.js*"]):
+        assert dcglearn("convert", *paths, "-o", "all.jsonl", "--force")[0] == 0
+        assert Path("all.jsonl").read_bytes() == Path("logs/a.jsonl").read_bytes() + Path("logs/b.json").read_bytes()
+        status, out, _ = dcglearn("learn", *paths, "--dry-run")
+        assert status == 0 and "60 pairs" in out
+    assert dcglearn("audit", "logs", "--as-is", "-o", "audit.html")[0] == 0
+    assert "logs/b.json (SHA-256)" in Path("audit.html").read_text(encoding="utf-8")
+
+
+def test_an_output_in_the_folder_that_is_read_is_refused(misuse, here):
+    Path("logs").mkdir()
+    random_log(60, seed=1).save("logs/a.jsonl")
+    misuse("logs/a.jsonl is an input of this command", "convert", "logs", "-o", "logs/a.jsonl", "--force")

@@ -1,10 +1,12 @@
 """Damage to the bytes of good files: what editors, transfers, spreadsheets and attackers do to them."""
 
+import bz2
 import gzip
+import io
 import json
 import lzma
 import re
-import zlib
+import zipfile
 from collections.abc import Callable
 
 import numpy as np
@@ -195,18 +197,40 @@ def odd_value(rng: Random, data: bytes) -> bytes:
     return b"\n".join(lines)
 
 
+def zipped(files: dict[str, bytes]) -> bytes:
+    """Return a zip file that holds these files, by name."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+class _Zip:
+    """A zip file of one file, with the functions of the other compressions."""
+
+    @staticmethod
+    def decompress(data: bytes) -> bytes:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return archive.read(archive.namelist()[0])
+
+    @staticmethod
+    def compress(data: bytes) -> bytes:
+        return zipped({"l.jsonl": data})
+
+
 def bomb(rng: Random, data: bytes) -> bytes:
-    """Put up to a million blanks or lines into a file, up to a hundred million into one that is packed."""
-    pack = {b"\x1f\x8b": gzip, b"\xfd7": lzma, b"\x28\xb5": zstd}.get(data[:2])
+    """Put up to a million blanks or lines into a file, or up to a hundred million into a packed one."""
+    pack = {b"\x1f\x8b": gzip, b"BZ": bz2, b"PK": _Zip, b"\xfd7": lzma, b"\x28\xb5": zstd}.get(data[:2])
     inside = data
     if pack is not None:
         try:
             inside = pack.decompress(data)
-        except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zstd.ZstdError):
+        except Exception:  # each raises errors of its own
             return flip(rng, data)
     at, size = (
         int(rng.integers(len(inside) + 1)),
-        1 << int(rng.integers(16, 20) if pack is None else rng.integers(20, 28)),
+        1 << int(rng.integers(16, 20) if pack is None else rng.integers(20, 23 if pack is bz2 else 28)),
     )
     filling = [b" ", b"\n", b"0,", b"[],"][rng.integers(4)] * size
     inside = inside[:at] + filling + inside[at:]

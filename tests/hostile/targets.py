@@ -1,5 +1,6 @@
 """What is attacked: every reader of files with good files and a referee, and commands that read several files."""
 
+import bz2
 import contextlib
 import gzip
 import hashlib
@@ -40,6 +41,7 @@ from dcglearn.readers.readers import read_preferences, read_ratings
 from dcglearn.readers.roles import PREFERENCE, RATING
 from dcglearn.readers.sides import with_lists
 from tests.hostile import referees
+from tests.hostile.damage import zipped
 from tests.hostile.referees import Refused
 from tests.judge.makers import answer, candidates, verdict
 from tests.readers.line_by_line import read_carefully
@@ -183,9 +185,12 @@ LOG_CSV = ("a,b,winner,rater\n" + "".join(f"{i % 3} 2 0,1 {i % 4} 1,{'ab'[i % 2]
 LOG_WIDE = (
     "left_1;left_2;right_1;right_2;winner\n" + "".join(f"{i % 3};2;1;{i % 4};{i % 2 + 1}\n" for i in range(12))
 ).encode()
+ZIPPED = zipped({"l.jsonl": LOG})
+ZIPPED_LOGS = zipped({"l.jsonl": LOG, "l.csv": LOG_CSV})
 LOG_LONG = "query,side,position,grade,winner\n" + "".join(
     f"q{i},{side},{k},{(i * k + len(side)) % 4},left\n" for i in range(3) for side in ("left", "right") for k in (1, 2)
 )
+LOG_SPREAD = "\n".join(json.dumps(json.loads(line), indent=1) for line in LOG.splitlines()).encode()
 LOG_ARRAY = b"[" + LOG.strip().replace(b"\n", b",\n") + b"]"
 QUEPID = b"query,docid,rating\nbeer,d1,3\nbeer,d2,0\nwine\nwine,d3,1\n"
 RATINGS = "".join(
@@ -238,15 +243,17 @@ def targets(folder: Path) -> dict[str, Target]:
         "judgements of Quepid": Target({"q.csv": QUEPID}, _judgements),
         "judgements in Parquet": Target({"q.parquet": _parquet(table)}, _judgements),
         "judgements in gzip": Target({"q.gz": gzip.compress(QRELS)}, _judgements, _inflated(gzip.decompress)),
+        "judgements in bzip2": Target({"q.bz2": bz2.compress(QRELS)}, _judgements, _inflated(bz2.decompress)),
         "judgements in xz": Target({"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)),
         "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
         "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *preferences),
         "preferences in other forms": Target(
-            {"w.csv": LOG_WIDE, "l.csv": LOG_LONG.encode(), "a.json": LOG_ARRAY}, *preferences
+            {"w.csv": LOG_WIDE, "l.csv": LOG_LONG.encode(), "a.json": LOG_ARRAY, "o.json": LOG_SPREAD}, *preferences
         ),
         "preferences in zstd": Target(
             {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)}, read_preferences
         ),
+        "preferences in zip": Target({"l.zip": ZIPPED, "several.zip": ZIPPED_LOGS}, read_preferences),
         "visible directions": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, _visible),
         "logs of verdicts": Target({"v.jsonl": VERDICTS}, _verdicts),
         "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),

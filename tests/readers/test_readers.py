@@ -254,7 +254,7 @@ def test_bad_file_is_named(tmp_path, name, content, message):
 
 def test_missing_file_folder_and_empty_parquet(tmp_path):
     refused("nowhere does not exist; check the name", read_preferences, tmp_path / "nowhere")
-    refused("is a folder; name a file in it", read_ratings, tmp_path)
+    refused("is a folder without a file; check the name", read_ratings, tmp_path)
     pl.DataFrame({"a": [[1]], "b": [[1]], "winner": ["a"]}).clear().write_parquet(tmp_path / "x.parquet")
     refused("is empty; expected one judgement a row", read_preferences, tmp_path / "x.parquet")
     pl.DataFrame({"a": [[1]], "x": [1]}).write_parquet(tmp_path / "y.parquet")
