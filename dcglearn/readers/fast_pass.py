@@ -1,5 +1,6 @@
 """The fast pass over a log, with polars: for logs whose lines are all alike and all good."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -14,6 +15,7 @@ from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines
 from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
 from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED, ColumnsByRole, Role, Table, by_role
+from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of, word_of
 
 _GRADE = "(-[12]|[0-9]{1,3})"
@@ -70,7 +72,7 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     types = {"grades": pl.List(pl.Int8), "documents": pl.List(pl.String), **numbers}
     schema: dict[str, Any] = {}
     for role, names in columns.items():
-        label = {str: pl.String, bool: pl.Boolean}.get(type(values[role]), pl.Int64)
+        label = {str: pl.String, bool: pl.Boolean, list: pl.List(pl.String)}.get(type(values[role]), pl.Int64)
         dtype = types.get(source.roles[role].kind, label)
         schema |= {names: dtype} if isinstance(names, str) else dict.fromkeys(names, pl.Int64)
     frame = pl.read_ndjson(source.data, schema=schema)
@@ -269,6 +271,13 @@ def _counts(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
     return column.to_numpy() if plain else None
 
 
+def _scale(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
+    values = column.drop_nulls().unique().to_list()
+    with contextlib.suppress(InputError):
+        return None if len(values) > 1 else np.where(column.is_null(), "", scale_text(values[0])).astype(object)
+    return None
+
+
 def _numbers(column: pl.Series, *, positive: bool) -> Floats | None:
     if column.dtype == pl.String and not column.drop_nulls().str.contains(_PLAIN_NUMBER).all():
         return None
@@ -289,6 +298,7 @@ CONVERT: dict[str, Callable[[pl.Series, LogMapping], Any]] = {
     "place": partial(_swapped, words=PLACES),
     "documents": _documents,
     "counts": _counts,
+    "scale": _scale,
     "share": lambda *_: None,
 }
 """The functions that convert columns, by the kind of their role; columns of other kinds are numbers."""
