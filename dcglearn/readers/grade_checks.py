@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +24,18 @@ def grade_lists(source: Source, table: Table) -> list[Grades]:
 def place_of(name: str, source: Source, lists: list[Grades], grade: int, value: int | None = None) -> str:
     """Return the file and the first line that has a grade, which the lines may write as another `value`."""
     row = int(np.argmax(np.any([(x == grade).any(axis=1) for x in lists], axis=0)))
-    roles = [role for role, about in source.roles.items() if about.kind == "grades"]
     text = str(grade if value is None else value)
     for number, item in islice(source, row, None):  # the line itself, unless bad lines stand before it
         with contextlib.suppress(InputError):
-            record = source.record(item)
-            if any(word_of(x) == text for role in roles for x in record.get(role) or ()):
+            if text in _written(source, source.record(item)):
                 return f"{name}, {source.unit} {number}"
     return name
+
+
+def _written(source: Source, record: dict[str, Any]) -> set[str]:
+    """Return the grades of a line as texts."""
+    lists = [record.get(role) for role, about in source.roles.items() if about.kind == "grades"]
+    return {word_of(x) for values in lists if isinstance(values, list) for x in values if x is not None}
 
 
 def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -> None:
@@ -70,13 +75,10 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
 
 def _few_numbers(source: Source) -> list[str]:
     """Return the grades of a log in order if they are a few numbers; else nothing."""
-    roles = [role for role, about in source.roles.items() if about.kind == "grades"]
     found: set[str] = set()
     for record in source.readable():
-        for role in roles:
-            values = record.get(role)
-            found |= {word_of(x) for x in values if x is not None} if isinstance(values, list) else set()
-        if len(found) > FEW_LEVELS + 2:
+        found |= _written(source, record)
+        if len(found) > FEW_LEVELS + 2:  # -1 and -2 are no grades
             return []
     found -= {"-1", "-2"}
     numbers = len(found) <= FEW_LEVELS and all(NUMBER.fullmatch(text) for text in found)

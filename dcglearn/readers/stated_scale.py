@@ -8,7 +8,7 @@ from typing import Any
 
 from dcglearn.foundation.validation import Grades, InputError, errors_in
 from dcglearn.readers.grade_checks import grade_lists, place_of
-from dcglearn.readers.line_formats import Source, shown
+from dcglearn.readers.line_formats import Source, from_text, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.roles import Table
 from dcglearn.readers.sense import check_grades
@@ -94,7 +94,8 @@ def _folded(names: Any) -> list[str]:
 def scale_text(value: Any, role: str = "scale", _: str = "scale") -> str:
     """Return a scale as JSON, a list of names or a number of grades; raise InputError for anything else."""
     if isinstance(value, str):
-        value = value.split(",") if "," in value else word_of(value)
+        names = from_text("documents", value) or [""]
+        value = names if len(names) > 1 else names[0]
     if isinstance(value, list) and value and all(isinstance(name, str | int | float) for name in value):
         return json.dumps([word_of(name) for name in value])
     if not word_of(value).isdecimal():

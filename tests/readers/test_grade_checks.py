@@ -77,9 +77,9 @@ def test_a_slip_where_small_grades_are_good_is_found(tmp_path):
 def test_bad_lines_and_rated_lists_and_parts(tmp_path):
     judged = lines(range(5))
     judged[57]["a"][3] = 9
-    judged.insert(3, {"a": [9, 9], "winner": "a"})
+    judged[3:3] = [{"a": [9, 9], "winner": "a"}, {"a": 9, "b": [1], "winner": "a"}]
     path = write_lines(tmp_path / "log.jsonl", judged)
-    refused("log.jsonl, line 59: the grade 9", dl.read_preferences, path, skip_bad=tmp_path / "bad.jsonl")
+    refused("log.jsonl, line 60: the grade 9", dl.read_preferences, path, skip_bad=tmp_path / "bad.jsonl")
     rated = [{"list": line["a"], "rating": line["a"][0]} for line in lines(range(5), 300)]
     rated[200]["list"][4] = 8
     refused("record 201: the grade 8 .1 of 3,000 items", dl.read_ratings, rated)

@@ -78,7 +78,7 @@ def test_only_a_scale_that_the_lists_do_not_show_is_written(tmp_path):
     assert dl.Preferences([[99, 0]], [[0, 1]]).to_polars()["scale"].to_list() == [100]
 
 
-@pytest.mark.parametrize("scale", [["Bad", "Fair", "Good"], "Bad, Fair,Good"])
+@pytest.mark.parametrize("scale", [["Bad", "Fair", "Good"], "Bad, Fair,Good", "['Bad', 'Fair', 'Good']"])
 @pytest.mark.parametrize("lists", [([2, 0], [0, 1]), (["Good", "Bad"], ["bad", "fair"])])
 def test_grades_are_numbers_or_names_of_the_scale(tmp_path, scale, lists):
     line = {"a": lists[0], "b": lists[1], "winner": "a", "scale": scale}
