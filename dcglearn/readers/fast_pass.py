@@ -72,7 +72,8 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     types = {"grades": pl.List(pl.Int8), "documents": pl.List(pl.String), **numbers}
     schema: dict[str, Any] = {}
     for role, names in columns.items():
-        label = {str: pl.String, bool: pl.Boolean, list: pl.List(pl.String)}.get(type(values[role]), pl.Int64)
+        by_type = {str: pl.String, bool: pl.Boolean, list: pl.List(pl.String)}
+        label = by_type.get(type(values[role]), pl.Int64)
         dtype = types.get(source.roles[role].kind, label)
         schema |= {names: dtype} if isinstance(names, str) else dict.fromkeys(names, pl.Int64)
     frame = pl.read_ndjson(source.data, schema=schema)
@@ -272,9 +273,12 @@ def _counts(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
 
 
 def _scale(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
+    """Return the scale as text on the lines that state it, if it is one."""
     values = column.drop_nulls().unique().to_list()
+    if len(values) > 1:
+        return None
     with contextlib.suppress(InputError):
-        return None if len(values) > 1 else np.where(column.is_null(), "", scale_text(values[0])).astype(object)
+        return np.where(column.is_null(), "", scale_text(values[0])).astype(object)
     return None
 
 

@@ -25,7 +25,9 @@ def place_of(name: str, source: Source, lists: list[Grades], grade: int, value: 
     """Return the file and the first line that has a grade, which the lines may write as another `value`."""
     row = int(np.argmax(np.any([(x == grade).any(axis=1) for x in lists], axis=0)))
     text = str(grade if value is None else value)
-    for number, item in islice(source, row, None):  # the line itself, unless bad lines stand before it
+
+    # the line itself is the first, unless bad lines stand before it
+    for number, item in islice(source, row, None):
         with contextlib.suppress(InputError):
             if text in _written(source, source.record(item)):
                 return f"{name}, {source.unit} {number}"
@@ -34,8 +36,9 @@ def place_of(name: str, source: Source, lists: list[Grades], grade: int, value: 
 
 def _written(source: Source, record: dict[str, Any]) -> set[str]:
     """Return the grades of a line as texts."""
-    lists = [record.get(role) for role, about in source.roles.items() if about.kind == "grades"]
-    return {word_of(x) for values in lists if isinstance(values, list) for x in values if x is not None}
+    cells = [record.get(role) for role, about in source.roles.items() if about.kind == "grades"]
+    lists = [values for values in cells if isinstance(values, list)]
+    return {word_of(x) for values in lists for x in values if x is not None}
 
 
 def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -> None:
@@ -67,7 +70,8 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
             numbers = _few_numbers(source)
             if numbers:
                 levels = ",".join(numbers)
-                error.args = (f"{error.args[0]}; if the grades are {levels}: scale= (--scale {levels})",)
+                remedy = f"if the grades are {levels}: scale= (--scale {levels})"
+                error.args = (f"{error.args[0]}; {remedy}",)
             if "0" in numbers and mapping.n_known is None and "cutoffs" not in error.cure:
                 error.cure = {"scale": numbers}
         raise

@@ -39,7 +39,8 @@ def with_stated(name: str, source: Source, mapping: LogMapping) -> LogMapping:
     """Return the mapping with the scale that the first line states; raise InputError if an option contradicts it."""
     if not source.has("scale"):
         return mapping
-    return next((_with_scale(place, record, mapping) for place, record in _lines(name, source)), mapping)
+    place, record = next(_lines(name, source), ("", {}))
+    return _with_scale(place, record, mapping)
 
 
 def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogMapping:
@@ -58,7 +59,8 @@ def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogM
     top = max(int(grades.max(initial=0)) for grades in lists)
     if mapping.n_known is not None and top >= mapping.n_known:
         with errors_in(place_of(name, source, lists, top)):
-            raise InputError(f"the grade {top} is outside the scale that the log states, 0 to {mapping.n_known - 1}")
+            stated = f"the scale that the log states, 0 to {mapping.n_known - 1}"
+            raise InputError(f"the grade {top} is outside {stated}")
     return mapping
 
 
@@ -75,13 +77,15 @@ def _with_scale(place: str, record: dict[str, Any], mapping: LogMapping) -> LogM
 
         # another scale than before
         n_grades = len(names) if names else scale
-        others = mapping.scale is not None and names is not None and _folded(names) != _folded(mapping.scale)
-        if others or mapping.n_known not in (None, n_grades):
+        both = mapping.scale is not None and names is not None
+        if (both and _folded(names) != _folded(mapping.scale)) or mapping.n_known not in (None, n_grades):
             before = mapping.n_known if mapping.scale is None else list(mapping.scale)
             told = f"scale= or n_grades= (--grades) says {before}: leave the option out"
             if isinstance(mapping, StatedMapping):
-                told = f"an earlier line says {before}: logs on different scales were joined; give them one scale first"
-            raise InputError(f"scale is {shown(scale)}, and {told}, or --columns scale= if the column means no scale")
+                joined = "logs on different scales were joined; give them one scale first"
+                told = f"an earlier line says {before}: {joined}"
+            no_scale = "--columns scale= if the column means no scale"
+            raise InputError(f"scale is {shown(scale)}, and {told}, or {no_scale}")
 
         options = {option.name: getattr(mapping, option.name) for option in fields(mapping)}
         return StatedMapping(**{**options, "scale": names, "n_grades": None if names else n_grades})
@@ -96,7 +100,7 @@ def scale_text(value: Any, role: str = "scale", _: str = "scale") -> str:
     if isinstance(value, str):
         names = from_text("documents", value) or [""]
         value = names if len(names) > 1 else names[0]
-    if isinstance(value, list) and value and all(isinstance(name, str | int | float) for name in value):
+    if isinstance(value, list) and value and all(isinstance(x, str | int | float) for x in value):
         return json.dumps([word_of(name) for name in value])
     if not word_of(value).isdecimal():
         raise InputError(
