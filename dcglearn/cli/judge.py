@@ -13,7 +13,8 @@ from dcglearn.cli.command import examples, first_option, input_option, model_opt
 from dcglearn.cli.options import DryRun, Force, check_outputs
 from dcglearn.cli.reading import Reading, left_out, read_proxy
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.sources import LINES
+from dcglearn.foundation.validation import InputError, suffix_among
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
@@ -118,6 +119,7 @@ def judge(
     from dcglearn.metric.dcg import DCG
     from dcglearn.trust.proxy import machine_dcg
 
+    suffix_among(log, LINES, "verdicts")
     pairs = source.candidates(reading.mapping)
     raters = tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip())
     same = {name: getattr(asking, name) for name in ("redundancy", "strengths", "width", "images", "checks", "seed")}

@@ -99,7 +99,9 @@ class MappingOptions(Reading):
     leave_out: Annotated[
         str | None, input_option(metavar="STATUS,...", help="Leave out lines of this status (Rejected), or duplicates.")
     ] = None
-    scale: Annotated[str | None, first_option(metavar="NAMES", help="Grade names, worst first: Bad,Fair,Good.")] = None
+    scale: Annotated[
+        str | None, first_option(metavar="NAMES", help="Grades, worst first: Bad,Fair,Good or 0,1,10,100.")
+    ] = None
     cutoffs: Annotated[
         str | None,
         input_option(metavar="X,X|N|learned:N", help="Grades from 0 to 1: cut at .2,.5,.8, or into N levels."),

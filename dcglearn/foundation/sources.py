@@ -30,7 +30,10 @@ FORMATS = {
 }
 """Format by the suffix of a file's name."""
 
-WRITTEN = (".jsonl", ".ndjson", ".json", "", ".parquet")
+LINES = (".jsonl", ".ndjson", ".json", "")
+"""Suffixes of files of JSON lines."""
+
+WRITTEN = (*LINES, ".parquet")
 """Suffixes of the files that logs are written to: JSON lines, and Parquet for the last."""
 
 PARTS = "split the file, or store the log as Parquet and learn with --memory (memory=)"

@@ -35,7 +35,9 @@ from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table, opener_of
 from dcglearn.readers.roles import PREFERENCE, Role, Table
 
-OTHERS = {role: about for role, about in PREFERENCE.items() if role not in ("a", "b", "docs_a", "docs_b", "margin")}
+_OF_GRADES = ("a", "b", "docs_a", "docs_b", "margin", "scale")
+
+OTHERS = {role: about for role, about in PREFERENCE.items() if role not in _OF_GRADES}
 """The columns of a log besides its lists."""
 
 VERDICT = {**OTHERS, "query": Role("label", PREFERENCE["query"].names, required=True)}

@@ -14,7 +14,6 @@ from dcglearn.readers.joined_files import name_of
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.read_table import read_columns
 from dcglearn.readers.roles import ANSWER, Role
-from dcglearn.readers.sense import check_grades
 
 
 def read_answers(
@@ -59,8 +58,6 @@ def read_answers(
     systems = np.unique(table.get("configuration", np.array([""])).astype(str))
     counted = {"configurations": int((systems != "").sum())} if systems.any() else {}
     if judgements is None:
-        if mapping.n_known is None:
-            check_grades(table["list"], table["list"])
         lists, n_grades = table["list"], mapping.n_known or max(int(table["list"].max()) + 1, 2)
     else:
         judged, joining = read_judgements(judgements), Joining(mapping.depth, n_grades=mapping.n_grades)

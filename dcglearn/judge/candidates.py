@@ -160,7 +160,7 @@ def read_candidates(
     if Path(path).exists() and Path(path).stat().st_size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
     mapping = LogMapping.of(n_grades, mapping=mapping, depth=depth)
-    roles = {role: PREFERENCE[role] for role in ("a", "b", "query")}
+    roles = {role: PREFERENCE[role] for role in ("a", "b", "query", "scale")}
     table, _, recognised = read_columns(path, roles, mapping)
     queries = table.get("query", [""] * len(table["a"]))
     extras: list[dict[str, Any]] = [{} for _ in queries]
@@ -171,7 +171,7 @@ def read_candidates(
         for a, b, query, extra in zip(table["a"].tolist(), table["b"].tolist(), queries, extras, strict=True)
     ]
     lacking = _look_up(pairs, documents)
-    candidates = distinct(pairs, mapping.n_known)
+    candidates = distinct(pairs, recognised.mapping.n_known)
     candidates.dropped.update(lacking)
     return candidates
 

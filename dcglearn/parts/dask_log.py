@@ -17,15 +17,25 @@ import numpy as np
 from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.threads import bounds, one_thread
-from dcglearn.foundation.validation import MAX_GRADES, InputError
+from dcglearn.foundation.validation import InputError
 from dcglearn.logs.repeats import marks_of, reasons_of_parts
-from dcglearn.parts.parquet_pieces import PARQUET, mapping_of_parts, pieces, preferences_of, read_piece
+from dcglearn.parts.parquet_pieces import (
+    PARQUET,
+    check_levels_of_files,
+    mapping_of_parts,
+    pieces,
+    preferences_of,
+    read_piece,
+    stated_in_files,
+)
 from dcglearn.parts.parts import PartedLog, checked_scale, facts_of, on_scale
+from dcglearn.readers.frames import polars_frame
+from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.roles import PREFERENCE, by_role
-from dcglearn.readers.sense import check_scale
 from dcglearn.readers.sides import refuse_orders
+from dcglearn.readers.stated_scale import with_stated
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -125,6 +135,11 @@ class DaskLog(PartedLog):
         **options: Unpack[ReadingOptions],
     ) -> None:
         mapping = mapping_of_parts(n_grades, options)
+        files = expand_paths(log, PARQUET) if is_path(log) else []
+        mapping = stated_in_files(files, mapping)
+        if hasattr(log, "to_delayed") and "scale" in log.columns:
+            first = FrameRows(polars_frame(log.head(1, npartitions=-1)), mapping.roles(PREFERENCE))
+            mapping = with_stated("row 1", first, mapping)
         n_known, grade_names = mapping.n_known, mapping.scale
         if isinstance(log, Preferences):
             log = as_preferences(log, mapping.n_grades)
@@ -138,7 +153,7 @@ class DaskLog(PartedLog):
             raw = DaskParts(self.client, futures)
             facts, size = checked_scale(raw.gathered(facts_of), names, n_known)
             if n_known is None:
-                check_scale(facts.grades[:MAX_GRADES])
+                check_levels_of_files(facts, files, mapping)
             parts = raw.mapped(partial(on_scale, n_grades=size, depth=facts.depths[0]))
         except BaseException:
             self.close()

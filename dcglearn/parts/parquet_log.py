@@ -16,13 +16,22 @@ import psutil
 
 from dcglearn.foundation.inputs import Paths, expand_paths
 from dcglearn.foundation.progress import bar
-from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.parts.parquet_pieces import PARQUET, PIECE, Piece, batches, mapping_of_parts, opened, pieces
+from dcglearn.parts.parquet_pieces import (
+    PARQUET,
+    PIECE,
+    Piece,
+    batches,
+    check_levels_of_files,
+    mapping_of_parts,
+    opened,
+    pieces,
+    stated_in_files,
+)
 from dcglearn.parts.parts import Facts, PartedLog, checked_scale, differing_pairs, facts_of
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.sense import check_scale
 
 _LOG = logging.getLogger(__name__)
 
@@ -236,6 +245,7 @@ class ParquetLog(PartedLog):
     ) -> None:
         mapping = mapping_of_parts(n_grades, options)
         files = expand_paths(log, PARQUET)
+        mapping = stated_in_files(files, mapping)
         todo = pieces(files, mapping)
         n = sum(piece.n for piece in todo)
         place = tempfile.gettempdir() if folder is None else os.fspath(folder)
@@ -248,7 +258,7 @@ class ParquetLog(PartedLog):
         try:
             facts, size = self._filled(todo, mapping)
             if mapping.n_known is None:
-                check_scale(facts.grades[:MAX_GRADES])
+                check_levels_of_files(facts, files, mapping)
         except BaseException:
             self._store.close()
             raise

@@ -10,15 +10,18 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.sources import plain_types
-from dcglearn.foundation.validation import Grades, InputError, PolarsFrame, errors_in
+from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PolarsFrame, errors_in
 from dcglearn.logs.repeats import marks_of, reasons_of_parts
-from dcglearn.parts.parts import checked_scale, facts_of, joined
+from dcglearn.parts.parts import Facts, checked_scale, facts_of, joined
+from dcglearn.readers.grade_checks import place_of
 from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, log_of_table
 from dcglearn.readers.roles import PREFERENCE, ColumnsByRole, by_role
+from dcglearn.readers.sense import check_scale, is_stray
 from dcglearn.readers.sides import refuse_orders
+from dcglearn.readers.stated_scale import agreed, with_stated
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -170,6 +173,48 @@ def read_piece(piece: Piece, mapping: LogMapping) -> Preferences:
     return log
 
 
+def stated_in_files(files: Sequence[str], mapping: LogMapping) -> LogMapping:
+    """Return the mapping with the scale that the first rows state; raise InputError if two files differ."""
+    for path in files:
+        with opened(path, mapping) as (file, columns):
+            if "scale" in columns:
+                first = next(_sources(file, mapping, 1), None)
+                mapping = mapping if first is None else with_stated(path, first, mapping)
+    return mapping
+
+
+def check_levels_of_files(facts: Facts, files: Sequence[str], mapping: LogMapping) -> None:
+    """Raise InputError if the grades of a log are no scale and nothing insists, naming the row of a stray grade."""
+    counts = facts.grades[:MAX_GRADES]
+    if files and is_stray(counts):
+        with errors_in(_place(files, mapping, facts.top)):
+            check_scale(counts)
+    check_scale(counts)
+
+
+def _place(files: Sequence[str], mapping: LogMapping, grade: int) -> str:
+    """Return the first file and row that have a grade."""
+    for path in files:
+        with opened(path, mapping) as (file, _):
+            for source in _sources(file, mapping):
+                table, _ = columns_of(path, source, mapping)
+                lists = [table["a"], table["b"]]
+                if any((grades == grade).any() for grades in lists):
+                    return place_of(path, source, lists, grade)
+    return files[0]
+
+
+def _sources(file: pq.ParquetFile, mapping: LogMapping, size: int = BATCH) -> Iterator[FrameRows]:
+    """Yield the rows of a file."""
+    import polars as pl
+
+    row = 1
+    for batch in file.iter_batches(size, use_threads=False):
+        frame: Any = pl.from_arrow(batch)
+        yield FrameRows(plain_types(frame), mapping.roles(PREFERENCE), row)
+        row += batch.num_rows
+
+
 def preferences_of(
     frame: PolarsFrame, name: str, mapping: LogMapping, first_row: int = 1, reasons: Grades | None = None
 ) -> Preferences:
@@ -178,4 +223,7 @@ def preferences_of(
         raise InputError("leave_out= needs the whole log in memory; dcglearn convert --leave-out makes a log without")
     with errors_in(name):
         source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)
-    return log_of_table(Preferences, *columns_of(name, source, mapping), mapping, reasons)
+    mapping = with_stated(name, source, mapping)
+    table, dropped = columns_of(name, source, mapping)
+    mapping = agreed(name, source, table, mapping)
+    return log_of_table(Preferences, table, dropped, mapping, reasons)

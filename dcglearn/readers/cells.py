@@ -113,7 +113,8 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     types = {"grades": pl.List(pl.Int8), "documents": pl.List(pl.String), **numbers}
     schema: dict[str, Any] = {}
     for role, names in columns.items():
-        label = {str: pl.String, bool: pl.Boolean}.get(type(values[role]), pl.Int64)
+        by_type = {str: pl.String, bool: pl.Boolean, list: pl.List(pl.String)}
+        label = by_type.get(type(values[role]), pl.Int64)
         dtype = types.get(source.roles[role].kind, label)
         schema |= {names: dtype} if isinstance(names, str) else dict.fromkeys(names, pl.Int64)
     frame = pl.read_ndjson(source.data, schema=schema)

@@ -16,7 +16,6 @@ from dcglearn.readers.line_formats import Opener, shown
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.read_table import opener_of, read_columns, records_of
 from dcglearn.readers.roles import ENCODED, EXPERIMENT, Table
-from dcglearn.readers.sense import check_grades
 
 OUTCOMES, ARMS = {"better": 1, "worse": -1, "a/a": 0, "aa": 0}, {"control": -1, "treatment": 1, "a": -1, "b": 1}
 """What is known of the treatment, and the names of arms: of a and b, b is the treatment."""
@@ -106,8 +105,6 @@ def _by_unit(name: str, table: Table, mapping: LogMapping, dropped: Counter[str]
     """Yield the difference, covariance, outcome and z-score of nDCG of each experiment in a table of lists."""
     lists, labels = table["list"], ("experiment", "arm", "outcome", "unit")
     experiment, arm, outcome, unit = (table[role].astype(str) for role in labels)
-    if mapping.n_known is None:
-        check_grades(lists, lists)
     n_grades = mapping.n_known or max(int(lists.max()) + 1, 2)
     ndcg = _ndcg(lists, n_grades, table.get("query"))
     experiments, number = np.unique(experiment, return_inverse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -22,6 +23,7 @@ from dcglearn.readers.line_formats import BLANK, NUMBER, answer_of, checked_scor
 from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED
+from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import WINNERS, Winners, refused_word, winners_of, word_of
 
 JUDGE_DOCUMENTS = "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
@@ -196,13 +198,15 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
         raise InputError(f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst")
     if isinstance(value, float) and not value.is_integer():
         refusal = f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade"
-        raise InputError(f"{refusal}; {CUT}", cure={"cutoffs": ".2,.5,.8"})
+        raise InputError(f"{refusal}; {CUT}", see="grades", cure={"cutoffs": ".2,.5,.8"})
     if not EMPTY <= value < mapping.top:
         larger_scale = f"raise n_grades={mapping.top} (--grades) or correct the line"
         remedy = larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
         cure = None if mapping.n_known else {"qrels": "QRELS"}
         raise InputError(
-            f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}", cure=cure
+            f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}",
+            see="grades",
+            cure=cure,
         )
     return int(value)
 
@@ -321,6 +325,10 @@ def _score(value: Any, column: Column) -> float:
     return checked_score(value, column.role)
 
 
+def _scale(value: Any, column: Column) -> str:
+    return scale_text(value, column.role)
+
+
 def _status(value: Any, _: Column) -> str:
     return word_of(value)
 
@@ -407,6 +415,16 @@ def _plain_documents(cells: pl.Series, column: Column) -> PlainColumn:
     if flat.null_count() or flat.str.contains("\t").any():
         return None
     return names.list.head(column.mapping.depth or MAX_DEPTH).list.join("\t"), np.zeros(len(names), bool)
+
+
+def _plain_scales(cells: pl.Series, _: Column) -> PlainColumn:
+    """Return the one scale that lines state, as text."""
+    scales = cells.drop_nulls().unique().to_list()
+    with contextlib.suppress(InputError):
+        if len(scales) == 1:
+            text = pl.repeat(scale_text(scales[0]), len(cells), eager=True)
+            return text.set(cells.is_null(), None), np.zeros(len(cells), bool)
+    return None
 
 
 def _is_text(dtype: Any) -> bool:
@@ -511,6 +529,7 @@ KINDS: dict[str, Callable[[Column], Values]] = {
     "number": _kind(_number, _plain_numbers, missing=1.0),
     "positive": _kind(_number, _plain_numbers, missing=1.0),
     "score": _kind(_score, _plain_numbers, missing=1.0),
+    "scale": _kind(_scale, _plain_scales),
     "share": _kind(_share, missing=1.0),
 }
 """The conversions of columns, by the kind of their role."""

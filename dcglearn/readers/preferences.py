@@ -20,6 +20,7 @@ from dcglearn.readers.mapping import LogMapping, ReadingOptions, TableOptions
 from dcglearn.readers.rating_texts import texts_of_counts
 from dcglearn.readers.read_table import Recognised, read_pairs, read_rated
 from dcglearn.readers.roles import PREFERENCE
+from dcglearn.readers.stated_scale import scale_to_state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -189,7 +190,8 @@ class Preferences(PreferencePairs, Shown):
         if self.ratings is not None:
             table["ratings_a"], table["ratings_b"] = texts_of_counts(self.ratings, self)
         winner = np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a")
-        return log_frame({"a": self.preferred, "b": self.other, "winner": winner, **table})
+        lists = {"a": self.preferred, "b": self.other}
+        return log_frame({**lists, "winner": winner, **table}, self.grade_names, self.n_grades)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return `to_polars` as a table of pandas, whose lists are Python's; InputError without pandas."""
@@ -203,8 +205,9 @@ class Preferences(PreferencePairs, Shown):
         """Write the log beside `path` and rename it: as Parquet for the suffix ``.parquet``, else as JSON lines.
 
         JSON lines have the suffix ``.jsonl``, ``.ndjson``, ``.json`` or none; upper case counts as lower case.
-        `read_preferences` reads both; give it `n_grades` where the top grade may not occur. Raises InputError if the
-        log is one of documents, the suffix is another, or the file cannot be written.
+        A column `scale` keeps the names of the grades, or their number where the best does not occur, so that
+        `read_preferences` returns the same log. Raises InputError if the log is one of documents, the suffix is
+        another, or the file cannot be written.
         """
         write_frame(self.to_polars(), path, force=force)
 
@@ -222,8 +225,11 @@ def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     return log.rescaled(n_grades)
 
 
-def log_frame(table: Mapping[str, Any]) -> PolarsFrame:
-    """Return the columns of a log by role as a table with the columns that `read_preferences` reads."""
+def log_frame(table: Mapping[str, Any], names: Sequence[str] | None, n_grades: int | None) -> PolarsFrame:
+    """Return the columns of a log by role as a table with the columns that `read_preferences` reads.
+
+    `names` and `n_grades` are what is known of its scale.
+    """
     import polars as pl
 
     columns = {}
@@ -238,7 +244,9 @@ def log_frame(table: Mapping[str, Any]) -> PolarsFrame:
         elif about.kind == "documents":
             values = pl.Series(values.tolist(), dtype=pl.String).str.split("\t")
         columns[about.names[0]] = values
-    return pl.DataFrame(columns)
+    frame = pl.DataFrame(columns)
+    scale = scale_to_state(names, n_grades, table["a"], table["b"])
+    return frame if scale is None else frame.with_columns(pl.lit(scale).alias("scale"))
 
 
 def write_frame(frame: PolarsFrame, path: PathLike, *, force: bool = True) -> None:

@@ -30,6 +30,7 @@ from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
+from dcglearn.readers.grade_checks import check_levels, proposing_scale
 from dcglearn.readers.joined_files import Files, log_files, name_of
 from dcglearn.readers.kept_lines import KeptLines, remarks_on
 from dcglearn.readers.line_formats import FrameRows, JsonLines, Opener, Records, Reshaped, Source, TextLines, is_spread
@@ -39,8 +40,9 @@ from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import with_ratings
 from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role
-from dcglearn.readers.sense import SAMPLE, Reversal, check_first, check_grades, check_sense, exchanged, sampled, turned
+from dcglearn.readers.sense import SAMPLE, Reversal, check_first, check_sense, exchanged, sampled, turned
 from dcglearn.readers.sides import names_of_lists, with_lists
+from dcglearn.readers.stated_scale import agreed, with_stated
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
 PARSED = {"json": 11.0, "text": 18.0, "array": 25.0}
@@ -91,11 +93,16 @@ def read_columns(
     with finding_columns(open_with, roles, mapping):
         with errors_in(name):
             source = open_shaped(open_with, roles, mapping)
+        mapping = with_stated(name, source, mapping)
+        with errors_in(name):
             if mapping.cutoffs is not None and mapping.scale is None:
                 lists = [role for role, about in source.roles.items() if about.kind == "grades"]
                 cells = (record.get(role) or () for record in source.readable() for role in lists)
                 mapping = mapping.updated(cutoffs=cut_points(mapping.cutoffs, chain.from_iterable(cells)))
-        table, dropped, remarks = _columns_of(name, source, mapping, skip_bad)
+        with proposing_scale(source, mapping):
+            table, dropped, remarks = _columns_of(name, source, mapping, skip_bad)
+        mapping = agreed(name, source, table, mapping)
+        check_levels(name, source, table, mapping)
     return table, dropped, replace(_recognised(source, table, mapping), remarks=remarks)
 
 
@@ -111,9 +118,7 @@ def read_pairs(kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: Path
 
 
 def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> None:
-    """Raise InputError if the log in a table seems upside down (and the mapping does not insist), or grades codes."""
-    if mapping.n_known is None:
-        check_grades(table["a"], table["b"])
+    """Raise InputError if the log in a table seems upside down, and the mapping does not insist."""
     if mapping.as_is:
         return
     step = len(table["a"]) // SAMPLE + 1
@@ -181,8 +186,6 @@ def read_rated(
 
 def _check_rated(pairs: PreferencePairs, mapping: LogMapping) -> None:
     """Raise InputError if the pairs of a log of ratings seem upside down (and the mapping does not insist)."""
-    if mapping.n_known is None:
-        check_grades(pairs.preferred, pairs.other)
     if not mapping.as_is:
         some, _ = sampled(pairs)
         negated = Reversal("With the ratings turned round", exchanged(some), "negate them if small ones are good")

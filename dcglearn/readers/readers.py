@@ -41,7 +41,9 @@ def read_preferences(
     - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what was judged);
     - segment: the kind of query or rater (`segment_test` compares them); time: when it was judged, or timestamp;
     - status: whether a judgement was accepted, or AssignmentStatus, or approved (see `leave_out`);
-    - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by learners).
+    - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by learners);
+    - scale: the names of the grades, worst first, or their number, the same on every line, as `Preferences.save`
+      writes it; numbers in the lists are then grades, 0 = worst.
 
     The lists may be called chosen and rejected, without a winner; or the winner has a column of 0 and 1 for each
     outcome, winner_model_a, winner_model_b and winner_tie. Exports of Label Studio and Argilla are recognised.
@@ -65,7 +67,8 @@ def read_preferences(
         with Arrow's interchange, or dictionaries, or tuples ``(a, b, winner)``; see `Preferences.from_frame` and
         `Preferences.from_records`.
     n_grades : int, optional
-        L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
+        L; by default what a column `scale` says, else the largest grade seen plus 1. Give it where a log may lack the
+        top grade, or to insist on one that stands far above the others and hardly occurs.
     depth : int, optional
         K; longer lists are cut. By default that of the longest list. Cut where users stop reading: each position is a
         discount to learn. Shorter lists have no result (-2) below their last.
@@ -187,7 +190,7 @@ def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[Tab
     >>> dl.read_questions([{"a": [2, 0], "b": [0, 1]}]).tolist()
     [[[2, 0], [0, 1]]]
     """
-    lists = {role: PREFERENCE[role] for role in ("a", "b")}
+    lists = {role: PREFERENCE[role] for role in ("a", "b", "scale")}
     mapping = LogMapping.of(n_grades, **options)
     with proposing("read_questions", path, mapping):
         table, *_ = read_columns(path, lists, mapping)
@@ -203,4 +206,5 @@ def native_frame(
         with errors_in(name_of(log) if is_path(log) else "the log"):
             check_table(table, recognised.mapping)
     winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]
-    return log_frame({**table, "winner": winner}), dropped, recognised
+    scale = recognised.mapping.scale, recognised.mapping.n_known
+    return log_frame({**table, "winner": winner}, *scale), dropped, recognised

@@ -17,8 +17,8 @@ class Role:
     """The meaning of a column: kind of its values, accepted names, and whether lines may lack it.
 
     `kind` is one of grades, grade, winner, label, name (a label of any length), identity, number, positive, share (0 to
-    1), score (a number, or infinite), side, place, documents, counts, status; a `uniform` column has a value on every
-    line or on none.
+    1), score (a number, or infinite), side, place, documents, counts, status, scale; a `uniform` column has a value on
+    every line or on none.
     `marks` are the words that name the columns of a list with a column for each position. Logs in parts read only
     columns that are `learned` or required.
     """
@@ -50,6 +50,7 @@ PREFERENCE = {
     "status": Role("status", ("status", "assignmentstatus", "assignment_status", "approved")),
     "ratings_a": Role("counts", ("ratings_a",), uniform=True),
     "ratings_b": Role("counts", ("ratings_b",), uniform=True),
+    "scale": Role("scale", ("scale",), learned=True),
 }
 """The columns of a log of preferences."""
 

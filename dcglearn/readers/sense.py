@@ -30,6 +30,9 @@ SAMPLE = 5_000
 NEAR, FEWEST = 0.05, 10
 """A rater of at least so many decided verdicts always names one side if the other has at most this share of them."""
 
+STRAY = 0.005
+"""A top grade that at most this share of the items have, and that is not next to another grade, is a slip."""
+
 FEW_LEVELS, MOST_LEVELS, HOLE = 7, 20, 8
 """More than `MOST_LEVELS` grades have to be asked for; so has one from `HOLE` on that is far above all others. A scale
 is proposed for few, since more may be numbers of documents."""
@@ -260,28 +263,47 @@ def check_first(log: PreferencePairs, *, translated: bool) -> None:
 
 
 def check_grades(first: Grades, second: Grades) -> None:
-    """Raise InputError if the grades of lists are codes rather than a scale of a few levels."""
+    """Raise InputError if the grades of lists are no scale of a few levels."""
     from dcglearn.logs.visibility import grade_counts
 
-    if max(first.max(initial=0), second.max(initial=0)) >= HOLE:
-        check_scale(grade_counts(first, second)[:MAX_GRADES])
+    check_scale(grade_counts(first, second)[:MAX_GRADES])
+
+
+def is_stray(counts: Integers) -> bool:
+    """Return whether hardly any item has the top grade of those counted from 0, and it is not next to another."""
+    top, below = _top_two(np.flatnonzero(counts))
+    return top - below > 1 and bool(counts[top] <= STRAY * counts.sum())
+
+
+def _top_two(occurring: NDArray[np.intp]) -> tuple[int, int]:
+    top = int(occurring.max(initial=0))
+    return top, int(occurring[-2]) if len(occurring) > 1 else top
 
 
 def check_scale(counts: Integers) -> None:
-    """Raise InputError if the grades that occur, counted from 0, are codes rather than a scale of a few levels."""
+    """Raise InputError if the grades, counted from 0, are codes rather than a scale, or the top one is stray."""
     occurring = np.flatnonzero(counts)
-    top = int(occurring.max(initial=0))
-    below = int(occurring[-2]) if len(occurring) > 1 else top
-    if top < HOLE or (top - below <= below + 1 and top < MOST_LEVELS):
+    top, below = _top_two(occurring)
+    stray = is_stray(counts)
+    if not stray and (top < HOLE or (top - below <= below + 1 and top < MOST_LEVELS)):
         return
+
+    # a scale by number is proposed where grades below the top are missing, too
     cure: dict[str, Any]
     levels = ",".join(map(str, occurring))
-    if top - below > below + 1:
-        found, cure = f"the grade {top} ({counts[top]:,}) stands far above the others, 0 to {below}", {}
-        remedy = "if it means no grade, write -1, or leave it blank"
+    few = len(occurring) <= FEW_LEVELS
+    by_number = f"; if the grades are {levels}: scale= (--scale {levels})" if few else ""
+    cure = {"scale": levels.split(",")} if few and not stray and len(occurring) < below + 2 else {}
+
+    if stray:
+        share = f"{counts[top]:,} of {counts.sum():,} items"
+        found = f"the grade {top} ({share}) stands apart from the others, 0 to {below}"
+        remedy = f"correct it, or write -1 if it means no grade{by_number}"
+    elif top - below > below + 1:
+        found = f"the grade {top} ({counts[top]:,}) stands far above the others, 0 to {below}"
+        remedy = f"if it means no grade, write -1, or leave it blank{by_number}"
     elif len(occurring) <= MOST_LEVELS:
         found = f"{top} is the largest of {len(occurring)} grades"
-        cure = {"scale": levels.split(",")} if len(occurring) <= FEW_LEVELS else {}
         remedy = (
             f"name them by scale= (--scale {levels}) or, if they are numbers of documents, give judgements (--qrels)"
         )

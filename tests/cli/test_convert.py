@@ -50,8 +50,8 @@ def test_ratings_words_and_likert_scales_are_converted(dcglearn, tmp_path):
     rated = write(tmp_path, "rated.csv", "list,rating\nGood Bad,5\nBad Bad,3\n")
     status, out, err = dcglearn("convert", rated, "--ratings", "--scale", "Bad,Good")
     assert (status, err) == (0, "grades: 0 = Bad, 1 = Good\n")
-    counts = {"ratings_a": "5:1", "ratings_b": "3:1"}
-    assert json.loads(out) == {"a": [1, 0], "b": [0, 0], "winner": "a", "weight": 1.0, **counts}
+    others = {"ratings_a": "5:1", "ratings_b": "3:1", "scale": ["Bad", "Good"]}
+    assert json.loads(out) == {"a": [1, 0], "b": [0, 0], "winner": "a", "weight": 1.0, **others}
     likert = write(tmp_path, "likert.csv", "a,b,label\n2 0,0 2,-3\n1 0,0 1,0\n")
     status, out, err = dcglearn("convert", likert, "--positive", "b")
     assert (status, err) == (0, "winners: -3 = a (1), 0 = tie (1)\n")

@@ -91,6 +91,23 @@ def test_a_larger_scale_and_open_questions_reach_the_cluster(client, tmp_path, c
         assert spread.dropped == {"open questions": 50}
 
 
+def test_a_stated_scale_reaches_the_cluster_and_a_stray_grade_is_named(client, tmp_path):
+    dataframe = pytest.importorskip("dask.dataframe")
+    log = random_log(300).rescaled(6).changed(grade_names=tuple("uvwxyz"))
+    log[:150].save(tmp_path / "a.parquet")
+    log[150:].save(tmp_path / "b.parquet")
+    for given in (tmp_path, dataframe.from_pandas(log.to_pandas(), npartitions=2)):
+        with dl.DaskLog(given, client) as spread:
+            assert (len(spread), spread.n_grades, spread.grade_names) == (300, 6, tuple("uvwxyz"))
+    grades = log.preferred.copy()
+    grades[200, 3] = 9
+    frame = dl.Preferences(grades, log.other).to_polars().drop("scale")
+    frame[:150].write_parquet(tmp_path / "a.parquet")
+    frame[150:].write_parquet(tmp_path / "b.parquet")
+    refused("b.parquet, row 51: the grade 9 .1 of 6,000 items", dl.DaskLog, tmp_path, client)
+    refused("^the grade 9", dl.DaskLog, dataframe.from_pandas(frame.to_pandas(), npartitions=2), client)
+
+
 def test_the_bytes_do_not_depend_on_the_workers(client):
     log = random_log(30_000, noise=0.1)
     with dl.DaskLog(log, client, partitions=9) as spread:

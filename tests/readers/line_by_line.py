@@ -17,6 +17,7 @@ from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED, Role, Table
+from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import WINNERS, refused_word, winners_of, word_of
 
 JUDGE_DOCUMENTS = "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
@@ -60,13 +61,15 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
         raise InputError(f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst")
     if isinstance(value, float) and not value.is_integer():
         refusal = f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade"
-        raise InputError(f"{refusal}; {CUT}", cure={"cutoffs": ".2,.5,.8"})
+        raise InputError(f"{refusal}; {CUT}", see="grades", cure={"cutoffs": ".2,.5,.8"})
     if not EMPTY <= value < mapping.top:
         larger_scale = f"raise n_grades={mapping.top} (--grades) or correct the line"
         remedy = larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
         cure = None if mapping.n_known else {"qrels": "QRELS"}
         raise InputError(
-            f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}", cure=cure
+            f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}",
+            see="grades",
+            cure=cure,
         )
     return int(value)
 
@@ -226,7 +229,7 @@ class GoodLines:
             strengths = self._mapping.own_words.of_winners
             said = (strengths.get(word_of(value).lower(), 1.0) for value in self._said) if strengths else None
             return winners_of(np.array(values), counts, codes, None if said is None else np.array(list(said)))
-        if about.kind in ("label", "name", "identity", "documents", "counts", "status"):
+        if about.kind in ("label", "name", "identity", "documents", "counts", "status", "scale"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
 
@@ -331,6 +334,7 @@ CHECKS = {
     "side": _swapped,
     "place": _swapped,
     "counts": _counts,
+    "scale": scale_text,
     "score": checked_score,
     "share": _share,
     "text": _label,

@@ -10,6 +10,8 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.readers import joined_files
+from dcglearn.readers.joined_files import Joined
+from dcglearn.readers.line_formats import Source
 from tests.foundation.test_zip_files import zipped
 from tests.makers import refused
 
