@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.readers.mapping import OPTIONS
 
 READING = ("read", "grades", "as_is", "ratings")
 """The options of other commands that ``dcglearn convert`` takes too."""
@@ -24,8 +25,11 @@ def command_line(error: InputError, command: str, given: Mapping[str, Any]) -> s
     options = {name: value for name, value in {**kept, **error.cure}.items() if name not in ("log", "output")}
     words = ["dcglearn", "convert", str(error.log)]
     for name, value in options.items():
-        if value is not None and value is not False:
-            words += [f"--{name.replace('_', '-')}", *([] if value is True else [_text(value)])]
+        option = name.replace("_", "-")
+        if value is False and name in OPTIONS:
+            words.append(f"--no-{option}")
+        elif value is not None and value is not False:
+            words += [f"--{option}", *([] if value is True else [_text(value)])]
     return shlex.join([*words, "-o", str(output)])
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,14 +12,14 @@ import numpy as np
 import typer
 
 from dcglearn.cli.command import first_option, input_option, scale_option
-from dcglearn.cli.options import Cluster, Grades
+from dcglearn.cli.options import Cluster, Grades, option_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import EMPTY, InputError
+from dcglearn.readers.mapping import OPTIONS, LogMapping
 from dcglearn.readers.winner_words import WINNERS
 
 if TYPE_CHECKING:
     from dcglearn.parts.parts import PartedLog
-    from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.preferences import Preferences
     from dcglearn.readers.read_table import Recognised
 
@@ -38,19 +37,14 @@ class Reading:
 
     read: Read = None
     grades: Grades = None
-    as_is: Annotated[bool | None, input_option("--as-is", help="Keep a log that seems to be upside down.")] = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options beside the file, as `LogMapping` takes them."""
-        return {"n_grades": self.grades, "as_is": bool(self.as_is)}
+    as_is: Annotated[bool | None, option_of("as_is")] = None
 
     @property
     def mapping(self) -> LogMapping:
         """The mapping of the file with the options: an option that is given replaces that of the file."""
-        from dcglearn.readers.mapping import LogMapping
-
-        return LogMapping.of(mapping=self.read, **self.options)
+        values = {name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS}  # n_grades is --grades
+        options = {name: value for name, value in values.items() if value is not None}
+        return LogMapping.of(mapping=self.read, **options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,43 +64,23 @@ class CheckedReading(Reading):
         return self.as_is is False
 
 
-@dataclass(frozen=True, kw_only=True)
-class MappingOptions(Reading):
-    """All that can be said of how a file is read."""
+FullReading: Any = make_dataclass(
+    "FullReading",
+    [
+        (name, Annotated[(str if row.convert else row.kinds[-1]) | None, option_of(name)], None)
+        for name, row in OPTIONS.items()
+        if name not in ("n_grades", "as_is")
+    ],
+    bases=(Reading,),
+    frozen=True,
+    kw_only=True,
+)
 
-    columns: Annotated[
-        str | None,
-        input_option(metavar="NAME=COLUMN,...", help="The log's own columns: a=Result A,winner=Verdict; a=Links {}."),
-    ] = None
-    encoding: Annotated[str | None, input_option(metavar="NAME", help="Encoding of text, if not UTF-8: cp1252.")] = None
-    winner_words: Annotated[
-        str | None,
-        first_option(
-            metavar="WORD=a,...", help='What winners mean: "Left is better=a,Left is much better=a:2,Same=tie".'
-        ),
-    ] = None
-    positive: Annotated[
-        Literal["a", "b"] | None,
-        input_option(help="Winners are numbers as -3..3: positive ones prefer this side, the size is the strength."),
-    ] = None
-    middle: Annotated[float | None, input_option(metavar="N", help="With --positive: what is a tie, 4 on 1..7.")] = None
-    sides: Annotated[
-        Literal["shown", "listed"] | None,
-        input_option(help="Whether winners name what was shown there, or the lists a and b wherever shown."),
-    ] = None
-    leave_out: Annotated[
-        str | None, input_option(metavar="STATUS,...", help="Leave out lines of this status (Rejected), or duplicates.")
-    ] = None
-    scale: Annotated[str | None, first_option(metavar="NAMES", help="Grade names, worst first: Bad,Fair,Good.")] = None
-    cutoffs: Annotated[
-        str | None,
-        input_option(metavar="X,X|N|learned:N", help="Grades from 0 to 1: cut at .2,.5,.8, or into N levels."),
-    ] = None
-    best_grade: Annotated[
-        str | None, input_option(metavar="0|1|NAME", help="Small grades are good: the best, or the scale's first name.")
-    ] = None
-    depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions.")] = None
-    pad: Annotated[bool, input_option("--pad", help='Fill short lists with "grade unknown", not "no result".')] = False
+
+@dataclass(frozen=True, kw_only=True)
+class MappingOptions(FullReading):
+    """All that can be said of how a file is read: the options of the table, and what becomes of bad lines."""
+
     ratings: Ratings = False
     equal_groups: Annotated[bool, input_option("--equal-groups", help="With --ratings: a group counts once.")] = False
     skip_bad: Annotated[Path | None, input_option(metavar="FILE", help="Put bad lines in FILE; read the rest.")] = None
@@ -116,25 +90,6 @@ class MappingOptions(Reading):
             raise InputError("--equal-groups goes with --ratings")
         if self.ratings and (self.winner_words is not None or self.positive is not None):
             raise InputError("--winner-words and --positive are for pairs: leave them out with --ratings")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options beside the file, as `LogMapping` takes them."""
-        scale = None if self.scale is None else [name.strip() for name in self.scale.split(",")]
-        same = ("winner_words", "positive", "middle", "sides", "leave_out", "best_grade", "cutoffs", "depth", "pad")
-        named = {name: getattr(self, name) for name in (*same, "encoding")}
-        return {**super().options, **named, "scale": scale, "columns": _columns(self.columns)}
-
-
-def _columns(text: str | None) -> dict[str, str] | None:
-    """Return the columns in a text, ``a=Result A,winner=Verdict``."""
-    if text is None:
-        return None
-    parts = re.split(r",(?=\s*\w+\s*=)", text)  # the name of a column may hold commas
-    columns = dict(part.split("=", 1) for part in parts if "=" in part)
-    if len(columns) < len(parts):
-        raise InputError(f"--columns {text}: give each usual name once, such as a=Result A,winner=Verdict")
-    return {name.strip(): column.strip() for name, column in columns.items()}
 
 
 def read_proxy(path: str, n_grades: int) -> Preferences:
@@ -331,11 +286,11 @@ def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> Lo
     if recognised is None or "position" in recognised.columns:  # a row for each document: its columns name no list
         return mapping
     columns = {role: name for role, name in recognised.columns.items() if isinstance(name, str) and name != role}
-    own: Mapping[str, Any] | None = None
+    own = mapping.winner_words
     if mapping.winner_words is None and mapping.positive is None and recognised.winners is not None:
         seen = recognised.winners.words
-        own = {word: meaning for word, (meaning, _) in seen.items() if word.lower() not in WINNERS}
-    return mapping.updated(columns={**columns, **mapping.columns} or None, winner_words=own or None)
+        own = {word: meaning for word, (meaning, _) in seen.items() if word.lower() not in WINNERS} or None
+    return mapping.updated(columns={**columns, **mapping.columns}, winner_words=own)
 
 
 def say_reading(recognised: Recognised | None) -> None:
