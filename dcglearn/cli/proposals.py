@@ -25,11 +25,10 @@ def command_line(error: InputError, command: str, given: Mapping[str, Any]) -> s
     options = {name: value for name, value in {**kept, **error.cure}.items() if name not in ("log", "output")}
     words = ["dcglearn", "convert", str(error.log)]
     for name, value in options.items():
-        option = name.replace("_", "-")
-        if value is False and name in OPTIONS:
-            words.append(f"--no-{option}")
-        elif value is not None and value is not False:
-            words += [f"--{option}", *([] if value is True else [_text(value)])]
+        if value is None or (value is False and name not in OPTIONS):
+            continue
+        option = "no_" * (value is False) + name
+        words += [f"--{option.replace('_', '-')}", *([] if isinstance(value, bool) else [_text(value)])]
     return shlex.join([*words, "-o", str(output)])
 
 
