@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from dcglearn.foundation.validation import InputError, PathLike
-from dcglearn.readers.mapping import OPTIONS
 
 READING = ("read", "grades", "as_is", "ratings")
 """The options of other commands that ``dcglearn convert`` takes too."""
@@ -25,7 +24,7 @@ def command_line(error: InputError, command: str, given: Mapping[str, Any]) -> s
     options = {name: value for name, value in {**kept, **error.cure}.items() if name not in ("log", "output")}
     words = ["dcglearn", "convert", str(error.log)]
     for name, value in options.items():
-        if value is None or (value is False and name not in OPTIONS):
+        if value is None or (name == "ratings" and not value):  # pairs are read without an option
             continue
         option = "no_" * (value is False) + name
         words += [f"--{option.replace('_', '-')}", *([] if isinstance(value, bool) else [_text(value)])]

@@ -88,7 +88,7 @@ class MappingOptions(FullReading):
     def __post_init__(self) -> None:
         if self.equal_groups and not self.ratings:
             raise InputError("--equal-groups goes with --ratings")
-        if self.ratings and (self.winner_words is not None or self.positive is not None):
+        if self.ratings and (self.winner_words or self.positive):
             raise InputError("--winner-words and --positive are for pairs: leave them out with --ratings")
 
 
@@ -126,12 +126,18 @@ class LogOptions(CheckedReading):
         scale_option("--memory", metavar="SIZE", help="Use at most this much memory (2GB, 512MB), and disk beyond it."),
     ] = None
 
+    @property
+    def several(self) -> bool:
+        """Whether the paths name several files: a list, a folder or a pattern."""
+        first = self.log[0]
+        pattern = any(mark in first for mark in "*?[") and not Path(first).exists()
+        return pattern or len(self.log) > 1 or Path(first).is_dir()
+
     def in_parts(self, cluster: Cluster) -> bool:
         """Return whether the log is to be learned from in parts; InputError if a cluster is to limit its memory."""
         if self.memory is not None and cluster.engine is not None:
             raise InputError("--memory is for this process alone: give it, or --workers")
-        several = len(self.log) > 1 or Path(self.log[0]).is_dir() or not _is_there(self.log[0])
-        return several or self.memory is not None or cluster.engine is not None
+        return self.several or self.memory is not None or cluster.engine is not None
 
     def refuse_in_parts(self, **options: Any) -> None:
         """Raise InputError for the first option given, by name and value, that needs the whole log in memory."""
@@ -157,20 +163,12 @@ class LogOptions(CheckedReading):
         from dcglearn.parts.open_log import opened_log
 
         first = self.log[0]
-        several = len(self.log) > 1 or Path(first).is_dir() or not _is_there(first)
-        in_parts = several or first.lower().endswith(".parquet")
-        if cluster.engine is not None and not in_parts:
-            whole = read_preferences(first, mapping=mapping)
-            opened = opened_log(whole, engine=cluster.engine)
+        if cluster.engine is not None and not (self.several or first.lower().endswith(".parquet")):
+            opened = opened_log(read_preferences(first, mapping=mapping), engine=cluster.engine)
         else:
             opened = opened_log(self.log, engine=cluster.engine, memory=self.memory, mapping=mapping)
         with opened as parts:
             yield parts
-
-
-def _is_there(path: str) -> bool:
-    """Return whether a path names a file or standard input rather than a pattern."""
-    return path == "-" or Path(path).exists() or not any(mark in path for mark in "*?[")
 
 
 @dataclass(frozen=True)
@@ -203,8 +201,8 @@ class JoinOptions:
     @property
     def asked(self) -> list[str]:
         """The options given that read a log with other files, or as clicks."""
-        values = {"qrels": self.qrels, "run-a": self.run_a, "run-b": self.run_b, "interleaving": self.interleaving}
-        return [f"--{name}" for name, value in values.items() if value is not None]
+        names = ("qrels", "run_a", "run_b", "interleaving")
+        return [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) is not None]
 
     @property
     def inputs(self) -> list[str]:
@@ -217,7 +215,7 @@ class JoinOptions:
         from dcglearn.joins.interleaving import preferences_from_interleaving
         from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
 
-        if mapping.scale is not None and mapping.cutoffs is None:
+        if "scale" in mapping.given:
             raise InputError("--scale names the grades of a log: leave it out with " + ", ".join(self.asked))
         judged = self.qrels and read_judgements(self.qrels, self.duplicates, cutoffs=mapping.cutoffs)
         options: dict[str, Any] = {
@@ -227,7 +225,7 @@ class JoinOptions:
         }
         if self.asked == ["--qrels"]:
             return join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
-        if skip_bad is not None or mapping.winner_words is not None or mapping.positive is not None or mapping.columns:
+        if skip_bad or mapping.given.keys() & {"winner_words", "positive", "columns"}:
             raise InputError("--skip-bad, --winner-words, --positive and --columns do not go with runs and clicks")
         options |= {"n_grades": mapping.n_grades, "as_is": mapping.as_is}
         if self.interleaving is not None:
@@ -287,7 +285,7 @@ def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> Lo
         return mapping
     columns = {role: name for role, name in recognised.columns.items() if isinstance(name, str) and name != role}
     own = mapping.winner_words
-    if mapping.winner_words is None and mapping.positive is None and recognised.winners is not None:
+    if own is None and mapping.positive is None and recognised.winners is not None:
         seen = recognised.winners.words
         own = {word: meaning for word, (meaning, _) in seen.items() if word.lower() not in WINNERS} or None
     return mapping.updated(columns={**columns, **mapping.columns}, winner_words=own)

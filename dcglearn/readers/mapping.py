@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, Self, TypeAlias, TypedDict
+from typing import Any, Literal, Self, TypeAlias, TypedDict, get_args
 
 import numpy as np
 
@@ -117,7 +117,7 @@ class LogMapping:
         "Winners are numbers as -3..3: positive ones prefer this side, the size is the strength.",
         "The size is the distance from the middle of the scale, which is a tie.",
     )
-    middle: float | None = option("With positive: what is a tie, 4 on 1..7.", "By default it is 0.", metavar="N")
+    middle: float | None = option("With positive: what is a tie, 4 on 1..7.", "By default it is 0.")
     best_grade: int | str | None = option(
         "Small grades are good: the best, or the scale's first name.",
         "Give 0 or 1 for numbers.",
@@ -135,7 +135,7 @@ class LogMapping:
         metavar="STATUS,...",
     )
     as_is: bool = option("Keep a log that seems to be upside down.", default=False)
-    encoding: str | None = option("Encoding of text, if not UTF-8: cp1252.", metavar="NAME")
+    encoding: str | None = option("Encoding of text, if not UTF-8: cp1252.")
     cutoffs: Cutoffs = option(
         "Grades from 0 to 1: cut at .2,.5,.8, or into N levels.",
         "For grades that are fractions, as machines give them. A fraction of .2 is in the second level; N levels hold "
@@ -154,9 +154,7 @@ class LogMapping:
         convert=names_of_columns,
         default={},
     )
-    sheet: int | str | None = option(
-        "The sheet of a workbook, by name or number.", "By default the first.", metavar="NAME|N"
-    )
+    sheet: int | str | None = option("The sheet of a workbook, by name or number.", "By default the first.")
     given: dict[str, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -175,8 +173,14 @@ class LogMapping:
             raise InputError("positive= is for numbers and winner_words= for words: give one of the two")
         if self.middle is not None and self.positive is None:
             raise InputError(f"middle={self.middle:g} needs the side that larger numbers prefer: positive='a' or 'b'")
+
+        # the scale, which cut-offs make where their levels are known
         if self.cutoffs is not None:
-            self._check_cutoffs()
+            points = cut_points(self.cutoffs)
+            names = points and level_names(points)
+            if self.scale not in (None, names) or self.best_grade is not None:
+                raise InputError("cutoffs= makes the scale: leave out scale= and best_grade=")
+            vars(self)["scale"] = names
         if self.scale is not None:
             self._check_scale(self.scale)
         if self.best_grade is not None:
@@ -192,14 +196,6 @@ class LogMapping:
                 raise InputError(f"columns: {role}={name}: braces stand for the position in a list, as in a=Links {{}}")
             if name == "?":
                 raise InputError(f"columns: {role}=?: write the name of the column in place of the question mark")
-
-    def _check_cutoffs(self) -> None:
-        """Keep the names of the levels, where these are known, as the scale."""
-        points = cut_points(self.cutoffs)
-        names = points and level_names(points)
-        if self.scale not in (None, names) or self.best_grade is not None:
-            raise InputError("cutoffs= makes the scale: leave out scale= and best_grade=")
-        vars(self)["scale"] = names
 
     @cached_property
     def points(self) -> tuple[float, ...]:
@@ -263,9 +259,10 @@ class LogMapping:
     def roles(self, roles: Mapping[str, Role]) -> dict[str, Role]:
         """Return roles with the log's own names of columns, and a number as the winner where its sign says it."""
         mapped = dict(roles)
-        for role in self.columns.keys() & roles.keys():
-            name = self.columns[role].lower()
-            mapped[role] = replace(roles[role], names=(name,), marks=(name,) if roles[role].marks else ())
+        for role, name in self.columns.items():
+            if role in roles:
+                names = (name.lower(),)
+                mapped[role] = replace(roles[role], names=names, marks=names if roles[role].marks else ())
         if self.positive is not None and "winner" in mapped:
             mapped["winner"] = replace(mapped["winner"], kind="number")
         return mapped
@@ -292,9 +289,9 @@ class LogMapping:
             values = tomllib.loads(data.decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"{name}: not valid TOML ({error})") from error
-        unknown = [key for key in values if key not in OPTIONS]
-        if unknown:
-            raise InputError(f"{name}: unknown key {unknown[0]!r}; the keys of a mapping are {listed(OPTIONS)}")
+        for key in values:
+            if key not in OPTIONS:
+                raise InputError(f"{name}: unknown key {key!r}; the keys of a mapping are {listed(OPTIONS)}")
         with errors_in(name):
             return cls(**values)
 
@@ -312,13 +309,17 @@ class LogMapping:
         return "\n".join(lines).lstrip("\n") + "\n"
 
 
-OPTIONS = {row.name: Option(row.name, row.type, **row.metadata) for row in fields(LogMapping) if row.init}
+OPTIONS = {
+    row.name: Option(row.name, get_args(row.type | None)[:-1], **row.metadata)  # type: ignore[operator]
+    for row in fields(LogMapping)
+    if row.init
+}
 """The rows of the options, by their names."""
 
 
 def is_number(name: str) -> bool:
     """Return whether the name of a grade is a number."""
-    return NUMBER.fullmatch(name.strip(BLANK)) is not None
+    return NUMBER.fullmatch(name) is not None
 
 
 def _toml(value: Any) -> str:

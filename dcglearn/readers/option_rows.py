@@ -3,10 +3,10 @@
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from numbers import Integral, Real
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import numpy as np
 
@@ -24,32 +24,27 @@ TYPES: dict[Any, Any] = {
 """What values of a type may be in Python and in TOML, if anything else; text is as on the command line."""
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """An option of reading.
 
-    The summary is the help on the command line and stands in the table of docs/logs.md; in docstrings the details
-    follow it. `convert` returns a value as a mapping holds it. An option that is not given is `default`.
+    `kinds` are the types of its values, other than None. The summary is the help on the command line and stands in the
+    table of docs/logs.md; in docstrings the details follow it. `convert` returns a value as a mapping holds it. An
+    option that is not given is `default`.
     """
 
     name: str
-    type: Any
+    kinds: tuple[Any, ...]
     summary: str
-    details: str = ""
+    details: str
     metavar: str | None = None
-    convert: Callable[[Any], Any] | None = None
+    convert: Any = None
     default: Any = None
-
-    @property
-    def kinds(self) -> tuple[Any, ...]:
-        """The types of values other than None."""
-        return get_args(self.type | None)[:-1]
 
     @property
     def written(self) -> str:
         """The type in docstrings and messages."""
         text = " or ".join(map(inspect.formatannotation, self.kinds))
-        return re.sub(r"Literal\[(.*)\]", r"{\1}", re.sub(r"[a-z.]+\.", "", text))
+        return re.sub(r"[a-z.]+\.", "", text).replace("Literal", "one of ")
 
     def kept(self, value: Any) -> Any:
         """Return a value as a mapping holds it; raise InputError for a wrong one."""
@@ -73,10 +68,10 @@ def option(summary: str, details: str = "", **about: Any) -> Any:
 def _is_of(value: Any, kind: Any) -> bool:
     if isinstance(value, bool):  # True is an integer in Python
         return kind is bool
-    if get_origin(kind) is Literal:
+    origin = get_origin(kind) or kind
+    if origin is Literal:
         return str(value) in get_args(kind)
-    kind = get_origin(kind) or kind
-    return isinstance(value, TYPES.get(kind, kind)) and (kind is not float or abs(value) < np.inf)
+    return isinstance(value, TYPES.get(origin, origin)) and (kind is not float or abs(value) < np.inf)
 
 
 def names_of_grades(names: Any) -> list[str]:
@@ -91,8 +86,7 @@ def names_of_columns(columns: Any) -> dict[str, str]:
     if not isinstance(columns, str):
         return {role: str(name) for role, name in columns.items()}
     parts = re.split(r",(?=\s*\w+\s*=)", columns)  # the name of a column may hold commas
-    pairs = [part.split("=", 1) for part in parts if "=" in part]
-    named = {role.strip(): name.strip() for role, name in pairs}
+    named = dict(part.split("=", 1) for part in parts if "=" in part)
     if len(named) < len(parts):
         raise InputError(f"--columns {columns}: give each usual name once, such as a=Result A,winner=Verdict")
-    return named
+    return {role.strip(): name.strip() for role, name in named.items()}

@@ -65,7 +65,7 @@ def read_preferences(
     OPTIONS
     mapping : path or LogMapping, optional
         A TOML file that holds these options; ``dcglearn convert --save-mapping`` writes one. An option that is given
-        beside it wins, ``False`` and ``None`` included.
+        beside it wins, ``False`` and ``None`` included; only ``n_grades=None`` leaves the number of the file.
 
     See Also
     --------
@@ -86,8 +86,9 @@ def read_preferences(
     return read_pairs(Preferences, path, LogMapping.of(n_grades, **options), skip_bad)
 
 
-_ENTRIES = "\n    ".join(row.entry() for row in OPTIONS.values())
-read_preferences.__doc__ = str(read_preferences.__doc__).replace("OPTIONS", _ENTRIES)
+read_preferences.__doc__ = str(read_preferences.__doc__).replace(
+    "OPTIONS", "\n    ".join(row.entry() for row in OPTIONS.values())
+)
 
 
 def read_ratings(
