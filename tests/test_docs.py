@@ -379,12 +379,14 @@ def test_schemas_hold_for_what_is_written_and_refuse_what_is_not():
 
 def test_pages_written_from_the_code_name_every_command(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
-    from pages_from_code import changes_page, commands_page
+    from pages_from_code import changes_page, commands_page, reading_options
 
     page = commands_page()
     assert {"learn", "judge", "export", "letor"} <= {*re.findall(r"^### (\w+)$", page, flags=re.MULTILINE)}
     assert "dcglearn learn" in page and "--holdout" in page
     assert changes_page().startswith("# Changelog")
+    table = reading_options()
+    assert f"\n\n{table}\n\n" in (ROOT / "docs" / "logs.md").read_text(), f"paste the new table:\n{table}"
     sys.modules.pop("pages_from_code")
 
 

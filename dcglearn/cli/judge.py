@@ -73,7 +73,8 @@ class CandidateOptions:
 
         if (self.file is None) == (self.runs is None):
             raise InputError("give a file of CANDIDATES, or --runs OLD NEW --qrels QRELS")
-        mapping = mapping.updated(depth=self.depth)
+        if self.depth is not None:
+            mapping = mapping.updated(depth=self.depth)
         if self.file is not None:
             return read_candidates(self.file, mapping=mapping, documents=self.documents)
         if self.qrels is None or self.runs is None:

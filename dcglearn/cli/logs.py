@@ -100,7 +100,7 @@ def convert(
         typer.echo(f"wrote: {save_mapping} (give it by --read)", err=True)
 
 
-def _with_learned_cutoffs(log: Any, reading: MappingOptions, joins: JoinOptions, prompts: str | None) -> MappingOptions:
+def _with_learned_cutoffs(log: Any, reading: Any, joins: JoinOptions, prompts: str | None) -> MappingOptions:
     """Return how a log is read with the cut-offs of N levels that fit it best, ``--cutoffs learned:N``."""
     n_levels = str(reading.cutoffs).removeprefix(LEARNED)
     if not n_levels.isdecimal() or log == "-" or prompts is not None:

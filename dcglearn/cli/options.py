@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,9 +18,18 @@ from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, suffix_among
 from dcglearn.plots import refuse_format, save_figure
+from dcglearn.readers.mapping import OPTIONS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def option_of(name: str) -> Any:
+    """Return an option of reading as the command line has it, by its row in the table."""
+    row = OPTIONS[name]
+    in_panel = first_option if name in ("scale", "winner_words") else input_option
+    return in_panel(metavar=row.metavar, help=row.summary)
+
 
 Force = Annotated[bool, output_option("--force", help="Replace output files that exist.")]
 AsJson = Annotated[bool, output_option("--json", help="Print the result as JSON.")]
@@ -35,7 +44,7 @@ OutputLog = Annotated[
     ),
 ]
 DryRun = Annotated[bool, output_option("--dry-run", help="Read and check everything; do and write nothing.")]
-Grades = Annotated[int | None, input_option(metavar="L", help="Number of grades; by default the largest seen plus 1.")]
+Grades = Annotated[int | None, option_of("n_grades")]
 Groups = Annotated[Path | None, input_option(help="Group sizes of data without qid; by default NAME.query beside it.")]
 Ties = Annotated[Literal["docno-desc", "stable"], model_option(help="Order of documents of one score.")]
 Seed = Annotated[int, model_option(min=0, metavar="N", help="Seed of everything random: same seed, same results.")]

@@ -26,8 +26,10 @@ def command_line(error: InputError, command: str, given: Mapping[str, Any]) -> s
     options = {name: value for name, value in {**kept, **error.cure}.items() if name not in ("log", "output")}
     words = ["dcglearn", "convert", *map(str, logs)]
     for name, value in options.items():
-        if value is not None and value is not False:
-            words += [f"--{name.replace('_', '-')}", *([] if value is True else [_text(value)])]
+        if value is None or (name == "ratings" and not value):  # pairs are read without an option
+            continue
+        option = "no_" * (value is False) + name
+        words += [f"--{option.replace('_', '-')}", *([] if isinstance(value, bool) else [_text(value)])]
     return shlex.join([*words, "-o", str(output)])
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,16 +12,16 @@ import numpy as np
 import typer
 
 from dcglearn.cli.command import first_option, input_option, scale_option
-from dcglearn.cli.options import Cluster, Grades
+from dcglearn.cli.options import Cluster, Grades, option_of
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import FORMATS, suffix_of
 from dcglearn.foundation.validation import EMPTY, InputError
+from dcglearn.readers.mapping import OPTIONS, LogMapping
 from dcglearn.readers.winner_words import WINNERS
 
 if TYPE_CHECKING:
     from dcglearn.parts.parts import PartedLog
-    from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.preferences import Preferences
     from dcglearn.readers.read_table import Recognised
 
@@ -40,19 +39,14 @@ class Reading:
 
     read: Read = None
     grades: Grades = None
-    as_is: Annotated[bool | None, input_option("--as-is", help="Keep a log that seems to be upside down.")] = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options beside the file, as `LogMapping` takes them."""
-        return {"n_grades": self.grades, "as_is": bool(self.as_is)}
+    as_is: Annotated[bool | None, option_of("as_is")] = None
 
     @property
     def mapping(self) -> LogMapping:
         """The mapping of the file with the options: an option that is given replaces that of the file."""
-        from dcglearn.readers.mapping import LogMapping
-
-        return LogMapping.of(mapping=self.read, **self.options)
+        values = {name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS}  # n_grades is --grades
+        options = {name: value for name, value in values.items() if value is not None}
+        return LogMapping.of(mapping=self.read, **options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,45 +66,23 @@ class CheckedReading(Reading):
         return self.as_is is False
 
 
-@dataclass(frozen=True, kw_only=True)
-class MappingOptions(Reading):
-    """All that can be said of how a file is read."""
+FullReading: Any = make_dataclass(
+    "FullReading",
+    [
+        (name, Annotated[(str if row.convert else row.kinds[-1]) | None, option_of(name)], None)
+        for name, row in OPTIONS.items()
+        if name not in ("n_grades", "as_is")
+    ],
+    bases=(Reading,),
+    frozen=True,
+    kw_only=True,
+)
 
-    columns: Annotated[
-        str | None,
-        input_option(metavar="NAME=COLUMN,...", help="The log's own columns: a=Result A,winner=Verdict; a=Links {}."),
-    ] = None
-    encoding: Annotated[str | None, input_option(metavar="NAME", help="Encoding of text, if not UTF-8: cp1252.")] = None
-    winner_words: Annotated[
-        str | None,
-        first_option(
-            metavar="WORD=a,...", help='What winners mean: "Left is better=a,Left is much better=a:2,Same=tie".'
-        ),
-    ] = None
-    positive: Annotated[
-        Literal["a", "b"] | None,
-        input_option(help="Winners are numbers as -3..3: positive ones prefer this side, the size is the strength."),
-    ] = None
-    middle: Annotated[float | None, input_option(metavar="N", help="With --positive: what is a tie, 4 on 1..7.")] = None
-    sides: Annotated[
-        Literal["shown", "listed"] | None,
-        input_option(help="Whether winners name what was shown there, or the lists a and b wherever shown."),
-    ] = None
-    leave_out: Annotated[
-        str | None, input_option(metavar="STATUS,...", help="Leave out lines of this status (Rejected), or duplicates.")
-    ] = None
-    scale: Annotated[
-        str | None, first_option(metavar="NAMES", help="Grades, worst first: Bad,Fair,Good or 0,1,10,100.")
-    ] = None
-    cutoffs: Annotated[
-        str | None,
-        input_option(metavar="X,X|N|learned:N", help="Grades from 0 to 1: cut at .2,.5,.8, or into N levels."),
-    ] = None
-    best_grade: Annotated[
-        str | None, input_option(metavar="0|1|NAME", help="Small grades are good: the best, or the scale's first name.")
-    ] = None
-    depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions.")] = None
-    pad: Annotated[bool, input_option("--pad", help='Fill short lists with "grade unknown", not "no result".')] = False
+
+@dataclass(frozen=True, kw_only=True)
+class MappingOptions(FullReading):
+    """All that can be said of how a file is read: the options of the table, and what becomes of bad lines."""
+
     ratings: Ratings = False
     equal_groups: Annotated[bool, input_option("--equal-groups", help="With --ratings: a group counts once.")] = False
     skip_bad: Annotated[Path | None, input_option(metavar="FILE", help="Put bad lines in FILE; read the rest.")] = None
@@ -118,27 +90,8 @@ class MappingOptions(Reading):
     def __post_init__(self) -> None:
         if self.equal_groups and not self.ratings:
             raise InputError("--equal-groups goes with --ratings")
-        if self.ratings and (self.winner_words is not None or self.positive is not None):
+        if self.ratings and (self.winner_words or self.positive):
             raise InputError("--winner-words and --positive are for pairs: leave them out with --ratings")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options beside the file, as `LogMapping` takes them."""
-        scale = None if self.scale is None else [name.strip() for name in self.scale.split(",")]
-        same = ("winner_words", "positive", "middle", "sides", "leave_out", "best_grade", "cutoffs", "depth", "pad")
-        named = {name: getattr(self, name) for name in (*same, "encoding")}
-        return {**super().options, **named, "scale": scale, "columns": _columns(self.columns)}
-
-
-def _columns(text: str | None) -> dict[str, str] | None:
-    """Return the columns in a text, ``a=Result A,winner=Verdict``."""
-    if text is None:
-        return None
-    parts = re.split(r",(?=\s*\w+\s*=)", text)  # the name of a column may hold commas
-    columns = dict(part.split("=", 1) for part in parts if "=" in part)
-    if len(columns) < len(parts):
-        raise InputError(f"--columns {text}: give each usual name once, such as a=Result A,winner=Verdict")
-    return {name.strip(): column.strip() for name, column in columns.items()}
 
 
 def read_proxy(path: str, n_grades: int) -> Preferences:
@@ -175,6 +128,13 @@ class LogOptions(CheckedReading):
         scale_option("--memory", metavar="SIZE", help="Use at most this much memory (2GB, 512MB), and disk beyond it."),
     ] = None
 
+    @property
+    def several(self) -> bool:
+        """Whether the paths name several files: a list, a folder or a pattern."""
+        first = self.log[0]
+        pattern = any(mark in first for mark in "*?[") and not Path(first).exists()
+        return pattern or len(self.log) > 1 or Path(first).is_dir()
+
     def in_parts(self, cluster: Cluster) -> bool:
         """Return whether the log is to be learned from in parts; InputError if a cluster is to limit its memory."""
         if self.memory is not None and cluster.engine is not None:
@@ -186,7 +146,7 @@ class LogOptions(CheckedReading):
 
         Several files of other formats are read whole.
         """
-        if len(self.log) == 1 and not Path(self.log[0]).is_dir() and _is_there(self.log[0]):
+        if not self.several:
             return False
         files = expand_paths(self.log, "**/*")
         return {suffix_of(file) for file in files} & {*FORMATS, ".zip"} == {".parquet"}
@@ -230,11 +190,6 @@ def one_or_all(paths: list[str]) -> Any:
     return paths[0] if len(paths) == 1 else paths
 
 
-def _is_there(path: str) -> bool:
-    """Return whether a path names a file or standard input rather than a pattern."""
-    return path == "-" or Path(path).exists() or not any(mark in path for mark in "*?[")
-
-
 @dataclass(frozen=True)
 class JoinOptions:
     """Where the grades of documents are, what unjudged ones count as, and which lists a verdict or click is about."""
@@ -265,8 +220,8 @@ class JoinOptions:
     @property
     def asked(self) -> list[str]:
         """The options given that read a log with other files, or as clicks."""
-        values = {"qrels": self.qrels, "run-a": self.run_a, "run-b": self.run_b, "interleaving": self.interleaving}
-        return [f"--{name}" for name, value in values.items() if value is not None]
+        names = ("qrels", "run_a", "run_b", "interleaving")
+        return [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) is not None]
 
     @property
     def inputs(self) -> list[str]:
@@ -279,7 +234,7 @@ class JoinOptions:
         from dcglearn.joins.interleaving import preferences_from_interleaving
         from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
 
-        if mapping.scale is not None and mapping.cutoffs is None:
+        if "scale" in mapping.given:
             raise InputError("--scale names the grades of a log: leave it out with " + ", ".join(self.asked))
         judged = self.qrels and read_judgements(self.qrels, self.duplicates, cutoffs=mapping.cutoffs)
         options: dict[str, Any] = {
@@ -289,7 +244,7 @@ class JoinOptions:
         }
         if self.asked == ["--qrels"]:
             return join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
-        if skip_bad is not None or mapping.winner_words is not None or mapping.positive is not None or mapping.columns:
+        if skip_bad or mapping.given.keys() & {"winner_words", "positive", "columns"}:
             raise InputError("--skip-bad, --winner-words, --positive and --columns do not go with runs and clicks")
         options |= {"n_grades": mapping.n_grades, "as_is": mapping.as_is}
         if self.interleaving is not None:
@@ -348,11 +303,11 @@ def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> Lo
     if recognised is None or "position" in recognised.columns:  # a row for each document: its columns name no list
         return mapping
     columns = {role: name for role, name in recognised.columns.items() if isinstance(name, str) and name != role}
-    own: Mapping[str, Any] | None = None
-    if mapping.winner_words is None and mapping.positive is None and recognised.winners is not None:
+    own = mapping.winner_words
+    if own is None and mapping.positive is None and recognised.winners is not None:
         seen = recognised.winners.words
-        own = {word: meaning for word, (meaning, _) in seen.items() if word.lower() not in WINNERS}
-    return mapping.updated(columns={**columns, **mapping.columns} or None, winner_words=own or None)
+        own = {word: meaning for word, (meaning, _) in seen.items() if word.lower() not in WINNERS} or None
+    return mapping.updated(columns={**columns, **mapping.columns}, winner_words=own)
 
 
 def say_reading(recognised: Recognised | None) -> None:

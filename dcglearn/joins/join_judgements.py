@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.long_tables import open_shaped
-from dcglearn.readers.mapping import LogMapping, MappingLike
+from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table, opener_of
@@ -51,15 +51,12 @@ def join_judgements(
     log: Any,
     judgements: JudgementsLike,
     *,
-    depth: int | None = None,
     unjudged: str | int = "worst",
     missing: str = "error",
     n_grades: int | None = None,
     duplicates: Duplicates = "error",
-    winner_words: Mapping[Any, str] | str | None = None,
-    positive: str | None = None,
     skip_bad: PathLike | None = None,
-    mapping: MappingLike = None,
+    **options: Unpack[TableOptions],
 ) -> Preferences:
     """Read a log whose lists name documents, and look up their grades by query and document.
 
@@ -74,8 +71,6 @@ def join_judgements(
         in `docs_a` and `docs_b`), and a query on every line.
     judgements : Judgements, path, data frame or dict
         The grades, as in `read_judgements`: TREC files, CSV ``query,docid,rating``, files of Quepid and OpenSearch.
-    depth : int, optional
-        K; longer lists are cut, shorter ones have no result (-2) below. By default as long as the longest list.
     unjudged : {"worst", "best", "drop", "unknown"} or int
         What a document without a judgement counts as: the worst grade, the best, nothing at all (documents below it
         move up), a position without a known grade, or this grade. Keep "worst" if what was worth judging was judged;
@@ -84,8 +79,8 @@ def join_judgements(
         Whether a query without judgements is an error, or its pairs are left out and counted.
     n_grades, duplicates
         As in `read_judgements`.
-    winner_words, positive, skip_bad, mapping
-        As in `read_preferences`.
+    skip_bad, **options
+        As in `read_preferences` (`depth`, `winner_words`, `positive`, `columns`, `mapping`).
 
     See Also
     --------
@@ -99,11 +94,11 @@ def join_judgements(
     >>> joined.preferred.tolist(), joined.other.tolist(), joined.counted
     ([[2, 1]], [[1, 0]], {'documents': 4, 'documents without a judgement': 1})
     """
-    own = LogMapping.of(mapping=mapping, winner_words=winner_words, positive=positive)
+    own = LogMapping.of(n_grades, **options)
     if own.best_grade is not None:
         raise InputError("best_grade= is for grades in the log: turn those of the judgements round in their file")
-    joining = Joining(depth or own.depth, unjudged, missing, n_grades or own.n_grades)
-    own, judged = replace(own, n_grades=None, depth=None), read_judgements(judgements, duplicates)
+    joining = Joining(own.depth, unjudged, missing, own.n_grades)
+    own, judged = own.updated(n_grades=None, depth=None), read_judgements(judgements, duplicates)
     name, open_with = opener_of(log, PREFERENCE, own.encoding, own.sheet)
     with proposing("join_judgements", log, own, qrels=judgements), finding_columns(open_with, PREFERENCE, own):
         with errors_in(name):

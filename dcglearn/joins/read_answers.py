@@ -1,13 +1,12 @@
 """Logs of answers: what was retrieved for a question, as grades or as names of documents, and how right it is."""
 
-import os
 from typing import Any, Unpack
 
 import numpy as np
 
 from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import EMPTY, InputError
+from dcglearn.foundation.validation import EMPTY, InputError, PathLike
 from dcglearn.joins.join_judgements import Joining, joined_lists
 from dcglearn.readers.answers import Answers
 from dcglearn.readers.joined_files import name_of
@@ -21,7 +20,7 @@ def read_answers(
     n_grades: int | None = None,
     *,
     judgements: JudgementsLike | None = None,
-    skip_bad: str | os.PathLike[str] | None = None,
+    skip_bad: PathLike | None = None,
     **options: Unpack[ReadingOptions],
 ) -> Answers:
     """Read answers that a machine gave to questions: the list of each, and whether it is right.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -17,7 +17,7 @@ from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in
 from dcglearn.readers.line_formats import shown
-from dcglearn.readers.mapping import LogMapping, MappingLike
+from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.read_table import read_columns, records_of
 from dcglearn.readers.roles import MAX_LABEL, PREFERENCE, Role
 
@@ -143,9 +143,8 @@ def read_candidates(
     path: PathLike,
     n_grades: int | None = None,
     *,
-    depth: int | None = None,
-    mapping: MappingLike = None,
     documents: PathLike | None = None,
+    **options: Unpack[TableOptions],
 ) -> Candidates:
     """Read pairs that could be judged; parameters are those of `read_preferences`.
 
@@ -159,7 +158,7 @@ def read_candidates(
         raise InputError("candidates are read from a file, so that a restart finds them again; name one")
     if Path(path).exists() and Path(path).stat().st_size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
-    mapping = LogMapping.of(n_grades, mapping=mapping, depth=depth)
+    mapping = LogMapping.of(n_grades, **options)
     roles = {role: PREFERENCE[role] for role in ("a", "b", "query", "scale")}
     table, _, recognised = read_columns(path, roles, mapping)
     queries = table.get("query", [""] * len(table["a"]))

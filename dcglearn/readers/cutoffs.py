@@ -10,16 +10,23 @@ import numpy as np
 from dcglearn.foundation.validation import EMPTY, UNKNOWN, InputError, PolarsFrame, errors_in
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
-Cutoffs: TypeAlias = str | int | Sequence[float] | None
+Cutoffs: TypeAlias = str | float | Sequence[float] | None
 """Where grades are cut, such as ".2,.5,.8" or [0.2, 0.5, 0.8], or the number of levels of equally many grades."""
 
 CUT = "cutoffs= (--cutoffs .2,.5,.8) cuts fractions"
 """What a refusal of a fraction says."""
 
 
+def text_of(cutoffs: Any) -> str:
+    """Return cut-offs, or a number of levels, as text."""
+    return (
+        ",".join(map(str, cutoffs)) if isinstance(cutoffs, Iterable) and not isinstance(cutoffs, str) else str(cutoffs)
+    )
+
+
 def cut_points(cutoffs: Cutoffs, grades: Iterable[Any] | None = None) -> tuple[float, ...] | None:
     """Return where grades are cut, in order; None where this depends on `grades`. Raise InputError for wrong ones."""
-    numbers = tuple(map(_number, cutoffs.split(",") if isinstance(cutoffs, str) else np.atleast_1d(cutoffs).tolist()))  # type: ignore[arg-type]
+    numbers = tuple(map(_number, text_of(cutoffs).split(",")))
     if len(numbers) == 1 and numbers[0] >= 2 and numbers[0].is_integer():
         if grades is None:
             return None

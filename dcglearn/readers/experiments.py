@@ -158,8 +158,7 @@ def _of_units(lists: Grades, ndcg: Floats, unit: Any, n_grades: int) -> tuple[Fl
 
 def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[Any, ...]]:
     """Yield the difference, covariance and outcome of each line of mean encodings, and no z-score."""
-    of_file = {name: getattr(mapping, name) for name in ("n_grades", "scale", "encoding", "sheet")}
-    if mapping != LogMapping(**of_file):
+    if mapping.given.keys() - {"n_grades", "scale", "encoding", "sheet"}:
         raise InputError(
             f"{opened[0]}: mean encodings are read as they are: leave out options but the number of grades"
         )

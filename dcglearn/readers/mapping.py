@@ -5,13 +5,24 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self, TypeAlias, TypedDict
+from typing import Any, Literal, Self, TypeAlias, TypedDict, get_args
+
+import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike, errors_in, listed, scale_size, whole_number
-from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names
+from dcglearn.foundation.validation import (
+    MAX_GRADES,
+    InputError,
+    PathLike,
+    errors_in,
+    listed,
+    scale_size,
+    whole_number,
+)
+from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names, text_of
 from dcglearn.readers.line_formats import BLANK, NUMBER
+from dcglearn.readers.option_rows import Option, names_of_columns, names_of_grades, option
 from dcglearn.readers.roles import LONG, OUTCOMES, PREFERENCE, RATING, SYSTEMS, Role
 from dcglearn.readers.winner_words import OwnWords
 
@@ -22,21 +33,21 @@ MAX_DEPTH = 9_999_999
 
 
 class ReadingOptions(TypedDict, total=False):
-    """The options of `read_preferences` on columns, grades and winners, which other readers share."""
+    """The options of `LogMapping`, but for columns, as keywords of readers: a copy for type checkers."""
 
     depth: int | None
     pad: bool
-    scale: Sequence[str] | None
+    scale: Sequence[Any] | None
     cutoffs: Cutoffs
     winner_words: Mapping[Any, str] | str | None
-    positive: str | None
+    positive: Literal["a", "b"] | None
     encoding: str | None
-    sheet: str | int | None
     middle: float | None
     best_grade: int | str | None
-    sides: str | None
+    sides: Literal["shown", "listed"] | None
     leave_out: str | None
     as_is: bool
+    sheet: int | str | None
     mapping: MappingLike
 
 
@@ -46,22 +57,28 @@ class TableOptions(ReadingOptions, total=False):
     columns: Mapping[str, str]
 
 
+def sheet_name(sheet: Any) -> str:
+    """Return the name of a sheet, or its number from 1, as text; raise InputError if it is neither."""
+    if not isinstance(sheet, str):
+        return str(whole_number(sheet, "sheet"))
+    if not sheet:
+        raise InputError("sheet='': give the name of a sheet, or its number from 1")
+    return sheet
+
+
 @dataclass(frozen=True)
 class LogMapping:
     """How a log is read; a wrong option, or two that contradict each other, raise InputError.
 
+    Its fields are the table of the options of reading: keywords of readers, keys of a mapping's file, options of
+    ``dcglearn convert`` and their documentation follow from it. `given` holds the options that differ from their
+    defaults, as they were given. A scale whose first name is the best grade is kept worst first, and the scale of
+    `cutoffs` names the levels.
+
     Parameters
     ----------
-    n_grades, depth, pad, scale, cutoffs, winner_words, positive, encoding, sheet, middle, best_grade, sides, leave_out
-        As in `read_preferences`. A scale whose first name is the best grade is kept worst first; the scale of `cutoffs`
-        names the levels.
-    as_is : bool
+    **options
         As in `read_preferences`.
-    columns : mapping of str, optional
-        The log's own names of columns, in any case, by the usual name: ``{"a": "Result A", "winner": "Verdict"}``. A
-        list with a column for each position is named by what they have in common, ``{"a": "first"}`` for
-        ``first_1 .. first_10``, or by a pattern, ``{"a": "Links {}"}``. An empty name, as in ``{"swapped": ""}``,
-        stands for no column. Other columns keep their usual names.
 
     Examples
     --------
@@ -76,45 +93,110 @@ class LogMapping:
     <BLANKLINE>
     """
 
-    n_grades: int | None = None
-    depth: int | None = None
-    pad: bool = False
-    scale: Sequence[str] | None = None
-    winner_words: Mapping[Any, str] | str | None = None
-    positive: str | None = None
-    encoding: str | None = None
-    middle: float | None = None
-    best_grade: int | str | None = None
-    sides: str | None = None
-    leave_out: str | None = None
-    as_is: bool = False
-    cutoffs: Cutoffs = None
-    sheet: str | int | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
+    n_grades: int | None = option(
+        "Number of grades; by default what a column `scale` says, else the largest seen plus 1.",
+        "Give it where a log may lack the top grade, or to insist on one that stands far above the others and hardly "
+        "occurs.",
+        metavar="L",
+    )
+    depth: int | None = option(
+        "Cut lists to K positions.",
+        "By default K is the length of the longest list. Cut where users stop reading: each position is a discount to "
+        "learn. Shorter lists have no result (-2) below their last.",
+        metavar="K",
+    )
+    pad: bool = option(
+        'Fill short lists with "grade unknown", not "no result".',
+        "Take it where there were results that nobody has graded: these are -1, and no result is -2.",
+        default=False,
+    )
+    scale: Sequence[Any] | None = option(
+        "Grades, worst first: Bad,Fair,Good or 0,1,10,100.",
+        'In Python a list, for logs that write "Good" rather than 2. Names may be numbers, such as 0, 1, 10 and 100.',
+        metavar="NAMES",
+        convert=names_of_grades,
+    )
+    winner_words: Mapping[Any, str] | str | None = option(
+        'What winners mean: "Left is better=a,Left is much better=a:2,Same=tie".',
+        'Or a mapping, ``{"Left is better": "a", "Same": "tie"}``. The meanings are a, b, tie and open, left and '
+        "right. ``a:2`` is a winner with its strength, ``:2`` the strength of a word in the column of strengths.",
+        metavar="WORD=a,...",
+        convert=lambda words: OwnWords.of(words).meanings(),
+    )
+    positive: Literal["a", "b"] | None = option(
+        "Winners are numbers as -3..3: positive ones prefer this side, the size is the strength.",
+        "The size is the distance from the middle of the scale, which is a tie.",
+    )
+    middle: float | None = option("With positive: what is a tie, 4 on 1..7.", "By default it is 0.")
+    best_grade: int | str | None = option(
+        "Small grades are good: the best, or the scale's first name.",
+        "Give 0 or 1 for numbers.",
+        metavar="0|1|NAME",
+    )
+    sides: Literal["shown", "listed"] | None = option(
+        "Whether winners name what was shown there, or the lists a and b wherever shown.",
+        "It applies to all words for winners, left and a alike.",
+    )
+    leave_out: str | None = option(
+        "Leave out lines of this status (Rejected), or duplicates.",
+        'Several are separated by commas, "Rejected,false"; they are values of a column `status`, `AssignmentStatus` '
+        "or `approved`. Duplicates repeat the id, rater, lists and verdict of an earlier line. Without it a remark in "
+        "`recognised` counts such lines.",
+        metavar="STATUS,...",
+    )
+    as_is: bool = option("Keep a log that seems to be upside down.", default=False)
+    encoding: str | None = option("Encoding of text, if not UTF-8: cp1252.")
+    cutoffs: Cutoffs = option(
+        "Grades from 0 to 1: cut at .2,.5,.8, or into N levels.",
+        "For grades that are fractions, as machines give them. A fraction of .2 is in the second level; N levels hold "
+        "about equally many grades.",
+        metavar="X,X|N|learned:N",
+        convert=text_of,
+    )
+    columns: Mapping[str, str] = option(
+        "The log's own columns: a=Result A,winner=Verdict; a=Links {}.",
+        'In Python a mapping by the usual name, ``{"a": "Links {}", "winner": "Verdict"}``; the log may write its '
+        "names in any case. A list with a column for each position is named by what they have in common, "
+        '``{"a": "first"}`` for ``first_1 .. first_10``, or by a pattern, in which braces stand for the position. An '
+        'empty name, as in ``{"swapped": ""}``, stands for no column. `system_a` and `system_b` hold the names that '
+        "winners are.",
+        metavar="NAME=COLUMN,...",
+        convert=names_of_columns,
+        default={},
+    )
+    sheet: int | str | None = option(
+        "The sheet of a workbook, by its name or its number from 1.", "By default the first.", convert=sheet_name
+    )
+    given: dict[str, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.depth is not None and whole_number(self.depth, "depth") > MAX_DEPTH:
-            raise InputError(f"depth={self.depth}: give at most {MAX_DEPTH}")
-        if self.n_grades is not None:
-            scale_size(self.n_grades, 0)
-        if self.positive not in (None, "a", "b"):
-            raise InputError(f"positive={self.positive!r}: give a or b, the side that positive numbers prefer")
+        kept = {name: row.kept(getattr(self, name)) for name, row in OPTIONS.items()}
+        given = {name: value for name, value in kept.items() if value != OPTIONS[name].default}
+        vars(self).update(kept, given=given)  # the class is frozen
+
+        # options alone
+        if self.depth is not None:
+            whole_number(self.depth, "depth", 1, MAX_DEPTH)
+        scale_size(self.n_grades, 0)
+        self._check_columns()
+
+        # options that others rule out
         if self.positive is not None and self.winner_words is not None:
             raise InputError("positive= is for numbers and winner_words= for words: give one of the two")
         if self.middle is not None and self.positive is None:
             raise InputError(f"middle={self.middle:g} needs the side that larger numbers prefer: positive='a' or 'b'")
-        if self.sides not in (None, "shown", "listed"):
-            raise InputError(f"sides={self.sides!r}: give shown or listed, what words such as left mean")
+
+        # the scale, which cut-offs make where their levels are known
         if self.cutoffs is not None:
-            self._check_cutoffs()
+            points = cut_points(self.cutoffs)
+            names = points and level_names(points)
+            if self.scale not in (None, names) or self.best_grade is not None:
+                raise InputError("cutoffs= makes the scale: leave out scale= and best_grade=")
+            vars(self)["scale"] = names
         if self.scale is not None:
             self._check_scale(self.scale)
         if self.best_grade is not None:
-            self._check_best(str(self.best_grade).strip(BLANK))
-        if self.sheet is not None:
-            object.__setattr__(self, "sheet", sheet_name(self.sheet))
-        self._check_columns()
-        OwnWords.of(self.winner_words)
+            self._check_best(str(self.best_grade).strip(BLANK).lower())
 
     def _check_columns(self) -> None:
         """Raise InputError for names of columns that cannot be."""
@@ -127,16 +209,6 @@ class LogMapping:
             if name == "?":
                 raise InputError(f"columns: {role}=?: write the name of the column in place of the question mark")
 
-    def _check_cutoffs(self) -> None:
-        """Keep the cut-offs as text, and the names of their levels, where these are known, as the scale."""
-        points = cut_points(self.cutoffs)
-        names = points and level_names(points)
-        if self.scale not in (None, names) or self.best_grade is not None:
-            raise InputError("cutoffs= makes the scale: leave out scale= and best_grade=")
-        if not isinstance(self.cutoffs, str):
-            object.__setattr__(self, "cutoffs", ",".join(map(str, points or (self.cutoffs,))))
-        object.__setattr__(self, "scale", names)
-
     @cached_property
     def points(self) -> tuple[float, ...]:
         """Where grades are cut; raise InputError if that depends on grades that are not known here."""
@@ -146,27 +218,25 @@ class LogMapping:
         return points
 
     def _check_scale(self, scale: Sequence[str]) -> None:
-        if isinstance(scale, str) or not all(isinstance(name, str) for name in scale):
-            raise InputError(f"scale={scale!r} must be a list of grade names, worst first")
-        if len({name.strip(BLANK).lower() for name in scale}) < max(len(scale), 1):
-            raise InputError(f"scale={list(scale)} must name every grade, each by a different name")
+        if len({name.lower() for name in scale}) < max(len(scale), 1):
+            raise InputError(f"scale={scale} must name every grade, each by a different name")
         if self.n_grades not in (None, len(scale)):
             raise InputError(f"scale names {len(scale)} grades, but n_grades={self.n_grades}; give one of the two")
         scale_size(len(scale), 0, "the number of grades in scale")
         if 0 < sum(map(is_number, scale)) < len(scale):
-            raise InputError(f"scale={list(scale)} mixes numbers with words; name all grades by one or the other")
+            raise InputError(f"scale={scale} mixes numbers with words; name all grades by one or the other")
 
     def _check_best(self, best: str) -> None:
         """Turn the scale round where its first grade is the best, or keep the number of the best grade, 0 or 1."""
-        if self.scale is None and best not in ("0", "1"):
-            raise InputError(f"best_grade={self.best_grade!r}: give 0 or 1; larger numbers are better without it")
-        names = [name.strip(BLANK).lower() for name in self.scale or (best,)]
-        if best.lower() not in (names[0], names[-1]):
-            raise InputError(f"best_grade={self.best_grade!r} is not an end of the scale {', '.join(self.scale or ())}")
-        if self.scale is not None:
-            ordered = self.scale if best.lower() == names[-1] else self.scale[::-1]
-            object.__setattr__(self, "scale", list(ordered))
-        object.__setattr__(self, "best_grade", best if self.scale is None else None)
+        if self.scale is None:
+            if best not in ("0", "1"):
+                raise InputError(f"best_grade={self.best_grade!r}: give 0 or 1; larger numbers are better without it")
+            vars(self)["best_grade"] = best
+            return
+        first, last = self.scale[0].lower(), self.scale[-1].lower()
+        if best not in (first, last):
+            raise InputError(f"best_grade={self.best_grade!r} is not an end of the scale {', '.join(self.scale)}")
+        vars(self).update(best_grade=None, scale=self.scale if best == last else self.scale[::-1])
 
     @cached_property
     def numbered(self) -> bool:
@@ -176,7 +246,7 @@ class LogMapping:
     @cached_property
     def grade_of_name(self) -> dict[str, int]:
         """The grades by their names in lower case."""
-        return {name.strip(BLANK).lower(): grade for grade, name in enumerate(() if self.scale is None else self.scale)}
+        return {name.lower(): grade for grade, name in enumerate(self.scale or ())}
 
     @cached_property
     def own_words(self) -> OwnWords:
@@ -201,28 +271,27 @@ class LogMapping:
     def roles(self, roles: Mapping[str, Role]) -> dict[str, Role]:
         """Return roles with the log's own names of columns, and a number as the winner where its sign says it."""
         mapped = dict(roles)
-        for role in self.columns.keys() & roles.keys():
-            name = self.columns[role].lower()
-            mapped[role] = replace(roles[role], names=(name,), marks=(name,) if roles[role].marks else ())
+        for role, name in self.columns.items():
+            if role in roles:
+                names = (name.lower(),)
+                mapped[role] = replace(roles[role], names=names, marks=names if roles[role].marks else ())
         if self.positive is not None and "winner" in mapped:
             mapped["winner"] = replace(mapped["winner"], kind="number")
         return mapped
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """The options that differ from their defaults, by name."""
-        values = _set({option.name: getattr(self, option.name) for option in fields(self)})
-        return {name: value for name, value in values.items() if value != {} and (name != "scale" or not self.cutoffs)}
-
     def updated(self, **options: Any) -> Self:
-        """Return the mapping with the options that are given: neither None nor False."""
-        return replace(self, **_set(options))
+        """Return the mapping with other values of some options; None and False undo an option."""
+        return type(self)(**{**self.given, **options})
 
     @classmethod
     def of(cls, n_grades: int | None = None, *, mapping: MappingLike = None, **options: Any) -> Self:
-        """Return a mapping, read from its file if it is a path, with the options that are given beside it."""
-        read = mapping if isinstance(mapping, cls) else cls() if mapping is None else cls.load(mapping)  # type: ignore[arg-type]
-        return read.updated(n_grades=n_grades, **options)
+        """Return a mapping, read from its file if it is a path, with the options beside it, None and False included."""
+        if n_grades is not None:
+            options["n_grades"] = n_grades
+        if mapping is None:
+            return cls(**options)
+        read = mapping if isinstance(mapping, cls) else cls.load(mapping)  # type: ignore[arg-type]
+        return read.updated(**options)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
@@ -232,14 +301,9 @@ class LogMapping:
             values = tomllib.loads(data.decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"{name}: not valid TOML ({error})") from error
-        unknown = [key for key in values if key not in KINDS]
-        if unknown:
-            raise InputError(f"{name}: unknown key {unknown[0]!r}; the keys of a mapping are {listed(list(KINDS))}")
-        for key, value in values.items():
-            items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-            kinds = (int, float) if KINDS[key] is float else (KINDS[key],)
-            if type(value) not in kinds or not all(isinstance(item, str) for item in items):
-                raise InputError(f"{name}: {key} is {value!r}; expected {EXPECTED[KINDS[key]]}")
+        for key in values:
+            if key not in OPTIONS:
+                raise InputError(f"{name}: unknown key {key!r}; the keys of a mapping are {listed(OPTIONS)}")
         with errors_in(name):
             return cls(**values)
 
@@ -250,48 +314,26 @@ class LogMapping:
 
     def to_toml(self) -> str:
         """Return the options that differ from their defaults as TOML, tables last."""
-        values = self.given
-        tables = {"winner_words": self.own_words.meanings(), "columns": self.columns}
-        lines = [f"{name} = {_toml(value)}" for name, value in values.items() if name not in tables]
+        tables = {name: value for name, value in self.given.items() if isinstance(value, dict)}
+        lines = [f"{name} = {_toml(value)}" for name, value in self.given.items() if name not in tables]
         for name, table in tables.items():
-            if table:
-                lines += ["", f"[{name}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
+            lines += ["", f"[{name}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
         return "\n".join(lines).lstrip("\n") + "\n"
 
 
-KINDS = {
-    **{"n_grades": int, "depth": int, "pad": bool, "scale": list, "positive": str, "middle": float},
-    **{"best_grade": str, "cutoffs": str, "sides": str, "leave_out": str, "as_is": bool},
-    **{"winner_words": dict, "columns": dict, "encoding": str, "sheet": str},
+OPTIONS = {
+    row.name: Option(row.name, get_args(row.type | None)[:-1], **row.metadata)  # type: ignore[operator]
+    for row in fields(LogMapping)
+    if row.init
 }
-"""The keys of a mapping's file and the types of their values."""
-
-EXPECTED: dict[type, str] = {
-    **{int: "a whole number", float: "a number", bool: "true or false", str: "a text", dict: "a table of texts"},
-    list: 'a list of texts, such as ["Bad", "Good"]',
-}
-"""What a message calls the types of values."""
-
-
-def _set(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that say something."""
-    return {name: value for name, value in options.items() if value is not None and value is not False}
-
-
-def sheet_name(sheet: Any) -> str:
-    """Return the name of a sheet, or its number from 1, as text; raise InputError if it is neither."""
-    if not isinstance(sheet, str):
-        return str(whole_number(sheet, "sheet"))
-    if not sheet:
-        raise InputError("sheet='': give the name of a sheet, or its number from 1")
-    return sheet
+"""The rows of the options, by their names."""
 
 
 def is_number(name: str) -> bool:
     """Return whether the name of a grade is a number."""
-    return NUMBER.fullmatch(name.strip(BLANK)) is not None
+    return NUMBER.fullmatch(name) is not None
 
 
 def _toml(value: Any) -> str:
     """Return a text, a number, a truth value or a list of texts as TOML, whose strings are JSON's but for DEL."""
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value, ensure_ascii=False, default=np.generic.item).replace("\x7f", "\\u007f")

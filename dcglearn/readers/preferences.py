@@ -118,10 +118,8 @@ class Preferences(PreferencePairs, Shown):
         n_grades: int | None = None,
         *,
         segment: ArrayLike | None = None,
-        depth: int | None = None,
-        pad: bool = False,
-        scale: Sequence[str] | None = None,
         equal_groups: bool = False,
+        **options: Unpack[ReadingOptions],
     ) -> Self:
         """Build from rated lists: of every two lists with different ratings, the higher rated is preferred.
 
@@ -137,7 +135,7 @@ class Preferences(PreferencePairs, Shown):
         (3, [1, 1, 0])
         """
         columns = from_arrays({"list": lists, "rating": ratings, "group": group, "weight": weight, "segment": segment})
-        mapping = LogMapping(n_grades, depth, pad, scale)
+        mapping = LogMapping.of(n_grades, **options)
         return read_rated(cls, columns, mapping, equal_groups=equal_groups)
 
     @classmethod

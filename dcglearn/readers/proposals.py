@@ -13,9 +13,6 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.roles import Role, recognised, side_of
 from dcglearn.readers.winner_words import WINNERS, word_of
 
-OF_JOINS = {"judgements", "winner_words", "positive", "depth", "n_grades", "skip_bad"}
-"""The options of `join_judgements` that a proposal may need."""
-
 LOOKED_AT = 1_000
 """Lines whose values tell the columns of lists and of winners."""
 
@@ -57,7 +54,7 @@ def _call(function: str, log: str, options: dict[str, Any]) -> str:
         function = "read_ratings" if options.pop("ratings") else "read_preferences"
     if "qrels" in options:
         function, options["judgements"] = "join_judgements", options.pop("qrels")
-    if function == "join_judgements" and not options.keys() <= OF_JOINS:
+    if function == "join_judgements" and "best_grade" in options:
         return ""
     return f"dl.{function}({', '.join([log, *(f'{name}={value!r}' for name, value in options.items())])})"
 

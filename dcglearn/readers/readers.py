@@ -7,7 +7,7 @@ import numpy as np
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame, errors_in
 from dcglearn.readers.joined_files import name_of
-from dcglearn.readers.mapping import LogMapping, TableOptions
+from dcglearn.readers.mapping import OPTIONS, LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.proposals import proposing
 from dcglearn.readers.read_table import Recognised, check_table, read_columns, read_pairs, read_rated
@@ -66,50 +66,13 @@ def read_preferences(
         The file, a folder or a sequence of them; ``-`` is standard input. Or a table of polars, pandas or any library
         with Arrow's interchange, or dictionaries, or tuples ``(a, b, winner)``; see `Preferences.from_frame` and
         `Preferences.from_records`.
-    n_grades : int, optional
-        L; by default what a column `scale` says, else the largest grade seen plus 1. Give it where a log may lack the
-        top grade, or to insist on one that stands far above the others and hardly occurs.
-    depth : int, optional
-        K; longer lists are cut. By default that of the longest list. Cut where users stop reading: each position is a
-        discount to learn. Shorter lists have no result (-2) below their last.
-    pad : bool
-        Fill shorter lists with unknown grades (-1) instead: there were results, which nobody has graded.
-    scale : sequence of str, optional
-        Names of the grades, worst first, for logs that write "Good" rather than 2. Names may be numbers.
-    cutoffs : str, sequence of float or int, optional
-        For grades that are fractions from 0 to 1, as machines give them: where they are cut into levels, such as
-        ``.2,.5,.8`` (a fraction of .2 is in the second), or the number of levels of about equally many grades.
-    best_grade : int or str, optional
-        0 or 1 where grades are better the smaller they are; or the first name of `scale`, if it is the best.
     skip_bad : path, optional
         File for the bad lines, written as they are, instead of an error at the first; it can be corrected and read.
         It is not written if every line is good.
-    winner_words : mapping or str, optional
-        What other words for a winner mean: ``{"Left is better": "a", "Same": "tie"}``, or as text
-        ``Left is better=a,Same=tie``; the meanings are a, b, tie and open, left and right. ``a:2`` is a winner with its
-        strength, ``:2`` the strength of a word in the column of strengths.
-    positive, middle : {"a", "b"}, float, optional
-        The winner is a number whose distance from the middle says the side and the strength, as on a scale from -3 to
-        3, whose middle is 0 and needs no option, or from 1 to 7, whose middle is 4; `positive` is the side that larger
-        numbers prefer. The middle is a tie.
-    sides : {"shown", "listed"}, optional
-        Whether all words for winners name what was shown there, or left the list a, whatever was shown.
-    leave_out : str, optional
-        Values of a column `status` (or AssignmentStatus, approved) whose lines are left out, such as "Rejected,false";
-        the word duplicates leaves out lines that repeat the id, rater, lists and verdict of an earlier one. Without it
-        a remark in `recognised` counts such lines.
-    as_is : bool
-        Keep a log that seems to be upside down.
-    encoding : str, optional
-        The encoding of text that is not UTF-8, such as cp1252.
-    sheet : str or int, optional
-        The sheet of a workbook, by its name or its number from 1; the first by default.
-    columns : mapping of str, optional
-        The log's own names of columns, by the usual name: ``{"a": "Links {}", "winner": "Urteil"}``, where braces stand
-        for the position of ``Links 1, Links 2``; `system_a` and `system_b` hold the names that winners are.
+    OPTIONS
     mapping : path or LogMapping, optional
-        A TOML file that holds these options; ``dcglearn convert --save-mapping`` writes one. The options that are given
-        beside it count.
+        A TOML file that holds these options; ``dcglearn convert --save-mapping`` writes one. An option that is given
+        beside it wins, ``False`` and ``None`` included; only ``n_grades=None`` leaves the number of the file.
 
     See Also
     --------
@@ -128,6 +91,11 @@ def read_preferences(
     [[2, 0], [0, 2]]
     """
     return read_pairs(Preferences, path, LogMapping.of(n_grades, **options), skip_bad)
+
+
+read_preferences.__doc__ = str(read_preferences.__doc__).replace(
+    "OPTIONS", "\n    ".join(row.entry() for row in OPTIONS.values())
+)
 
 
 def read_ratings(

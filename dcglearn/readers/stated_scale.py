@@ -3,7 +3,6 @@
 import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 from dcglearn.foundation.validation import Grades, InputError, errors_in
@@ -87,8 +86,7 @@ def _with_scale(place: str, record: dict[str, Any], mapping: LogMapping) -> LogM
             no_scale = "--columns scale= if the column means no scale"
             raise InputError(f"scale is {shown(scale)}, and {told}, or {no_scale}")
 
-        options = {option.name: getattr(mapping, option.name) for option in fields(mapping)}
-        return StatedMapping(**{**options, "scale": names, "n_grades": None if names else n_grades})
+        return StatedMapping(**{**mapping.given, "scale": names, "n_grades": None if names else n_grades})
 
 
 def _folded(names: Any) -> list[str]:

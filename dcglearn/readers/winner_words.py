@@ -97,7 +97,7 @@ class OwnWords:
     def meanings(self) -> dict[str, str]:
         """Return the meanings as text, by word."""
         sides = {word: MEANINGS[code] for word, code in self.codes.items()}
-        strengths = {word: f"{sides.get(word, '')}:{strength:g}" for word, strength in self.strengths.items()}
+        strengths = {word: f"{sides.get(word, '')}:{word_of(strength)}" for word, strength in self.strengths.items()}
         return {**sides, **strengths}
 
 

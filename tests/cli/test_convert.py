@@ -132,6 +132,13 @@ def test_an_option_replaces_that_of_the_mapping(dcglearn, misuse, tmp_path):
     assert "2 positions, 4 grades" in dcglearn("learn", log, "--read", mapping, "--dry-run")[1]
     assert "2 positions, 6 grades" in dcglearn("learn", log, "--read", mapping, "--grades", 6, "--dry-run")[1]
     assert dcglearn("ask", "--log", log, "--read", mapping, "-n", 1)[0] == 0
+    mapping.write_text("pad = true\nas_is = true\n")
+    log.write_text("a,b,winner\n2 1,0 1,a\n1,2 0,b\n")
+    assert '"a":[1,-1]' in dcglearn("convert", log, "--read", mapping)[1]
+    status, unpadded, _ = dcglearn("convert", log, "--read", mapping, "--no-pad", "--no-as-is")
+    assert (status, unpadded) == dcglearn("convert", log)[:2]
+    log.write_text("a,b,winner\n2 1,0 1,Links\n")
+    misuse(f"--read {mapping} --no-pad --winner-words 'Links=?'", "convert", log, "--read", mapping, "--no-pad")
     mapping.write_text("positive = 'a'\n")
     misuse("give one of the two", "convert", log, "--read", mapping, "--winner-words", "x=a")
     mapping.write_text("worst = 1\n")

@@ -310,7 +310,7 @@ CASES = {
         csv(as_words("x", "y", "z")),
         ("--pad", "--depth", "3", "-o", "mine.jsonl", "--force", "--winner-words", "x=a"),
         {"winner_words": {"y": "b", "z": "tie"}},
-        proposed="convert 'my log.csv' --winner-words 'x=a,y=?,z=?' --depth 3 --pad --force -o mine.jsonl",
+        proposed="convert 'my log.csv' --depth 3 --pad --winner-words 'x=a,y=?,z=?' --force -o mine.jsonl",
     ),
     "winners exchanged, words told": Case(
         "x.csv", csv(as_words("x", "y", "z")), ("--winner-words", "x=b,y=a,z=tie"), proposed="--winner-words"

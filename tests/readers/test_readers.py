@@ -326,13 +326,13 @@ def test_unknown_grades_and_scale(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scale": "Bad,Good"}, "must be a list of grade names"),
+        ({"scale": 3}, "scale is 3; expected Sequence"),
         ({"scale": ["Bad", "bad "]}, "each by a different name"),
         ({"scale": []}, "must name every grade"),
         ({"scale": ["Bad", "Good"], "n_grades": 3}, "names 2 grades, but n_grades=3"),
         ({"n_grades": 0}, "n_grades=0: give 1 to 127"),
-        ({"depth": 0}, "depth=0: give 1 or more"),
-        ({"depth": 2.0}, "depth=2.0 is not an integer"),
+        ({"depth": 0}, "depth=0: give 1 to 9999999"),
+        ({"depth": 2.0}, "depth is 2.0; expected int"),
     ],
 )
 def test_bad_options(tmp_path, options, message):

@@ -53,7 +53,7 @@ REFUSED = {
     "bad meaning": (LIKERT, "'y' means 'worse'; it can mean a, b, tie or open", {"winner_words": "x=left,y=worse"}),
     "no meaning": (LIKERT, "'y' has no meaning", {"winner_words": "x=a,y"}),
     "two meanings": (LIKERT, "'X' has two meanings", {"winner_words": "x=a,X=b"}),
-    "positive c": (LIKERT, "positive='c': give a or b", {"positive": "c"}),
+    "positive c": (LIKERT, "positive is 'c'; expected one of \\['a', 'b'\\]", {"positive": "c"}),
     "missing position of a wide table": (
         "left_1,left_3,right_1,right_2,winner\n1,2,1,2,a\n",
         "line 1: position 2 is missing among the columns left_1, left_3",

@@ -1,0 +1,92 @@
+"""Rows of the table of reading options, the fields of `LogMapping`: values, help and documentation."""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.readers.line_formats import BLANK
+from dcglearn.readers.winner_words import word_of
+
+TYPES: dict[Any, Any] = {
+    bool: (bool, np.bool_),
+    int: Integral,
+    float: Real,
+    Sequence: (Sequence, np.ndarray),
+    Mapping: (Mapping, str),
+}
+"""What values of a type may be in Python and in TOML, if anything else; text is as on the command line."""
+
+
+class Option(NamedTuple):
+    """An option of reading.
+
+    `kinds` are the types of its values, other than None. The summary is the help on the command line and stands in the
+    table of docs/logs.md; in docstrings the details follow it. `convert` returns a value as a mapping holds it. An
+    option that is not given is `default`.
+    """
+
+    name: str
+    kinds: tuple[Any, ...]
+    summary: str
+    details: str
+    metavar: str | None = None
+    convert: Any = None
+    default: Any = None
+
+    @property
+    def written(self) -> str:
+        """The type in docstrings and messages."""
+        text = " or ".join(map(inspect.formatannotation, self.kinds))
+        return re.sub(r"[a-z.]+\.", "", text).replace("Literal", "one of ")
+
+    def kept(self, value: Any) -> Any:
+        """Return a value as a mapping holds it; raise InputError for a wrong one."""
+        if value is None:
+            return self.default
+        if not any(_is_of(value, kind) for kind in self.kinds):
+            raise InputError(f"{self.name} is {value!r}; expected {self.written}. {self.summary}")
+        return self.convert(value) if self.convert else value
+
+    def entry(self) -> str:
+        """Return the option's entry in the section "Parameters" of a docstring."""
+        text = textwrap.fill(f"{self.summary} {self.details}", 112, break_on_hyphens=False)
+        return f"{self.name} : {self.written}, optional\n{textwrap.indent(text, ' ' * 8)}"
+
+
+def option(summary: str, details: str = "", **about: Any) -> Any:
+    """Return the field of an option, which is None where it is not given."""
+    return field(default=None, metadata={"summary": summary, "details": details, **about})
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    if isinstance(value, bool):  # True is an integer in Python
+        return kind is bool
+    origin = get_origin(kind) or kind
+    if origin is Literal:
+        return str(value) in get_args(kind)
+    return isinstance(value, TYPES.get(origin, origin)) and (kind is not float or abs(value) < np.inf)
+
+
+def names_of_grades(names: Any) -> list[str]:
+    """Return the names of a scale, a list or a text; numbers are names too, as `word_of` writes them."""
+    if isinstance(names, str):
+        names = names.split(",")
+    return [name.strip(BLANK) if isinstance(name, str) else word_of(name) for name in names]
+
+
+def names_of_columns(columns: Any) -> dict[str, str]:
+    """Return the columns of a mapping or a text, ``a=Result A,winner=Verdict``."""
+    if not isinstance(columns, str):
+        return {role: str(name) for role, name in columns.items()}
+    parts = re.split(r",(?=\s*\w+\s*=)", columns)  # the name of a column may hold commas
+    named = dict(part.split("=", 1) for part in parts if "=" in part)
+    if len(named) < len(parts):
+        raise InputError(f"--columns {columns}: give each usual name once, such as a=Result A,winner=Verdict")
+    return {role.strip(): name.strip() for role, name in named.items()}
