@@ -99,7 +99,7 @@ def join_judgements(
         raise InputError("best_grade= is for grades in the log: turn those of the judgements round in their file")
     joining = Joining(own.depth, unjudged, missing, own.n_grades)
     own, judged = own.updated(n_grades=None, depth=None), read_judgements(judgements, duplicates)
-    name, open_with = opener_of(log, PREFERENCE, own.encoding, own.sheet)
+    name, open_with = opener_of(log, PREFERENCE, own)
     with proposing("join_judgements", log, own, qrels=judgements), finding_columns(open_with, PREFERENCE, own):
         with errors_in(name):
             source = open_shaped(open_with, _roles_of_documents(open_with, own), own)

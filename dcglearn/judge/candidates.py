@@ -178,7 +178,7 @@ def read_candidates(
 def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -> list[dict[str, Any]]:
     """Return intent and items of every line; with `named`, the items are the names of the documents."""
     extras = []
-    for place, record in records_of(path, SHOWN, mapping.encoding, mapping.sheet):
+    for place, record in records_of(path, SHOWN, mapping):
         with errors_in(place):
             columns = {side: side.replace("items", "docs") if named else side for side in SIDES}
             items = {side: checked_items(record.get(x), x, n_items, mapping.depth) for side, x in columns.items()}

@@ -165,7 +165,7 @@ def _keys_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int)
 def _plain_text(source: TextLines) -> pl.DataFrame | None:
     """Read CSV or TSV without quotes, blank or ragged lines, all values as text or null; else return None."""
     data, n_columns = source.data, len(source.names)
-    if b'"' in data or data.count(b"\r") != data.count(b"\r\n") or n_columns == 1 or source.header_line > 1:
+    if b'"' in data or data.count(b"\r") != data.count(b"\r\n") or n_columns == 1 or source.header_line != 1:
         return None
     n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
     # Polars refuses a long line but fills a short one with nulls, so delimiters are counted to find short lines.

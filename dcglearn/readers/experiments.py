@@ -82,7 +82,7 @@ def read_experiments(path: Any, n_grades: int | None = None, **options: Unpack[R
     [[[-0.1, 0.1]]]
     """
     mapping, dropped = LogMapping.of(n_grades, **options), Counter[str]()
-    name, open_with = opened = opener_of(path, EXPERIMENT, mapping.encoding, mapping.sheet)
+    name, open_with = opened = opener_of(path, EXPERIMENT, mapping)
     with errors_in(name):
         encoded = "covariance" in open_with({}).names
     if encoded:

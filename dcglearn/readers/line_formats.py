@@ -10,6 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -140,10 +141,13 @@ class TextLines(Source):
     ``sep=;`` before the header is understood, and rows of blank cells at the end are left out.
     """
 
-    def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
+    def __init__(self, data: bytes, roles: Mapping[str, Role], header: str | None = None) -> None:
         self.data, self.roles, self.names = data, roles, []
-        lines = self._records()
-        self.header_line, self.header = next(lines)
+        first, _, last = (header or "1").partition("-")
+        lines = (line for line in self._records() if header is None or line[0] >= int(first))
+        self.header_line, self.header = next(lines, (0, b""))
+        if not self.header:
+            raise InputError(f"header={header!r} (--header) is beyond the last line")
         excel = re.fullmatch(rb'"?sep=([,;|\t])"?\s*', self.header)
         if excel:
             self.header_line, self.header = next(lines, (self.header_line, b""))
@@ -153,6 +157,14 @@ class TextLines(Source):
             self.delimiter = decoded(excel[1]) if excel else most_frequent
             refuse_columns(text.count(self.delimiter) + 1)
             self.names = [re.sub(r"\s*[\r\n]\s*", " ", name.strip(BLANK)) for name in self._fields(text)]
+            if first == "0":
+                self.names = [str(number) for number in range(1, len(self.names) + 1)]
+                self.header_line, self.header = self.header_line - 1, b""
+            for number, line in lines if int(last or first) > self.header_line else ():
+                self.names = _below(self.names, self._fields(decoded(line)))
+                self.header_line, self.header = number, self.header + b"\n" + line
+                if number >= int(last):
+                    break
             self.columns = by_role(self.names, roles)
         self.data = _without_blank_rows(data, self.delimiter.encode())
         self.form = f"text, columns separated by {SEPARATORS[self.delimiter]}"
@@ -217,6 +229,15 @@ class TextLines(Source):
             return next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True), [])
         except csv.Error as error:
             raise InputError(f"not a line of CSV ({error}): {shown(text)}; correct the quotes") from error
+
+
+def _below(names: Sequence[str], below: Sequence[str]) -> list[str]:
+    """Return the names of two lines of a header; a blank name in the first is that to its left."""
+    joined, upper = [], ""
+    for name, lower in zip_longest(names, below, fillvalue=""):
+        upper = name or upper
+        joined.append("_".join(part for part in (upper, lower.strip(BLANK)) if part))
+    return joined
 
 
 def _without_blank_rows(data: bytes, delimiter: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """How a log is read: columns, grades and winners of its own, as one frozen object that TOML files hold."""
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -48,6 +49,7 @@ class ReadingOptions(TypedDict, total=False):
     leave_out: str | None
     as_is: bool
     sheet: int | str | None
+    header: int | str | None
     mapping: MappingLike
 
 
@@ -64,6 +66,14 @@ def sheet_name(sheet: Any) -> str:
     if not sheet:
         raise InputError("sheet='': give the name of a sheet, or its number from 1")
     return sheet
+
+
+def header_lines(header: Any) -> str:
+    """Return the first and the last line of a header as text, 0 where there is none; raise InputError for others."""
+    lines = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", str(header).strip())
+    if lines is None or int(lines[2] or lines[1]) < int(lines[1]):
+        raise InputError(f"header={header!r}: give 0 for none, the number of its line, or the first and last as 1-2")
+    return str(header).strip()
 
 
 @dataclass(frozen=True)
@@ -166,6 +176,14 @@ class LogMapping:
     )
     sheet: int | str | None = option(
         "The sheet of a workbook, by its name or its number from 1.", "By default the first.", convert=sheet_name
+    )
+    header: int | str | None = option(
+        "Lines of the header of text: 0 for none, 3 for line 3, 1-2 for two lines.",
+        "By default it is the first line. Without one, columns are called 1, 2, 3 and so on, "
+        "``columns={'a': '1', 'b': '2', 'winner': '3'}``. Of two lines, such as left,,right and 1,2,1, the names are "
+        "left_1, left_2, right_1. Lines before the header are left out.",
+        metavar="0|N|N-M",
+        convert=header_lines,
     )
     given: dict[str, Any] = field(init=False, repr=False, compare=False)
 

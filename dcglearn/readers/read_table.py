@@ -89,7 +89,7 @@ def read_columns(
     there = [Path(path) for path in log_files(log) if Path(path).exists()] if both else []
     if skip_bad is not None and any(path.samefile(skip_bad) for path in there):
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
-    name, open_with = opener_of(log, roles, mapping.encoding, mapping.sheet)
+    name, open_with = opener_of(log, roles, mapping)
     with finding_columns(open_with, roles, mapping):
         with errors_in(name):
             source = open_shaped(open_with, roles, mapping)
@@ -297,13 +297,12 @@ def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None
         table[role] = np.where(grades < 0, grades, worst - grades).astype(np.int8)
 
 
-def opener_of(
-    log: Any, roles: Mapping[str, Role], encoding: str | None = None, sheet: str | int | None = None
-) -> tuple[str, Opener]:
+def opener_of(log: Any, roles: Mapping[str, Role], mapping: LogMapping | None = None) -> tuple[str, Opener]:
     """Return what messages call a path, data frame or sequence of records, and a function that opens it by roles.
 
     A pair of both is returned as it is.
     """
+    mapping = mapping or LogMapping()
     if isinstance(log, tuple) and len(log) == 2 and callable(log[1]):
         return log
     if is_frame(log):
@@ -315,20 +314,22 @@ def opener_of(
             f"a {type(log).__name__} is not a log: give a path, a data frame, or a list of dicts "
             "(dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
         )
-    files = dict(one for path in log_files(log) for one in contents(path, encoding=encoding, sheet=sheet))
+    files = dict(
+        one for path in log_files(log) for one in contents(path, encoding=mapping.encoding, sheet=mapping.sheet)
+    )
     if len(files) == 1:
         name, data = files.popitem()
-        return name, annotated(opener_of_bytes(name, data))
+        return name, annotated(opener_of_bytes(name, data, mapping))
     needed = sum(PARSED.get(_form_of(name, data), 0.0) * len(data) for name, data in files.items())
     refuse_beyond_memory(needed, f"{name_of(log)}: reading {len(files):,} files", PARTS)
-    return name_of(log), Files({name: annotated(opener_of_bytes(name, data)) for name, data in files.items()})
+    return name_of(log), Files({name: annotated(opener_of_bytes(name, data, mapping)) for name, data in files.items()})
 
 
 def records_of(
-    log: Any, roles: Mapping[str, Role], encoding: str | None = None, sheet: str | int | None = None
+    log: Any, roles: Mapping[str, Role], mapping: LogMapping | None = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the place of each line, for messages, and its values by role, not yet checked."""
-    name, open_with = opener_of(log, roles, encoding, sheet)
+    name, open_with = opener_of(log, roles, mapping)
     with errors_in(name):
         source = open_with(roles)
     for number, item in source:
@@ -337,9 +338,12 @@ def records_of(
         yield place, record
 
 
-def opener_of_bytes(name: str, data: bytes) -> Opener:
+def opener_of_bytes(name: str, data: bytes, mapping: LogMapping | None = None) -> Opener:
     """Return a function that opens the bytes of a file by roles."""
     kind = kind_of(name, data)
+    header = (mapping or LogMapping()).header
+    if header is not None and kind != "text":
+        raise InputError(f"{name}: header= (--header) is for text, such as CSV; leave it out")
     if kind == "parquet":
         return _of_frame(parquet_rows(name, data))
     form = _form_of(name, data)
@@ -347,7 +351,11 @@ def opener_of_bytes(name: str, data: bytes) -> Opener:
     if form == "array":
         return partial(Records.of_array, data)
     _refuse_long_line(name, data)
-    return partial(JsonLines if kind == "json" else TextLines, data)
+    return (
+        partial(JsonLines, data)
+        if kind == "json"
+        else partial(TextLines, data, header=None if header is None else str(header))
+    )
 
 
 def _form_of(name: str, data: bytes) -> str:

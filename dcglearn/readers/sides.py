@@ -81,8 +81,8 @@ def with_order(source: Source, open_with: Opener) -> Source:
         if used is not None and not of_a and (used.lower() == "swapped" or len(roles["swapped"].names) == 1):
             return source
         values = _values(open_with({**roles, "swapped": Role("label", (name.lower(),))}))
-        if len(values) > 2 and all(map(NUMBER.fullmatch, values)):
-            continue  # the lines are numbered
+        if not values or (len(values) > 2 and all(map(NUMBER.fullmatch, values))):
+            continue  # it is blank or holds lists or objects, or the lines are numbered
 
         # what its values say: the place of a, counted from 1 or from 0, or the list that was shown first
         is_place = of_a and bool(values) and values <= PLACES.keys()
@@ -103,7 +103,8 @@ def _values(source: Source) -> set[str]:
     values = set()
     for record in islice(source.readable(), 1_000):
         value = record.get("swapped")
-        values |= set() if value is None else {word_of(value).lower()}
+        if value is not None and not isinstance(value, list | dict):
+            values.add(word_of(value).lower())
     return values
 
 

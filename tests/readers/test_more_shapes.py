@@ -7,6 +7,7 @@ import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.readers import read_preferences
 from tests.makers import columns, refused, write
 
@@ -142,3 +143,36 @@ def test_rows_by_the_name_of_a_system(tmp_path):
     refused(
         "line 6: side is 'new' on line 6; use a or left", read_preferences, write(tmp_path, "x.csv", "\n".join(three))
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("2 0,0 1,a\n0 1,2 2,b\n", {"header": 0, "columns": {"a": "1", "b": "2", "winner": "3"}}),
+        ("left,,right,,said\n1,2,1,2,\n2,0,0,1,left\n0,1,2,2,right\n", {"header": "1-2", "columns": "winner=said"}),
+        ("Report of May\n\nby X\na;b;winner\n2 0;0 1;a\n0 1;2 2;b\n", {"header": 4}),
+    ],
+)
+def test_headers_of_no_line_of_two_and_further_down(tmp_path, text, options):
+    path = write(tmp_path, "log.csv", text)
+    read = read_preferences(path, **options)
+    assert read.preferred.tolist() == [[2, 0], [2, 2]]
+    assert read.other.tolist() == [[0, 1], [0, 1]]
+    LogMapping.of(**options).save(tmp_path / "m.toml")
+    assert columns(read_preferences(path, mapping=tmp_path / "m.toml")) == columns(read)
+
+
+def test_a_bad_line_below_a_header_further_down(tmp_path):
+    path = write(tmp_path, "log.csv", "Report\na,b,winner\n2 0,0 1,a\n2 0,0 x,a\n")
+    refused("line 4: b holds the grade name 'x'", read_preferences, path, header=2)
+    refused("line 4: b holds the grade name 'x'", read_preferences, path, header="2")
+
+
+@pytest.mark.parametrize("header", ["x", "2-1", -1, "1-", 10**9])
+def test_wrong_headers(header):
+    refused("header=", LogMapping, header=header)
+
+
+def test_a_header_where_there_is_none(tmp_path):
+    refused("is beyond the last line", read_preferences, write(tmp_path, "x.csv", "a,b,winner\n2,0,a\n"), header=9)
+    refused("header= .--header. is for text", read_preferences, lines(tmp_path, {**LISTS, "winner": "a"}), header=0)
