@@ -83,9 +83,11 @@ def plain_frame(source: Source) -> pl.DataFrame | None:
     if isinstance(source, TextLines):
         return _plain_text(source)
     if isinstance(source, FrameRows):
+        frame = _named_by_role(source.frame, source.columns)
         stripped = pl.col(pl.String).str.strip_chars(BLANK)
-        cells = source.frame.with_columns(pl.when(stripped != "").then(stripped).name.keep())
-        return _named_by_role(cells, source.columns)
+        if frame is not None:
+            frame = frame.with_columns(pl.when(stripped != "").then(stripped).name.keep())
+        return frame
     if isinstance(source, Joined) and len({type(one) for one in source.sources.values()}) == 1:
         frames = [frame for one in source.sources.values() if (frame := plain_frame(one)) is not None]
         # polars refuses columns of other types, whose values as text need not be those of the lines

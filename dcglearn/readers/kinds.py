@@ -38,7 +38,7 @@ UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
 _BAD = -9
 """The code of a bad cell."""
 
-_MOST_APART = 1 << 20
+_MOST_APART = 1 << 10
 """Grades that differ by more are not looked up in a table."""
 
 _GRADE = "(-[12]|[0-9]{1,3})"
@@ -433,25 +433,22 @@ def _is_text(dtype: Any) -> bool:
 
 def _graded(column: Column) -> Values:
     """Return lists of grades: of integers each distinct one is looked up, other lists go through the rule."""
-    lists = _integer_lists(column)
-    if lists is None:
+    found = _integers(column)
+    if found is None:
         return _graded_one_by_one(column)
-    flat = flattened(lists)
-    lengths = lists.list.len().to_numpy().astype(np.int64)
+    flat, lengths = found
 
-    # the distinct grades; a null is an unknown one
-    numbers = flat.fill_null(UNKNOWN).cast(pl.Int64).to_numpy()
-    low = int(numbers.min())
-    if int(numbers.max()) - low > _MOST_APART:
+    # the code of each number between the ends; a null is an unknown grade
+    flat = flat.fill_null(UNKNOWN) if flat.null_count() else flat
+    low, high = int(flat.min()), int(flat.max())  # type: ignore[arg-type]
+    if high - low > _MOST_APART:
         return _graded_one_by_one(column)
-    number = numbers - low
-    codes = np.zeros(int(number.max()) + 1, np.int8)
-    for at in np.flatnonzero(np.bincount(number)).tolist():
-        try:
-            codes[at] = np.frombuffer(_grades([at + low], column), np.int8)[0]
-        except InputError:
-            codes[at] = _BAD
-    grades = codes[number]
+    codes = np.full(high - low + 1, _BAD, np.int8)
+    for number in range(low, high + 1):
+        with contextlib.suppress(InputError):
+            codes[number - low] = np.frombuffer(_grades([number], column), np.int8)[0]
+    is_itself = np.array_equal(codes, np.arange(low, high + 1))
+    grades = flat.cast(pl.Int8).to_numpy() if is_itself else codes[flat.cast(pl.Int64).to_numpy() - low]
 
     # the lists with a bad one
     errors: dict[int, InputError] = {}
@@ -459,24 +456,39 @@ def _graded(column: Column) -> Values:
         rows = np.repeat(np.arange(len(lengths)), lengths)
         for row in np.unique(rows[grades == _BAD]).tolist():
             try:
-                _grades(lists[row].to_list(), column)
+                _grades(column.at(row), column)
             except InputError as error:
                 errors[row] = error
     said = np.full(len(lengths), 2)
     return Values(GradeLists(grades, lengths, said), np.zeros(len(lengths), bool), errors)
 
 
-def _integer_lists(column: Column) -> pl.Series | None:
-    """Return a column of lists of integers, or plain texts of such, as lists; None for any other."""
-    cells = column.cells
-    if not isinstance(cells, pl.Series) or not len(cells):
+def _integers(column: Column) -> tuple[pl.Series, Integers] | None:
+    """Return the numbers of all lists in a row, and the length of each, if all are lists of integers, or such texts."""
+    lists = column.cells
+    if not isinstance(lists, pl.Series) or not len(lists) or lists.null_count():
         return None
-    if cells.dtype == pl.String and column.texts and cells.str.contains(_PLAIN_LISTS).all() and not cells.null_count():
-        texts = cells.str.strip_chars("[]").str.replace_all(", ", " ", literal=True)
-        cells = texts.str.split(" ").cast(pl.List(pl.Int16))
-    if not isinstance(cells.dtype, pl.List) or not cells.dtype.inner.is_integer() or cells.null_count():
+    if lists.dtype == pl.String and column.texts:
+        single = _single_digits(lists)
+        if single is not None or not lists.str.contains(_PLAIN_LISTS).all():
+            return single
+        texts = lists.str.strip_chars("[]").str.replace_all(", ", " ", literal=True)
+        lists = texts.str.split(" ").cast(pl.List(pl.Int16))
+    if not isinstance(lists.dtype, pl.List) or not lists.dtype.inner.is_integer():
         return None
-    return cells if cells.list.len().min() else None
+    lengths = lists.list.len().to_numpy().astype(np.int64)
+    return (flattened(lists), lengths) if lengths.min() else None
+
+
+def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:
+    """Return what `_integers` does of texts such as 3 2 0, whose every second character is a digit; else None."""
+    characters = np.frombuffer(texts.str.join("\n").item().encode() + b"\n", np.uint8)
+    digits, marks = characters[::2] - ord("0"), characters[1::2]
+    ends = np.flatnonzero(marks == ord("\n"))
+    alternate = len(digits) == len(marks) and len(ends) == len(texts) and (digits <= 9).all()
+    if not alternate or np.count_nonzero(marks == ord(" ")) + len(ends) < len(marks):
+        return None
+    return pl.Series(digits.astype(np.int8)), np.diff(ends, prepend=-1)
 
 
 def _graded_one_by_one(column: Column) -> Values:
