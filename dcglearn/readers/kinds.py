@@ -86,8 +86,9 @@ class Column:
         index = np.empty(len(self.cells), np.int64)
         values: list[Any] = []
         for row, cell in enumerate(self.cells.to_list() if isinstance(self.cells, pl.Series) else self.cells):
-            is_simple = cell is None or isinstance(cell, str | int | float)
-            at = place.setdefault((type(cell), cell) if is_simple else (row,), len(values))
+            at = len(values)
+            if cell is None or isinstance(cell, str | int | float):
+                at = place.setdefault((type(cell), cell), at)
             if at == len(values):
                 values.append(self.value(cell))
             index[row] = at

@@ -24,7 +24,7 @@ from dcglearn.foundation.validation import (
 from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names, text_of
 from dcglearn.readers.line_formats import BLANK, NUMBER
 from dcglearn.readers.option_rows import Option, names_of_columns, names_of_grades, option
-from dcglearn.readers.roles import LONG, OUTCOMES, PREFERENCE, RATING, SYSTEMS, Role
+from dcglearn.readers.roles import NAMED, PREFERENCE, RATING, Role
 from dcglearn.readers.winner_words import OwnWords
 
 MappingLike: TypeAlias = "LogMapping | PathLike | None"
@@ -218,11 +218,10 @@ class LogMapping:
 
     def _check_columns(self) -> None:
         """Raise InputError for names of columns that cannot be."""
-        known = {**SYSTEMS, **LONG, **PREFERENCE, **OUTCOMES, **RATING}
         for role, name in self.columns.items():
-            if role not in known:
+            if role not in NAMED:
                 raise InputError(f"columns: {role!r} is no column of a log; give {listed([*PREFERENCE, *RATING])}")
-            if "{}" in name and not known[role].marks:
+            if "{}" in name and not NAMED[role].marks:
                 raise InputError(f"columns: {role}={name}: braces stand for the position in a list, as in a=Links {{}}")
             if name == "?":
                 raise InputError(f"columns: {role}=?: write the name of the column in place of the question mark")

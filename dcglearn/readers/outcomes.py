@@ -74,9 +74,9 @@ class Shares(Reshaped):
         record = self._rows.record(line)
         weight = self._weights(record)[winner]
         others = {role: value for role, value in record.items() if role not in WEIGHTS}
-        if isinstance(others.get("weight"), int | float):
-            weight *= others["weight"]
-        return {**others, "winner": winner, "weight": weight}
+        own = others.get("weight", 1.0)
+        is_number = isinstance(own, int | float) and not isinstance(own, bool)
+        return {**others, "winner": winner, "weight": weight * own if is_number else own or weight}
 
     def raw(self, item: Any) -> bytes:
         """Return the line of a judgement."""

@@ -121,6 +121,9 @@ LONG = {
 """The columns of tables with a row for each document: `list` for rated lists, `side` and `pair` for pairs."""
 
 
+NAMED = {**SYSTEMS, **LONG, **PREFERENCE, **OUTCOMES, **VOTES, **PROBABILITY, **LOGPROBS, **RATING}
+"""The columns that a log may name in its own way."""
+
 MAX_COLUMNS = 20_000
 """Most columns of a log, or keys of an object."""
 

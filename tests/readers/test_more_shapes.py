@@ -64,6 +64,13 @@ def test_probabilities_of_nought_and_one_are_verdicts():
     )
 
 
+def test_a_probability_of_another_name():
+    read = read_preferences([{**LISTS, "p_a": 0.75}], columns={"probability": "p_a"})
+    assert read.weight.tolist() == [0.75, 0.25]
+    refused("record 1: weight is True", read_preferences, [{**LISTS, "probability": 0.5, "weight": True}])
+    refused("record 1: weight is 'x'", read_preferences, [{**LISTS, "probability": 0.5, "weight": "x"}])
+
+
 def test_logarithms_of_probabilities():
     read = read_preferences([{**LISTS, "logprob_a": np.log(0.6), "logprob_b": np.log(0.2)}])
     np.testing.assert_allclose(read.weight, [0.75, 0.25])
