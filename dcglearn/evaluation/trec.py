@@ -101,8 +101,10 @@ def judgements_of(frame: PolarsFrame, name: str, duplicates: Duplicates, cutoffs
     wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
     if wrong.any():
         row = int(wrong.arg_true()[0])
-        refusal = f"grade {grade[row]:g} is not a whole number up to {MAX_GRADES - 1}"
-        raise InputError(f"{name} row {row + 1}: {refusal}; {CUT}")
+        refusal = f"grade {grade[row]:g} is not a whole number; {CUT}"
+        if float(grade[row]).is_integer():
+            refusal = f"grade {grade[row]:g} is above {MAX_GRADES - 1}, the largest allowed, or far below 0"
+        raise InputError(f"{name} row {row + 1}: {refusal}")
 
     whole = frame.with_columns(grade.cast(pl.Int64))
     once = without_duplicates(name, whole, ["query", "document"], duplicates)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, errors_in
-from dcglearn.logs.visibility import grade_counts
 from dcglearn.readers.line_formats import NUMBER, Source
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.roles import Table
@@ -46,6 +45,8 @@ def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -
     lists = grade_lists(source, table)
     if mapping.n_known is not None or not lists:
         return
+
+    from dcglearn.logs.visibility import grade_counts  # it loads the kernels
 
     # counts of the grades as the lines write them
     counts = np.sum([grade_counts(grades, grades[:0]) for grades in lists], axis=0)[:MAX_GRADES]
