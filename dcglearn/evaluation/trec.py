@@ -102,8 +102,8 @@ def judgements_of(frame: PolarsFrame, name: str, duplicates: Duplicates, cutoffs
     if wrong.any():
         row = int(wrong.arg_true()[0])
         refusal = f"grade {grade[row]:g} is not a whole number; {CUT}"
-        if float(grade[row]).is_integer():
-            refusal = f"grade {grade[row]:g} is above {MAX_GRADES - 1}, the largest allowed, or far below 0"
+        if float(grade[row]).is_integer() and grade[row] > 0:
+            refusal = f"grade {grade[row]:g} is above {MAX_GRADES - 1}, the largest allowed"
         raise InputError(f"{name} row {row + 1}: {refusal}")
 
     whole = frame.with_columns(grade.cast(pl.Int64))

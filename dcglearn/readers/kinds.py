@@ -64,6 +64,8 @@ class Column:
 
     def value(self, cell: Any) -> Any:
         """Return the value that a cell stands for, in the types of JSON; None if it is blank."""
+        if isinstance(cell, array):
+            return cell.tolist()
         if isinstance(cell, str) and (self.texts or (self.kind == "grades" and _SEVERAL.search(cell))):
             return from_text(self.kind, cell)
         return answer_of(cell) if self.texts and self.kind == "winner" else cell
@@ -74,31 +76,31 @@ class Column:
         return self.value(cell.to_list() if isinstance(cell, pl.Series) else cell)
 
     def distinct(self) -> tuple[list[Any], Integers]:
-        """Return the distinct values, and the number of that of each row, shape (n,)."""
+        """Return the distinct cells, and the number of that of each row, shape (n,)."""
         if isinstance(self.cells, pl.Series) and not self.cells.dtype.is_nested():
             different = self.cells.unique(maintain_order=True)
             number = pl.int_range(len(different), eager=True)
             index = self.cells.replace_strict(different, number, return_dtype=pl.Int64).to_numpy()
-            return [self.value(cell) for cell in different], index
+            return different.to_list(), index
 
         # lists are not told apart, and equal numbers of two types are
         place: dict[Any, int] = {}
         index = np.empty(len(self.cells), np.int64)
-        values: list[Any] = []
+        cells: list[Any] = []
         for row, cell in enumerate(self.cells.to_list() if isinstance(self.cells, pl.Series) else self.cells):
-            at = len(values)
+            at = len(cells)
             if cell is None or isinstance(cell, str | int | float):
                 at = place.setdefault((type(cell), cell), at)
-            if at == len(values):
-                values.append(self.value(cell))
+            if at == len(cells):
+                cells.append(cell)
             index[row] = at
-        return values, index
+        return cells, index
 
     def words(self) -> Counter[str]:
         """Return how often each word or number occurs."""
-        values, index = self.distinct()
+        cells, index = self.distinct()
         counts: Counter[str] = Counter()
-        for value, n in zip(values, np.bincount(index, minlength=len(values)).tolist(), strict=True):
+        for value, n in zip(map(self.value, cells), np.bincount(index, minlength=len(cells)).tolist(), strict=True):
             if isinstance(value, str | int | float):
                 counts[word_of(value)] += n
         return counts
@@ -115,7 +117,7 @@ class Values:
 
 @dataclass(frozen=True)
 class GradeLists:
-    """Grades in a row, and the length of each list; `said`, where it matters, is 1 for names, 2 for numbers, 3 both."""
+    """Grades in a row, and the length of each list; `said` is 1 for names, 2 for numbers, 3 for both, or None."""
 
     flat: Grades
     lengths: Integers
@@ -341,10 +343,10 @@ def _identity(value: Any, _: Column) -> str:
 
 def _cell_by_cell(rule: Rule, column: Column, missing: Any) -> Values:
     """Return what a rule makes of each distinct value, and `missing` where a row has none."""
-    values, index = column.distinct()
-    made: list[Any] = [None] * len(values)
+    cells, index = column.distinct()
+    made: list[Any] = [None] * len(cells)
     errors: dict[int, InputError] = {}
-    for at, value in enumerate(values):
+    for at, value in enumerate(map(column.value, cells)):
         try:
             made[at] = None if value is None else rule(value, column)
         except InputError as error:
@@ -460,8 +462,7 @@ def _graded(column: Column) -> Values:
                 _grades(column.at(row), column)
             except InputError as error:
                 errors[row] = error
-    said = np.full(len(lengths), 2)
-    return Values(GradeLists(grades, lengths, said), np.zeros(len(lengths), bool), errors)
+    return Values(GradeLists(grades, lengths), np.zeros(len(lengths), bool), errors)
 
 
 def _integers(column: Column) -> tuple[pl.Series, Integers] | None:
@@ -499,8 +500,8 @@ def _graded_one_by_one(column: Column) -> Values:
     flat = np.frombuffer(b"".join(lists.values), np.int8)
     said = None
     if column.mapping.scale is not None and not column.mapping.numbered:
-        values, index = column.distinct()
-        said = np.array([_said(value) for value in values], np.int64)[index]
+        cells, index = column.distinct()
+        said = np.array([_said(value) for value in map(column.value, cells)], np.int64)[index]
     return Values(GradeLists(flat, lengths, said), lists.absent, lists.errors)
 
 
@@ -514,7 +515,8 @@ def _said(grades: Any) -> int:
 def _won(column: Column) -> Values:
     """Return the codes of winners; a word that is not understood is refused with all words of the log."""
     known = {**WINNERS, **column.mapping.own_words.codes}
-    values, index = column.distinct()
+    cells, index = column.distinct()
+    values = [column.value(cell) for cell in cells]
     words = [word_of(value) if isinstance(value, str | int | float) else "" for value in values]
     codes = np.array([known.get(word.lower(), _BAD) for word in words], np.int64)
     absent = np.array([value is None for value in values], bool)
