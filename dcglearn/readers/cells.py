@@ -5,6 +5,7 @@ text of other values, so everything else is read line by line. `KINDS` then says
 """
 
 import contextlib
+import csv
 import logging
 from array import array
 from collections.abc import Mapping
@@ -185,7 +186,8 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
     scores = {index[str(name)] for role, name in source.columns.items() if source.roles[role].kind == "score"}
     types = {f"c{i}": pl.Float64 if f"c{i}" in scores else pl.String for i in range(n_columns)}
     frame = pl.read_csv(data, has_header=False, skip_lines=1, separator=source.delimiter, quote_char=None, schema=types)
-    if len(frame) != n_lines - 1:
+    longest = frame.select(pl.max_horizontal(pl.col(pl.String).str.len_bytes().max())).item()
+    if len(frame) != n_lines - 1 or (longest or 0) > csv.field_size_limit():
         return None
     used = [name for names in source.columns.values() for name in ([names] if isinstance(names, str) else names)]
     if any(mark in data for mark in (b" ", b"\r", b"\t")):

@@ -238,3 +238,9 @@ def test_numbers_as_winners_are_counted_in_the_whole_log():
 
 def test_nothing_but_blank_lines_after_a_header():
     assert "nothing after the header" in message_of(TextLines, ["a,b,winner", *[" "] * 9], LogMapping())
+
+
+def test_cells_that_are_longer_than_csv_allows_are_refused_as_line_by_line():
+    lines = log(TextLines)
+    lines[7] = lines[7].replace("r1", "r" * 140_000)
+    assert "line 8: not a line of CSV (field larger" in message_of(TextLines, lines, LogMapping())
