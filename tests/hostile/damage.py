@@ -232,7 +232,8 @@ def bomb(rng: Random, data: bytes) -> bytes:
         int(rng.integers(len(inside) + 1)),
         1 << int(rng.integers(16, 20) if pack is None else rng.integers(20, 23 if pack is bz2 else 28)),
     )
-    filling = [b" ", b"\n", b"0,", b"[],"][rng.integers(4)] * size
+    mark = [b" ", b"\n", b"0,", b"[],"][rng.integers(4)]
+    filling = mark * (size // len(mark))
     inside = inside[:at] + filling + inside[at:]
     return inside if pack is None else pack.compress(inside)
 
