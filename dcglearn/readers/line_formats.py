@@ -156,7 +156,7 @@ class TextLines(Source):
             most_frequent = "\t" if "\t" in text else max(",;|", key=text.count)
             self.delimiter = decoded(excel[1]) if excel else most_frequent
             refuse_columns(text.count(self.delimiter) + 1)
-            self.names = [re.sub(r"\s*[\r\n]\s*", " ", name.strip(BLANK)) for name in self._fields(text)]
+            self.names = [_on_one_line(name) for name in self._fields(text)]
             if first == "0":
                 self.names = [str(number) for number in range(1, len(self.names) + 1)]
                 self.header_line, self.header = self.header_line - 1, b""
@@ -229,6 +229,12 @@ class TextLines(Source):
             return next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True), [])
         except csv.Error as error:
             raise InputError(f"not a line of CSV ({error}): {shown(text)}; correct the quotes") from error
+
+
+def _on_one_line(name: str) -> str:
+    """Return the name of a column, with a blank for its line breaks."""
+    parts = (part.strip(BLANK) for part in re.split(r"[\r\n]+", name))
+    return " ".join(part for part in parts if part)
 
 
 def _below(names: Sequence[str], below: Sequence[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """Columns at once agree with a referee that reads line by line, on every log, and name the same line."""
 
 import json
+import time
 
 import numpy as np
 import polars as pl
@@ -244,3 +245,9 @@ def test_cells_that_are_longer_than_csv_allows_are_refused_as_line_by_line():
     lines = log(TextLines)
     lines[7] = lines[7].replace("r1", "r" * 140_000)
     assert "line 8: not a line of CSV (field larger" in message_of(TextLines, lines, LogMapping())
+
+
+def test_a_header_of_many_blanks_takes_no_longer_than_others():
+    began = time.process_time()
+    message_of(TextLines, [f"a{' ' * 200_000}b,b,winner", "2 0,0 1,a"], LogMapping())
+    assert time.process_time() - began < 5  # minutes with a pattern that tries each blank as a beginning
