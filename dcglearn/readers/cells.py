@@ -114,7 +114,9 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     try:
         values = source.record(next(iter(source))[1])
     except InputError:
-        return None  # the careful pass says what is wrong
+        return None
+
+    # the columns and their types
     columns = by_role(keys, source.roles)
     if b"\\" in source.data or "supersedes" in columns or any("." in str(name) for name in columns.values()):
         return None
@@ -129,6 +131,8 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
         dtype = types.get(source.roles[role].kind, label)
         schema |= {names: dtype} if isinstance(names, str) else dict.fromkeys(names, pl.Int64)
     frame = pl.read_ndjson(source.data, schema=schema)
+
+    # what may be another value than it seems
     texts = (flattened(frame[column]) for column, dtype in schema.items() if dtype == pl.List(pl.String))
     if any(flat.null_count() or flat.str.contains(_NOT_A_NAME).any() for flat in texts):
         return None
@@ -243,9 +247,13 @@ def read_checked(
     table = _table(values, source.roles, mapping, errors, cells.n)
     if not errors or skip_bad is None:
         return table, {}
-    bad = [source.raw(item) for row, (_, item) in enumerate(source) if row in errors]
+
+    # a line that makes several judgements is bad once
+    bad = {(number, source.raw(item)): None for row, (number, item) in enumerate(source) if row in errors}
     with written_beside(skip_bad) as temporary, temporary.open("wb") as file:
-        file.writelines(line + b"\n" for line in ([source.header] if source.header else []) + bad)
+        file.writelines(
+            line + b"\n" for line in [*([source.header] if source.header else []), *(line for _, line in bad)]
+        )
     return table, {"bad lines": len(bad), **dict.fromkeys(reasons, 1)}
 
 

@@ -53,10 +53,9 @@ def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -
             return source
     except InputError as error:
         source = error
-    of_lines = [(Outcomes, table) for table in outcome_roles(roles)] + [
-        (Shares, table) for table in shared_roles(roles)
-    ]
-    for kind, table in ((LongTable, rows_of(roles)), *of_lines):
+    of_outcomes = [(Outcomes, table) for table in outcome_roles(roles)]
+    of_shares = [(Shares, table) for table in shared_roles(roles)]
+    for kind, table in ((LongTable, rows_of(roles)), *of_outcomes, *of_shares):
         others = mapping.roles(table)
         with contextlib.suppress(InputError):
             rows = open_with(others)

@@ -49,6 +49,7 @@ class Outcomes(Reshaped):
 
 
 WEIGHTS = {*VOTES, *PROBABILITY, *LOGPROBS}
+"""The columns that a verdict and its weight stand for."""
 
 
 class Shares(Reshaped):
@@ -59,39 +60,50 @@ class Shares(Reshaped):
     """
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        """Yield each line once for each verdict with a weight; one that cannot be read is yielded as it is."""
+        """Yield each line once for each verdict with a weight, or once with what is wrong with it."""
         for number, item in self._rows:
             try:
-                weights = self._weights(self._rows.record(item))
-            except InputError:
-                weights = {"a": 1.0}
-            for winner in weights:
-                yield number, (item, winner)
+                record = self._rows.record(item)
+                weights = _weights(record)
+            except InputError as error:
+                yield number, (item, error)
+                continue
+
+            others = {role: value for role, value in record.items() if role not in WEIGHTS}
+            for winner, weight in weights.items():
+                yield number, (item, {**others, "winner": winner, "weight": _times(weight, others.get("weight"))})
 
     def record(self, item: Any) -> dict[str, Any]:
         """Return the values of a judgement by role."""
-        line, winner = item
-        record = self._rows.record(line)
-        weight = self._weights(record)[winner]
-        others = {role: value for role, value in record.items() if role not in WEIGHTS}
-        own = others.get("weight", 1.0)
-        is_number = isinstance(own, int | float) and not isinstance(own, bool)
-        return {**others, "winner": winner, "weight": weight * own if is_number else own or weight}
+        _, record = item
+        if isinstance(record, InputError):
+            raise record
+        return dict(record)
 
     def raw(self, item: Any) -> bytes:
         """Return the line of a judgement."""
-        return self._rows.raw(item[0])
+        line, _ = item
+        return self._rows.raw(line)
 
-    def _weights(self, record: Mapping[str, Any]) -> dict[str, float]:
-        """Return the weight of each verdict of a line that has one."""
-        if VOTES.keys() & record.keys():
-            weights = {role.removeprefix("votes_"): _number(record.get(role), role) for role in VOTES}
-            if min(weights.values()) < 0 or not any(weights.values()):
-                raise InputError(f"the votes are {shown([*weights.values()])}; give numbers, one of them above 0")
-        else:
-            share = _share_of_a(record)
-            weights = {"a": share, "b": 1 - share}
-        return {winner: weight for winner, weight in weights.items() if weight}
+
+def _times(weight: float, own: Any) -> Any:
+    """Return the weight of a verdict times that of its line; a weight that is no number stays, to be refused."""
+    if own is None:
+        return weight
+    is_number = isinstance(own, int | float) and not isinstance(own, bool)
+    return weight * own if is_number else own
+
+
+def _weights(record: Mapping[str, Any]) -> dict[str, float]:
+    """Return the weight of each verdict of a line that has one."""
+    if VOTES.keys() & record.keys():
+        weights = {role.removeprefix("votes_"): _number(record.get(role), role) for role in VOTES}
+        if min(weights.values()) < 0 or not any(weights.values()):
+            raise InputError(f"the votes are {shown([*weights.values()])}; give numbers, one of them above 0")
+    else:
+        share = _share_of_a(record)
+        weights = {"a": share, "b": 1 - share}
+    return {winner: weight for winner, weight in weights.items() if weight}
 
 
 def _share_of_a(record: Mapping[str, Any]) -> float:
@@ -102,8 +114,11 @@ def _share_of_a(record: Mapping[str, Any]) -> float:
         logs = {role: _number(record.get(role), role, blank=None) for role in LOGPROBS if role in record}
         if max(logs.values()) > 0:
             raise InputError(f"{', '.join(logs)}: {shown([*logs.values()])}; logarithms of probabilities are below 0")
-        of_a = logs["logprob_a"]
-        share = 1 / (1 + math.exp(logs["logprob_b"] - of_a)) if "logprob_b" in logs else math.exp(of_a)
+        share = math.exp(logs["logprob_a"])
+        if "logprob_b" in logs:
+            # relative to the larger, so that neither overflows nor both are 0
+            of_a, of_b = (math.exp(value - max(logs.values())) for value in logs.values())
+            share = of_a / (of_a + of_b)
     if not 0 <= share <= 1:
         raise InputError(
             f"probability is {shown(share)}; give a number from 0 to 1, that a is preferred, such as .7 for seven of "

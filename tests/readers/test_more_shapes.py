@@ -71,6 +71,24 @@ def test_a_probability_of_another_name():
     refused("record 1: weight is 'x'", read_preferences, [{**LISTS, "probability": 0.5, "weight": "x"}])
 
 
+def test_a_bad_line_of_votes_is_set_aside_once(tmp_path):
+    good, bad = {**LISTS, "votes_a": 3, "votes_b": 2}, {**LISTS, "a": [2, 0, "x"], "votes_a": 1, "votes_b": 1}
+    path, aside = lines(tmp_path, good, bad, {**LISTS, "votes_a": "?"}), tmp_path / "bad.jsonl"
+    read = read_preferences(path, skip_bad=aside)
+    assert read.weight.tolist() == [3, 2]
+    assert read.dropped["bad lines"] == 2
+    assert aside.read_text().splitlines() == path.read_text().splitlines()[1:]
+
+
+def test_logarithms_far_apart():
+    read = read_preferences([{**LISTS, "logprob_a": -0.1, "logprob_b": -1e5}, {**LISTS, "logprob": -1e5}])
+    assert read.weight.tolist() == [1, 1]
+    read = read_preferences([{**LISTS, "logprob_a": -1e5, "logprob_b": -0.1}])
+    assert read.preferred.tolist() == [LISTS["b"]]
+    read = read_preferences([{**LISTS, "logprob_a": -1e5, "logprob_b": -1e5}])
+    assert read.weight.tolist() == [0.5, 0.5]
+
+
 def test_logarithms_of_probabilities():
     read = read_preferences([{**LISTS, "logprob_a": np.log(0.6), "logprob_b": np.log(0.2)}])
     np.testing.assert_allclose(read.weight, [0.75, 0.25])
