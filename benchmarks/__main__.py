@@ -1,9 +1,10 @@
-"""Run the benchmarks, save their rows with versions and machine, and write the page with its tables and picture.
+"""Run the benchmarks, save their rows with versions and machine, and write the page with its tables
+and picture.
 
-python benchmarks                       all, into benchmarks/results.jsonl, then docs/benchmarks.md and its picture
-python benchmarks trees losses          only these; the rows of the others stay
-python benchmarks --quick -o rows.jsonl small sizes, to check that they run; no page
-python benchmarks --page                the page from the existing rows
+python benchmarks                       all, into benchmarks/results.jsonl, then docs/benchmarks.md
+and its picture python benchmarks trees losses          only these; the rows of the others stay
+python benchmarks --quick -o rows.jsonl small sizes, to check that they run; no page python
+benchmarks --page                the page from the existing rows
 """
 
 from __future__ import annotations
@@ -142,12 +143,19 @@ def rows_of(script: str, quick: bool) -> list[Row]:
     if done.returncode:
         raise SystemExit(f"{script}.py failed ({done.returncode})")
     stamp = machine()
-    return [{"script": script, **json.loads(line), "machine": stamp} for line in done.stdout.splitlines()]
+    return [
+        {"script": script, **json.loads(line), "machine": stamp}
+        for line in done.stdout.splitlines()
+    ]
 
 
 def read(path: Path) -> list[Row]:
     """Return the rows of a file, none if it does not exist."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        if path.exists()
+        else []
+    )
 
 
 def write(path: Path, rows: Sequence[Row]) -> None:
@@ -158,12 +166,22 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield each question and its rows with equal columns; seconds become multiples of the first row's."""
-    kept = [{k: v for k, v in row.items() if k not in ("script", "machine", "versions")} for row in rows]
-    one_table = len({row.get("question") for row in kept}) == len(kept)  # each row has its own question
-    for question, group in groupby(kept, key=lambda row: "" if one_table else str(row.get("question", ""))):
+    """Yield each question and its rows with equal columns; seconds become multiples of the first
+    row's.
+    """
+    kept = [
+        {k: v for k, v in row.items() if k not in ("script", "machine", "versions")} for row in rows
+    ]
+    one_table = len({row.get("question") for row in kept}) == len(
+        kept
+    )  # each row has its own question
+    for question, group in groupby(
+        kept, key=lambda row: "" if one_table else str(row.get("question", ""))
+    ):
         part = list(group)
-        names = list(dict.fromkeys(name for row in part for name in row if one_table or name != "question"))
+        names = list(
+            dict.fromkeys(name for row in part for name in row if one_table or name != "question")
+        )
         if "seconds" in names and not any(name.startswith("times_") for name in names):
             first = part[0]["seconds"]
             part = [{**row, "time / first row": row["seconds"] / first} for row in part]
@@ -191,9 +209,12 @@ def cell(value: Any) -> str:
 def page(rows: Sequence[Row]) -> str:
     """Return docs/benchmarks.md."""
     stamp = rows[0]["machine"]
-    known = {(name, version) for row in rows for name, version in row["machine"]["versions"].items()}
+    known = {
+        (name, version) for row in rows for name, version in row["machine"]["versions"].items()
+    }
     versions = ", ".join(
-        f"{name} {version}" for name, version in sorted(known, key=lambda pair: (PEERS.index(pair[0]), pair[1]))
+        f"{name} {version}"
+        for name, version in sorted(known, key=lambda pair: (PEERS.index(pair[0]), pair[1]))
     )
     text = [
         "# Speed compared with other tools",
@@ -220,34 +241,53 @@ def page(rows: Sequence[Row]) -> str:
 
 def question_of(script: str) -> str:
     """Return what a script measures, from the first line of its docstring."""
-    docstring = ast.get_docstring(ast.parse((HERE / f"{script}.py").read_text(encoding="utf-8"))) or ""
+    docstring = (
+        ast.get_docstring(ast.parse((HERE / f"{script}.py").read_text(encoding="utf-8"))) or ""
+    )
     return docstring.splitlines()[0].removesuffix(".")
 
 
 def bars(rows: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
-    """Return, by script, the labels and ratios of the rows that compare another tool with dcglearn."""
+    """Return, by script, the labels and ratios of the rows that compare another tool with
+    dcglearn.
+    """
     labelled: dict[str, list[tuple[str, float]]] = {}
     for row in rows:
         ratio = next((row[name] for name in FASTER if name in row), None)
-        names = [v for k, v in row.items() if isinstance(v, str) and k not in ("script", "question")]
+        names = [
+            v for k, v in row.items() if isinstance(v, str) and k not in ("script", "question")
+        ]
         sizes = [f"{heading(name)} = {row[name]:,.0f}" for name in SIZES if name in row]
         if row.get("times_lambdarank", 1) != 1:  # of dcglearn's trees relative to LightGBM's
             if row["method"].startswith("lambdarank"):
                 continue
             validated = ", validated" if "validated" in row["question"] else ""
-            ratio, names = 1 / row["times_lambdarank"], [f"lambdarank, beside {row['method']}{validated}"]
-        if ratio is not None and ratio != 1 and not any(name.startswith("dcglearn") for name in names):
-            labelled.setdefault(row["script"], []).append((", ".join([*names, *sizes]) or row["question"], ratio))
+            ratio, names = (
+                1 / row["times_lambdarank"],
+                [f"lambdarank, beside {row['method']}{validated}"],
+            )
+        if (
+            ratio is not None
+            and ratio != 1
+            and not any(name.startswith("dcglearn") for name in names)
+        ):
+            labelled.setdefault(row["script"], []).append(
+                (", ".join([*names, *sizes]) or row["question"], ratio)
+            )
     return labelled
 
 
 def picture(rows: Sequence[Row]) -> Figure:
-    """Draw the time of other tools relative to dcglearn, a panel per script; orange where dcglearn is slower."""
+    """Draw the time of other tools relative to dcglearn, a panel per script; orange where dcglearn
+    is slower.
+    """
     panels = bars(rows)
     with rc_context({"font.size": 8}):
         heights = [max(len(panel), 2) for panel in panels.values()]
         figure = Figure(figsize=(9, 0.24 * sum(heights) + 0.9 * len(panels)), layout="constrained")
-        axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights, sharex=True)[:, 0]
+        axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights, sharex=True)[
+            :, 0
+        ]
         for ax, (script, panel) in zip(axes, panels.items(), strict=True):
             names, ratios = zip(*panel, strict=True)
             ax.barh(range(len(panel)), [max(r, 1e-3) - 1 for r in ratios], left=1, height=0.7,
@@ -264,13 +304,19 @@ def picture(rows: Sequence[Row]) -> Figure:
             ax.spines[["top", "right"]].set_visible(False)
         axes[-1].margins(x=0.15)
         key = "blue: dcglearn is faster, orange: slower"
-        axes[-1].set_xlabel(f"time of the other tool / time of dcglearn (same task, same run)\n{key}")
+        axes[-1].set_xlabel(
+            f"time of the other tool / time of dcglearn (same task, same run)\n{key}"
+        )
     return figure
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scripts", nargs="*", default=[], help=f"any of {', '.join(SCRIPTS)} (default: all)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "scripts", nargs="*", default=[], help=f"any of {', '.join(SCRIPTS)} (default: all)"
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--page", action="store_true", help="measure nothing, only write the page")
     parser.add_argument("-o", "--output", type=Path, default=HERE / "results.jsonl")
@@ -279,9 +325,15 @@ def main() -> None:
     if unknown:
         parser.error(f"{unknown[0]} is none of {', '.join(SCRIPTS)}")
     rows = read(options.output)
-    for script in tqdm([] if options.page else options.scripts or SCRIPTS, disable=not sys.stderr.isatty()):
+    for script in tqdm(
+        [] if options.page else options.scripts or SCRIPTS, disable=not sys.stderr.isatty()
+    ):
         new = rows_of(script, options.quick)
-        print(*(json.dumps({k: v for k, v in row.items() if k != "machine"}) for row in new), sep="\n", flush=True)
+        print(
+            *(json.dumps({k: v for k, v in row.items() if k != "machine"}) for row in new),
+            sep="\n",
+            flush=True,
+        )
         rows = [row for row in rows if row["script"] != script] + new
         write(options.output, rows)
     if not options.quick:

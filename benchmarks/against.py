@@ -1,10 +1,11 @@
 """Time of kernels compared with those of another commit, in turn in one run.
 
-One JSON line per kernel: the median over turns of the processor time of this checkout divided by that of the commit
-(the last tag, or else the parent of the last commit), and an interval that holds the true median with 95% (its ends are
-two of the ratios, by the binomial distribution). Both see the same inputs. What the other commit cannot do is left out.
-With --most, the exit status is 1 if an interval lies above it. Commits before the kernels were C need numba, which is
-in the group `bench`.
+One JSON line per kernel: the median over turns of the processor time of this checkout divided by
+that of the commit (the last tag, or else the parent of the last commit), and an interval that holds
+the true median with 95% (its ends are two of the ratios, by the binomial distribution). Both see
+the same inputs. What the other commit cannot do is left out. With --most, the exit status is 1 if
+an interval lies above it. Commits before the kernels were C need numba, which is in the group
+`bench`.
 
     python benchmarks/against.py [COMMIT] [--quick] [--only WORD] [--turns 15] [--most 1.05]
 """
@@ -36,7 +37,9 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
     def ordered(n: int) -> tuple[Any, Any]:
         rng = np.random.default_rng(0)
         lists = rng.integers(0, 5, (2, n, 10), np.int8)
-        lead = ((2.0 ** lists[0] - 2.0 ** lists[1]) / np.log2(np.arange(2, 12))).sum(axis=1) + rng.normal(0, 3, n)
+        lead = ((2.0 ** lists[0] - 2.0 ** lists[1]) / np.log2(np.arange(2, 12))).sum(
+            axis=1
+        ) + rng.normal(0, 3, n)
         first = (lead > 0)[:, None]
         return np.where(first, *lists), np.where(first, *lists[::-1])
 
@@ -50,13 +53,21 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
         loss, offsets = kind(dl.DCG.standard(5, 10), k=None), np.arange(n_queries + 1) * length
         return lambda: loss(scores, grades, offsets, np.full(n_queries, 1 / n_queries))
 
-    def likelihood(n: int, n_levels: int = 0, n_raters: int = 1, order: int = 2) -> Callable[[], Any]:
-        """Return sums over judgements, with ties and strengths, or with several raters who lean to a side."""
+    def likelihood(
+        n: int, n_levels: int = 0, n_raters: int = 1, order: int = 2
+    ) -> Callable[[], Any]:
+        """Return sums over judgements, with ties and strengths, or with several raters who lean to
+        a side.
+        """
         from dcglearn.learning.pair_loss import LIKELIHOOD, JudgedPairs, Points
 
         rng, one = np.random.default_rng(1), np.ones((1, 1))
-        level = rng.integers(0, n_levels + 1, n).astype(np.int8) if n_levels else np.ones(1, np.int8)
-        rater = rng.integers(0, n_raters, n).astype(np.int32) if n_raters > 1 else np.zeros(1, np.int32)
+        level = (
+            rng.integers(0, n_levels + 1, n).astype(np.int8) if n_levels else np.ones(1, np.int8)
+        )
+        rater = (
+            rng.integers(0, n_raters, n).astype(np.int32) if n_raters > 1 else np.zeros(1, np.int32)
+        )
         way = rng.choice([-1, 1], n).astype(np.int8) if n_raters > 1 else np.zeros(1, np.int8)
         judged = JudgedPairs(*ordered(n), level, rater, np.ones(1), way)
 
@@ -73,11 +84,16 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
 
         (first, second), one = ordered(n), np.ones(1)
         weights = np.outer(1 / np.log2(np.arange(2, 12)), np.arange(5.0) / 20)
-        return lambda: [pair_sums(first, second, one, one, weights) for _ in range(-(-100_000 // n))]
+        return lambda: [
+            pair_sums(first, second, one, one, weights) for _ in range(-(-100_000 // n))
+        ]
 
     def arrays(n_queries: int, length: int) -> Callable[[], Any]:
         rng = np.random.default_rng(0)
-        grades, scores = rng.integers(0, 5, (n_queries, length)), rng.normal(size=(n_queries, length)).round(2)
+        grades, scores = (
+            rng.integers(0, 5, (n_queries, length)),
+            rng.normal(size=(n_queries, length)).round(2),
+        )
         return lambda: dl.evaluate_arrays(grades, scores, dl.DCG.standard(5, 10))
 
     many, documents = (20_000, 20_000) if quick else (1_000_000, 1_000_000)
@@ -93,7 +109,10 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
         **{f"sums of the QP, {n:,} pairs": (n, partial(pair_sums, n)) for n in sizes},
         "evaluate_arrays, long lists": (documents, lambda: arrays(documents // 1000, 1000)),
         "ApproxNDCG": (documents, lambda: smooth(dl.ApproxNDCG, 1, documents)),
-        "ApproxNDCG, short lists": (documents, lambda: smooth(dl.ApproxNDCG, documents // 100, 100)),
+        "ApproxNDCG, short lists": (
+            documents,
+            lambda: smooth(dl.ApproxNDCG, documents // 100, 100),
+        ),
         "SHFSDCG": (documents, lambda: smooth(dl.SHFSDCG, documents // 1000, 1000)),
         "SmoothNDCG": (4_000, lambda: smooth(dl.SmoothNDCG, 1, 4_000)),
         "SoftRankNDCG": (2_000, lambda: smooth(dl.SoftRankNDCG, 20, 100)),
@@ -102,7 +121,9 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
 
 
 def serve(name: str, quick: bool) -> None:
-    """Print the processor seconds of a call after each line of standard input; none if the call is impossible."""
+    """Print the processor seconds of a call after each line of standard input; none if the call is
+    impossible.
+    """
     try:
         call = kernels(quick)[name][1]()
         call()  # compile
@@ -120,7 +141,13 @@ def ratios(name: str, theirs: Path, quick: bool, turns: int) -> list[float]:
     command = [sys.executable, __file__, "--serve", name, *(["--quick"] if quick else [])]
     pipe = subprocess.PIPE
     both = [
-        subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env={**os.environ, "PYTHONPATH": str(folder)})
+        subprocess.Popen(
+            command,
+            stdin=pipe,
+            stdout=pipe,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(folder)},
+        )
         for folder in (OURS, theirs)
     ]
     found = []
@@ -151,7 +178,9 @@ def interval_of_median(ratios: list[float]) -> tuple[float, float, float]:
 
 def checkout(commit: str, folder: Path) -> None:
     """Write the package of a commit into a folder."""
-    archive = subprocess.run(["git", "-C", OURS, "archive", commit, "dcglearn"], check=True, capture_output=True)
+    archive = subprocess.run(
+        ["git", "-C", OURS, "archive", commit, "dcglearn"], check=True, capture_output=True
+    )
     subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
     if (build := folder / "dcglearn" / "kernels" / "build.py").exists():
         subprocess.run([sys.executable, build], check=True, stdout=subprocess.DEVNULL)
@@ -164,7 +193,9 @@ def last_release() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("commit", nargs="?")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="kernels whose names contain this")
@@ -179,12 +210,22 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         checkout(commit, Path(folder))
         for name, (size, _) in kernels(options.quick).items():
-            found = ratios(name, Path(folder), options.quick, options.turns) if options.only in name else []
+            found = (
+                ratios(name, Path(folder), options.quick, options.turns)
+                if options.only in name
+                else []
+            )
             if not found:
                 continue
             low, median, high = interval_of_median(found)
             lows.append(low)
-            row = {"question": "against", "kernel": name, "n": size, "commit": commit, "times_commit": median}
+            row = {
+                "question": "against",
+                "kernel": name,
+                "n": size,
+                "commit": commit,
+                "times_commit": median,
+            }
             print(json.dumps(row | {"low": low, "high": high}), flush=True)
     sys.exit(max(lows, default=0.0) > options.most)
 

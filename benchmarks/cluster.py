@@ -1,11 +1,13 @@
 """Time of a fit by numbers of pairs, partitions and workers, and of trees by number of workers.
 
-One JSON line per setting: the better of two runs after one that compiles. The fit is UtilityLearner's on a log in
-memory with a tenth of its pairs flipped; a part has a quarter of a million pairs by default, and a worker one thread.
-DaskBoostedRanker is compared with BoostedRanker on one thread and on all threads, in time and in NDCG of test queries.
+One JSON line per setting: the better of two runs after one that compiles. The fit is
+UtilityLearner's on a log in memory with a tenth of its pairs flipped; a part has a quarter of a
+million pairs by default, and a worker one thread. DaskBoostedRanker is compared with BoostedRanker
+on one thread and on all threads, in time and in NDCG of test queries.
 
-With --cost, what a log in Parquet parts costs instead: processor time, memory of the workers, and bytes over the
-loopback interface, only this program's in a network of its own (Linux: unshare --net sh -c "ip link set lo up; ...").
+With --cost, what a log in Parquet parts costs instead: processor time, memory of the workers, and
+bytes over the loopback interface, only this program's in a network of its own (Linux: unshare --net
+sh -c "ip link set lo up; ...").
 
     python benchmarks/cluster.py [--quick] [--cost]
 """
@@ -22,7 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import lightgbm  # noqa: F401 - import it before the workers fork, so that its output does not mix with theirs
+# Import it before the workers fork, so that its output does not mix with theirs.
+import lightgbm  # noqa: F401
 import psutil
 from distributed import Client, LocalCluster
 
@@ -62,10 +65,15 @@ def row(question: str, seconds: float, **setting: Any) -> None:
 
 
 def fits(sizes: tuple[int, ...], workers: tuple[int, ...], partitions: tuple[int, ...]) -> None:
-    logs = {n: dl.simulate.preference_pairs(TRUTH, n, lists="free", flip_rate=0.1, seed=n) for n in sizes}
+    logs = {
+        n: dl.simulate.preference_pairs(TRUTH, n, lists="free", flip_rate=0.1, seed=n)
+        for n in sizes
+    }
     middle = sizes[len(sizes) // 2]
     log = logs[middle]
-    row("workers", best(lambda: dl.UtilityLearner().fit(log)), workers="none: threads", pairs=middle)
+    row(
+        "workers", best(lambda: dl.UtilityLearner().fit(log)), workers="none: threads", pairs=middle
+    )
     for n_workers in workers:
         with cluster(n_workers) as client:
             row("workers", fitted(log, client), workers=str(n_workers), pairs=middle)
@@ -74,7 +82,12 @@ def fits(sizes: tuple[int, ...], workers: tuple[int, ...], partitions: tuple[int
             row("partitions", fitted(log, client, n_parts), partitions=n_parts, pairs=middle)
         per_pair = {n: fitted(log, client) / n for n, log in logs.items()}
     for n, seconds in per_pair.items():
-        row("pairs", seconds * n, pairs=n, times_first_per_pair=round(seconds / per_pair[sizes[0]], 3))
+        row(
+            "pairs",
+            seconds * n,
+            pairs=n,
+            times_first_per_pair=round(seconds / per_pair[sizes[0]], 3),
+        )
 
 
 def trees(n_queries: int, n_trees: int) -> None:
@@ -83,7 +96,13 @@ def trees(n_queries: int, n_trees: int) -> None:
     for threads in sorted({1, os.cpu_count() or 1}):
         ranker = dl.BoostedRanker(dl.SHFSDCG(METRIC), num_threads=threads, **shape)
         seconds = best(lambda r=ranker: r.fit(data))  # type: ignore[misc]
-        row("trees", seconds, workers=f"none: {threads} threads", documents=data.shape[0], trees=n_trees)
+        row(
+            "trees",
+            seconds,
+            workers=f"none: {threads} threads",
+            documents=data.shape[0],
+            trees=n_trees,
+        )
     for n_workers in (1, 2):
         with cluster(n_workers) as client:
             distributed = dl.DaskBoostedRanker(dl.SHFSDCG(METRIC), **shape)
@@ -98,16 +117,26 @@ def compare_ndcg(n_queries: int, n_trees: int, repeats: int) -> None:
             train, test = data[: n_queries * 2 // 5], data[n_queries * 2 // 5 :]
             shape: dict[str, Any] = {"n_trees": n_trees, "num_leaves": 15}
             local = dl.BoostedRanker(dl.RegSHFSDCG(METRIC), **shape).fit(train)
-            distributed = dl.DaskBoostedRanker(dl.RegSHFSDCG(METRIC), **shape).fit(train, engine=client)
-            ahead = test.evaluate(distributed.predict(test), METRIC) - test.evaluate(local.predict(test), METRIC)
+            distributed = dl.DaskBoostedRanker(dl.RegSHFSDCG(METRIC), **shape).fit(
+                train, engine=client
+            )
+            ahead = test.evaluate(distributed.predict(test), METRIC) - test.evaluate(
+                local.predict(test), METRIC
+            )
             error = ahead.std(ddof=1) / len(ahead) ** 0.5
             setting = {"question": "test queries", "seed": seed, "trees": n_trees}
-            row_of_seed = {**setting, "ndcg_ahead_of_local": round(ahead.mean(), 4), "error": round(error, 4)}
+            row_of_seed = {
+                **setting,
+                "ndcg_ahead_of_local": round(ahead.mean(), 4),
+                "error": round(error, 4),
+            }
             print(json.dumps(row_of_seed), flush=True)
 
 
 def used(client: Client) -> tuple[float, float]:
-    """Return the processor time of all workers, in seconds, and their largest resident memory, in GB."""
+    """Return the processor time of all workers, in seconds, and their largest resident memory, in
+    GB.
+    """
     spent = client.run(lambda: sum(psutil.Process().cpu_times()[:2])).values()
     held = client.run(lambda: psutil.Process().memory_info().rss).values()
     return sum(spent), max(held) / 1e9
@@ -123,7 +152,9 @@ def cost(sizes: tuple[int, ...], part: int) -> None:
         with tempfile.TemporaryDirectory() as folder, cluster(2) as client:
             for i in range(0, n, part):
                 path = Path(folder) / f"{i:012}.parquet"
-                dl.simulate.write_log(path, TRUTH, min(part, n), lists="free", flip_rate=0.1, seed=i)
+                dl.simulate.write_log(
+                    path, TRUTH, min(part, n), lists="free", flip_rate=0.1, seed=i
+                )
             dl.UtilityLearner().fit(f"{folder}/{0:012}.parquet", engine=client)  # compile
             for what in ("reading", "fit"):
                 start, spent, before = time.perf_counter(), used(client)[0], moved()
@@ -133,18 +164,34 @@ def cost(sizes: tuple[int, ...], part: int) -> None:
                     dl.UtilityLearner().fit(log)
                 seconds, after, memory = time.perf_counter() - start, *used(client)
                 setting = {"pairs": n, "of": what, "processor_seconds": round(after - spent, 2)}
-                row("cost", seconds, **setting, worker_GB=round(memory, 2), bytes_moved=moved() - before)
+                row(
+                    "cost",
+                    seconds,
+                    **setting,
+                    worker_GB=round(memory, 2),
+                    bytes_moved=moved() - before,
+                )
             log.close()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes, to check that it runs")
-    parser.add_argument("--cost", action="store_true", help="what a log in parts costs, and nothing else")
+    parser.add_argument(
+        "--cost", action="store_true", help="what a log in parts costs, and nothing else"
+    )
     options = parser.parse_args()
     quick = options.quick
     if options.cost:
-        cost(*(((20_000, 40_000), 10_000) if quick else ((1_000_000, 4_000_000, 16_000_000), 1_000_000)))
+        cost(
+            *(
+                ((20_000, 40_000), 10_000)
+                if quick
+                else ((1_000_000, 4_000_000, 16_000_000), 1_000_000)
+            )
+        )
         return
     if quick:
         fits((2000, 4000), (1,), (1, 7))

@@ -20,14 +20,21 @@ from dcglearn.metric_coherence.regret import quiet_solver
 PAPER_LIST = np.repeat(np.arange(5), 2)
 
 
-def measured(question: str, call: Callable[[], Any], columns: Callable[[Any], dict[str, Any]]) -> None:
+def measured(
+    question: str, call: Callable[[], Any], columns: Callable[[Any], dict[str, Any]]
+) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
     with quiet_solver():
         result = call()
     seconds = time.perf_counter() - start
     extra = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    row = {"question": question, "seconds": round(seconds, 3), "extra_mb": round(extra), **columns(result)}
+    row = {
+        "question": question,
+        "seconds": round(seconds, 3),
+        "extra_mb": round(extra),
+        **columns(result),
+    }
     print(json.dumps(row), flush=True)
 
 
@@ -41,23 +48,42 @@ def verdict(coherence: Any) -> dict[str, Any]:
 
 
 def share(disagreement: Any) -> dict[str, Any]:
-    return {"share": round(disagreement.share, 5), "pairs": disagreement.n_pairs, "exact": disagreement.exact}
+    return {
+        "share": round(disagreement.share, 5),
+        "pairs": disagreement.n_pairs,
+        "exact": disagreement.exact,
+    }
 
 
 def main(quick: bool) -> None:
     linear, exponential = dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential")
     dl.disagreement(linear, exponential, [4, 3, 2, 1, 0, 0, 0, 0, 0, 0])  # compiles
-    measured("paper's list, disagree", lambda: dl.coherence(linear, exponential, PAPER_LIST), verdict)
+    measured(
+        "paper's list, disagree", lambda: dl.coherence(linear, exponential, PAPER_LIST), verdict
+    )
     measured("free lists, disagree", lambda: dl.coherence(linear, exponential), verdict)
     copy = dl.DCG(3 * linear.gains + 1, 2 * linear.discounts)
     measured("free lists, affine copy", lambda: dl.coherence(linear, copy), verdict)
-    steep = [dl.DCG([0, 1, x, 3, 4], [y ** -float(k) for k in range(10)]) for x, y in ((2.0, 9.0), (2.2, 8.0))]
-    measured("paper's list, coherent but no copy", lambda: dl.coherence(*steep, grades=PAPER_LIST), verdict)
+    steep = [
+        dl.DCG([0, 1, x, 3, 4], [y ** -float(k) for k in range(10)])
+        for x, y in ((2.0, 9.0), (2.2, 8.0))
+    ]
+    measured(
+        "paper's list, coherent but no copy",
+        lambda: dl.coherence(*steep, grades=PAPER_LIST),
+        verdict,
+    )
     measured("free lists, coherent but no copy", lambda: dl.coherence(*steep), verdict)
     deep = [dl.DCG.standard(7, 50, gain) for gain in ("linear", "exponential")]
     measured("50 positions, 7 grades, free lists", lambda: dl.coherence(*deep), verdict)
-    measured("50 of 100 documents, 7 grades", lambda: dl.coherence(*deep, grades=np.arange(100) % 7), verdict)
-    measured("share, 113,400 rankings", lambda: dl.disagreement(linear, exponential, PAPER_LIST), share)
+    measured(
+        "50 of 100 documents, 7 grades",
+        lambda: dl.coherence(*deep, grades=np.arange(100) % 7),
+        verdict,
+    )
+    measured(
+        "share, 113,400 rankings", lambda: dl.disagreement(linear, exponential, PAPER_LIST), share
+    )
     if not quick:
         measured("share, 9.8 million lists", lambda: dl.disagreement(linear, exponential), share)
 

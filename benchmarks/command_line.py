@@ -1,8 +1,8 @@
 """Time and memory of the command line, beside the import of the libraries that every fit needs.
 
-One JSON line per command: the best processor seconds (user and system) of several calls, divided by those of ``import
-numpy, polars`` in turn with them; the first call ever, with an empty home, divided by later ones; and the largest
-memory. Bytecode is compiled before, as installers do.
+One JSON line per command: the best processor seconds (user and system) of several calls, divided by
+those of ``import numpy, polars`` in turn with them; the first call ever, with an empty home,
+divided by later ones; and the largest memory. Bytecode is compiled before, as installers do.
 
     python benchmarks/command_line.py [--quick]
 """
@@ -40,7 +40,9 @@ import json, os, subprocess, sys
 _, status, used = os.wait4(subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL).pid, 0)
 print(json.dumps([status, used.ru_utime + used.ru_stime, used.ru_maxrss]))
 """
-"""A small process that measures another: Linux counts the memory of the one that started it as its own."""
+"""A small process that measures another: Linux counts the memory of the one that started it as its
+own.
+"""
 
 
 def inputs(folder: Path) -> None:
@@ -48,19 +50,33 @@ def inputs(folder: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [(q, d, rng.integers(4), rng.normal(size=5)) for q in range(50) for d in range(20)]
     (folder / "qrels.txt").write_text("".join(f"q{q} 0 d{d} {grade}\n" for q, d, grade, _ in rows))
-    (folder / "run.txt").write_text("".join(f"q{q} Q0 d{d} 0 {x[0]:.6f} a\n" for q, d, _, x in rows))
-    lines = (f"{g} qid:{q} " + " ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(x)) + "\n" for q, _, g, x in rows)
+    (folder / "run.txt").write_text(
+        "".join(f"q{q} Q0 d{d} 0 {x[0]:.6f} a\n" for q, d, _, x in rows)
+    )
+    lines = (
+        f"{g} qid:{q} " + " ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(x)) + "\n"
+        for q, _, g, x in rows
+    )
     (folder / "data.svm").write_text("".join(lines))
-    data = dl.Queries.from_groups(np.array([x for *_, x in rows]), np.array([row[2] for row in rows]), [20] * 50)
+    data = dl.Queries.from_groups(
+        np.array([x for *_, x in rows]), np.array([row[2] for row in rows]), [20] * 50
+    )
     dl.LinearRanker().fit(data).save(folder / "model")
 
 
 def cost_of(arguments: list[str], folder: Path, home: Path) -> tuple[float, float]:
     """Return the processor seconds of a Python process, and its largest memory in MB."""
-    environment = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home), "PYTHONPATH": str(OURS)}
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home),
+        "PYTHONPATH": str(OURS),
+    }
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", METER, sys.executable, *arguments]
-    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
     status, seconds, kilobytes = json.loads(run.stdout)
     assert status == 0, run.stderr
     return seconds, kilobytes / 1000
@@ -71,12 +87,17 @@ def main(repeats: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, floor = Path(name), "import numpy, polars"
         inputs(folder)
-        calls = {floor: FLOOR} | {command: ["-m", "dcglearn", *words.split()] for command, words in COMMANDS.items()}
+        calls = {floor: FLOOR} | {
+            command: ["-m", "dcglearn", *words.split()] for command, words in COMMANDS.items()
+        }
         first = {}
         for i, (command, arguments) in enumerate(calls.items()):
             (home := folder / f"home{i}").mkdir()
             first[command], _ = cost_of(arguments, folder, home)
-        turns = [{c: cost_of(words, folder, folder / "home0") for c, words in calls.items()} for _ in range(repeats)]
+        turns = [
+            {c: cost_of(words, folder, folder / "home0") for c, words in calls.items()}
+            for _ in range(repeats)
+        ]
 
     later = {command: min(turn[command][0] for turn in turns) for command in calls}
     for command, seconds in later.items():

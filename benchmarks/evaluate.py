@@ -1,10 +1,11 @@
 """Time of evaluation compared with other libraries.
 
-One JSON line per measurement: median seconds, and the time divided by dcglearn's. First, from files to NDCG@10 of every
-query, for 1,000 queries of 1,000 documents: dcglearn, pytrec_eval (which reads the same files), ir_measures' command
-line and ranx with a warm cache, each in its own process, with its imports; and in one process, the best processor time
-compared with that in which Polars reads the same files. Then arrays, compared with scikit-learn, and 36 metrics,
-compared with one metric. Libraries that are not installed are left out with a message.
+One JSON line per measurement: median seconds, and the time divided by dcglearn's. First, from files
+to NDCG@10 of every query, for 1,000 queries of 1,000 documents: dcglearn, pytrec_eval (which reads
+the same files), ir_measures' command line and ranx with a warm cache, each in its own process, with
+its imports; and in one process, the best processor time compared with that in which Polars reads
+the same files. Then arrays, compared with scikit-learn, and 36 metrics, compared with one metric.
+Libraries that are not installed are left out with a message.
 
     python benchmarks/evaluate.py [--quick]
 """
@@ -49,7 +50,9 @@ def files(folder: Path, n_queries: int, n_documents: int) -> dict[str, str]:
             scores = np.sort(rng.normal(size=n_documents))[::-1]
             lines = enumerate(zip(names, scores, strict=True))
             ranked.writelines(f"q{q} Q0 d{d:07} {i + 1} {s:.6f} sys\n" for i, (d, s) in lines)
-            judged.writelines(f"q{q} 0 d{d:07} {rng.integers(4)}\n" for d in names[: n_documents // 10])
+            judged.writelines(
+                f"q{q} 0 d{d:07} {rng.integers(4)}\n" for d in names[: n_documents // 10]
+            )
     return {"run": str(run), "qrels": str(qrels)}
 
 
@@ -70,14 +73,23 @@ def from_files(paths: dict[str, str], repeats: int) -> None:
         if done.returncode:
             print(f"{name} is left out: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
             continue
-        seconds = seconds_of(lambda c=command: subprocess.run(c, capture_output=True, check=True), repeats)
+        seconds = seconds_of(
+            lambda c=command: subprocess.run(c, capture_output=True, check=True), repeats
+        )
         ours = ours or seconds
-        row = {"question": "files", "peer": name, "seconds": round(seconds, 3), "times_ours": round(seconds / ours, 2)}
+        row = {
+            "question": "files",
+            "peer": name,
+            "seconds": round(seconds, 3),
+            "times_ours": round(seconds / ours, 2),
+        }
         print(json.dumps(row), flush=True)
 
 
 def beside_reading(paths: dict[str, str], repeats: int) -> None:
-    """Print the processor time of an evaluation divided by that in which Polars reads the same files."""
+    """Print the processor time of an evaluation divided by that in which Polars reads the same
+    files.
+    """
     import polars as pl
 
     def ours() -> Any:
@@ -86,8 +98,15 @@ def beside_reading(paths: dict[str, str], repeats: int) -> None:
     def reading() -> Any:
         return [pl.read_csv(path, separator=" ", has_header=False) for path in paths.values()]
 
-    evaluated, read = (min(times) for times in in_turn({"ours": ours, "reading": reading}, repeats).values())
-    row = {"question": "reading", "peer": "dcglearn", "seconds": evaluated, "times_reading": evaluated / read}
+    evaluated, read = (
+        min(times) for times in in_turn({"ours": ours, "reading": reading}, repeats).values()
+    )
+    row = {
+        "question": "reading",
+        "peer": "dcglearn",
+        "seconds": evaluated,
+        "times_reading": evaluated / read,
+    }
     print(json.dumps(row), flush=True)
 
 
@@ -109,9 +128,16 @@ def from_arrays(n_queries: int, repeats: int) -> None:
             "times_ours": theirs / ours,
         }
         print(json.dumps(row), flush=True)
-    all_metrics = seconds_of(lambda: dl.evaluate_arrays(grades, scores, dl.textbook_dcgs(5, 10)), repeats)
+    all_metrics = seconds_of(
+        lambda: dl.evaluate_arrays(grades, scores, dl.textbook_dcgs(5, 10)), repeats
+    )
     single = seconds_of(lambda: dl.evaluate_arrays(grades, scores, dl.DCG.standard(5, 10)), repeats)
-    print(json.dumps({"question": "36 metrics", "seconds": all_metrics, "times_one": all_metrics / single}), flush=True)
+    print(
+        json.dumps(
+            {"question": "36 metrics", "seconds": all_metrics, "times_one": all_metrics / single}
+        ),
+        flush=True,
+    )
 
 
 def main(quick: bool) -> None:

@@ -1,7 +1,7 @@
 """Time of the first fit and of later ones, in a process each, and of the imports.
 
-One JSON line per step, in seconds of processor time: the first call has an empty home. Of the import of a learner,
-most is that of scikit-learn's base class, which its contract needs.
+One JSON line per step, in seconds of processor time: the first call has an empty home. Of the
+import of a learner, most is that of scikit-learn's base class, which its contract needs.
 
     python benchmarks/first_call.py
 """
@@ -20,7 +20,9 @@ LEARN = "import sys; from dcglearn.cli.app import main; main()"
 
 def seconds_of(code: str, *arguments: str, home: str) -> float:
     environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home}
-    process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=environment, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], env=environment, stdout=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(process.pid, 0)
     assert status == 0
     return usage.ru_utime + usage.ru_stime
@@ -43,7 +45,10 @@ def main() -> None:
         rows["import of DCGLearner"] = least("import dcglearn; dcglearn.DCGLearner") - bare
         rows["of this, sklearn.base"] = least("import sklearn.base") - least("import numpy")
     for name, seconds in rows.items():
-        print(json.dumps({"question": "first_call", "what": name, "seconds": round(seconds, 3)}), flush=True)
+        print(
+            json.dumps({"question": "first_call", "what": name, "seconds": round(seconds, 3)}),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

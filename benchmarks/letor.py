@@ -1,8 +1,9 @@
 """NDCG and time of each method under LETOR's protocol.
 
-One JSON line per method, on five folds of 106 queries of `simulate.letor_queries` (45 features, 35 to 320 documents)
-with the default grids and two processes; seconds are processor time for all five folds. --data names other folds.
---write saves the means to ``benchmarks/letor_synthetic.csv`` and updates the numbers in ``docs/rankers.md``.
+One JSON line per method, on five folds of 106 queries of `simulate.letor_queries` (45 features, 35
+to 320 documents) with the default grids and two processes; seconds are processor time for all five
+folds. --data names other folds. --write saves the means to ``benchmarks/letor_synthetic.csv`` and
+updates the numbers in ``docs/rankers.md``.
 
     python benchmarks/letor.py [--quick] [--jobs N] [--data DIR] [--write]
 """
@@ -32,8 +33,14 @@ def synthetic(n_queries: int = 106) -> list[Fold]:
 
 
 def means(result: object) -> pl.DataFrame:
-    """Return one row per method: means over folds, the mean of the NDCG measures, and seconds over all folds."""
-    wide = result.frame().filter(pl.col("fold") == "mean").pivot("measure", index="method", values="value")
+    """Return one row per method: means over folds, the mean of the NDCG measures, and seconds over
+    all folds.
+    """
+    wide = (
+        result.frame()
+        .filter(pl.col("fold") == "mean")
+        .pivot("measure", index="method", values="value")
+    )
     seconds = {m: sum(t.seconds for t in result.trials if t.method == m) for m in result.methods}
     return wide.select(
         "method",
@@ -49,12 +56,20 @@ def renewed(page: str, rows: list[dict[str, object]]) -> str:
     head = ["method", *SUMMARY, "MAP", "mean of NDCG", "seconds"]
     lines = [head, ["---", *["---:"] * (len(head) - 1)]]
     lines += [
-        [row["method"], *(f"{row[name]:.4f}" for name in (*SUMMARY, "MAP", "mean")), f"{row['seconds']:.0f}"]
+        [
+            row["method"],
+            *(f"{row[name]:.4f}" for name in (*SUMMARY, "MAP", "mean")),
+            f"{row['seconds']:.0f}",
+        ]
         for row in rows
     ]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     page = re.sub(
-        r"(<!-- table -->\n).*?(<!-- end -->)", lambda m: f"{m[1]}{table}\n{m[2]}", page, count=1, flags=re.DOTALL
+        r"(<!-- table -->\n).*?(<!-- end -->)",
+        lambda m: f"{m[1]}{table}\n{m[2]}",
+        page,
+        count=1,
+        flags=re.DOTALL,
     )
     for row in rows:
         mark = re.escape(f"<!-- {row['method']} -->")
@@ -64,11 +79,15 @@ def renewed(page: str, rows: list[dict[str, object]]) -> str:
 
 def main() -> None:
     """Run the experiment and print its rows."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--output", type=Path, help="save results in this folder, and resume from them")
+    parser.add_argument(
+        "--output", type=Path, help="save results in this folder, and resume from them"
+    )
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     if options.write and (options.quick or options.data):

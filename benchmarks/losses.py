@@ -1,13 +1,14 @@
 """Time and memory of smooth metrics, for value and gradient together.
 
-One JSON line per measurement. ApproxNDCG is compared with rax (JAX, compiled) and allRank's formula (PyTorch) at the
-same alpha on the same lists, with exponential gains and log2 on all ranks, each in its usual precision (float64 for
-dcglearn, float32 for the others) and in its own process: median seconds, extra peak memory of one call, and the time
-divided by dcglearn's. Tools that are not installed (`pip install rax 'jax<0.7' torch`) are left out with a message.
-Then: the time of one query of 100,000 documents at alpha = 100; that of one of 1,000,000, divided by the time of one
-`np.argsort` of its scores; and the growth of the time of SmoothNDCG and SoftRank with the number of documents. Last,
-Qin et al.'s table 6: one pass over training queries of OHSUMED's size by SoftRank, SmoothNDCG and ApproxNDCG, divided
-by the time of ApproxNDCG.
+One JSON line per measurement. ApproxNDCG is compared with rax (JAX, compiled) and allRank's formula
+(PyTorch) at the same alpha on the same lists, with exponential gains and log2 on all ranks, each in
+its usual precision (float64 for dcglearn, float32 for the others) and in its own process: median
+seconds, extra peak memory of one call, and the time divided by dcglearn's. Tools that are not
+installed (`pip install rax 'jax<0.7' torch`) are left out with a message. Then: the time of one
+query of 100,000 documents at alpha = 100; that of one of 1,000,000, divided by the time of one
+`np.argsort` of its scores; and the growth of the time of SmoothNDCG and SoftRank with the number of
+documents. Last, Qin et al.'s table 6: one pass over training queries of OHSUMED's size by SoftRank,
+SmoothNDCG and ApproxNDCG, divided by the time of ApproxNDCG.
 
     python benchmarks/losses.py [--quick]
 """
@@ -65,7 +66,9 @@ def with_rax(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
 
 
 def with_allrank(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
-    """Return allRank's approxNDCGLoss (release 1.4.3), reimplemented from its formula, without padding."""
+    """Return allRank's approxNDCGLoss (release 1.4.3), reimplemented from its formula, without
+    padding.
+    """
     import torch
 
     y = torch.tensor(grades, dtype=torch.float32)
@@ -81,7 +84,9 @@ def with_allrank(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
         others = torch.ones(len(y), y.shape[1], y.shape[1], dtype=torch.bool)
         others.diagonal(dim1=-2, dim2=-1).zero_()
         difference = sorted_f[:, :, None] - sorted_f[:, None, :]
-        position = 1.0 + (others.float() * torch.sigmoid(-alpha * difference).clamp(min=1e-10)).sum(dim=-1)
+        position = 1.0 + (others.float() * torch.sigmoid(-alpha * difference).clamp(min=1e-10)).sum(
+            dim=-1
+        )
         value = (gains / torch.log2(1.0 + position)).sum(dim=-1).mean()
         value.backward()
         return float(value.detach()), f.grad.numpy().ravel()
@@ -117,7 +122,9 @@ def seconds(call: Call, budget: float = 1.0) -> float:
 
 
 def measure(name: str, n_queries: int, length: int, alpha: float) -> None:
-    """Print one row; the memory is that of the first full call, after calls on fewer documents that compile."""
+    """Print one row; the memory is that of the first full call, after calls on fewer documents that
+    compile.
+    """
     for few in (10, 300):
         MAKERS[name](*lists(1, few), 1.0)()
     call = MAKERS[name](*lists(n_queries, length), alpha)
@@ -125,20 +132,30 @@ def measure(name: str, n_queries: int, length: int, alpha: float) -> None:
     peak = extra_peak(call)
     first = time.perf_counter() - began
     value, gradient = call()
-    row = {"value": value, "gradient_size": float(np.abs(gradient).max()), "first_call_seconds": first}
+    row = {
+        "value": value,
+        "gradient_size": float(np.abs(gradient).max()),
+        "first_call_seconds": first,
+    }
     print(json.dumps({"seconds": seconds(call), "extra_peak_mib": peak, **row}))
 
 
 def measured(name: str, n_queries: int, length: int, alpha: float) -> dict[str, float]:
     """Measure in a separate process."""
     arguments = [sys.executable, __file__, "--one", name, str(n_queries), str(length), str(alpha)]
-    return json.loads(subprocess.run(arguments, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+    return json.loads(
+        subprocess.run(arguments, check=True, capture_output=True, text=True).stdout.splitlines()[
+            -1
+        ]
+    )
 
 
 def beside_peers(sizes: list[tuple[int, int]]) -> None:
     peers = []
     for name, module in PEERS.items():
-        trial = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, text=True, check=False)
+        trial = subprocess.run(
+            [sys.executable, "-c", f"import {module}"], capture_output=True, text=True, check=False
+        )
         if trial.returncode == 0:
             peers.append(name)
         else:
@@ -148,9 +165,17 @@ def beside_peers(sizes: list[tuple[int, int]]) -> None:
             rows = {name: measured(name, n_queries, length, alpha) for name in ["dcglearn", *peers]}
             ours = rows["dcglearn"]["seconds"]
             for name, row in rows.items():
-                shape = {"queries": n_queries, "documents": length, "alpha": alpha, "loss": f"ApproxNDCG, {name}"}
+                shape = {
+                    "queries": n_queries,
+                    "documents": length,
+                    "alpha": alpha,
+                    "loss": f"ApproxNDCG, {name}",
+                }
                 print(
-                    json.dumps({"question": "losses", **shape, **row, "times_ours": row["seconds"] / ours}), flush=True
+                    json.dumps(
+                        {"question": "losses", **shape, **row, "times_ours": row["seconds"] / ours}
+                    ),
+                    flush=True,
                 )
 
 
@@ -162,12 +187,19 @@ def long_lists(length: int) -> None:
     for loss in (dl.ApproxNDCG(dcg, alpha=100.0), dl.SHFSDCG(dcg, alpha=100.0)):
         loss(scores[0, :100], grades[0, :100])
         call = lambda loss=loss: loss(scores[0], grades[0])  # noqa: E731
-        row = {"loss": type(loss).__name__, "documents": length, "alpha": 100.0, "extra_peak_mib": extra_peak(call)}
+        row = {
+            "loss": type(loss).__name__,
+            "documents": length,
+            "alpha": 100.0,
+            "extra_peak_mib": extra_peak(call),
+        }
         print(json.dumps({"question": "long", **row, "seconds": seconds(call, 0.0)}), flush=True)
 
 
 def beside_argsort(length: int) -> None:
-    """Print the seconds on one list with the default parameters, over the DCG's ranks and all, and their ratio."""
+    """Print the seconds on one list with the default parameters, over the DCG's ranks and all, and
+    their ratio.
+    """
     import dcglearn as dl
 
     dcg = dl.DCG.standard(N_GRADES, 10)
@@ -176,8 +208,17 @@ def beside_argsort(length: int) -> None:
     for loss in (dl.ApproxNDCG(dcg), dl.ApproxNDCG(dcg, k=None), dl.SmoothNDCG(dcg)):
         loss(scores[:100], grades[:100])
         took = seconds(lambda loss=loss: loss(scores, grades), 0.0)
-        row = {"loss": type(loss).__name__, "documents": length, "ranks": "all" if loss.k is None else dcg.depth}
-        print(json.dumps({"question": "one sort", **row, "seconds": took, "times_argsort": took / argsort}), flush=True)
+        row = {
+            "loss": type(loss).__name__,
+            "documents": length,
+            "ranks": "all" if loss.k is None else dcg.depth,
+        }
+        print(
+            json.dumps(
+                {"question": "one sort", **row, "seconds": took, "times_argsort": took / argsort}
+            ),
+            flush=True,
+        )
 
 
 def growth(sizes: dict[str, list[int]]) -> None:
@@ -185,22 +226,41 @@ def growth(sizes: dict[str, list[int]]) -> None:
     import dcglearn as dl
 
     dcg = dl.DCG.standard(N_GRADES, 10)
-    losses = {"SmoothNDCG": dl.SmoothNDCG(dcg, sigma=10.0, k=None), "SoftRankNDCG": dl.SoftRankNDCG(dcg, sigma=1.0)}
+    losses = {
+        "SmoothNDCG": dl.SmoothNDCG(dcg, sigma=10.0, k=None),
+        "SoftRankNDCG": dl.SoftRankNDCG(dcg, sigma=1.0),
+    }
     for name, loss in losses.items():
         before = None
         for length in sizes[name]:
             scores, grades = lists(1, length)
             loss(scores[0, :10], grades[0, :10])
-            took = seconds(lambda loss=loss, scores=scores, grades=grades: loss(scores[0], grades[0]), 0.5)
-            power = None if before is None else float(np.log(took / before[1]) / np.log(length / before[0]))
+            took = seconds(
+                lambda loss=loss, scores=scores, grades=grades: loss(scores[0], grades[0]), 0.5
+            )
+            power = (
+                None
+                if before is None
+                else float(np.log(took / before[1]) / np.log(length / before[0]))
+            )
             print(
-                json.dumps({"question": "growth", "loss": name, "documents": length, "seconds": took, "power": power})
+                json.dumps(
+                    {
+                        "question": "growth",
+                        "loss": name,
+                        "documents": length,
+                        "seconds": took,
+                        "power": power,
+                    }
+                )
             )
             before = (length, took)
 
 
 def one_pass(n_queries: int, sizes: tuple[int, int]) -> None:
-    """Print the seconds of value and gradient over all training queries, and their ratio to ApproxNDCG's."""
+    """Print the seconds of value and gradient over all training queries, and their ratio to
+    ApproxNDCG's.
+    """
     import dcglearn as dl
 
     queries = dl.simulate.letor_queries(n_queries, sizes=sizes, seed=0)
@@ -213,7 +273,11 @@ def one_pass(n_queries: int, sizes: tuple[int, int]) -> None:
         loss(scores[:10], queries.grades[:10])
         took = seconds(lambda loss=loss: loss(scores, queries.grades, queries.offsets), 0.5)
         approx = took if approx is None else approx
-        row = {"loss": type(loss).__name__, loss.sharpness: getattr(loss, loss.sharpness), "queries": n_queries}
+        row = {
+            "loss": type(loss).__name__,
+            loss.sharpness: getattr(loss, loss.sharpness),
+            "queries": n_queries,
+        }
         row |= {"documents": queries.shape[0], "seconds": took, "times_approx": took / approx}
         print(json.dumps({"question": "one pass", **row}), flush=True)
 
@@ -231,7 +295,11 @@ def main() -> None:
     long_lists(2_000 if options.quick else 100_000)
     beside_argsort(2_000 if options.quick else 1_000_000)
     quick = {"SmoothNDCG": [100, 200], "SoftRankNDCG": [25, 50]}
-    growth(quick if options.quick else {"SmoothNDCG": [500, 1_000, 2_000, 4_000], "SoftRankNDCG": [100, 200, 400, 800]})
+    growth(
+        quick
+        if options.quick
+        else {"SmoothNDCG": [500, 1_000, 2_000, 4_000], "SoftRankNDCG": [100, 200, 400, 800]}
+    )
     one_pass(*((5, (10, 30)) if options.quick else (63, (35, 320))))
 
 

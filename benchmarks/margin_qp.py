@@ -1,7 +1,8 @@
 """Time and optimum of the Newton solver compared with other solvers of the same QP.
 
-One JSON line per solver and size: seconds (best of the repeats), the objective divided by dcglearn's minus 1, and the
-time divided by dcglearn's in the same run. LinearSVC has no monotone constraint, so it solves an easier problem.
+One JSON line per solver and size: seconds (best of the repeats), the objective divided by
+dcglearn's minus 1, and the time divided by dcglearn's in the same run. LinearSVC has no monotone
+constraint, so it solves an easier problem.
 
     python benchmarks/margin_qp.py [--quick]
 """
@@ -28,7 +29,9 @@ C, DEPTH, N_GRADES = 1.0, 10, 5
 
 def log_of(n: int) -> Preferences:
     """Return n distinct pairs of permutations of the paper's list, a tenth of them flipped."""
-    log = simulate.preference_pairs(simulate.ground_truth("D1"), int(n * 1.001) + 10, flip_rate=0.1, seed=0)
+    log = simulate.preference_pairs(
+        simulate.ground_truth("D1"), int(n * 1.001) + 10, flip_rate=0.1, seed=0
+    )
     distinct = log.merged()[:n]
     return Preferences(distinct.preferred, distinct.other, N_GRADES)
 
@@ -63,7 +66,9 @@ def through_cvxpy(solver: str) -> Callable[[Preferences], np.ndarray]:
         W = cp.Variable((DEPTH, N_GRADES))
         d = difference_matrix(log.preferred, log.other, N_GRADES)
         xi = cp.pos(1 - d @ cp.vec(W, order="C"))
-        problem = cp.Problem(cp.Minimize(cp.sum_squares(W) + C * cp.sum_squares(xi)), [cp.diff(W, axis=1) >= 0])
+        problem = cp.Problem(
+            cp.Minimize(cp.sum_squares(W) + C * cp.sum_squares(xi)), [cp.diff(W, axis=1) >= 0]
+        )
         problem.solve(solver=solver)
         return W.value
 
@@ -71,17 +76,24 @@ def through_cvxpy(solver: str) -> Callable[[Preferences], np.ndarray]:
 
 
 def linear_svc(log: Preferences) -> Callable[[], np.ndarray]:
-    """Return a function that only fits: LIBLINEAR needs two classes, so every second difference is negated."""
+    """Return a function that only fits: LIBLINEAR needs two classes, so every second difference is
+    negated.
+    """
     d = difference_matrix(log.preferred, log.other, N_GRADES)
     sign = np.where(np.arange(len(log)) % 2, -1.0, 1.0)
     X = (diags_array(sign) @ d).tocsr()
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # index type of LIBLINEAR
+    X.indices, X.indptr = (
+        X.indices.astype(np.int32),
+        X.indptr.astype(np.int32),
+    )  # index type of LIBLINEAR
     model = LinearSVC(dual=False, C=C / 2, fit_intercept=False)
     return lambda: model.fit(X, sign).coef_.reshape(DEPTH, N_GRADES)
 
 
 def objective(log: Preferences, weights: np.ndarray) -> float:
-    difference = sum(weights[k][log.preferred[:, k]] - weights[k][log.other[:, k]] for k in range(DEPTH))
+    difference = sum(
+        weights[k][log.preferred[:, k]] - weights[k][log.other[:, k]] for k in range(DEPTH)
+    )
     return float((weights**2).sum() + C * (np.maximum(0, 1 - difference) ** 2).sum())
 
 
@@ -94,11 +106,20 @@ def timed(solve: Callable[[], np.ndarray], repeats: int) -> tuple[float, np.ndar
     return min(seconds), weights
 
 
-def race(n: int, peers: dict[str, Callable[[], np.ndarray]], log: Preferences) -> Iterator[dict[str, Any]]:
+def race(
+    n: int, peers: dict[str, Callable[[], np.ndarray]], log: Preferences
+) -> Iterator[dict[str, Any]]:
     own, weights = timed(lambda: newton(log), 5)
     best = objective(log, weights)
     gap = UtilityLearner(C=C).fit(log).gap_
-    yield {"question": "margin_qp", "n": n, "solver": "dcglearn", "seconds": own, "gap": gap, "times_faster": 1.0}
+    yield {
+        "question": "margin_qp",
+        "n": n,
+        "solver": "dcglearn",
+        "seconds": own,
+        "gap": gap,
+        "times_faster": 1.0,
+    }
     for name, solve in peers.items():
         seconds, weights = timed(solve, 1)
         excess = objective(log, weights) / best - 1
@@ -115,7 +136,10 @@ def main() -> None:
         log = log_of(n)
         peers = {f"cvxpy {name}": through_cvxpy(name) for name in ("CLARABEL", "OSQP")}
         bound = {name: (lambda solve=solve, log=log: solve(log)) for name, solve in peers.items()}
-        bound |= {"PIQP sparse": lambda log=log: piqp_sparse(log), "LinearSVC, not monotone": linear_svc(log)}
+        bound |= {
+            "PIQP sparse": lambda log=log: piqp_sparse(log),
+            "LinearSVC, not monotone": linear_svc(log),
+        }
         for row in race(n, bound, log):
             print(json.dumps(row), flush=True)
     if quick:

@@ -27,7 +27,9 @@ def main():
     parser.add_argument("--pairs", type=int, default=20_000_000)
     options = parser.parse_args()
     truth = dl.simulate.ground_truth("D1")
-    dl.UtilityLearner().fit(dl.simulate.preference_pairs(truth, 2000, lists="free", seed=0))  # compile
+    dl.UtilityLearner().fit(
+        dl.simulate.preference_pairs(truth, 2000, lists="free", seed=0)
+    )  # compile
     small, large = (20_000, 100_000) if options.quick else (1_000_000, options.pairs)
     with tempfile.TemporaryDirectory() as folder:
         seconds = {}
@@ -42,7 +44,9 @@ def main():
             "question": "out of core",
             "pairs": large,
             "seconds_in_memory": round(in_memory, 3),
-            "time_per_pair_against_few": round(in_memory / large / (seconds[small, "memory"] / small), 3),
+            "time_per_pair_against_few": round(
+                in_memory / large / (seconds[small, "memory"] / small), 3
+            ),
             "disk_against_memory": round(seconds[large, "disk"] / in_memory, 3),
         }
         with dl.DaskLog(path, engine=2) as log:

@@ -1,9 +1,10 @@
 """Time to read a log of each form, with lists of ten documents.
 
-One JSON line per form: the best seconds of several processes, and the time per pair divided by that of JSON lines in
-the native form. With --against, also the time divided by that of another checkout of dcglearn, whose processes
-alternate with ours; forms that it does not read are left out. Last, processor time on a long log, divided by that in
-which Polars reads the same bytes into the same columns, in turn with it.
+One JSON line per form: the best seconds of several processes, and the time per pair divided by that
+of JSON lines in the native form. With --against, also the time divided by that of another checkout
+of dcglearn, whose processes alternate with ours; forms that it does not read are left out. Last,
+processor time on a long log, divided by that in which Polars reads the same bytes into the same
+columns, in turn with it.
 
     python benchmarks/reading.py [--quick] [--against FOLDER]
 """
@@ -58,7 +59,9 @@ def logs(folder: Path, n: int) -> dict[str, tuple[Path, int]]:
     few = native[: n // 10]
     cells = {f"{side}{i + 1}": grades[:, i] for side, grades in lists.items() for i in range(10)}
     long = pl.concat(
-        few.select("query", pl.lit(side).alias("side"), pl.col(side).alias("grade"), "winner").explode("grade")
+        few.select(
+            "query", pl.lit(side).alias("side"), pl.col(side).alias("grade"), "winner"
+        ).explode("grade")
         for side in "ab"
     ).with_columns((pl.int_range(pl.len()) % 10 + 1).alias("position"))
     paths = {
@@ -88,7 +91,9 @@ def seconds(source: Path, paths: list[str]) -> dict[str, float]:
     """Return the best seconds of one process that reads the files with the package in a folder."""
     environment = {**os.environ, "PYTHONPATH": str(source)}
     command = [sys.executable, "-c", READ, *paths]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=source)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment, cwd=source
+    )
     found: dict[str, float] = json.loads(done.stdout)
     return found
 
@@ -98,14 +103,22 @@ def beside_polars(folder: Path, n: int, repeats: int) -> None:
     forms = logs(folder, n)
     calls: dict[str, Callable[[Path], pl.DataFrame]] = {
         "JSON lines": pl.read_ndjson,
-        "CSV": lambda path: pl.read_csv(path).with_columns(pl.col("a", "b").str.split(" ").cast(pl.List(pl.Int8))),
+        "CSV": lambda path: pl.read_csv(path).with_columns(
+            pl.col("a", "b").str.split(" ").cast(pl.List(pl.Int8))
+        ),
         "Parquet": pl.read_parquet,
     }
     for name, reading in calls.items():
         path = forms[name][0]
         both = {"ours": partial(dl.read_preferences, path), "theirs": partial(reading, path)}
         ours, theirs = (min(times) for times in in_turn(both, repeats).values())
-        row = {"question": "beside Polars", "what": name, "n": n, "seconds": ours, "times_reading": ours / theirs}
+        row = {
+            "question": "beside Polars",
+            "what": name,
+            "n": n,
+            "seconds": ours,
+            "times_reading": ours / theirs,
+        }
         print(json.dumps(row), flush=True)
 
 

@@ -1,7 +1,8 @@
 """Time and memory of a fit by number of pairs.
 
-One JSON line per size, each in its own process: seconds of the fit, seconds per million pairs, and the peak memory
-above that of the process after its imports, beside the 2K bytes per pair of the log's codes.
+One JSON line per size, each in its own process: seconds of the fit, seconds per million pairs, and
+the peak memory above that of the process after its imports, beside the 2K bytes per pair of the
+log's codes.
 
     python benchmarks/scaling.py [--quick]
 """
@@ -23,13 +24,17 @@ from dcglearn import Preferences, UtilityLearner, simulate
 
 
 def peak_mb() -> float:
-    """Return the peak memory of this process; getrusage would include the parent's memory at the fork."""
+    """Return the peak memory of this process; getrusage would include the parent's memory at the
+    fork.
+    """
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024 / 1e6
 
 
 def fit(folder: Path, n: int) -> None:
-    """Fit the log in the folder and print the row; a first fit of two pairs compiles the kernels."""
+    """Fit the log in the folder and print the row; a first fit of two pairs compiles the
+    kernels.
+    """
     UtilityLearner().fit(Preferences(np.eye(3, dtype=int)[:2], np.eye(3, dtype=int)[1:]))
     before = peak_mb()
     lists = [np.load(folder / f"{side}.npy") for side in ("preferred", "other")]

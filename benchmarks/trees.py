@@ -1,11 +1,12 @@
 """Time of trees trained on a metric compared with LightGBM's lambdarank.
 
-One JSON line per method and data set: median processor seconds of training with one thread and equal numbers of trees
-and leaves, in alternating runs. lambdarank leaves out pairs of documents that are both below rank 30, the losses here
-none, so that it is also run with all pairs. The data are LightGBM's lambdarank example if the environment variable
-DCGLEARN_LAMBDARANK names its folder, else synthetic queries of its size (201 queries, 3,005 documents, 300 features);
-queries of the shape of MQ2008 (470 for training, 46 features, 3 grades, 6 to 120 documents, mostly few), without and
-with validation queries; then 1,000,000 documents (10,000 queries, 30 features).
+One JSON line per method and data set: median processor seconds of training with one thread and
+equal numbers of trees and leaves, in alternating runs. lambdarank leaves out pairs of documents
+that are both below rank 30, the losses here none, so that it is also run with all pairs. The data
+are LightGBM's lambdarank example if the environment variable DCGLEARN_LAMBDARANK names its folder,
+else synthetic queries of its size (201 queries, 3,005 documents, 300 features); queries of the
+shape of MQ2008 (470 for training, 46 features, 3 grades, 6 to 120 documents, mostly few), without
+and with validation queries; then 1,000,000 documents (10,000 queries, 30 features).
 
     python benchmarks/trees.py [--quick]
 """
@@ -27,7 +28,9 @@ from in_turn import in_turn
 import dcglearn as dl
 
 METRIC = dl.DCG([0, 1, 4, 30, 100], [1, 0.95, 0.9, 0.85, 0.8])
-LOSSES = {kind.__name__: kind(METRIC) for kind in (dl.RegSHFSDCG, dl.SHFSDCG, dl.SDCG, dl.LambdaRank)}
+LOSSES = {
+    kind.__name__: kind(METRIC) for kind in (dl.RegSHFSDCG, dl.SHFSDCG, dl.SDCG, dl.LambdaRank)
+}
 SHAPE = {"num_leaves": 31, "learning_rate": 0.1, "num_threads": 1}
 
 
@@ -36,13 +39,17 @@ def example() -> tuple[str, dl.Queries]:
     if folder:
         file = next(f for f in sorted(Path(folder).glob("rank.train*")) if f.suffix != ".query")
         return "lambdarank example", dl.read_queries(file)
-    return "size of the lambdarank example", dl.simulate.nonlinear_queries(201, 15, n_features=300, seed=0)
+    return "size of the lambdarank example", dl.simulate.nonlinear_queries(
+        201, 15, n_features=300, seed=0
+    )
 
 
 def mq2008(n_queries: int) -> dl.Queries:
     """Return queries of MQ2008's shape: nearly half have 8 documents, few have 120."""
     parts = [
-        dl.simulate.letor_queries(max(round(share * n_queries), 1), n_features=46, sizes=sizes, seed=0)
+        dl.simulate.letor_queries(
+            max(round(share * n_queries), 1), n_features=46, sizes=sizes, seed=0
+        )
         for share, sizes in ((0.45, (6, 10)), (0.45, (12, 32)), (0.1, (60, 120)))
     ]
     features = np.vstack([part.features for part in parts])
@@ -61,7 +68,9 @@ def lambdarank(data: dl.Queries, valid: dl.Queries | None, n_trees: int, level: 
     return lightgbm.train(settings, train, n_trees, valid_sets=held)
 
 
-def measured(name: str, data: dl.Queries, n_trees: int, repeats: int, valid: dl.Queries | None = None) -> None:
+def measured(
+    name: str, data: dl.Queries, n_trees: int, repeats: int, valid: dl.Queries | None = None
+) -> None:
     calls: dict[str, Callable[[], Any]] = {"lambdarank": lambda: lambdarank(data, valid, n_trees)}
     longest = int(data.sizes.max())
     calls["lambdarank, all pairs"] = lambda: lambdarank(data, valid, n_trees, longest)

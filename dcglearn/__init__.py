@@ -6,7 +6,8 @@
 >>> dl.UtilityLearner(C=1.0).fit(log).factor().dcg.score([4, 3, 0]) > 0
 np.True_
 
-`__init__.pyi` lists the public names. A name is imported when it is first used, so ``import dcglearn`` is fast.
+`__init__.pyi` lists the public names. A name is imported when it is first used, so ``import
+dcglearn`` is fast.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Public names, each listed once: type checkers read this file, and `dcglearn` itself imports by it."""
+"""Public names, each listed once: type checkers read this file, and `dcglearn` imports by it."""
 
 from . import exports as exports
 from . import losses as losses

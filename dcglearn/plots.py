@@ -40,7 +40,9 @@ LINE_STYLES = (
     {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
     {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
 )
-"""Okabe and Ito's colour-blind safe colours, each with a marker and a dash for print in black and white."""
+"""Okabe and Ito's colour-blind safe colours, each with a marker and a dash for print in black and
+white.
+"""
 
 PRINT_STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -58,24 +60,33 @@ PRINT_STYLE: dict[Any, Any] = {
 
 
 def __dir__() -> list[str]:
-    return [name for name in globals() if name.endswith(("_figure", "_STYLE", "_STYLES")) or name.startswith("plot_")]
+    return [
+        name
+        for name in globals()
+        if name.endswith(("_figure", "_STYLE", "_STYLES")) or name.startswith("plot_")
+    ]
 
 
 def plot_gains(dcgs: Any, axes: Axes) -> Axes:
-    """Draw gains against grades, one line for each DCG, scaled so that the worst grade is 0 and the best 1.
+    """Draw gains against grades, one line for each DCG, scaled so that the worst grade is 0 and the
+    best 1.
 
-    `dcgs` is a DCG, a fitted learner, or maps legend entries to them; the axes are returned. Levels of fractions stand
-    in the middle of each.
+    `dcgs` is a DCG, a fitted learner, or maps legend entries to them; the axes are returned. Levels
+    of fractions stand in the middle of each.
     """
     dcgs = _by_name(dcgs)
     longest = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
     names = longest.grade_names or [str(grade) for grade in range(longest.n_grades)]
     ranges = [re.fullmatch(r"([0-9.]+)-([0-9.]+)", name) for name in names]
-    middles = [(float(ends[1]) + float(ends[2])) / 2 for ends in ranges if ends]  # of levels that were cut
+    middles = [
+        (float(ends[1]) + float(ends[2])) / 2 for ends in ranges if ends
+    ]  # of levels that were cut
     at = np.array(middles if len(middles) == len(names) else range(len(names)), np.float64)
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
         span = dcg.gains[-1] - dcg.gains[0]
-        axes.plot(at[: dcg.n_grades], (dcg.gains - dcg.gains[0]) / (span or 1.0), label=name, **style)
+        axes.plot(
+            at[: dcg.n_grades], (dcg.gains - dcg.gains[0]) / (span or 1.0), label=name, **style
+        )
     if len(middles) < len(names):
         axes.set_xticks(at, names)
     axes.set(xlabel="grade (worst to best)", ylabel="gain (worst = 0, best = 1)")
@@ -83,11 +94,15 @@ def plot_gains(dcgs: Any, axes: Axes) -> Axes:
 
 
 def plot_discounts(dcgs: Any, axes: Axes) -> Axes:
-    """Draw discounts against positions, one line a DCG, scaled so that its largest is 1; see `plot_gains`."""
+    """Draw discounts against positions, one line a DCG, scaled so that its largest is 1; see
+    `plot_gains`.
+    """
     dcgs = _by_name(dcgs)
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
         largest = np.abs(dcg.discounts).max()
-        axes.plot(np.arange(1, dcg.depth + 1), dcg.discounts / (largest or 1.0), label=name, **style)
+        axes.plot(
+            np.arange(1, dcg.depth + 1), dcg.discounts / (largest or 1.0), label=name, **style
+        )
     depth = max(dcg.depth for dcg in dcgs.values())
     axes.set_xticks(np.unique(np.linspace(1, depth, min(depth, 10)).round().astype(int)))
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
@@ -95,10 +110,14 @@ def plot_discounts(dcgs: Any, axes: Axes) -> Axes:
     return axes
 
 
-def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, title: str = "") -> Any:
-    """Draw a heat map of utility weights, shape (K, L): positions from top to bottom, grades from worst to best.
+def plot_weights(
+    weights: Floats, axes: Axes, *, limit: float | None = None, title: str = ""
+) -> Any:
+    """Draw a heat map of utility weights, shape (K, L): positions from top to bottom, grades from
+    worst to best.
 
-    The colour scale runs from -limit to limit, by default the largest weight in size; NaN is white. Returns the image.
+    The colour scale runs from -limit to limit, by default the largest weight in size; NaN is white.
+    Returns the image.
     """
     limit = limit or float(np.nanmax(np.abs(weights))) or 1.0
     image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
@@ -110,7 +129,8 @@ def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, tit
 
 
 def dcg_figure(dcgs: Any) -> Figure:
-    """Return a figure of the gains and discounts of a DCG, a fitted learner, or a dictionary of them by name.
+    """Return a figure of the gains and discounts of a DCG, a fitted learner, or a dictionary of
+    them by name.
 
     Raises InputError if there is no DCG to draw, or something has none.
     """
@@ -127,7 +147,9 @@ def dcg_figure(dcgs: Any) -> Figure:
 
 
 def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None) -> Figure:
-    """Return a figure of a factored utility: gains and discounts beside other metrics, W and its rank-one part."""
+    """Return a figure of a factored utility: gains and discounts beside other metrics, W and its
+    rank-one part.
+    """
     with _printed(7.0, 5.6) as figure:
         (gains, discounts), (whole, part) = figure.subplots(2, 2)
         dcgs = {"learned": factoring, **(others or {})}
@@ -143,10 +165,11 @@ def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None
 
 
 def plot_shares(comparison: Comparison, axes: Axes) -> Axes:
-    """Draw the shares of held-out pairs that metrics respect, and the noise ceiling with its interval.
+    """Draw the shares of held-out pairs that metrics respect, and the noise ceiling with its
+    interval.
 
-    Bars are the interval of the difference from the learned DCG. The ceiling speaks for pairs of lists that recur; it
-    is drawn beside the learned DCG's share of the same pairs.
+    Bars are the interval of the difference from the learned DCG. The ceiling speaks for pairs of
+    lists that recur; it is drawn beside the learned DCG's share of the same pairs.
     """
     rows, look = comparison.rows, LINE_STYLES[0]
     names = [row.name.partition(" (")[0] for row in rows]
@@ -176,7 +199,9 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
         grid = figure.add_gridspec(2, 1, height_ratios=[height, 2.4])
         places = [axes.get_subplotspec() for axes in figure.axes]
         outer = {place.get_gridspec() for place in places if place is not None}
-        inners = {old: grid[0].subgridspec(*old.get_geometry()) for old in outer}  # one each: panels share a layout
+        inners = {
+            old: grid[0].subgridspec(*old.get_geometry()) for old in outer
+        }  # one each: panels share a layout
         for axes, place in zip(figure.axes, places, strict=True):
             if place is not None:  # the bar of colours has no place of its own
                 inner = inners[place.get_gridspec()]
@@ -184,18 +209,28 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
         plot_shares(comparison, figure.add_subplot(grid[1]))
 
 
-def banded_figure(dcg: Any, others: Mapping[str, Any] | None = None, bands: Bands | None = None) -> Figure:
-    """Return a figure of a learned DCG (gains from 0 to 1, first discount 1) with its bands, beside other metrics.
+def banded_figure(
+    dcg: Any, others: Mapping[str, Any] | None = None, bands: Bands | None = None
+) -> Figure:
+    """Return a figure of a learned DCG (gains from 0 to 1, first discount 1) with its bands, beside
+    other metrics.
 
-    `dcg` may be the fitted learner. Inner bands are of each parameter by itself, outer ones of all at once.
+    `dcg` may be the fitted learner. Inner bands are of each parameter by itself, outer ones of all
+    at once.
     """
     figure = dcg_figure({"learned": dcg, **(others or {})})
     with _print_style():
-        for axes, title in zip(figure.axes, ("what a grade is worth", "how much a position counts"), strict=True):
+        for axes, title in zip(
+            figure.axes, ("what a grade is worth", "how much a position counts"), strict=True
+        ):
             axes.set_title(title)
-        for part, words, alpha in () if bands is None else ((bands.simultaneous, "all", 0.15), (bands, "each", 0.25)):
+        for part, words, alpha in (
+            () if bands is None else ((bands.simultaneous, "all", 0.15), (bands, "each", 0.25))
+        ):
             look: dict[str, Any] = {"color": LINE_STYLES[0]["color"], "alpha": alpha, "lw": 0}
-            for axes, first, band in zip(figure.axes, (0, 1), (part.gain_band, part.discount_band), strict=False):
+            for axes, first, band in zip(
+                figure.axes, (0, 1), (part.gain_band, part.discount_band), strict=False
+            ):
                 ranks = np.arange(first, first + band.shape[1])
                 axes.fill_between(ranks, *band, label=f"{part.level:.0%} band of {words}", **look)
         figure.axes[0].legend()
@@ -203,7 +238,8 @@ def banded_figure(dcg: Any, others: Mapping[str, Any] | None = None, bands: Band
 
 
 def witness_figure(coherence: Coherence) -> Figure:
-    """Return a figure of the rankings on which two metrics differ most, with the value of each under both.
+    """Return a figure of the rankings on which two metrics differ most, with the value of each
+    under both.
 
     Raises InputError if no disagreement was found.
     """
@@ -221,25 +257,40 @@ def witness_figure(coherence: Coherence) -> Figure:
     return figure
 
 
-def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: float, n_grades: int) -> None:
+def _draw_witness(
+    axes: Axes, names: Sequence[str], witness: Witness, regret: float, n_grades: int
+) -> None:
     lists, depth = witness.lists, witness.lists.shape[1]
     axes.imshow(lists, cmap="cividis", vmin=0, vmax=n_grades - 1, aspect="auto")
     if depth <= 30:
         for (row, column), grade in np.ndenumerate(lists):
             dark = grade < (n_grades - 1) / 2
-            axes.text(column, row, str(grade), ha="center", va="center", color="white" if dark else "black")
+            axes.text(
+                column,
+                row,
+                str(grade),
+                ha="center",
+                va="center",
+                color="white" if dark else "black",
+            )
     axes.set_yticks([0, 1], [f"preferred by\n{name}" for name in names])
     ticks = np.unique(np.linspace(0, depth - 1, min(depth, 10)).round().astype(int))
     axes.set_xticks(ticks, [str(tick + 1) for tick in ticks])
     right = axes.secondary_yaxis("right")
     by_name = list(zip(names, (witness.first, witness.second), strict=True))
-    values = ["\n".join(f"{name}: {_with_lead(worths, side)}" for name, worths in by_name) for side in (0, 1)]
+    values = [
+        "\n".join(f"{name}: {_with_lead(worths, side)}" for name, worths in by_name)
+        for side in (0, 1)
+    ]
     right.set_yticks([0, 1], values)
     for side in (axes, right):
         side.tick_params(length=0)
         side.spines[:].set_visible(False)
     axes.grid(visible=False)
-    axes.set_title(f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.1%} of its range", fontsize=9)
+    axes.set_title(
+        f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.1%} of its range",
+        fontsize=9,
+    )
     axes.set_xlabel("position")
 
 
@@ -263,7 +314,9 @@ def regret_figure(curve: RegretCurve) -> Figure:
 
 
 def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
-    """Return a heat map of how often metrics disagree, ordered by the tree of a clustering, which is drawn above."""
+    """Return a heat map of how often metrics disagree, ordered by the tree of a clustering, which
+    is drawn above.
+    """
     from scipy.cluster.hierarchy import dendrogram
 
     n = len(matrix.names)
@@ -272,9 +325,17 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
     with _printed(size + 0.8, size + 0.6) as figure:
         top, axes = figure.subplots(2, 1, height_ratios=[1, 6])
         if n > 2:
-            dendrogram(matrix.tree(), ax=top, no_labels=True, color_threshold=0, above_threshold_color="0.4")
+            dendrogram(
+                matrix.tree(),
+                ax=top,
+                no_labels=True,
+                color_threshold=0,
+                above_threshold_color="0.4",
+            )
         top.set_axis_off()
-        image = axes.imshow(matrix.share[np.ix_(order, order)], cmap="cividis", vmin=0, aspect="auto")
+        image = axes.imshow(
+            matrix.share[np.ix_(order, order)], cmap="cividis", vmin=0, aspect="auto"
+        )
         names = [matrix.names[i] for i in order]
         axes.set_xticks(range(n), names, rotation=90, fontsize=7)
         axes.set_yticks(range(n), names, fontsize=7)
@@ -284,9 +345,16 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
 
 
 def slope_figure(order: SystemOrder) -> Figure:
-    """Return a slope chart of the systems' ranks under every metric; systems with swaps beyond chance are in colour."""
+    """Return a slope chart of the systems' ranks under every metric; systems with swaps beyond
+    chance are in colour.
+    """
     evaluation, ranks = order.evaluation, order.ranks
-    coloured = {name for swaps in order.swaps.values() for pair in compress(swaps.pairs, swaps.solid) for name in pair}
+    coloured = {
+        name
+        for swaps in order.swaps.values()
+        for pair in compress(swaps.pairs, swaps.solid)
+        for name in pair
+    }
     n, columns = len(evaluation.runs), np.arange(len(evaluation.metrics))
     with _printed(3.6 + 1.4 * len(columns), max(2.5, 0.155 * n + 0.8)) as figure:
         axes = figure.subplots()
@@ -302,20 +370,28 @@ def slope_figure(order: SystemOrder) -> Figure:
         axes.spines[:].set_visible(False)
         axes.grid(visible=False)
         axes.xaxis.tick_top()
-        note = "in colour: systems whose order changes beyond chance" if coloured else "every crossing may be chance"
+        note = (
+            "in colour: systems whose order changes beyond chance"
+            if coloured
+            else "every crossing may be chance"
+        )
         axes.set_xlabel(f"rank, best at the top ({note})")
     return figure
 
 
 def forest_figure(comparison: SystemComparison) -> Figure:
-    """Return a forest plot of the differences from the baseline, with intervals, under every metric."""
+    """Return a forest plot of the differences from the baseline, with intervals, under every
+    metric.
+    """
     frame = comparison.frame
     runs, measures = list(dict.fromkeys(frame["run"])), list(dict.fromkeys(frame["measure"]))
     with _printed(6.0, max(2.2, 0.16 * len(frame) + 0.25 * len(runs) + 0.9)) as figure:
         axes = figure.subplots()
         for m, (style, measure) in enumerate(zip(_styles(len(measures)), measures, strict=True)):
             part = frame.filter(measure=measure)
-            at = np.array([runs.index(run) for run in part["run"]]) + 0.8 * ((m + 0.5) / len(measures) - 0.5)
+            at = np.array([runs.index(run) for run in part["run"]]) + 0.8 * (
+                (m + 0.5) / len(measures) - 0.5
+            )
             ends = (part[name].to_numpy() for name in ("difference", "low", "high"))
             _plot_intervals(axes, at, *ends, **style, label=measure)
         axes.axvline(0.0, color="0.4", lw=0.8)
@@ -328,15 +404,27 @@ def forest_figure(comparison: SystemComparison) -> Figure:
 
 
 def raters_figure(agreement: RaterAgreement) -> Figure:
-    """Return a figure of each rater's error rate, position bias and consistency, with intervals, where they are known.
+    """Return a figure of each rater's error rate, position bias and consistency, with intervals,
+    where they are known.
 
-    Raises InputError if nothing is known of any rater: estimate errors, or give a log with the column `swapped`.
+    Raises InputError if nothing is known of any rater: estimate errors, or give a log with the
+    column `swapped`.
     """
-    titles = {"error": "error rate", "bias": "position bias (log-odds)", "consistency": "consistent both ways (share)"}
+    titles = {
+        "error": "error rate",
+        "bias": "position bias (log-odds)",
+        "consistency": "consistent both ways (share)",
+    }
     by_title = {name: [getattr(r, name) for r in agreement.raters] for name in titles}
-    drawn = {name: values for name, values in by_title.items() if not all(np.isnan(value.value) for value in values)}
+    drawn = {
+        name: values
+        for name, values in by_title.items()
+        if not all(np.isnan(value.value) for value in values)
+    }
     if not drawn:
-        raise InputError("nothing is known of any rater; estimate errors, or give a log with the column swapped")
+        raise InputError(
+            "nothing is known of any rater; estimate errors, or give a log with the column swapped"
+        )
     n = len(agreement.raters)
     with _printed(2.4 * len(drawn) + 1.2, max(1.8, 0.22 * n + 1.0)) as figure:
         panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
@@ -352,12 +440,16 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
 
 
 def fit_figure(fit: LackOfFit) -> Figure:
-    """Return a figure of a lack of fit: how far utilities are ahead of the DCG, and their place below the ceiling."""
+    """Return a figure of a lack of fit: how far utilities are ahead of the DCG, and their place
+    below the ceiling.
+    """
     names, look, reach = [part.name for part in fit.parts], LINE_STYLES[0], normal_quantile(LEVEL)
     with _printed(7.0, 2.2) as figure:
         panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
         for place, part in enumerate(fit.parts):
-            panels[0].errorbar(part.ahead, place, xerr=reach * part.ahead_error, fmt="o", color=look["color"], ms=4)
+            panels[0].errorbar(
+                part.ahead, place, xerr=reach * part.ahead_error, fmt="o", color=look["color"], ms=4
+            )
         panels[0].axvline(0.0, color="0.4", lw=0.8)
         panels[0].set_xlabel(f"share respected, ahead\nof the DCG ({LEVEL:.0%} interval)")
         if fit.ceiling is not None:
@@ -373,15 +465,21 @@ def fit_figure(fit: LackOfFit) -> Figure:
 
 
 def segments_figure(test: SegmentTest) -> Figure:
-    """Return a figure of a segment test: the share that each segment's own DCG respects, beside the common one's."""
+    """Return a figure of a segment test: the share that each segment's own DCG respects, beside the
+    common one's.
+    """
     drawn = [segment for segment in test.segments if segment.own is not None]
     with _printed(5.0, max(1.8, 0.22 * len(drawn) + 1.0)) as figure:
         axes, places = figure.subplots(), range(len(drawn))
         names = f"DCG of the {test.by}", "common DCG"
         shares = [[part.own for part in drawn], [part.common for part in drawn]]
         for style, name, values in zip(_styles(2), names, shares, strict=True):
-            axes.plot(np.array(values, dtype=float), places, label=name, **{**style, "linestyle": ""})
-        axes.set_yticks(places, [f"{segment.name or '(none)'} ({segment.n_pairs:,} pairs)" for segment in drawn])
+            axes.plot(
+                np.array(values, dtype=float), places, label=name, **{**style, "linestyle": ""}
+            )
+        axes.set_yticks(
+            places, [f"{segment.name or '(none)'} ({segment.n_pairs:,} pairs)" for segment in drawn]
+        )
         axes.set_ylim(len(drawn) - 0.4, -0.6)
         axes.set_xlabel("share of held-out preferences respected")
         gain = f"gain of own DCGs {test.gain:+.4f} ({test.interval[0]:+.4f} to {test.interval[1]:+.4f})"
@@ -407,7 +505,9 @@ def refuse_format(path: PathLike) -> None:
     suffix_among(path, (".png", ".pdf", ".svg"), "pictures")
 
 
-def _plot_intervals(axes: Axes, at: Floats, middle: Floats, low: Floats, high: Floats, **style: Any) -> None:
+def _plot_intervals(
+    axes: Axes, at: Floats, middle: Floats, low: Floats, high: Floats, **style: Any
+) -> None:
     """Draw points with their intervals from left to right, one at each height."""
     ends = np.maximum([middle - low, high - middle], 0.0)
     axes.errorbar(middle, at, xerr=ends, elinewidth=1.2, capsize=2, **{**style, "linestyle": ""})
@@ -425,12 +525,16 @@ def _dcg_of(metric: Any) -> DCG:
     source = metric.factor() if hasattr(metric, "factor") else metric
     drawn = getattr(source, "dcg_", getattr(source, "dcg", source))
     if not hasattr(drawn, "gains"):
-        raise InputError(f"a DCG or a fitted learner can be drawn, not {type(metric).__name__}; fit a learner first")
+        raise InputError(
+            f"a DCG or a fitted learner can be drawn, not {type(metric).__name__}; fit a learner first"
+        )
     return drawn
 
 
 def _styles(n: int) -> Sequence[dict[str, Any]]:
-    return [{"markersize": 4, "linewidth": 1.4, **LINE_STYLES[i % len(LINE_STYLES)]} for i in range(n)]
+    return [
+        {"markersize": 4, "linewidth": 1.4, **LINE_STYLES[i % len(LINE_STYLES)]} for i in range(n)
+    ]
 
 
 @contextlib.contextmanager

@@ -9,7 +9,9 @@ from dcglearn.losses import Objective
 try:
     import torch
 except ImportError as error:
-    raise ImportError("PyTorch is not installed: pip install 'dcglearn[torch]', or its CPU build") from error
+    raise ImportError(
+        "PyTorch is not installed: pip install 'dcglearn[torch]', or its CPU build"
+    ) from error
 
 from dcglearn.foundation.validation import InputError
 
@@ -19,7 +21,11 @@ class _Function(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        context: Any, scores: torch.Tensor, grades: torch.Tensor, mask: torch.Tensor, loss: Objective
+        context: Any,
+        scores: torch.Tensor,
+        grades: torch.Tensor,
+        mask: torch.Tensor,
+        loss: Objective,
     ) -> torch.Tensor:
         sizes = mask.sum(dim=1).cpu().numpy()
         offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -55,13 +61,16 @@ class TorchLoss(torch.nn.Module):
         super().__init__()
         self.loss = loss
 
-    def forward(self, scores: torch.Tensor, grades: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+    def forward(
+        self, scores: torch.Tensor, grades: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """Return the loss of a padded batch, a scalar.
 
-        Raises InputError if the shapes differ, a score is not finite, or a grade is not on the scale.
+        Raises InputError if the shapes differ, a score is not finite, or a grade is not on the
+        scale.
 
-        `scores`, `grades` and `mask` have the shape (Q, N); the mask is True where there is a document, by default
-        where grades are 0 or more.
+        `scores`, `grades` and `mask` have the shape (Q, N); the mask is True where there is a
+        document, by default where grades are 0 or more.
         """
         present = grades >= 0 if mask is None else mask.bool() & (grades >= 0)
         if scores.ndim != 2 or scores.shape != grades.shape or scores.shape != present.shape:

@@ -1,4 +1,6 @@
-"""Draw the logo, bars of falling discounts beside a curve of gains: `python docs/draw_logo.py` writes it."""
+"""Draw the logo, bars of falling discounts beside a curve of gains: `python docs/draw_logo.py`
+writes it.
+"""
 
 from pathlib import Path
 

@@ -1,7 +1,9 @@
-"""Print answers of a simulated language model to 400 questions, each asked with two ways of retrieval.
+"""Print answers of a simulated language model to 400 questions, each asked with two ways of
+retrieval.
 
-Grades are 0 (a distractor), 1 (a part of the answer) and 2 (the answer). The model reads the top with most care, and
-distractors mislead it: its DCG has the gains -1/3, 0.4 and 1. Passages are cut at the third, or reach to the fifth.
+Grades are 0 (a distractor), 1 (a part of the answer) and 2 (the answer). The model reads the top
+with most care, and distractors mislead it: its DCG has the gains -1/3, 0.4 and 1. Passages are cut
+at the third, or reach to the fifth.
 """
 
 import json
@@ -20,7 +22,11 @@ def main() -> None:
         for configuration, most in CONFIGURATIONS.items():
             grades = rng.choice(3, p=(0.5, 0.25, 0.25), size=rng.integers(1, most + 1))
             logit = 3 * (GAINS[grades] @ DISCOUNTS[: len(grades)]) + difficulty
-            answer = {"question": f"q{number}", "configuration": configuration, "list": grades.tolist()}
+            answer = {
+                "question": f"q{number}",
+                "configuration": configuration,
+                "list": grades.tolist(),
+            }
             print(json.dumps({**answer, "right": bool(rng.random() < 1 / (1 + np.exp(-logit)))}))
 
 

@@ -1,4 +1,5 @@
-"""Learn with strengths of preference as margins, and with a custom constraint: decreasing discounts.
+"""Learn with strengths of preference as margins, and with a custom constraint: decreasing
+discounts.
 
 Run it with ``python examples/own_margin.py``.
 """
@@ -21,12 +22,15 @@ def main() -> None:
         "unit margin": dl.UtilityLearner(C=0.01),
         "strength as margin": dl.UtilityLearner(C=0.01, margin="log"),
         "decreasing discounts": dl.UtilityLearner(
-            C=0.01, solver="cvxpy", constraints=lambda W: [W[:-1, 4] - W[:-1, 0] >= W[1:, 4] - W[1:, 0]]
+            C=0.01,
+            solver="cvxpy",
+            constraints=lambda W: [W[:-1, 4] - W[:-1, 0] >= W[1:, 4] - W[1:, 0]],
         ),
     }
     for name, learner in learners.items():
         learner.fit(log)
-        print(f"{name:<22} {learner.score(test):.3f} of held-out preferences respected, gap {learner.gap_:.0e}")
+        share = learner.score(test)
+        print(f"{name:<22} {share:.3f} of held-out preferences respected, gap {learner.gap_:.0e}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """Run the simulations, skip those whose results exist, and write the page of claims.
 
-python -m simulations                  list all programs, then run them
-python -m simulations figures          figures of Zhou et al. 2008
-python -m simulations studies          studies beyond that paper
-python -m simulations training         rankers trained on learned metrics
-python -m simulations theory           figures of the papers on ranking objectives
-python -m simulations figure_09 --quick --folder /tmp
-python -m simulations --update         replace results of other seeds or repeats; go on where such a run stopped
-python -m simulations --new NAME       begin a study of your own, in simulations/study_NAME.py
+python -m simulations                  list all programs, then run them python -m simulations
+figures          figures of Zhou et al. 2008 python -m simulations studies          studies beyond
+that paper python -m simulations training         rankers trained on learned metrics python -m
+simulations theory           figures of the papers on ranking objectives python -m simulations
+figure_09 --quick --folder /tmp python -m simulations --update         replace results of other
+seeds or repeats; go on where such a run stopped python -m simulations --new NAME       begin a
+study of your own, in simulations/study_NAME.py
 """
 
 from __future__ import annotations
@@ -59,7 +58,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the chosen programs, and write the page of claims from all existing tables."""
     chosen = programs(arguments.programs)
     if arguments.programs == "all":
-        print("\n".join(f"{module.STEM:<28} {(module.__doc__ or '').splitlines()[0]}" for module in chosen))
+        print(
+            "\n".join(
+                f"{module.STEM:<28} {(module.__doc__ or '').splitlines()[0]}" for module in chosen
+            )
+        )
     for module in tqdm(chosen, disable=not sys.stderr.isatty(), unit="program"):
         for claim in produce(module, arguments):
             print(claim, flush=True)
@@ -80,7 +83,9 @@ def begin(name: str) -> None:
     path = HERE / f"study_{name}.py"
     if path.exists():
         raise dl.InputError(f"{path} exists; choose another name")
-    text = (HERE / "template.py").read_text(encoding="utf-8").replace('"template"', f'"{path.stem}"')
+    text = (
+        (HERE / "template.py").read_text(encoding="utf-8").replace('"template"', f'"{path.stem}"')
+    )
     text = re.sub(r"``python -m simulations --new NAME``.*\n\n", "", text)
     path.write_text(text.replace("Study template", f"Study {name}"), encoding="utf-8")
     print(f"wrote: {path}\ntry:   python -m simulations.{path.stem} --quick --folder /tmp")
@@ -88,11 +93,17 @@ def begin(name: str) -> None:
 
 def all_claims(folder: Path) -> dict[str, list[Claim]]:
     """Return the claims of every program whose table and pictures are in a folder, by its stem."""
-    return {module.STEM: tested(module, folder) for module in programs() if complete(folder, module.STEM)}
+    return {
+        module.STEM: tested(module, folder)
+        for module in programs()
+        if complete(folder, module.STEM)
+    }
 
 
 def write_pages(folder: Path) -> list[Path]:
-    """Write the pages of claims, the table of all claims and the overviews from a folder's tables; return the pages."""
+    """Write the pages of claims, the table of all claims and the overviews from a folder's tables;
+    return the pages.
+    """
     claims = all_claims(folder)
     table = rounded(summary_table(claims))
     in_project = folder == Path("figures") and Path("docs").is_dir()
@@ -110,9 +121,14 @@ def main() -> None:
     """Parse the command line; bad settings end with status 2 and one line."""
     options = parser(__doc__ or "")
     options.add_argument(
-        "programs", nargs="?", default="all", help="all, figures, studies, training, theory, or the name of a program"
+        "programs",
+        nargs="?",
+        default="all",
+        help="all, figures, studies, training, theory, or the name of a program",
     )
-    options.add_argument("--new", metavar="NAME", help="write study_NAME.py, a study of your own, and run nothing")
+    options.add_argument(
+        "--new", metavar="NAME", help="write study_NAME.py, a study of your own, and run nothing"
+    )
     arguments = options.parse_args()
     try:
         begin(arguments.new) if arguments.new else run(arguments)
@@ -120,7 +136,10 @@ def main() -> None:
         print(f"simulations: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        print("simulations: interrupted; run the same command again to make the missing results", file=sys.stderr)
+        print(
+            "simulations: interrupted; run the same command again to make the missing results",
+            file=sys.stderr,
+        )
         sys.exit(130)
 
 

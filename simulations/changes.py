@@ -1,4 +1,6 @@
-"""What the run with new seeds changed: the verdicts before, in ``claims_before.csv``, beside those after it."""
+"""What the run with new seeds changed: the verdicts before, in ``claims_before.csv``, beside those
+after it.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,14 @@ BEFORE = "claims_before.csv"
 """Name of the table of all claims as it was before this round's run."""
 
 WORST = r", worst of \d+$"
-"""End of the texts of claims made of several settings, of which they name the one that came out nearest to failing."""
+"""End of the texts of claims made of several settings, of which they name the one that came out
+nearest to failing.
+"""
 
 
 def section(after: pl.DataFrame, folder: Path) -> str:
-    """Return the words of the page on what the run with new seeds changed, "" without verdicts from before it.
+    """Return the words of the page on what the run with new seeds changed, "" without verdicts from
+    before it.
 
     Parameters
     ----------
@@ -30,41 +35,68 @@ def section(after: pl.DataFrame, folder: Path) -> str:
     if not (folder / BEFORE).is_file():
         return ""
     stems = after["program"].unique().to_list()
-    again = [stem for stem in stems if first_line(folder / f"{stem}.csv").startswith(f"# seed={SEED} ")]
+    again = [
+        stem for stem in stems if first_line(folder / f"{stem}.csv").startswith(f"# seed={SEED} ")
+    ]
     return described(pl.read_csv(folder / BEFORE), after, again)
 
 
 def described(before: pl.DataFrame, after: pl.DataFrame, again: Collection[str]) -> str:
-    """Return how many verdicts of the programs that ran again changed, and a table from which to which."""
+    """Return how many verdicts of the programs that ran again changed, and a table from which to
+    which.
+    """
     programs = after["program"].n_unique()
-    done = "Every program has" if len(again) == programs else f"So far {len(again)} of {programs} programs have"
+    done = (
+        "Every program has"
+        if len(again) == programs
+        else f"So far {len(again)} of {programs} programs have"
+    )
     words = f"**Run once more.** {done} run again with a new seed, claims and repeats frozen: the run shown here.\n"
     both, fewer, more = compared(before, after, again)
     if not len(both):
         return words
     changed = both.filter(pl.col("verdict") != pl.col("verdict_after"))
-    near = changed.filter((pl.col("verdict") == UNDECIDED) | (pl.col("verdict_after") == UNDECIDED)).height
+    near = changed.filter(
+        (pl.col("verdict") == UNDECIDED) | (pl.col("verdict_after") == UNDECIDED)
+    ).height
     words += (
         f"Of {len(both)} claims tested [before](../figures/{BEFORE}) and after, the verdicts of {len(changed)} changed,"
         f" {near} of them\nfrom or to undecided; {more} are new, {fewer} gone.\n\n"
     )
     head = f"| before, after: | {' | '.join(VERDICTS)} |\n|{' --- |' * (len(VERDICTS) + 1)}\n"
-    rows = [[both.filter(verdict=old, verdict_after=new).height for new in VERDICTS] for old in VERDICTS]
-    lines = [f"| {old} | {' | '.join(map(str, row))} |\n" for old, row in zip(VERDICTS, rows, strict=True)]
+    rows = [
+        [both.filter(verdict=old, verdict_after=new).height for new in VERDICTS] for old in VERDICTS
+    ]
+    lines = [
+        f"| {old} | {' | '.join(map(str, row))} |\n"
+        for old, row in zip(VERDICTS, rows, strict=True)
+    ]
     return words + head + "".join(lines)
 
 
-def compared(before: pl.DataFrame, after: pl.DataFrame, again: Collection[str]) -> tuple[pl.DataFrame, int, int]:
-    """Return the claims tested before and after by these programs, and how many only before, and only after."""
-    old, new = (_tested(table).filter(pl.col("program").is_in(list(again))) for table in (before, after))
+def compared(
+    before: pl.DataFrame, after: pl.DataFrame, again: Collection[str]
+) -> tuple[pl.DataFrame, int, int]:
+    """Return the claims tested before and after by these programs, and how many only before, and
+    only after.
+    """
+    old, new = (
+        _tested(table).filter(pl.col("program").is_in(list(again))) for table in (before, after)
+    )
     keys = ["program", "key"]
     both = old.join(new.select(*keys, verdict_after="verdict"), on=keys, maintain_order="left")
     return both, len(old) - len(both), len(new) - len(both)
 
 
 def _tested(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the claims that can fail, with a key that does not name the setting nearest to failing, but counts."""
-    rows = table.filter(pl.col("branch").fill_null("") == "", pl.col("verdict").is_in(CANNOT_FAIL).not_())
+    """Return the claims that can fail, with a key that does not name the setting nearest to
+    failing, but counts.
+    """
+    rows = table.filter(
+        pl.col("branch").fill_null("") == "", pl.col("verdict").is_in(CANNOT_FAIL).not_()
+    )
     worst = pl.col("claim").str.contains(WORST)
     count = worst.cum_sum().over("program").cast(pl.String)
-    return rows.with_columns(key=pl.when(worst).then(pl.format("worst {}", count)).otherwise("claim"))
+    return rows.with_columns(
+        key=pl.when(worst).then(pl.format("worst {}", count)).otherwise("claim")
+    )

@@ -27,7 +27,9 @@ LEVEL = 0.95
 """Level of the intervals."""
 
 CLOSE, NEGLIGIBLE = 0.02, 0.005
-"""Largest distance of what is called close, and largest difference that is called none, in precision or NDCG."""
+"""Largest distance of what is called close, and largest difference that is called none, in
+precision or NDCG.
+"""
 
 ROUNDING = 1e-12
 """Distance below which an interval's end counts as lying on the edge of the claim."""
@@ -57,9 +59,10 @@ def interval(values: Any, overlap: float = 0.0) -> Interval:
     values : array-like, shape (n_repeats,)
         One value per repeat.
     overlap : float
-        If every repeat splits the same queries anew: the number of queries on which a value is measured, divided by the
-        number of the others it depends on. The variance of the mean is then 1 / n_repeats + `overlap` times that of a
-        repeat (Nadeau and Bengio 2003, Inference for the generalization error, section 3). 0 if repeats draw new data.
+        If every repeat splits the same queries anew: the number of queries on which a value is
+        measured, divided by the number of the others it depends on. The variance of the mean is
+        then 1 / n_repeats + `overlap` times that of a repeat (Nadeau and Bengio 2003, Inference for
+        the generalization error, section 3). 0 if repeats draw new data.
 
     Raises
     ------
@@ -74,12 +77,13 @@ def interval(values: Any, overlap: float = 0.0) -> Interval:
 
 
 def share_interval(shares: Any, outcomes: float = 1) -> Interval:
-    """Return the mean of each repeat's share of 0/1 outcomes, with an exact interval, which never leaves [0, 1].
+    """Return the mean of each repeat's share of 0/1 outcomes, with an exact interval, which never
+    leaves [0, 1].
 
-    It is Clopper and Pearson's for the number of outcomes that count as independent: the number whose binomial variance
-    is the variance between repeats (Korn and Graubard 1998, Confidence intervals for proportions with small expected
-    number of positive counts). That is at most all outcomes; and one of each repeat if all repeats agree, which shows
-    no variance.
+    It is Clopper and Pearson's for the number of outcomes that count as independent: the number
+    whose binomial variance is the variance between repeats (Korn and Graubard 1998, Confidence
+    intervals for proportions with small expected number of positive counts). That is at most all
+    outcomes; and one of each repeat if all repeats agree, which shows no variance.
 
     Parameters
     ----------
@@ -115,15 +119,16 @@ def measured(
     outcomes: int = 0,
     least: float = 0.0,
 ) -> Interval:
-    """Return the interval of one value per repeat, exact for shares of 0/1 outcomes, else by Student's t.
+    """Return the interval of one value per repeat, exact for shares of 0/1 outcomes, else by
+    Student's t.
 
     Parameters
     ----------
     values : array, shape (n_repeats,)
         Means over rows of a column, or (with `least` -1) differences of two such means.
     column : Series
-        All values of that column. If they are integers 0 and 1, their mean is a share; if they lie in [0, 1], no mean
-        lies beyond it.
+        All values of that column. If they are integers 0 and 1, their mean is a share; if they lie
+        in [0, 1], no mean lies beyond it.
     each : float
         Rows of a repeat, on average.
     overlap, outcomes : float, int
@@ -143,16 +148,18 @@ def _finite(values: Any) -> np.ndarray:
     """Return values as an array; raise InputError unless there are two or more, all finite."""
     values = np.asarray(values, dtype=float)
     if len(values) < 2 or not np.isfinite(values).all():
-        raise dl.InputError(f"a claim needs a finite value in each of at least two repeats, not {values.tolist()}")
+        raise dl.InputError(
+            f"a claim needs a finite value in each of at least two repeats, not {values.tolist()}"
+        )
     return values
 
 
 def verdict(measured: Interval, low: float = -np.inf, high: float = np.inf) -> str:
     """Return the verdict on the claim that the mean lies between `low` and `high`.
 
-    It "holds" if the whole interval lies there, "does not hold" if the whole interval lies outside, on one side, and is
-    "undecided" otherwise. An edge belongs to a claim with two edges, and not to a claim of one direction: no difference
-    at all does not show a positive one.
+    It "holds" if the whole interval lies there, "does not hold" if the whole interval lies outside,
+    on one side, and is "undecided" otherwise. An edge belongs to a claim with two edges, and not to
+    a claim of one direction: no difference at all does not show a positive one.
     """
     edge = ROUNDING if np.isfinite(low) and np.isfinite(high) else -ROUNDING
     if measured.low >= low - edge and measured.high <= high + edge:
@@ -163,9 +170,11 @@ def verdict(measured: Interval, low: float = -np.inf, high: float = np.inf) -> s
 
 
 def conditional(where_met: str, elsewhere: str) -> str:
-    """Return the verdict on a claim with a condition, from its verdicts where the condition is met and elsewhere.
+    """Return the verdict on a claim with a condition, from its verdicts where the condition is met
+    and elsewhere.
 
-    It "holds with a condition" only if it holds where the condition is met and does not hold elsewhere.
+    It "holds with a condition" only if it holds where the condition is met and does not hold
+    elsewhere.
     """
     if where_met != HOLDS:
         return where_met
@@ -176,33 +185,39 @@ def conditional(where_met: str, elsewhere: str) -> str:
 class Claim:
     """A claim about the mean of one value per repeat, stated before the value is looked at.
 
-    The value of a repeat is the mean of a column over some of its rows, less the mean over the rows to compare with.
-    Repeats of all settings share their random lists, so that such differences are paired.
+    The value of a repeat is the mean of a column over some of its rows, less the mean over the rows
+    to compare with. Repeats of all settings share their random lists, so that such differences are
+    paired.
 
     Parameters
     ----------
     table : DataFrame
         A program's table, or what the program derives from it: one row per setting and "repeat".
     paper, place : str
-        Key of `simulations.claims_page.PAPERS`; the paper's figure, table or section, or the name of our study.
+        Key of `simulations.claims_page.PAPERS`; the paper's figure, table or section, or the name
+        of our study.
     text : str
         The claim in words: what is compared, and what is said of it.
     value : str
         Column of the values.
     rows, minus : mapping of str to object
-        Rows whose mean is taken, and rows whose mean is subtracted, by the values (or tuples of values) of columns.
+        Rows whose mean is taken, and rows whose mean is subtracted, by the values (or tuples of
+        values) of columns.
     low, high : float
         The mean lies between these if the claim is true.
     condition : str
         Words that complete the claim, "if ..."; they need `otherwise`.
     otherwise : pair of mappings, optional
-        `rows` and `minus` where the condition is not met; the claim with a condition says that it fails there.
+        `rows` and `minus` where the condition is not met; the claim with a condition says that it
+        fails there.
     overlap : float
         `overlap` of `interval`, if repeats split the same queries anew.
     outcomes : int
-        Number of 0/1 outcomes of which a value is the share. Columns of integers 0 and 1 need not say so.
+        Number of 0/1 outcomes of which a value is the share. Columns of integers 0 and 1 need not
+        say so.
     cannot_fail : str
-        `PROVED` or `CONSTRUCTED` if the claim cannot fail; it is then shown, and not counted as tested.
+        `PROVED` or `CONSTRUCTED` if the claim cannot fail; it is then shown, and not counted as
+        tested.
     """
 
     table: pl.DataFrame = field(repr=False, compare=False)
@@ -222,9 +237,13 @@ class Claim:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.low) or np.isfinite(self.high)) or self.low > self.high:
-            raise dl.InputError(f"{self.text}: no mean could contradict a claim between {self.low} and {self.high}")
+            raise dl.InputError(
+                f"{self.text}: no mean could contradict a claim between {self.low} and {self.high}"
+            )
         if bool(self.condition) != (self.otherwise is not None):
-            raise dl.InputError(f"{self.text}: a condition needs words, and rows that do not meet it")
+            raise dl.InputError(
+                f"{self.text}: a condition needs words, and rows that do not meet it"
+            )
 
     @property
     def branches(self) -> list[tuple[Rows, Rows | None]]:
@@ -243,7 +262,11 @@ class Claim:
     def _means(self, rows: Rows) -> pl.DataFrame:
         """Return the mean of the value over these rows, for each repeat that has any."""
         chosen = select(self.table, rows).drop_nulls(self.value)
-        return chosen.group_by("repeat").agg(mean=pl.col(self.value).cast(pl.Float64).mean()).sort("repeat")
+        return (
+            chosen.group_by("repeat")
+            .agg(mean=pl.col(self.value).cast(pl.Float64).mean())
+            .sort("repeat")
+        )
 
     @cached_property
     def testable(self) -> bool:
@@ -264,7 +287,9 @@ class Claim:
         if minus is not None:
             return measured(values, self.table[self.value], overlap=self.overlap, least=-1.0)
         each = select(self.table, rows)[self.value].drop_nulls().len() / len(values)
-        return measured(values, self.table[self.value], each, overlap=self.overlap, outcomes=self.outcomes)
+        return measured(
+            values, self.table[self.value], each, overlap=self.overlap, outcomes=self.outcomes
+        )
 
     @property
     def verdicts(self) -> list[str]:
@@ -275,7 +300,10 @@ class Claim:
     def verdict(self) -> str:
         """One of `VERDICTS`, or `cannot_fail` as long as the mean agrees."""
         mean = self.measured[0].mean
-        if self.cannot_fail and verdict(Interval(mean, mean, mean, 1), self.low, self.high) == HOLDS:
+        if (
+            self.cannot_fail
+            and verdict(Interval(mean, mean, mean, 1), self.low, self.high) == HOLDS
+        ):
             return self.cannot_fail
         return conditional(*self.verdicts) if self.condition else self.verdicts[0]
 
@@ -293,13 +321,17 @@ class Claim:
     def __str__(self) -> str:
         words = f", {self.condition}" if self.condition else ""
         numbers = "; elsewhere ".join(map(str, self.measured))
-        return f"{self.place}: {self.text}{words}\n  {self.verdict.upper()}: {numbers}; {self.bounds}"
+        return (
+            f"{self.place}: {self.text}{words}\n  {self.verdict.upper()}: {numbers}; {self.bounds}"
+        )
 
 
 def select(table: pl.DataFrame, rows: Rows) -> pl.DataFrame:
     """Return the rows of a table whose columns have these values, or one of a tuple of values."""
     wanted = ((pl.col(name), value) for name, value in rows.items())
-    return table.filter(*(col.is_in(list(v)) if isinstance(v, tuple) else col == v for col, v in wanted))
+    return table.filter(
+        *(col.is_in(list(v)) if isinstance(v, tuple) else col == v for col, v in wanted)
+    )
 
 
 def _digits(number: float, measured: Interval) -> str:
@@ -312,7 +344,9 @@ def _digits(number: float, measured: Interval) -> str:
 
 
 def in_every_cell(claims: Sequence[Claim]) -> Claim:
-    """Return the claim that is nearest to failing, of one made of each of several settings: if it holds, all hold."""
+    """Return the claim that is nearest to failing, of one made of each of several settings: if it
+    holds, all hold.
+    """
     tested = [claim for claim in claims if claim.testable] or claims[:1]
     nearest = min(tested, key=lambda claim: _room(claim) if claim.testable else 0.0)
     return replace(nearest, text=f"{nearest.text}, worst of {len(claims)}")

@@ -1,4 +1,6 @@
-"""The pages ``docs/claims.md``, of the papers' claims, and ``docs/our_claims.md``; and the table of all claims."""
+"""The pages ``docs/claims.md``, of the papers' claims, and ``docs/our_claims.md``; and the table of
+all claims.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ SPELLED = {
     "LETOR-shaped": "`conflict=1`",
     "LightGBM example": "LightGBM",
 }
-"""Names of queries on the page, which says beside each row how much metrics conflict on LETOR-shaped ones."""
+"""Names of queries on the page, which says beside each row how much metrics conflict on
+LETOR-shaped ones.
+"""
 
 HEAD = """# Claims of the papers, tested
 
@@ -143,9 +147,15 @@ Errors in the papers: [reproduce](reproduce.md#errors-in-the-papers).
 
 
 def pages(claims: Claims, changes: str = "") -> dict[str, str]:
-    """Return the pages in Markdown, by the names of their files, with the words of `simulations.changes.section`."""
-    numbers = dict(zip(("holds", "condition", "fails", "undecided"), counts(claims).values(), strict=True))
-    head = HEAD.format(total=sum(numbers.values()), sure=sum(counts(claims, CANNOT_FAIL).values()), **numbers)
+    """Return the pages in Markdown, by the names of their files, with the words of
+    `simulations.changes.section`.
+    """
+    numbers = dict(
+        zip(("holds", "condition", "fails", "undecided"), counts(claims).values(), strict=True)
+    )
+    head = HEAD.format(
+        total=sum(numbers.values()), sure=sum(counts(claims, CANNOT_FAIL).values()), **numbers
+    )
     findings = [FINDINGS_HEAD, *screen(claims)]
     papers = [line for paper in PAPERS if paper != "ours" for line in _table(claims, paper)]
     parts = [head, *_scoreboard(claims), *findings, RULE, changes, WORDS, *papers, FOREST, MISSING]
@@ -157,7 +167,9 @@ def _scoreboard(claims: Claims) -> Iterator[str]:
     names = [*counts({}), "cannot fail"]
     yield f"| paper | claims tested | {' | '.join(names)} |\n|{' --- |' * (len(names) + 2)}\n"
     for paper, title in PAPERS.items():
-        of_paper = {stem: [claim for claim in of if claim.paper == paper] for stem, of in claims.items()}
+        of_paper = {
+            stem: [claim for claim in of if claim.paper == paper] for stem, of in claims.items()
+        }
         own, sure = counts(of_paper), sum(counts(of_paper, CANNOT_FAIL).values())
         if total := sum(own.values()):
             cells = [title, *map(str, (total, *own.values(), sure))]
@@ -165,9 +177,15 @@ def _scoreboard(claims: Claims) -> Iterator[str]:
 
 
 def screen(claims: Claims) -> Iterator[str]:
-    """Yield the findings that the verdicts support, two beside each other, each below its picture."""
+    """Yield the findings that the verdicts support, two beside each other, each below its
+    picture.
+    """
     supported = [(finding, finding.sentence(claims)) for finding in FINDINGS]
-    cells = [_cell(i, finding, sentence) for i, (finding, sentence) in enumerate(supported, 1) if sentence]
+    cells = [
+        _cell(i, finding, sentence)
+        for i, (finding, sentence) in enumerate(supported, 1)
+        if sentence
+    ]
     if cells:
         yield "| | |\n| --- | --- |\n"
         yield from (f"| {' | '.join(cells[i : i + 2])} |\n" for i in range(0, len(cells), 2))
@@ -187,14 +205,20 @@ def _table(claims: Claims, paper: str) -> Iterator[str]:
 
 def _rows(claims: Claims, paper: str) -> Iterator[str]:
     """Yield the table of a paper's claims, if it has any."""
-    rows = [line for stem in claims for c in claims[stem] if c.paper == paper for line in _row(stem, c)]
+    rows = [
+        line for stem in claims for c in claims[stem] if c.paper == paper for line in _row(stem, c)
+    ]
     if rows:
-        columns = "picture | claim | must be | measured (interval) | verdict\n--- | --- | --- | --- | ---"
+        columns = (
+            "picture | claim | must be | measured (interval) | verdict\n--- | --- | --- | --- | ---"
+        )
         yield "\n".join([columns, *rows, ""])
 
 
 def _row(stem: str, claim: Claim) -> Iterator[str]:
-    """Yield the row of a claim, and one below it: the test where its condition is not met, or why it does not hold."""
+    """Yield the row of a claim, and one below it: the test where its condition is not met, or why
+    it does not hold.
+    """
     place, table = claim.place.replace("section ", "§"), f"../figures/{stem}.csv"
     words = f"{claim.text}, {claim.condition}" if claim.condition else claim.text
     for data, spelled in SPELLED.items():
@@ -209,7 +233,9 @@ def _row(stem: str, claim: Claim) -> Iterator[str]:
 
 
 def summary_table(claims: Claims) -> pl.DataFrame:
-    """Return one row for each claim and branch: what it is, its mean, interval, bounds and verdict."""
+    """Return one row for each claim and branch: what it is, its mean, interval, bounds and
+    verdict.
+    """
     return pl.DataFrame(
         [
             {

@@ -1,4 +1,6 @@
-"""Zhou et al., section 4: all compatible metrics agree on the best ranking, and only with two grades on all others."""
+"""Zhou et al., section 4: all compatible metrics agree on the best ranking, and only with two
+grades on all others.
+"""
 
 from functools import partial
 
@@ -20,7 +22,9 @@ def gains(rng, n_grades):
 
 
 def trial(rng, n_grades, discounts):
-    """Compare two metrics with random gains: on all pairs of free lists, and on the best rankings of some documents."""
+    """Compare two metrics with random gains: on all pairs of free lists, and on the best rankings
+    of some documents.
+    """
     ranks = np.arange(1, DEPTH + 1)
     first = dl.DCG(gains(rng, n_grades), 1 / np.log2(ranks + 1))
     second = dl.DCG(gains(rng, n_grades), first.discounts if discounts == SAME else 1 / ranks)
@@ -35,7 +39,9 @@ def trial(rng, n_grades, discounts):
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per number of grades, discounts and repeat."""
     settings = [
-        {"n_grades": n, "discounts": d} for d in (SAME, DIFFERENT) for n in ((2, 3, 4) if quick else range(2, 7))
+        {"n_grades": n, "discounts": d}
+        for d in (SAME, DIFFERENT)
+        for n in ((2, 3, 4) if quick else range(2, 7))
     ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
@@ -43,10 +49,23 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw the share of pairs that are ordered differently against the number of grades."""
     percent = table.with_columns(percent=100 * pl.col("different"))
-    curves(percent, axes, "n_grades", "percent", lines="discounts", labels={DIFFERENT: "discounts log2 and 1/rank"})
-    axes.set(xlabel="number of grades L", ylabel="% of all pairs of lists ordered differently", ylim=(-0.5, None))
+    curves(
+        percent,
+        axes,
+        "n_grades",
+        "percent",
+        lines="discounts",
+        labels={DIFFERENT: "discounts log2 and 1/rank"},
+    )
+    axes.set(
+        xlabel="number of grades L",
+        ylabel="% of all pairs of lists ordered differently",
+        ylim=(-0.5, None),
+    )
     axes.set_xticks(sorted(table["n_grades"].unique()))
-    axes.set_title("Two metrics with random gains disagree from\nthree grades on (Zhou et al., section 4)")
+    axes.set_title(
+        "Two metrics with random gains disagree from\nthree grades on (Zhou et al., section 4)"
+    )
     legend(axes)
 
 
@@ -60,7 +79,16 @@ def claims(table):
     two = {"n_grades": 2, "discounts": SAME}
     words = "if both have the same discounts"
     branches = {"condition": words, "otherwise": ({**two, "discounts": DIFFERENT}, None)}
-    yield claim("section 4.1, theorem", text, "different", two, low=0.0, high=0.0, cannot_fail=PROVED, **branches)
+    yield claim(
+        "section 4.1, theorem",
+        text,
+        "different",
+        two,
+        low=0.0,
+        high=0.0,
+        cannot_fail=PROVED,
+        **branches,
+    )
     text = f"{more[0]} to {more[-1]} grades: compatible metrics order some lists differently, same discounts; share"
     rows = {"n_grades": more, "discounts": SAME}
     yield claim("section 4.2", text, "different", rows, low=0.0, cannot_fail=CONSTRUCTED)

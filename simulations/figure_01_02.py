@@ -18,13 +18,18 @@ def trial(rng, truth, n, n_test):
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     train = dl.simulate.preference_pairs(true, n, seed=rng)
     learner = dl.UtilityLearner(C=1.0).fit(train)
-    return {**recovery(learner, true, test), "offset": offset_similarity(learner.utility_, true.utility)}
+    return {
+        **recovery(learner, true, test),
+        "offset": offset_similarity(learner.utility_, true.utility),
+    }
 
 
 def offset_similarity(learned, true, offset=10.0):
-    """Return the similarity of two utilities after adding an offset, in units of each one's largest worth.
+    """Return the similarity of two utilities after adding an offset, in units of each one's largest
+    worth.
 
-    The paper subtracts each position's worst grade before it compares; here the offset is added after that.
+    The paper subtracts each position's worst grade before it compares; here the offset is added
+    after that.
     """
     a, b = ((w - w[:, :1]).ravel() for w in (learned.weights, true.weights))
     a, b = (w / np.abs(w).max() + offset for w in (a, b))
@@ -40,7 +45,11 @@ def simulate(seed, repeats, quick, jobs):
 
 def plot(table, axes):
     """Draw the paper's two measures and the identifiable similarity."""
-    titles = ("Precision nears .95 (figure 1)", "Similarity stalls (figure 2)", "What pairs show is learned (ours)")
+    titles = (
+        "Precision nears .95 (figure 1)",
+        "Similarity stalls (figure 2)",
+        "What pairs show is learned (ours)",
+    )
     draw_measures(table, axes, "n", "number of training pairs", titles)
     axes[0].axhline(0.95, color="0.4", lw=0.8, ls=(0, (4, 3)))
     axes[0].text(20, 0.955, ".95", fontsize=8, color="0.3", va="bottom")
@@ -51,16 +60,44 @@ def claims(table):
     first, last = table["n"].min(), table["n"].max()
     claim = partial(Claim, table, "zhou")
     for place, measure in (("figure 1", "precision"), ("figure 2", "similarity")):
-        yield claim(place, f"{measure} grows from {first} to {last} pairs", measure, {"n": last}, {"n": first}, low=0.0)
+        yield claim(
+            place,
+            f"{measure} grows from {first} to {last} pairs",
+            measure,
+            {"n": last},
+            {"n": first},
+            low=0.0,
+        )
     near = {"low": 0.95 - CLOSE, "high": 0.95 + CLOSE}
-    yield claim("figure 1", f"precision is close to .95 at {last} pairs", "precision", {"n": last}, **near)
+    yield claim(
+        "figure 1", f"precision is close to .95 at {last} pairs", "precision", {"n": last}, **near
+    )
     D1, D2 = ({"n": last, "truth": truth} for truth in TRUTHS)
-    yield claim("section 6.3", f"precision is higher for D1 than for D2, {last} pairs", "precision", D1, D2, low=0.0)
-    yield claim("section 6.3", f"similarity is higher for D2 than for D1, {last} pairs", "similarity", D2, D1, low=0.0)
+    yield claim(
+        "section 6.3",
+        f"precision is higher for D1 than for D2, {last} pairs",
+        "precision",
+        D1,
+        D2,
+        low=0.0,
+    )
+    yield claim(
+        "section 6.3",
+        f"similarity is higher for D2 than for D1, {last} pairs",
+        "similarity",
+        D2,
+        D1,
+        low=0.0,
+    )
     text = f"large offsets push similarity to 1, {first} pairs"
     yield claim("section 6.3", text, "offset", {"n": first}, low=0.99, cannot_fail=CONSTRUCTED)
     yield claim(
-        "figure 2", f"similarity still grows from 100 to {last} pairs", "similarity", {"n": last}, {"n": 100}, low=0.0
+        "figure 2",
+        f"similarity still grows from 100 to {last} pairs",
+        "similarity",
+        {"n": last},
+        {"n": 100},
+        low=0.0,
     )
 
 

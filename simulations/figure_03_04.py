@@ -11,7 +11,9 @@ STEM, REPEATS, PANELS, FIGSIZE = "figure_03_04", 50, (2, 2), (7.5, 6.0)
 
 
 def aligned(estimate, true):
-    """Return an estimate with the offset and factor, which such pairs do not identify, fitted to the truth."""
+    """Return an estimate with the offset and factor, which such pairs do not identify, fitted to
+    the truth.
+    """
     slope, offset = np.polyfit(estimate, true, 1)
     return slope * estimate + offset
 
@@ -36,32 +38,53 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw estimated against true values, and their errors, as shares of the span of the true values."""
+    """Draw estimated against true values, and their errors, as shares of the span of the true
+    values.
+    """
     means = summary(table, ["truth", "part", "index", "true"], ["estimate"])
     wrong = summary(errors(table), ["truth", "part", "index", "true"], ["absolute"])
     panels = (("discount", "figure 3", "top three"), ("gain", "figure 4", "best two"))
     for line, (part, figure, words) in zip(axes, panels, strict=True):
-        line[0].plot([0, 1], [0, 1], color="0.3", linewidth=1.0, linestyle=":", zorder=0, label="perfect estimate")
+        line[0].plot(
+            [0, 1],
+            [0, 1],
+            color="0.3",
+            linewidth=1.0,
+            linestyle=":",
+            zorder=0,
+            label="perfect estimate",
+        )
         for truth, style in TRUTH_STYLES.items():
-            rows, off = (part_of.filter(part=part, truth=truth).sort("true") for part_of in (means, wrong))
+            rows, off = (
+                part_of.filter(part=part, truth=truth).sort("true") for part_of in (means, wrong)
+            )
             low, span = rows["true"].min(), rows["true"].max() - rows["true"].min()
             estimates = pl.col("true", "estimate", "estimate_low", "estimate_high")
             scaled = rows.with_columns((estimates - low) / span)
             draw_means(line[0], scaled, "true", "estimate", style, label=truth, lw=1.2)
             off = off.with_columns(
-                (pl.col("true") - low) / span, pl.col("absolute", "absolute_low", "absolute_high") / span
+                (pl.col("true") - low) / span,
+                pl.col("absolute", "absolute_low", "absolute_high") / span,
             )
             draw_means(line[1], off, "true", "absolute", style, label=truth, lw=1.2)
         label = f"true {part}, scaled to [0, 1]"
-        line[0].set(xlabel=label, ylabel=f"estimated {part}", title=f"Estimated {part}s are nearly linear ({figure})")
-        line[1].set(xlabel=label, ylabel="mean absolute error", title=f"The {words} do not err less (ours)")
+        line[0].set(
+            xlabel=label,
+            ylabel=f"estimated {part}",
+            title=f"Estimated {part}s are nearly linear ({figure})",
+        )
+        line[1].set(
+            xlabel=label, ylabel="mean absolute error", title=f"The {words} do not err less (ours)"
+        )
         line[1].set_ylim(bottom=0)
     legend(axes[0][0], "true DCG")
 
 
 def correlations(table):
     """Return the correlation of estimated and true values, for each true DCG, part and repeat."""
-    return table.group_by("truth", "part", "repeat", maintain_order=True).agg(correlation=pl.corr("true", "estimate"))
+    return table.group_by("truth", "part", "repeat", maintain_order=True).agg(
+        correlation=pl.corr("true", "estimate")
+    )
 
 
 def errors(table):
@@ -71,11 +94,19 @@ def errors(table):
 
 
 def claims(table):
-    """Yield the paper's claims, on both true DCGs together but for errors of gains, whose units differ."""
+    """Yield the paper's claims, on both true DCGs together but for errors of gains, whose units
+    differ.
+    """
     correlated, distances = correlations(table), errors(table)
-    ends = {"discount": ((0, 1, 2), (7, 8, 9), "the top three"), "gain": ((3, 4), (0, 1), "the best two")}
+    ends = {
+        "discount": ((0, 1, 2), (7, 8, 9), "the top three"),
+        "gain": ((3, 4), (0, 1), "the best two"),
+    }
     for figure, part in (("figure 3", "discount"), ("figure 4", "gain")):
-        of, text = {"part": part}, f"estimated {part}s are nearly linear in the true ones: correlation above .95"
+        of, text = (
+            {"part": part},
+            f"estimated {part}s are nearly linear in the true ones: correlation above .95",
+        )
         yield Claim(correlated, "zhou", figure, text, "correlation", of, low=0.95)
         first, last, words = ends[part]
         rows, minus = ({**of, "index": index} for index in (first, last))

@@ -1,4 +1,6 @@
-"""Zhou et al., figures 5 and 6: precision and similarity fall as more of 200 training pairs are flipped."""
+"""Zhou et al., figures 5 and 6: precision and similarity fall as more of 200 training pairs are
+flipped.
+"""
 
 from functools import partial
 
@@ -11,7 +13,9 @@ FLIPS = (0, 5, 10, 15, 20, 25, 30, 35, 40)
 
 
 def trial(rng, truth, n, n_flips, n_test):
-    """Learn from n pairs with flips, C chosen on a validation set with the same numbers of pairs and flips."""
+    """Learn from n pairs with flips, C chosen on a validation set with the same numbers of pairs
+    and flips.
+    """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     train = dl.simulate.preference_pairs(true, n, n_flips=n_flips, seed=rng)
@@ -23,7 +27,9 @@ def trial(rng, truth, n, n_flips, n_test):
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of flips and repeat."""
     flips, n_test = ((0, 40), 1000) if quick else (FLIPS, 5000)
-    settings = [{"truth": t, "n": 200, "n_flips": flip, "n_test": n_test} for t in TRUTHS for flip in flips]
+    settings = [
+        {"truth": t, "n": 200, "n_flips": flip, "n_test": n_test} for t in TRUTHS for flip in flips
+    ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
@@ -42,9 +48,30 @@ def claims(table):
     most = table["n_flips"].max()
     claim = partial(Claim, table, "zhou")
     clean, half, all_ = ({"n_flips": flips} for flips in (0, 30, most))
-    yield claim("figure 5", f"precision falls from 0 to {most} flipped pairs", "precision", clean, all_, low=0.0)
-    yield claim("figure 5", f"precision still falls from 30 to {most} flipped pairs", "precision", half, all_, low=0.0)
-    yield claim("figure 6", f"similarity falls from 0 to {most} flipped pairs", "similarity", clean, all_, low=0.0)
+    yield claim(
+        "figure 5",
+        f"precision falls from 0 to {most} flipped pairs",
+        "precision",
+        clean,
+        all_,
+        low=0.0,
+    )
+    yield claim(
+        "figure 5",
+        f"precision still falls from 30 to {most} flipped pairs",
+        "precision",
+        half,
+        all_,
+        low=0.0,
+    )
+    yield claim(
+        "figure 6",
+        f"similarity falls from 0 to {most} flipped pairs",
+        "similarity",
+        clean,
+        all_,
+        low=0.0,
+    )
     text = f"similarity still falls from 30 to {most} flipped pairs"
     yield claim("figure 6", text, "similarity", half, all_, low=0.0)
 

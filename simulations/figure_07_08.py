@@ -1,4 +1,6 @@
-"""Zhou et al., figures 7 and 8: precision and similarity fall as more training documents have a wrong grade."""
+"""Zhou et al., figures 7 and 8: precision and similarity fall as more training documents have a
+wrong grade.
+"""
 
 import dcglearn as dl
 from simulations.claims import Claim
@@ -9,7 +11,9 @@ DOCUMENTS = (0, 100, 200, 400, 600, 800, 1000)
 
 
 def trial(rng, truth, n, n_documents, n_test):
-    """Learn from n pairs with `n_documents` wrong grades; C is chosen on an equally noisy validation set."""
+    """Learn from n pairs with `n_documents` wrong grades; C is chosen on an equally noisy
+    validation set.
+    """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     clean = [dl.simulate.preference_pairs(true, n, seed=rng) for _ in range(2)]
@@ -20,13 +24,21 @@ def trial(rng, truth, n, n_documents, n_test):
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of wrong grades and repeat."""
     documents, n_test = ((0, 1000), 1000) if quick else (DOCUMENTS, 5000)
-    settings = [{"truth": t, "n": 200, "n_documents": d, "n_test": n_test} for t in TRUTHS for d in documents]
+    settings = [
+        {"truth": t, "n": 200, "n_documents": d, "n_test": n_test}
+        for t in TRUTHS
+        for d in documents
+    ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
     """Draw the paper's two measures and the identifiable similarity."""
-    titles = ("Precision falls (figure 7)", "Similarity falls (figure 8)", "So does what pairs show (ours)")
+    titles = (
+        "Precision falls (figure 7)",
+        "Similarity falls (figure 8)",
+        "So does what pairs show (ours)",
+    )
     draw_measures(table, axes, "n_documents", "wrong grades among 4,000", titles)
 
 

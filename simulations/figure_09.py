@@ -1,4 +1,6 @@
-"""Zhou et al., figure 9: precision does not grow with pairs of the optimal list and a permutation of it."""
+"""Zhou et al., figure 9: precision does not grow with pairs of the optimal list and a permutation
+of it.
+"""
 
 import polars as pl
 
@@ -11,7 +13,9 @@ SIZES = tuple(range(20, 201, 20))
 
 
 def trial(rng, truth, n, n_test):
-    """Learn from n pairs that each contain the optimal list; test on pairs of random permutations."""
+    """Learn from n pairs that each contain the optimal list; test on pairs of random
+    permutations.
+    """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     train = dl.simulate.preference_pairs(true, n, lists="optimal", seed=rng)
@@ -30,7 +34,11 @@ def plot(table, axes):
     curves(table, axes, "n", "precision")
     axes.axhline(0.5, color="0.4", lw=0.8, ls=(0, (4, 3)))
     axes.text(20, 0.505, "guessing", fontsize=8, color="0.3", va="bottom")
-    axes.set(xlabel="training pairs, each with the optimal list", ylabel=MEASURES["precision"], ylim=(0.45, 1.0))
+    axes.set(
+        xlabel="training pairs, each with the optimal list",
+        ylabel=MEASURES["precision"],
+        ylim=(0.45, 1.0),
+    )
     axes.set_title("Pairs with the optimal list teach\nnothing more (Zhou et al., figure 9)")
     legend(axes, "true DCG")
 
@@ -46,8 +54,13 @@ def claims(table):
     """Yield the paper's claims, on both true DCGs together."""
     text = "precision does not grow: change per 100 pairs"
     yield Claim(slopes(table), "zhou", "figure 9", text, "slope", {}, low=-0.01, high=0.01)
-    last, text = table["n"].max(), "such pairs put no constraint on the utility: precision stays close to .5"
-    yield Claim(table, "zhou", "figure 9", text, "precision", {"n": last}, low=0.5 - CLOSE, high=0.5 + CLOSE)
+    last, text = (
+        table["n"].max(),
+        "such pairs put no constraint on the utility: precision stays close to .5",
+    )
+    yield Claim(
+        table, "zhou", "figure 9", text, "precision", {"n": last}, low=0.5 - CLOSE, high=0.5 + CLOSE
+    )
 
 
 if __name__ == "__main__":

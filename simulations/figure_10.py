@@ -1,4 +1,6 @@
-"""Zhou et al., figure 10: with pairs of the optimal list and a list of other grades, precision grows slowly."""
+"""Zhou et al., figure 10: with pairs of the optimal list and a list of other grades, precision
+grows slowly.
+"""
 
 import polars as pl
 
@@ -13,9 +15,14 @@ TESTED = {"precision": "permutations, as in figure 1", "precision_free": "free l
 
 
 def trial(rng, truth, n, n_test, lists):
-    """Learn from n pairs of one kind of lists; test on pairs of permutations and on pairs of free lists."""
+    """Learn from n pairs of one kind of lists; test on pairs of permutations and on pairs of free
+    lists.
+    """
     true = dl.simulate.ground_truth(truth)
-    tests = (dl.simulate.preference_pairs(true, n_test, lists=kind, seed=rng) for kind in ("permutations", "free"))
+    tests = (
+        dl.simulate.preference_pairs(true, n_test, lists=kind, seed=rng)
+        for kind in ("permutations", "free")
+    )
     tests = dict(zip(TESTED, tests, strict=True))
     train = dl.simulate.preference_pairs(true, n, lists=lists, seed=rng)
     utility = dl.UtilityLearner(C=1.0).fit(train).utility_
@@ -26,7 +33,10 @@ def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, kind of training lists, number of pairs and repeat."""
     sizes, n_test = ((20, 200), 1000) if quick else (SIZES, 5000)
     settings = [
-        {"truth": t, "n": n, "n_test": n_test, "lists": kind} for t in TRUTHS for kind in TRAINED for n in sizes
+        {"truth": t, "n": n, "n_test": n_test, "lists": kind}
+        for t in TRUTHS
+        for kind in TRAINED
+        for n in sizes
     ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
@@ -45,10 +55,21 @@ def claims(table):
     """Yield the paper's claims, on both true DCGs together."""
     first, last = table["n"].min(), table["n"].max()
     optimal, random = ({"lists": kind, "n": last} for kind in TRAINED)
-    both = pl.concat(table.with_columns(precision=pl.col(name), tested=pl.lit(name)) for name in TESTED)
+    both = pl.concat(
+        table.with_columns(precision=pl.col(name), tested=pl.lit(name)) for name in TESTED
+    )
     rows = {"tested": "precision", "lists": "optimal-free"}
     text = f"precision grows from {first} to {last} pairs with the optimal list"
-    yield Claim(both, "zhou", "figure 10", text, "precision", {**rows, "n": last}, {**rows, "n": first}, low=0.0)
+    yield Claim(
+        both,
+        "zhou",
+        "figure 10",
+        text,
+        "precision",
+        {**rows, "n": last},
+        {**rows, "n": first},
+        low=0.0,
+    )
     yield Claim(
         both,
         "zhou",

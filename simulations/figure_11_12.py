@@ -1,8 +1,20 @@
-"""Zhou et al., figures 11 and 12: the Hamming margin is not significantly better than a margin of 1."""
+"""Zhou et al., figures 11 and 12: the Hamming margin is not significantly better than a margin of
+1.
+"""
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim
-from simulations.run import TRUTHS, against, curves, legend, main, recovery, repeated, share_scale, zero_line
+from simulations.run import (
+    TRUTHS,
+    against,
+    curves,
+    legend,
+    main,
+    recovery,
+    repeated,
+    share_scale,
+    zero_line,
+)
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_11_12", 50, 2, (7.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
@@ -15,7 +27,9 @@ def trial(rng, truth, n, n_test):
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     train = dl.simulate.preference_pairs(true, n, seed=rng)
     learners = {margin: dl.UtilityLearner(C=1.0, margin=margin).fit(train) for margin in MARGINS}
-    return [{"margin": margin, **recovery(learner, true, test)} for margin, learner in learners.items()]
+    return [
+        {"margin": margin, **recovery(learner, true, test)} for margin, learner in learners.items()
+    ]
 
 
 def simulate(seed, repeats, quick, jobs):
@@ -31,7 +45,11 @@ def plot(table, axes):
     for ax, measure, title in zip(axes, ("similarity", "precision"), titles, strict=True):
         curves(against(table, measure, "margin", "unit", ["truth", "n"]), ax, "n", "difference")
         zero_line(ax)
-        ax.set(xlabel="number of training pairs", ylabel=f"{measure}: Hamming minus unit margin", title=title)
+        ax.set(
+            xlabel="number of training pairs",
+            ylabel=f"{measure}: Hamming minus unit margin",
+            title=title,
+        )
     share_scale(axes)
     legend(axes[1], "true DCG")
 

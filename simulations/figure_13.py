@@ -1,4 +1,6 @@
-"""Zhou et al., figure 13: the utility is learned without grades, from the documents' identities alone."""
+"""Zhou et al., figure 13: the utility is learned without grades, from the documents' identities
+alone.
+"""
 
 from functools import partial
 

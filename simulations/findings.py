@@ -1,4 +1,6 @@
-"""The findings on the first screen of the page of claims: a plain sentence, the claims it rests on, and a picture."""
+"""The findings on the first screen of the page of claims: a plain sentence, the claims it rests on,
+and a picture.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ class Finding:
     Parameters
     ----------
     text : str
-        The sentence; ``{0}`` is the first claim's mean, and ``{points[0]}`` its size in points of 100.
+        The sentence; ``{0}`` is the first claim's mean, and ``{points[0]}`` its size in points of
+        100.
     stem, picture : str
         The picture's file name without suffix, and what it shows.
     rests_on : sequence of (str, str)
@@ -28,10 +31,14 @@ class Finding:
     rests_on: Sequence[tuple[str, str]]
 
     def sentence(self, claims: Mapping[str, Sequence[Claim]]) -> str | None:
-        """Return the sentence with its numbers, or None unless every claim is there and has the verdict it needs."""
+        """Return the sentence with its numbers, or None unless every claim is there and has the
+        verdict it needs.
+        """
         means = []
         for beginning, needed in self.rests_on:
-            claim = next((c for of in claims.values() for c in of if c.text.startswith(beginning)), None)
+            claim = next(
+                (c for of in claims.values() for c in of if c.text.startswith(beginning)), None
+            )
             if claim is None or claim.verdict != needed:
                 return None
             means.append(claim.measured[0].mean)
@@ -45,7 +52,11 @@ FINDINGS = (
         "list, but with random gains order {0:.0%} of all pairs of lists differently from three grades on.",
         "figure_00_coherence",
         "disagreement of two metrics by number of grades",
-        [("3 to 6 grades", CONSTRUCTED), ("two compatible metrics", PROVED), ("two grades: compatible", PROVED)],
+        [
+            ("3 to 6 grades", CONSTRUCTED),
+            ("two compatible metrics", PROVED),
+            ("two grades: compatible", PROVED),
+        ],
     ),
     Finding(
         "The numbers can be learned from which of two lists is preferred: after 200 simulated judgements the method "
@@ -79,7 +90,10 @@ FINDINGS = (
         "wrong less.",
         "study_b_flips_and_pairs",
         "precision by share of wrong judgements",
-        [("precision falls from 0 to 40 flipped", HOLDS), ("10,000 flipped pairs teach as much", CONDITION)],
+        [
+            ("precision falls from 0 to 40 flipped", HOLDS),
+            ("10,000 flipped pairs teach as much", CONDITION),
+        ],
     ),
     Finding(
         "Some comparisons teach little. If one list of each pair is the best possible order of the same results, which "

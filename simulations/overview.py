@@ -1,4 +1,6 @@
-"""Pictures that belong to no single study: all claims' differences, and the true DCGs of the simulations."""
+"""Pictures that belong to no single study: all claims' differences, and the true DCGs of the
+simulations.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,15 @@ NAMES = {
 """Titles of the panels."""
 
 REACH, LINEAR = 100.0, 2.0
-"""Largest distance drawn, at which farther ones are drawn too, and half the width of the axis's linear part."""
+"""Largest distance drawn, at which farther ones are drawn too, and half the width of the axis's
+linear part.
+"""
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure beside its place, then rename it, without anything that changes from run to run."""
+    """Write a figure beside its place, then rename it, without anything that changes from run to
+    run.
+    """
     temporary = path.with_suffix(".new.png")
     figure.savefig(temporary, metadata={"Software": None})
     temporary.replace(path)
@@ -66,25 +72,45 @@ def truths() -> Figure:
             ha="right",
             color=look["color"],
         )
-    discounts.plot(range(1, 11), dl.simulate.ground_truth("D1").discounts, color="0.25", marker="o", markersize=5)
-    gains.set(xlabel="grade (worst to best)", ylabel="gain", title="(a) Gains: D1 in equal steps, D2 doubling")
+    discounts.plot(
+        range(1, 11),
+        dl.simulate.ground_truth("D1").discounts,
+        color="0.25",
+        marker="o",
+        markersize=5,
+    )
+    gains.set(
+        xlabel="grade (worst to best)",
+        ylabel="gain",
+        title="(a) Gains: D1 in equal steps, D2 doubling",
+    )
     gains.set_xticks(range(5))
-    discounts.set(xlabel="position", ylabel="discount, 1 / log(position + 1)", title="(b) Discounts: the same in both")
+    discounts.set(
+        xlabel="position",
+        ylabel="discount, 1 / log(position + 1)",
+        title="(b) Discounts: the same in both",
+    )
     discounts.set_xticks(range(1, 11))
     discounts.set_ylim(bottom=0)
     return figure
 
 
 def forest(claims: pl.DataFrame) -> Figure:
-    """Return a figure with a panel per paper: how far each claim's mean lies within its edge, in half-widths.
+    """Return a figure with a panel per paper: how far each claim's mean lies within its edge, in
+    half-widths.
 
-    At 1 or more the whole interval lies on the claim's side, so that it holds, and at -1 or less it does not.
+    At 1 or more the whole interval lies on the claim's side, so that it holds, and at -1 or less it
+    does not.
     """
     rows = claims.filter(pl.col("verdict").is_in(CANNOT_FAIL).not_(), branch="")
     papers = rows["paper"].unique(maintain_order=True).to_list()
     heights = [stacked(rows.filter(paper=paper))[1].max() + 2 for paper in papers]
-    figure = Figure(figsize=(8.0, 1.2 + 0.075 * sum(heights) + 0.45 * len(papers)), layout="constrained")
-    panels = figure.subplots(len(papers), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
+    figure = Figure(
+        figsize=(8.0, 1.2 + 0.075 * sum(heights) + 0.45 * len(papers)), layout="constrained"
+    )
+    panels = figure.subplots(len(papers), 1, squeeze=False, sharex=True, height_ratios=heights)[
+        :, 0
+    ]
     for axes, paper, height in zip(panels, papers, heights, strict=True):
         part = rows.filter(paper=paper)
         x, y = stacked(part)
@@ -97,20 +123,30 @@ def forest(claims: pl.DataFrame) -> Figure:
         axes.set(xlim=(-1.3 * REACH, 1.3 * REACH), ylim=(-1, height))
         axes.set_yticks([])
         axes.grid(visible=False, axis="y")
-        axes.set_title(f"{NAMES.get(paper, paper)}: {len(part)} claims tested", loc="left", fontsize=8)
+        axes.set_title(
+            f"{NAMES.get(paper, paper)}: {len(part)} claims tested", loc="left", fontsize=8
+        )
     ticks = (-100, -10, -1, 0, 1, 10, 100)
     panels[-1].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     panels[-1].set_xticks([], minor=True)
-    panels[-1].set_xlabel("distance of the mean from the claim's edge, in half-widths of its 95% interval", fontsize=8)
+    panels[-1].set_xlabel(
+        "distance of the mean from the claim's edge, in half-widths of its 95% interval", fontsize=8
+    )
     for name, look in VERDICT_LOOKS.items():
-        panels[0].plot([], [], linestyle="", label=f"{name} ({rows.filter(verdict=name).height})", **look)
+        panels[0].plot(
+            [], [], linestyle="", label=f"{name} ({rows.filter(verdict=name).height})", **look
+        )
     figure.legend(loc="outside upper center", ncols=4, fontsize=8, handletextpad=0.1)
     return figure
 
 
 def stacked(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the points of claims are drawn: their distance, and a height at which none lies on another."""
-    x = np.array([distance(*row) for row in rows.select("low", "mean", "high", "above", "below").iter_rows()])
+    """Return where the points of claims are drawn: their distance, and a height at which none lies
+    on another.
+    """
+    x = np.array(
+        [distance(*row) for row in rows.select("low", "mean", "high", "above", "below").iter_rows()]
+    )
     places = np.round(6 * np.sign(x) * np.log1p(np.abs(x) / LINEAR)).astype(int)
     y = np.zeros(len(x))
     for place in np.unique(places):
@@ -120,11 +156,15 @@ def stacked(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def distance(low: float, mean: float, high: float, above: float, below: float) -> float:
-    """Return how far a mean lies within a claim's edges, in half-widths of its interval; at most `REACH`."""
+    """Return how far a mean lies within a claim's edges, in half-widths of its interval; at most
+    `REACH`.
+    """
 
     def within(inside: float, toward: float, back: float) -> float:
         width = toward if inside >= 0 else back
         return inside / width if width > 0 else np.copysign(REACH, inside)
 
     down, up = mean - low, high - mean
-    return float(np.clip(min(within(mean - above, down, up), within(below - mean, up, down)), -REACH, REACH))
+    return float(
+        np.clip(min(within(mean - above, down, up), within(below - mean, up, down)), -REACH, REACH)
+    )

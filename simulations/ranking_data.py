@@ -1,7 +1,8 @@
 """Queries to train rankers on: a synthetic set in the shape of LETOR, and optionally real queries.
 
-The environment variable DCGLEARN_LAMBDARANK names a folder with training and test files, and perhaps a validation
-file, in svmlight format: LightGBM's lambdarank example, or a fold of LETOR. Each repeat splits its queries anew.
+The environment variable DCGLEARN_LAMBDARANK names a folder with training and test files, and
+perhaps a validation file, in svmlight format: LightGBM's lambdarank example, or a fold of LETOR.
+Each repeat splits its queries anew.
 """
 
 import os
@@ -17,7 +18,9 @@ REAL = "LightGBM example"
 DATA, NO_CONFLICT = ("LETOR-shaped", REAL), "LETOR-shaped, no conflict"
 PARTS = ("train", "vali", "test")
 RATIOS = {"test": 0.2 / 0.6, "validation and test": 0.4 / 0.6, "train": 0.6 / 0.4}
-"""Queries on which a value is measured, per query of the others, by the part of `split` that they make up."""
+"""Queries on which a value is measured, per query of the others, by the part of `split` that they
+make up.
+"""
 WAYS = {"gradient": ("gradient", "constant"), "exchange": ("lambdas", "diagonal")}
 """Parameters `follow` and `curvature` of boosted trees, by their name in tables."""
 
@@ -34,10 +37,14 @@ def lambdarank():
     names = sorted(path for path in folder.iterdir() if path.suffix != ".query")
     files = [path for part in PARTS for path in names if part in path.name]
     if not files:
-        raise dl.InputError(f"{folder} holds no file with train, vali or test in its name (DCGLEARN_LAMBDARANK)")
+        raise dl.InputError(
+            f"{folder} holds no file with train, vali or test in its name (DCGLEARN_LAMBDARANK)"
+        )
     parts = [dl.read_queries(file) for file in files]
     width = max(part.shape[1] for part in parts)
-    features = np.vstack([np.pad(part.features, ((0, 0), (0, width - part.shape[1]))) for part in parts])
+    features = np.vstack(
+        [np.pad(part.features, ((0, 0), (0, width - part.shape[1]))) for part in parts]
+    )
     sizes = np.concatenate([part.sizes for part in parts])
     return dl.Queries.from_groups(features, np.concatenate([part.grades for part in parts]), sizes)
 
@@ -48,7 +55,9 @@ def available(quick):
 
 
 def split(rng, data, quick, **options):
-    """Return training, validation and test queries; options go to `dcglearn.simulate.letor_queries`."""
+    """Return training, validation and test queries; options go to
+    `dcglearn.simulate.letor_queries`.
+    """
     if data == "LETOR-shaped":
         sizes, counts = ((10, 30), (20, 10, 20)) if quick else ((35, 120), (60, 20, 100))
         queries = dl.simulate.letor_queries(sum(counts), **{"sizes": sizes, "seed": rng, **options})
@@ -71,10 +80,11 @@ def rows(table, axes):
 
 
 def overlap(data, part="test"):
-    """Return how many queries a value is measured on for each other, where repeats split the same queries anew.
+    """Return how many queries a value is measured on for each other, where repeats split the same
+    queries anew.
 
-    Nadeau and Bengio's ratio of test to training queries; a value of the training queries themselves recurs with all
-    of them. 0 for synthetic queries, which each repeat draws.
+    Nadeau and Bengio's ratio of test to training queries; a value of the training queries
+    themselves recurs with all of them. 0 for synthetic queries, which each repeat draws.
     """
     return RATIOS[part] if data == REAL else 0.0
 

@@ -1,4 +1,6 @@
-"""The forms beyond the DCG on held-out judgements of real logs: orders, likelihoods and probabilities."""
+"""The forms beyond the DCG on held-out judgements of real logs: orders, likelihoods and
+probabilities.
+"""
 
 import sys
 import warnings
@@ -23,15 +25,22 @@ def unit_of(log: dl.Preferences) -> str:
 def measured(learner: dl.DCGLearner, held_out: dl.Preferences) -> dict[str, float]:
     """Return how a learner orders and predicts the judgements on pairs of two different lists.
 
-    The log likelihood is the mean of preferences and ties. The other measures are of preferences alone, and so are the
-    probabilities: with `wide_I` the share of the pairs where the probability of the learner's own order lies in the
-    I-th range of `EDGES`, with `said_I` its mean there, and with `right_I` the share of these pairs in this order.
+    The log likelihood is the mean of preferences and ties. The other measures are of preferences
+    alone, and so are the probabilities: with `wide_I` the share of the pairs where the probability
+    of the learner's own order lies in the I-th range of `EDGES`, with `said_I` its mean there, and
+    with `right_I` the share of these pairs in this order.
     """
     log = held_out[held_out.differing]
-    chances, weight = learner.predict_proba(log), np.ones(len(log)) if log.weight is None else log.weight
+    chances, weight = (
+        learner.predict_proba(log),
+        np.ones(len(log)) if log.weight is None else log.weight,
+    )
     tie = np.zeros(len(log), dtype=bool) if log.tie is None else log.tie
     of_verdict = np.maximum(np.where(tie, chances[:, 1], chances[:, 0]), 1e-9)
-    first, part = chances[~tie, 0] / (chances[~tie, 0] + chances[~tie, 2]), weight[~tie] / weight[~tie].sum()
+    first, part = (
+        chances[~tie, 0] / (chances[~tie, 0] + chances[~tie, 2]),
+        weight[~tie] / weight[~tie].sum(),
+    )
     said, right = np.maximum(first, 1 - first), 0.5 * (1 + np.sign(first - 0.5))
     place = np.clip(np.searchsorted(EDGES, said, side="right") - 1, 0, len(EDGES) - 2)
     ranges = {}
@@ -39,7 +48,9 @@ def measured(learner: dl.DCGLearner, held_out: dl.Preferences) -> dict[str, floa
         wide = float(part[place == i].sum())
         ranges[f"wide_{i}"] = wide
         for name, values in (("said", said), ("right", right)):
-            ranges[f"{name}_{i}"] = float((part * values)[place == i].sum()) / wide if wide else np.nan
+            ranges[f"{name}_{i}"] = (
+                float((part * values)[place == i].sum()) / wide if wide else np.nan
+            )
     return {
         "share": held_out.agreement(learner.metric_).share,
         "log_likelihood": float(np.log(of_verdict) @ weight / weight.sum()),
@@ -49,9 +60,14 @@ def measured(learner: dl.DCGLearner, held_out: dl.Preferences) -> dict[str, floa
 
 
 def learners_of(train: dl.Preferences) -> dict[str, dl.DCGLearner]:
-    """Return a learner of each form with the same loss, of the form that is chosen, and the default one, fitted."""
+    """Return a learner of each form with the same loss, of the form that is chosen, and the default
+    one, fitted.
+    """
     dcg = dl.DCGLearner("robust").fit(train)
-    others = {form: dl.DCGLearner("robust", form=form).fit(train, start=dcg) for form in ("saturation", "best")}
+    others = {
+        form: dl.DCGLearner("robust", form=form).fit(train, start=dcg)
+        for form in ("saturation", "best")
+    }
     chosen = dl.DCGLearner("robust", form="auto").fit(train)
     return {"dcg": dcg, **others, "auto": chosen, "blend": dl.DCGLearner().fit(train)}
 
@@ -92,12 +108,16 @@ def chosen_rows(table: pl.DataFrame) -> list[str]:
         counts = auto["chosen"].value_counts(sort=True).iter_rows()
         forms = ", ".join(f"{form} {n}" for form, n in counts)
         lead, error = paired(auto["share"], dcg["share"])
-        lines.append(f"{name:<14}{forms:<34}{auto['share'].mean():>7.4f}   {lead:+.4f} ± {error:.4f}")
+        lines.append(
+            f"{name:<14}{forms:<34}{auto['share'].mean():>7.4f}   {lead:+.4f} ± {error:.4f}"
+        )
     return lines
 
 
 def form_rows(table: pl.DataFrame) -> list[str]:
-    """Return one line per log and form: its gain, and its held-out share, log likelihood and Brier score."""
+    """Return one line per log and form: its gain, and its held-out share, log likelihood and Brier
+    score.
+    """
     ahead = "ahead of the DCG"
     lines = [
         f"{'log':<14}{'form':<12}{'gain':>13}{'share':>8}   {ahead:<19}{'log likelihood':>14}   {ahead:<19}{'Brier':>6}"
@@ -105,9 +125,14 @@ def form_rows(table: pl.DataFrame) -> list[str]:
     for (name, form), part in table.group_by("log", "form", maintain_order=True):
         dcg = table.filter(log=name, form="dcg")
         of_share, of_likelihood = (
-            "{:+.4f} ± {:.4f}".format(*paired(part[column], dcg[column])) for column in ("share", "log_likelihood")
+            "{:+.4f} ± {:.4f}".format(*paired(part[column], dcg[column]))
+            for column in ("share", "log_likelihood")
         )
-        gain = "" if part["gain"].has_nulls() else f"{part['gain'].min():.1f} to {part['gain'].max():.1f}"
+        gain = (
+            ""
+            if part["gain"].has_nulls()
+            else f"{part['gain'].min():.1f} to {part['gain'].max():.1f}"
+        )
         lines.append(
             f"{name:<14}{form:<12}{gain:>13}{part['share'].mean():>8.4f}   {of_share:<19}"
             f"{part['log_likelihood'].mean():>14.4f}   {of_likelihood:<19}{part['brier'].mean():>6.4f}"
@@ -116,7 +141,9 @@ def form_rows(table: pl.DataFrame) -> list[str]:
 
 
 def probability_rows(table: pl.DataFrame) -> list[str]:
-    """Return three lines per log and form, over the ranges of the probability given to the form's own order."""
+    """Return three lines per log and form, over the ranges of the probability given to the form's
+    own order.
+    """
     head = "".join(f"{f'{low:.1f} to {high:.1f}':>12}" for low, high in pairwise(EDGES))
     lines = [f"{'log':<14}{'form':<12}{'probability':<20}{head}"]
     for (name, form), part in table.group_by("log", "form", maintain_order=True):

@@ -1,10 +1,12 @@
-"""Compare all learners on real logs of rated lists: held-out shares, as means over random splits, in one table.
+"""Compare all learners on real logs of rated lists: held-out shares, as means over random splits,
+in one table.
 
-python -m simulations.real_logs satisfaction.jsonl other.jsonl --splits 10
-python -m simulations.real_logs satisfaction.jsonl --by session   (holds out ratings; lists recur in both parts)
-python -m simulations.real_logs users.jsonl --pad --depth 10     (holds out raters if the log has groups, else lists)
-python -m simulations.real_logs pairs.jsonl --judgements         (side-by-side judgements; holds out queries, if named)
-python -m simulations.real_logs satisfaction.jsonl --form-auto   (the forms beyond the DCG, and which one is chosen)
+python -m simulations.real_logs satisfaction.jsonl other.jsonl --splits 10 python -m
+simulations.real_logs satisfaction.jsonl --by session   (holds out ratings; lists recur in both
+parts) python -m simulations.real_logs users.jsonl --pad --depth 10     (holds out raters if the log
+has groups, else lists) python -m simulations.real_logs pairs.jsonl --judgements
+(side-by-side judgements; holds out queries, if named) python -m simulations.real_logs
+satisfaction.jsonl --form-auto   (the forms beyond the DCG, and which one is chosen)
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from simulations.real_forms import chosen_rows, form_rows, measure, probability_
 from simulations.run import paired
 
 
-def of_sessions(log: dl.Preferences, share: float, seed: int) -> tuple[dl.Preferences, dl.Preferences]:
+def of_sessions(
+    log: dl.Preferences, share: float, seed: int
+) -> tuple[dl.Preferences, dl.Preferences]:
     """Return the logs of two random parts of the ratings of a log."""
     counts = log.ratings
     assert counts is not None
@@ -36,14 +40,18 @@ def of_sessions(log: dl.Preferences, share: float, seed: int) -> tuple[dl.Prefer
         kept = times > 0
         group = None if log.rater is None else counts.group[kept].astype(str)
         lists, rating = counts.lists[counts.list[kept]], counts.rating[kept]
-        return dl.Preferences.from_ratings(lists, rating, group, weight=times[kept], n_grades=log.n_grades)
+        return dl.Preferences.from_ratings(
+            lists, rating, group, weight=times[kept], n_grades=log.n_grades
+        )
 
     return of(drawn), of(n - drawn)
 
 
 def shares(log: dl.Preferences, share: float, seed: int, by: str) -> dict[str, float]:
     """Return the share of held-out preferences that each learner respects."""
-    train, test = of_sessions(log, share, seed) if by == "session" else log.split(share, seed=seed, by=by)
+    train, test = (
+        of_sessions(log, share, seed) if by == "session" else log.split(share, seed=seed, by=by)
+    )
     textbook = dl.textbook_dcgs(log.n_grades, log.depth)
     best = max(textbook.values(), key=lambda dcg: train.agreement(dcg).share)
     qp = dl.UtilityLearner(C=dl.choose_C(train, seed=seed).C).fit(train)
@@ -63,20 +71,28 @@ def shares(log: dl.Preferences, share: float, seed: int, by: str) -> dict[str, f
     return {name: test.agreement(metric).share for name, metric in metrics.items()}
 
 
-def table(logs: dict[str, dl.Preferences], share: float, splits: int, seed: int, by: str | None = None) -> pl.DataFrame:
-    """Return one row per log and learner: its mean share, and what it and the default learner lead by.
+def table(
+    logs: dict[str, dl.Preferences], share: float, splits: int, seed: int, by: str | None = None
+) -> pl.DataFrame:
+    """Return one row per log and learner: its mean share, and what it and the default learner lead
+    by.
 
-    `ahead` is its lead over the textbook DCG chosen in training, `behind` the default learner's lead over it.
+    `ahead` is its lead over the textbook DCG chosen in training, `behind` the default learner's
+    lead over it.
     """
     rows = []
     for name, log in logs.items():
         progress = tqdm(range(splits), desc=name, disable=not sys.stderr.isatty())
-        by_split = pl.DataFrame([shares(log, share, seed + i, by or unit_of(log)) for i in progress])
+        by_split = pl.DataFrame(
+            [shares(log, share, seed + i, by or unit_of(log)) for i in progress]
+        )
         for learner in by_split.columns:
             ahead, error = paired(by_split[learner], by_split["best textbook in training"])
             behind, its_error = paired(by_split["direct (default)"], by_split[learner])
             leads = {"ahead": ahead, "error": error, "behind": behind, "behind_error": its_error}
-            rows.append({"log": name, "learner": learner, "share": by_split[learner].mean(), **leads})
+            rows.append(
+                {"log": name, "learner": learner, "share": by_split[learner].mean(), **leads}
+            )
     return pl.DataFrame(rows)
 
 
@@ -92,13 +108,28 @@ def learner_rows(results: pl.DataFrame) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the logs that exist and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("logs", nargs="+", metavar="LOG", help="files that `dcglearn learn --ratings` reads")
-    parser.add_argument("--judgements", action="store_true", help="the files hold preferences, not rated lists")
-    parser.add_argument("--form-auto", action="store_true", help="compare the forms, and the one that is chosen")
-    parser.add_argument("--by", choices=("session", "list", "rater", "query"), help="what is held out")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "logs", nargs="+", metavar="LOG", help="files that `dcglearn learn --ratings` reads"
+    )
+    parser.add_argument(
+        "--judgements", action="store_true", help="the files hold preferences, not rated lists"
+    )
+    parser.add_argument(
+        "--form-auto", action="store_true", help="compare the forms, and the one that is chosen"
+    )
+    parser.add_argument(
+        "--by", choices=("session", "list", "rater", "query"), help="what is held out"
+    )
     parser.add_argument("--splits", type=int, default=10, help="random splits (default 10)")
-    parser.add_argument("--share", type=float, default=0.8, help="share of lists or raters in training (default 0.8)")
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=0.8,
+        help="share of lists or raters in training (default 0.8)",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--grades", type=int)
     parser.add_argument("--depth", type=int)

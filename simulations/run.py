@@ -1,4 +1,6 @@
-"""Parts that all simulations share: repeats over processes, tables, drawing, files, and the command line."""
+"""Parts that all simulations share: repeats over processes, tables, drawing, files, and the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ CLEAR: tuple[dict[str, Any], ...] = (
 )
 """Looks of a difference that is clearly positive, clearly negative, or undecided."""
 TRUTH_STYLES: dict[str, Any] = {
-    truth: {"color": style["color"], "marker": style["marker"]} for truth, style in zip(TRUTHS, STYLES, strict=False)
+    truth: {"color": style["color"], "marker": style["marker"]}
+    for truth, style in zip(TRUTHS, STYLES, strict=False)
 }
 """Colours and markers of the true DCGs in every picture."""
 
@@ -93,14 +96,16 @@ def repeated(
     Parameters
     ----------
     function : callable
-        A module-level function, so that processes can import it; ``function(rng=Generator, **setting)`` returns one
-        record or a list of records.
+        A module-level function, so that processes can import it; ``function(rng=Generator,
+        **setting)`` returns one record or a list of records.
     settings : sequence of mappings
         Keyword arguments of the function, copied into its records.
     repeats, seed : int
-        Repeat r draws from ``default_rng([seed, r])`` in every setting, so that settings share their random lists.
+        Repeat r draws from ``default_rng([seed, r])`` in every setting, so that settings share
+        their random lists.
     jobs : int or str
-        Number of processes, or the address of a Dask scheduler. Records and their order do not depend on it.
+        Number of processes, or the address of a Dask scheduler. Records and their order do not
+        depend on it.
 
     Yields
     ------
@@ -110,7 +115,8 @@ def repeated(
     Raises
     ------
     InputError
-        If `repeats` is less than 2 (the fewest with a standard error), `jobs` less than 1, or `seed` negative.
+        If `repeats` is less than 2 (the fewest with a standard error), `jobs` less than 1, or
+        `seed` negative.
     """
     processes = jobs if isinstance(jobs, int) else 1
     for name, value, least in (("repeats", repeats, 2), ("jobs", processes, 1), ("seed", seed, 0)):
@@ -127,8 +133,12 @@ def repeated(
             bar.update()
 
 
-def _mapped(run_task: Callable[..., Any], tasks: Sequence[Any], jobs: int | str) -> Generator[Any, None, None]:
-    """Yield the records of each task, from local processes or a Dask cluster, which must be able to import this."""
+def _mapped(
+    run_task: Callable[..., Any], tasks: Sequence[Any], jobs: int | str
+) -> Generator[Any, None, None]:
+    """Yield the records of each task, from local processes or a Dask cluster, which must be able to
+    import this.
+    """
     if isinstance(jobs, str):
         yield from _over_cluster(run_task, tasks, jobs)
     elif jobs == 1:
@@ -137,7 +147,9 @@ def _mapped(run_task: Callable[..., Any], tasks: Sequence[Any], jobs: int | str)
         yield from in_processes(run_task, tasks, jobs)
 
 
-def _over_cluster(run_task: Callable[..., Any], tasks: Sequence[Any], address: str) -> Iterator[Any]:
+def _over_cluster(
+    run_task: Callable[..., Any], tasks: Sequence[Any], address: str
+) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as error:
@@ -145,12 +157,16 @@ def _over_cluster(run_task: Callable[..., Any], tasks: Sequence[Any], address: s
     try:
         client = Client(address, timeout=CONNECT)
     except (OSError, ValueError) as error:
-        raise dl.InputError(f"--dask {address}: no scheduler answers at this address ({error})") from error
+        raise dl.InputError(
+            f"--dask {address}: no scheduler answers at this address ({error})"
+        ) from error
     with client, client.get_executor(pure=False) as pool:
         yield from pool.map(run_task, tasks, chunksize=4)
 
 
-def _run_task(function: Callable[..., Any], seed: int, task: tuple[dict[str, Any], int]) -> list[dict[str, Any]]:
+def _run_task(
+    function: Callable[..., Any], seed: int, task: tuple[dict[str, Any], int]
+) -> list[dict[str, Any]]:
     setting, repeat = task
     result = function(rng=np.random.default_rng([seed, repeat]), **setting)
     records = result if isinstance(result, list) else [result]
@@ -158,19 +174,32 @@ def _run_task(function: Callable[..., Any], seed: int, task: tuple[dict[str, Any
 
 
 def summary(
-    table: pl.DataFrame, by: Sequence[str], values: Sequence[str], overlap: float = 0.0, outcomes: int = 0
+    table: pl.DataFrame,
+    by: Sequence[str],
+    values: Sequence[str],
+    overlap: float = 0.0,
+    outcomes: int = 0,
 ) -> pl.DataFrame:
-    """Return the mean over repeats of each value, and the interval that verdicts use, ordered by `by`.
+    """Return the mean over repeats of each value, and the interval that verdicts use, ordered by
+    `by`.
 
-    Its ends are columns ``VALUE_low`` and ``VALUE_high``; `overlap` and `outcomes` are those of `Claim`.
+    Its ends are columns ``VALUE_low`` and ``VALUE_high``; `overlap` and `outcomes` are those of
+    `Claim`.
     """
     records = []
     for key, rows in table.partition_by(by, as_dict=True).items():
         record = dict(zip(by, key, strict=True))
         for value in values:
-            means = rows.drop_nulls(value).group_by("repeat").agg(pl.col(value).cast(pl.Float64).mean()).sort("repeat")
+            means = (
+                rows.drop_nulls(value)
+                .group_by("repeat")
+                .agg(pl.col(value).cast(pl.Float64).mean())
+                .sort("repeat")
+            )
             each = rows[value].drop_nulls().len() / max(len(means), 1)
-            found = measured(means[value].to_numpy(), table[value], each, overlap=overlap, outcomes=outcomes)
+            found = measured(
+                means[value].to_numpy(), table[value], each, overlap=overlap, outcomes=outcomes
+            )
             record |= {value: found.mean, f"{value}_low": found.low, f"{value}_high": found.high}
         records.append(record)
     return pl.DataFrame(records, infer_schema_length=None).sort(by)
@@ -187,10 +216,11 @@ def curves(
     overlap: float = 0.0,
     outcomes: int = 0,
 ) -> None:
-    """Draw the mean of `y` against `x` with intervals: a colour for each value of a column, a dash for each of another.
+    """Draw the mean of `y` against `x` with intervals: a colour for each value of a column, a dash
+    for each of another.
 
-    The true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid. `overlap` and `outcomes`
-    are those of `summary`.
+    The true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid.
+    `overlap` and `outcomes` are those of `summary`.
     """
     by = [lines, *([dashes] if dashes else [])]
     means = summary(table, [*by, x], [y], overlap, outcomes)
@@ -199,13 +229,18 @@ def curves(
         for dash, kind in zip(DASHES, kinds, strict=False):
             part = means.filter(pl.col(lines) == name)
             part = part.filter(pl.col(dashes) == kind) if dashes else part
-            words = [(labels or {}).get(str(key), str(key)) for key in (name, kind) if key is not None]
+            words = [
+                (labels or {}).get(str(key), str(key)) for key in (name, kind) if key is not None
+            ]
             look = {"color": style["color"], "marker": style["marker"], **dash}
             draw_means(axes, part, x, y, look, label=", ".join(words))
 
 
-def against(table: pl.DataFrame, value: str, column: str, base: str, by: Sequence[str]) -> pl.DataFrame:
-    """Return the rows whose column has another value than `base`, with the "difference" from the row of `base`.
+def against(
+    table: pl.DataFrame, value: str, column: str, base: str, by: Sequence[str]
+) -> pl.DataFrame:
+    """Return the rows whose column has another value than `base`, with the "difference" from the
+    row of `base`.
 
     Rows are paired if they agree in the columns `by` and in "repeat".
     """
@@ -220,12 +255,18 @@ def zero_line(axes: Axes) -> None:
     axes.axhline(0, color="0.2", lw=0.9, zorder=1)
 
 
-def forest(axes: Axes, names: Sequence[str], differences: Sequence[Any], overlap: float = 0.0) -> None:
-    """Draw the mean and 95% interval of several differences over repeats, a row each, coloured by their side of 0."""
+def forest(
+    axes: Axes, names: Sequence[str], differences: Sequence[Any], overlap: float = 0.0
+) -> None:
+    """Draw the mean and 95% interval of several differences over repeats, a row each, coloured by
+    their side of 0.
+    """
     for y, values in enumerate(differences):
         found = interval(values, overlap)
         side = CLEAR[0] if found.low > 0 else CLEAR[1] if found.high < 0 else CLEAR[2]
-        axes.plot([found.low, found.high], [y, y], lw=1.6, color=side["color"], solid_capstyle="butt")
+        axes.plot(
+            [found.low, found.high], [y, y], lw=1.6, color=side["color"], solid_capstyle="butt"
+        )
         axes.plot(found.mean, y, linestyle="", markersize=5, **side)
     axes.axvline(0, color="0.2", lw=0.9, zorder=1)
     axes.set_yticks(range(len(names)), names)
@@ -233,20 +274,28 @@ def forest(axes: Axes, names: Sequence[str], differences: Sequence[Any], overlap
     axes.grid(visible=False, axis="y")
 
 
-def draw_means(axes: Axes, means: pl.DataFrame, x: str, y: str, style: Mapping[str, Any], **options: Any) -> None:
+def draw_means(
+    axes: Axes, means: pl.DataFrame, x: str, y: str, style: Mapping[str, Any], **options: Any
+) -> None:
     """Draw the means that `summary` returns of `y` against `x`, with their intervals."""
     look = {"capsize": 2, "markersize": 4, "lw": 1.3, **style, **options}
     axes.errorbar(means[x], means[y], bars(means, y), **look)
 
 
 def bars(means: pl.DataFrame, value: str) -> np.ndarray:
-    """Return how far the intervals that `summary` returns reach below and above the means, shape (2, n)."""
+    """Return how far the intervals that `summary` returns reach below and above the means, shape
+    (2, n).
+    """
     mean, low, high = (means[name].to_numpy() for name in (value, f"{value}_low", f"{value}_high"))
     return np.maximum([mean - low, high - mean], 0.0)
 
 
-def draw_measures(table: pl.DataFrame, axes: Sequence[Axes], x: str, xlabel: str, titles: Sequence[str]) -> None:
-    """Draw each of `MEASURES` against `x`, in a panel each, one line per true DCG; all panels share their scale."""
+def draw_measures(
+    table: pl.DataFrame, axes: Sequence[Axes], x: str, xlabel: str, titles: Sequence[str]
+) -> None:
+    """Draw each of `MEASURES` against `x`, in a panel each, one line per true DCG; all panels share
+    their scale.
+    """
     for ax, (measure, label), title in zip(axes, MEASURES.items(), titles, strict=True):
         curves(table, ax, x, measure)
         ax.set(xlabel=xlabel, ylabel=label, title=title)
@@ -263,7 +312,9 @@ def share_scale(axes: Iterable[Axes]) -> None:
 
 
 def letters(axes: Iterable[Axes]) -> None:
-    """Set the titles of all drawn panels to the left; with several panels, begin each with its letter."""
+    """Set the titles of all drawn panels to the left; with several panels, begin each with its
+    letter.
+    """
     panels = list(axes)
     drawn = [ax for ax in panels if ax.axison]
     for letter, ax in zip("abcdefghijkl", drawn, strict=False):
@@ -275,7 +326,10 @@ def letters(axes: Iterable[Axes]) -> None:
 def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
     """Draw the legend, with the meaning of the error bars below its title."""
     words = f"bars: {LEVEL:.0%} intervals"
-    axes.legend(title=f"{title}\n({words})" if title else words, **{"fontsize": 8, "title_fontsize": 7, **options})
+    axes.legend(
+        title=f"{title}\n({words})" if title else words,
+        **{"fontsize": 8, "title_fontsize": 7, **options},
+    )
 
 
 def paired(first: pl.Series, second: pl.Series) -> tuple[float, float]:
@@ -294,7 +348,9 @@ def validated(
     grid: Sequence[float] = tuple(10.0**p for p in range(-5, 6)),
     **parameters: Any,
 ) -> dl.UtilityLearner:
-    """Return the learner with the best C on an independent validation set (the smallest C among equals)."""
+    """Return the learner with the best C on an independent validation set (the smallest C among
+    equals).
+    """
     learners: list[dl.UtilityLearner] = []
     for C in grid:
         start = learners[-1].utility_ if learners else None
@@ -303,7 +359,9 @@ def validated(
 
 
 def recovery(learner: dl.UtilityLearner, truth: dl.DCG, test: dl.Preferences) -> dict[str, float]:
-    """Return the paper's precision and similarity (section 6.2), and the similarity that the test pairs identify."""
+    """Return the paper's precision and similarity (section 6.2), and the similarity that the test
+    pairs identify.
+    """
     return {
         "precision": test.agreement(learner.utility_).precision,
         "similarity": dl.similarity(learner.utility_, truth),
@@ -312,13 +370,17 @@ def recovery(learner: dl.UtilityLearner, truth: dl.DCG, test: dl.Preferences) ->
 
 
 def wrong_grades(log: dl.Preferences, rng: np.random.Generator, **noise: Any) -> dl.Preferences:
-    """Return the log with `dcglearn.simulate.noisy_grades` in its lists; the preferred list of each pair stays."""
+    """Return the log with `dcglearn.simulate.noisy_grades` in its lists; the preferred list of each
+    pair stays.
+    """
     pairs = np.stack([log.preferred, log.other], axis=1)
     return dl.Preferences(dl.simulate.noisy_grades(pairs, seed=rng, **noise), n_grades=5)
 
 
 def main(name: str) -> None:
-    """Run the program of a module from the command line; bad settings end with status 2 and one line."""
+    """Run the program of a module from the command line; bad settings end with status 2 and one
+    line.
+    """
     module = cast(Program, sys.modules[name])
     options = parser(module.__doc__ or "").parse_args()
     try:
@@ -334,28 +396,62 @@ def main(name: str) -> None:
 
 def parser(description: str) -> argparse.ArgumentParser:
     """Return the options that every program has."""
-    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = options.add_argument
-    add("--seed", type=int, default=SEED, help="the same seed gives the same bytes (default: %(default)s)")
+    add(
+        "--seed",
+        type=int,
+        default=SEED,
+        help="the same seed gives the same bytes (default: %(default)s)",
+    )
     add("--repeats", type=int, help="repeats of each setting (default: the program's own number)")
-    add("--quick", action="store_true", help="few repeats of small settings, to check that the program runs")
-    add("--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: all cores)")
-    add("--dask", metavar="ADDRESS", help="run the repeats on the workers of a Dask scheduler, tcp://host:8786")
-    add("--folder", type=Path, default=Path("figures"), help="folder of tables and pictures (default: figures)")
-    add("--update", action="store_true", help="replace results of other options, and keep those of these")
+    add(
+        "--quick",
+        action="store_true",
+        help="few repeats of small settings, to check that the program runs",
+    )
+    add(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="number of processes (default: all cores)",
+    )
+    add(
+        "--dask",
+        metavar="ADDRESS",
+        help="run the repeats on the workers of a Dask scheduler, tcp://host:8786",
+    )
+    add(
+        "--folder",
+        type=Path,
+        default=Path("figures"),
+        help="folder of tables and pictures (default: figures)",
+    )
+    add(
+        "--update",
+        action="store_true",
+        help="replace results of other options, and keep those of these",
+    )
     add("--force", action="store_true", help="run again and replace existing results")
-    add("--redraw", action="store_true", help="draw the pictures again from the existing table, without simulating")
+    add(
+        "--redraw",
+        action="store_true",
+        help="draw the pictures again from the existing table, without simulating",
+    )
     return options
 
 
 def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
-    """Return a program's claims; make its table and pictures first unless they exist, made with the same options.
+    """Return a program's claims; make its table and pictures first unless they exist, made with the
+    same options.
 
     Raises
     ------
     InputError
-        If a setting is impossible, the folder holds results of other options and there is neither ``--update`` nor
-        ``--force``, or there is no table to draw with ``--redraw``.
+        If a setting is impossible, the folder holds results of other options and there is neither
+        ``--update`` nor ``--force``, or there is no table to draw with ``--redraw``.
     """
     check_folder(options.folder)
     if options.redraw:
@@ -364,7 +460,9 @@ def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
             raise dl.InputError(f"{table_file} does not exist; run without --redraw to make it")
         _save(module, table_file.read_text(), options.folder)
         return tested(module, options.folder)
-    repeats = options.repeats if options.repeats is not None else 3 if options.quick else module.REPEATS
+    repeats = (
+        options.repeats if options.repeats is not None else 3 if options.quick else module.REPEATS
+    )
     head = f"# seed={options.seed} repeats={repeats} quick={options.quick}"
     existing = complete(options.folder, module.STEM)
     replace = options.force or options.update
@@ -379,7 +477,10 @@ def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
         table = rounded(pl.DataFrame(list(records), infer_schema_length=None))
         _save(module, f"{head}\n{table.write_csv()}", options.folder)
     else:
-        print(f"kept: {options.folder / module.STEM}.csv, which exists; --force makes it anew", file=sys.stderr)
+        print(
+            f"kept: {options.folder / module.STEM}.csv, which exists; --force makes it anew",
+            file=sys.stderr,
+        )
     return tested(module, options.folder)
 
 
@@ -389,7 +490,8 @@ def tested(module: Program, folder: Path) -> list[Claim]:
     Raises
     ------
     InputError
-        If the rows of a claim are missing in the table of a whole run, or those of all claims in a quick one.
+        If the rows of a claim are missing in the table of a whole run, or those of all claims in a
+        quick one.
     """
     claims = list(module.claims(read(folder, module.STEM)))
     testable = [claim for claim in claims if claim.testable]
@@ -412,7 +514,9 @@ def check_folder(folder: Path) -> None:
 
 
 def complete(folder: Path, stem: str) -> str | None:
-    """Return the first line of the table, which holds its options, or None unless table and pictures all exist."""
+    """Return the first line of the table, which holds its options, or None unless table and
+    pictures all exist.
+    """
     if not all((folder / f"{stem}{suffix}").is_file() for suffix in SUFFIXES):
         return None
     return first_line(folder / f"{stem}.csv")
@@ -430,7 +534,9 @@ def read(folder: Path, stem: str) -> pl.DataFrame:
 
 
 def rounded(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with six significant digits, so that it does not depend on the machine's rounding."""
+    """Return the table with six significant digits, so that it does not depend on the machine's
+    rounding.
+    """
     return table.with_columns(pl.col(pl.Float64).round_sig_figs(6))
 
 
@@ -438,14 +544,18 @@ def picture(module: Program, table: pl.DataFrame) -> Figure:
     """Draw a program's table."""
     with rc_context(dl.plots.PRINT_STYLE):
         figure = Figure(figsize=module.FIGSIZE, layout="constrained")
-        axes = figure.subplots(*((1, module.PANELS) if isinstance(module.PANELS, int) else module.PANELS))
+        axes = figure.subplots(
+            *((1, module.PANELS) if isinstance(module.PANELS, int) else module.PANELS)
+        )
         module.plot(table, axes)
         letters(np.ravel(axes))
     return figure
 
 
 def _save(module: Program, csv: str, folder: Path) -> None:
-    """Write the table and its pictures under temporary names, then rename all three, so that none is left half done."""
+    """Write the table and its pictures under temporary names, then rename all three, so that none
+    is left half done.
+    """
     stem = f".{module.STEM}.{os.getpid()}"
     temporary = [folder / f"{stem}{suffix}" for suffix in SUFFIXES]
     try:
@@ -457,7 +567,9 @@ def _save(module: Program, csv: str, folder: Path) -> None:
         for path, suffix in zip(temporary, SUFFIXES, strict=True):
             path.replace(folder / f"{module.STEM}{suffix}")
     except OSError as error:
-        raise dl.InputError(f"{folder / module.STEM}: not written ({error.strerror}); nothing was changed") from error
+        raise dl.InputError(
+            f"{folder / module.STEM}: not written ({error.strerror}); nothing was changed"
+        ) from error
     finally:
         for path in temporary:
             path.unlink(missing_ok=True)

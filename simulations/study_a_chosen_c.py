@@ -1,4 +1,6 @@
-"""Study a: which C does an independent validation set choose as noise grows, and what does C = 1 lose?"""
+"""Study a: which C does an independent validation set choose as noise grows, and what does C = 1
+lose?
+"""
 
 import numpy as np
 import polars as pl
@@ -12,21 +14,32 @@ RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
 
 
 def trial(rng, truth, n, flip_rate, n_test):
-    """Choose C on an equally noisy validation set; return it, and the precision with it and with C = 1."""
+    """Choose C on an equally noisy validation set; return it, and the precision with it and with C
+    = 1.
+    """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     flips = round(flip_rate * n)
-    train, validation = (dl.simulate.preference_pairs(true, n, n_flips=flips, seed=rng) for _ in range(2))
+    train, validation = (
+        dl.simulate.preference_pairs(true, n, n_flips=flips, seed=rng) for _ in range(2)
+    )
     chosen = validated(train, validation)
     fixed = dl.UtilityLearner(C=1.0).fit(train)
-    precision = {name: recovery(fit, true, test)["precision"] for name, fit in (("chosen", chosen), ("C_1", fixed))}
+    precision = {
+        name: recovery(fit, true, test)["precision"]
+        for name, fit in (("chosen", chosen), ("C_1", fixed))
+    }
     return {"log10_C": np.log10(chosen.C), **precision}
 
 
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, share of flips and repeat."""
     rates, n_test = ((0.0, 0.3), 1000) if quick else (RATES, 5000)
-    settings = [{"truth": t, "n": 200, "flip_rate": rate, "n_test": n_test} for t in TRUTHS for rate in rates]
+    settings = [
+        {"truth": t, "n": 200, "flip_rate": rate, "n_test": n_test}
+        for t in TRUTHS
+        for rate in rates
+    ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
@@ -38,7 +51,9 @@ def plot(table, axes):
     gain = table.with_columns(gain=pl.col("chosen") - pl.col("C_1"))
     curves(gain, axes[1], "flip_rate", "gain")
     zero_line(axes[1])
-    axes[1].set(ylabel="precision: C chosen minus C = 1", title="Choosing C pays most where it is small")
+    axes[1].set(
+        ylabel="precision: C chosen minus C = 1", title="Choosing C pays most where it is small"
+    )
     for ax in axes:
         ax.set(xlabel="flipped share of 200 training pairs")
 
@@ -52,7 +67,15 @@ def claims(table):
     branches = {"condition": words, "otherwise": (noisiest, noisy)}
     yield Claim(table, "ours", "study a", text, "log10_C", noisy, clean, high=0.0, **branches)
     better = table.with_columns(gain=pl.col("chosen") - pl.col("C_1"))
-    yield Claim(better, "ours", "study a", "choosing C is better than C = 1, 30% flipped", "gain", noisy, low=0.0)
+    yield Claim(
+        better,
+        "ours",
+        "study a",
+        "choosing C is better than C = 1, 30% flipped",
+        "gain",
+        noisy,
+        low=0.0,
+    )
 
 
 if __name__ == "__main__":

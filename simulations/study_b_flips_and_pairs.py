@@ -1,8 +1,20 @@
-"""Study b: how well is the true DCG recovered with up to 45% flipped pairs, and do more pairs compensate for flips?"""
+"""Study b: how well is the true DCG recovered with up to 45% flipped pairs, and do more pairs
+compensate for flips?
+"""
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, recovery, repeated, share_scale, validated
+from simulations.run import (
+    MEASURES,
+    TRUTHS,
+    curves,
+    legend,
+    main,
+    recovery,
+    repeated,
+    share_scale,
+    validated,
+)
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_b_flips_and_pairs", 20, 2, (8.0, 3.4)
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.45)
@@ -13,7 +25,10 @@ def trial(rng, truth, n, flip_rate, n_test):
     """Learn from n pairs with this share of flips; C is chosen on 1,000 equally noisy pairs."""
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
-    sets = (dl.simulate.preference_pairs(true, m, n_flips=round(flip_rate * m), seed=rng) for m in (n, 1000))
+    sets = (
+        dl.simulate.preference_pairs(true, m, n_flips=round(flip_rate * m), seed=rng)
+        for m in (n, 1000)
+    )
     return recovery(validated(*sets), true, test)
 
 
@@ -21,21 +36,30 @@ def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of pairs, share of flips and repeat."""
     rates, sizes, n_test = ((0.0, 0.4), SIZES[:2], 1000) if quick else (RATES, SIZES, 5000)
     settings = [
-        {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test} for t in TRUTHS for n in sizes for rate in rates
+        {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test}
+        for t in TRUTHS
+        for n in sizes
+        for rate in rates
     ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
-    """Draw precision and identifiable similarity against the share of flips, per true DCG and number of pairs."""
+    """Draw precision and identifiable similarity against the share of flips, per true DCG and
+    number of pairs.
+    """
     labels = {str(n): f"{n:,} pairs" for n in SIZES}
     titles = "More pairs make up for some flips", "So do they for what pairs show"
     for ax, measure, title in zip(axes, ("precision", "gauge_free"), titles, strict=True):
-        curves(table.sort("n", descending=True), ax, "flip_rate", measure, dashes="n", labels=labels)
+        curves(
+            table.sort("n", descending=True), ax, "flip_rate", measure, dashes="n", labels=labels
+        )
         ax.set(xlabel="share of flipped training pairs", ylabel=MEASURES[measure], title=title)
     clean = table.filter(n=SIZES[0], flip_rate=0.0)["precision"].mean()
     axes[0].axhline(clean, color="0.4", lw=0.8, ls=(0, (4, 3)))
-    axes[0].text(0.45, clean + 0.004, "200 clean pairs", fontsize=7, color="0.3", ha="right", va="bottom")
+    axes[0].text(
+        0.45, clean + 0.004, "200 clean pairs", fontsize=7, color="0.3", ha="right", va="bottom"
+    )
     share_scale(axes)
     legend(axes[1], fontsize=7)
 
@@ -44,7 +68,10 @@ def claims(table):
     """Yield our claims, on both true DCGs together."""
     sizes = sorted(table["n"].unique())
     clean = {"n": sizes[0], "flip_rate": 0.0}
-    few, many, some = ({"n": n, "flip_rate": rate} for n, rate in ((sizes[0], 0.4), (sizes[-1], 0.4), (sizes[-1], 0.2)))
+    few, many, some = (
+        {"n": n, "flip_rate": rate}
+        for n, rate in ((sizes[0], 0.4), (sizes[-1], 0.4), (sizes[-1], 0.2))
+    )
     text = f"{sizes[-1]:,} pairs teach more than {sizes[0]}, 40% flipped"
     yield Claim(table, "ours", "study b", text, "precision", many, few, low=0.0)
     yield Claim(

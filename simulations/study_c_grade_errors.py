@@ -2,7 +2,16 @@
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import MEASURES, curves, legend, main, recovery, repeated, validated, wrong_grades
+from simulations.run import (
+    MEASURES,
+    curves,
+    legend,
+    main,
+    recovery,
+    repeated,
+    validated,
+    wrong_grades,
+)
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_c_grade_errors", 20, 2, (7.5, 3.4)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
@@ -10,7 +19,9 @@ STEPS = (1, 2, 3, 4)
 
 
 def trial(rng, truth, n, rate, size, n_test):
-    """Learn from n pairs with wrong grades; C is chosen on an equally noisy set; test on clean pairs."""
+    """Learn from n pairs with wrong grades; C is chosen on an equally noisy set; test on clean
+    pairs.
+    """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     clean = [dl.simulate.preference_pairs(true, n, seed=rng) for _ in range(2)]
@@ -22,18 +33,24 @@ def simulate(seed, repeats, quick, jobs):
     """Yield one record per size of error, share of wrong grades and repeat."""
     rates, steps, n_test = ((0.0, 0.3), (1, 4), 1000) if quick else (RATES, STEPS, 5000)
     settings = [
-        {"truth": "D1", "n": 200, "rate": rate, "size": size, "n_test": n_test} for size in steps for rate in rates
+        {"truth": "D1", "n": 200, "rate": rate, "size": size, "n_test": n_test}
+        for size in steps
+        for rate in rates
     ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
-    """Draw precision and identifiable similarity against the share of wrong grades, one line per size of error."""
+    """Draw precision and identifiable similarity against the share of wrong grades, one line per
+    size of error.
+    """
     labels = {str(size): f"off by at most {size}" for size in STEPS}
     titles = "Small errors in grades cost less", "The same for what pairs show"
     for ax, measure, title in zip(axes, ("precision", "gauge_free"), titles, strict=True):
         curves(table, ax, "rate", measure, lines="size", labels=labels)
-        ax.set(xlabel="share of wrong grades (D1, 200 pairs)", ylabel=MEASURES[measure], title=title)
+        ax.set(
+            xlabel="share of wrong grades (D1, 200 pairs)", ylabel=MEASURES[measure], title=title
+        )
     legend(axes[0])
 
 

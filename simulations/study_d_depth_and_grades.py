@@ -12,7 +12,9 @@ GRADES = (2, 3, 4, 5, 6, 7)
 
 
 def trial(rng, truth, n, depth, n_grades, n_test):
-    """Learn from n pairs of free lists, which exist for all K and L, unlike permutations of one multiset."""
+    """Learn from n pairs of free lists, which exist for all K and L, unlike permutations of one
+    multiset.
+    """
     true = dl.simulate.ground_truth(truth, n_grades, depth)
     test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
     train = dl.simulate.preference_pairs(true, n, lists="free", seed=rng)
@@ -34,10 +36,15 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw precision against the number of parameters, for all depths and all numbers of grades."""
     shaped = table.with_columns(parameters=pl.col("depth") * (pl.col("n_grades") - 1))
-    panels = (5, "n_grades", "More positions are harder (L = 5)"), (10, "depth", "More grades are harder (K = 10)")
+    panels = (
+        (5, "n_grades", "More positions are harder (L = 5)"),
+        (10, "depth", "More grades are harder (K = 10)"),
+    )
     for ax, (fixed, column, title) in zip(axes, panels, strict=True):
         curves(shaped.filter(pl.col(column) == fixed), ax, "parameters", "precision")
-        ax.set(xscale="log", xlabel="parameters K(L - 1)", ylabel=MEASURES["precision"], title=title)
+        ax.set(
+            xscale="log", xlabel="parameters K(L - 1)", ylabel=MEASURES["precision"], title=title
+        )
         ticks = sorted(shaped.filter(pl.col(column) == fixed)["parameters"].unique())
         ax.set_xticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()

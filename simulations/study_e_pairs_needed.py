@@ -16,7 +16,8 @@ GOAL = 0.95
 
 
 def trial(rng, truth, depth, n_grades, n_test):
-    """Learn from growing parts of one sequence of pairs until the goal is reached, and interpolate in log n.
+    """Learn from growing parts of one sequence of pairs until the goal is reached, and interpolate
+    in log n.
 
     If the goal is not reached, record the last size and set `censored`.
     """
@@ -47,17 +48,33 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw the number of pairs needed against the number of parameters, with a line of proportional growth."""
+    """Draw the number of pairs needed against the number of parameters, with a line of proportional
+    growth.
+    """
     shaped = table.with_columns(
         pairs=2 ** pl.col("log2_pairs"),
         parameters=pl.col("depth") * (pl.col("n_grades") - 1),
-        varied=pl.when(pl.col("n_grades") == 5).then(pl.lit("K varies")).otherwise(pl.lit("L varies")),
+        varied=pl.when(pl.col("n_grades") == 5)
+        .then(pl.lit("K varies"))
+        .otherwise(pl.lit("L varies")),
     )
     curves(shaped, axes, "parameters", "pairs", dashes="varied")
     ends = np.array([shaped["parameters"].min(), shaped["parameters"].max()])
     middle = shaped.filter(depth=10, n_grades=5)["pairs"].mean()
-    axes.plot(ends, middle * ends / 40, color="0.4", lw=0.9, ls=(0, (4, 3)), label="proportional to K(L - 1)")
-    axes.set(xscale="log", yscale="log", xlabel="parameters K(L - 1)", ylabel="pairs needed for a precision of .95")
+    axes.plot(
+        ends,
+        middle * ends / 40,
+        color="0.4",
+        lw=0.9,
+        ls=(0, (4, 3)),
+        label="proportional to K(L - 1)",
+    )
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="parameters K(L - 1)",
+        ylabel="pairs needed for a precision of .95",
+    )
     axes.set_title("Pairs needed grow almost\nin proportion to the parameters")
     for axis, ticks in ((axes.xaxis, (10, 20, 40, 80)), (axes.yaxis, (100, 200, 400, 800))):
         axis.set_ticks(ticks, [str(tick) for tick in ticks])
@@ -66,7 +83,9 @@ def plot(table, axes):
 
 
 def exponents(table):
-    """Return the exponent of the parameters' number K (L - 1) in the pairs needed, for each true DCG and repeat."""
+    """Return the exponent of the parameters' number K (L - 1) in the pairs needed, for each true
+    DCG and repeat.
+    """
     x = (pl.col("depth") * (pl.col("n_grades") - 1)).log(2)
     exponent = pl.cov(x, pl.col("log2_pairs")) / x.var()
     return table.group_by("truth", "repeat", maintain_order=True).agg(exponent=exponent)

@@ -1,4 +1,6 @@
-"""Study f: why does the paper's similarity stall near 0.89 while the learned utility keeps improving?"""
+"""Study f: why does the paper's similarity stall near 0.89 while the learned utility keeps
+improving?
+"""
 
 from functools import partial
 
@@ -15,7 +17,9 @@ LISTS = ("permutations", "free")
 
 
 def trial(rng, truth, lists, n, n_test):
-    """Learn from n clean pairs with a large C, so that only the part that pairs do not identify stays open."""
+    """Learn from n clean pairs with a large C, so that only the part that pairs do not identify
+    stays open.
+    """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, lists=lists, seed=rng)
     train = dl.simulate.preference_pairs(true, n, lists=lists, seed=rng)
@@ -25,15 +29,21 @@ def trial(rng, truth, lists, n, n_test):
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, kind of lists, number of pairs and repeat."""
     sizes, n_test = ((100, 1000, 5000), 1000) if quick else (SIZES, 5000)
-    settings = [{"truth": t, "lists": kind, "n": n, "n_test": n_test} for t in TRUTHS for kind in LISTS for n in sizes]
+    settings = [
+        {"truth": t, "lists": kind, "n": n, "n_test": n_test}
+        for t in TRUTHS
+        for kind in LISTS
+        for n in sizes
+    ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def similarity_limit(truth):
     """Return the limit of the paper's similarity on permutations.
 
-    Of all utilities with the same order of permutations, the QP returns the monotone one of least norm. That subtracts
-    the last discount from all discounts and keeps the gains, so the limit is the cosine of discounts before and after.
+    Of all utilities with the same order of permutations, the QP returns the monotone one of least
+    norm. That subtracts the last discount from all discounts and keeps the gains, so the limit is
+    the cosine of discounts before and after.
     """
     discounts = dl.simulate.ground_truth(truth).discounts
     lowered = discounts - discounts.min()
@@ -46,10 +56,15 @@ def plot(table, axes):
         table.select("truth", "lists", "n", value=name, similarity=pl.lit(label), repeat="repeat")
         for name, label in (("similarity", "Zhou et al."), ("gauge_free", "identifiable"))
     )
-    titles = {"permutations": "Permutations: the paper's stalls", "free": "Free lists: both reach 1"}
+    titles = {
+        "permutations": "Permutations: the paper's stalls",
+        "free": "Free lists: both reach 1",
+    }
     for ax, kind in zip(axes, LISTS, strict=True):
         curves(long.filter(pl.col("lists") == kind), ax, "n", "value", dashes="similarity")
-        ax.set(xlabel="number of training pairs", ylabel="similarity", xscale="log", title=titles[kind])
+        ax.set(
+            xlabel="number of training pairs", ylabel="similarity", xscale="log", title=titles[kind]
+        )
         ax.set_ylim(0.83, 1.01)
     # D1 and D2 have the same discounts, hence the same limit.
     limit = similarity_limit(TRUTHS[0])
@@ -63,11 +78,18 @@ def claims(table):
     last, limit = table["n"].max(), similarity_limit(TRUTHS[0])
     claim = partial(Claim, table, "ours", "study f")
     permutations, free = ({"lists": kind, "n": last} for kind in LISTS)
-    text = f"on permutations the paper's similarity stalls at its limit of {limit:.3f}, {last:,} pairs"
+    text = (
+        f"on permutations the paper's similarity stalls at its limit of {limit:.3f}, {last:,} pairs"
+    )
     yield claim(text, "similarity", permutations, low=limit - NEGLIGIBLE, high=limit + NEGLIGIBLE)
     text = "on permutations the identifiable similarity is above .99 from 1,000 pairs on"
     yield claim(text, "gauge_free", {"lists": "permutations", "n": 1000}, low=0.99)
-    yield claim(f"on free lists the paper's similarity is above .99, {last:,} pairs", "similarity", free, low=0.99)
+    yield claim(
+        f"on free lists the paper's similarity is above .99, {last:,} pairs",
+        "similarity",
+        free,
+        low=0.99,
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Study g: does a margin close to the true DCG difference help, although the Hamming margin does not?"""
+"""Study g: does a margin close to the true DCG difference help, although the Hamming margin does
+not?
+"""
 
 from functools import partial
 
@@ -26,18 +28,26 @@ WRONG = {"D1": "exponential", "D2": "linear"}
 
 
 def blurred(truth, rng):
-    """Return a DCG whose steps between grades and between ranks each differ from the true ones by about 30%."""
-    gains = np.cumsum(np.diff(truth.gains, prepend=0) * np.exp(0.3 * rng.normal(size=truth.n_grades)))
+    """Return a DCG whose steps between grades and between ranks each differ from the true ones by
+    about 30%.
+    """
+    gains = np.cumsum(
+        np.diff(truth.gains, prepend=0) * np.exp(0.3 * rng.normal(size=truth.n_grades))
+    )
     steps = -np.diff(truth.discounts, append=0) * np.exp(0.3 * rng.normal(size=truth.depth))
     return dl.DCG(gains, np.cumsum(steps[::-1])[::-1])
 
 
 def trial(rng, truth, n, flip_rate, n_test, **grid):
-    """Learn from the same pairs with each margin, C chosen on an equally noisy set; return one record per margin."""
+    """Learn from the same pairs with each margin, C chosen on an equally noisy set; return one
+    record per margin.
+    """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     flips = round(flip_rate * n)
-    train, validation = (dl.simulate.preference_pairs(true, n, n_flips=flips, seed=rng) for _ in range(2))
+    train, validation = (
+        dl.simulate.preference_pairs(true, n, n_flips=flips, seed=rng) for _ in range(2)
+    )
     margins = {
         "unit": "unit",
         "Hamming": "hamming",
@@ -45,15 +55,24 @@ def trial(rng, truth, n, flip_rate, n_test, **grid):
         "DCG off by 30%": blurred(true, rng),
         "wrong gains": dl.DCG.standard(5, 10, WRONG[truth], "log2"),
     }
-    learners = {name: validated(train, validation, margin=margin, **grid) for name, margin in margins.items()}
+    learners = {
+        name: validated(train, validation, margin=margin, **grid)
+        for name, margin in margins.items()
+    }
     return [
-        {"margin": name, **recovery(learner, true, test), "alone": margin_precision(margins[name], test)}
+        {
+            "margin": name,
+            **recovery(learner, true, test),
+            "alone": margin_precision(margins[name], test),
+        }
         for name, learner in learners.items()
     ]
 
 
 def margin_precision(margin, test):
-    """Return the precision of the margin's own DCG, without learning, or None if the margin is not a DCG."""
+    """Return the precision of the margin's own DCG, without learning, or None if the margin is not
+    a DCG.
+    """
     return test.agreement(margin).precision if isinstance(margin, dl.DCG) else None
 
 
@@ -61,20 +80,35 @@ def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of pairs, share of flips, margin and repeat."""
     sizes, n_test = ((20, 100), 1000) if quick else (SIZES, 5000)
     settings = [
-        {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test} for t in TRUTHS for rate in (0.0, 0.1) for n in sizes
+        {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test}
+        for t in TRUTHS
+        for rate in (0.0, 0.1)
+        for n in sizes
     ]
     chosen = partial(trial, grid=(0.01, 1.0, 100.0)) if quick else trial
     yield from repeated(chosen, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
-    """Draw the difference in precision from the unit margin against the number of pairs, one line per margin."""
+    """Draw the difference in precision from the unit margin against the number of pairs, one line
+    per margin.
+    """
     titles = "Clean pairs: near the truth helps", "10% flipped: it helps less"
     for ax, rate, title in zip(axes, (0.0, 0.1), titles, strict=True):
         part = table.filter(pl.col("flip_rate") == rate)
-        curves(against(part, "precision", "margin", "unit", ["truth", "n"]), ax, "n", "difference", lines="margin")
+        curves(
+            against(part, "precision", "margin", "unit", ["truth", "n"]),
+            ax,
+            "n",
+            "difference",
+            lines="margin",
+        )
         zero_line(ax)
-        ax.set(xlabel="number of training pairs", ylabel="precision: margin minus unit margin", title=title)
+        ax.set(
+            xlabel="number of training pairs",
+            ylabel="precision: margin minus unit margin",
+            title=title,
+        )
     share_scale(axes)
     legend(axes[1], "margin (mean of D1 and D2)")
 
@@ -88,13 +122,19 @@ def claims(table):
 
     for margin in ("Hamming", "true DCG", "DCG off by 30%"):
         text = f"margin from {margin} is better than 1, {sizes[0]} to {sizes[-1]} pairs"
-        text = text.replace("from Hamming", "by Hamming distance").replace("from true DCG", "from the true DCG")
+        text = text.replace("from Hamming", "by Hamming distance").replace(
+            "from true DCG", "from the true DCG"
+        )
         text = text.replace("from DCG off", "from a DCG off")
-        yield Claim(table, "ours", "study g", text, "precision", *against_unit(margin, sizes), low=0.0)
+        yield Claim(
+            table, "ours", "study g", text, "precision", *against_unit(margin, sizes), low=0.0
+        )
     words = f"if there are {sizes[0]} pairs, not {sizes[-1]}"
     few, many = (against_unit("wrong gains", n) for n in (sizes[0], sizes[-1]))
     text = "margin from a DCG with wrong gains is better than 1"
-    yield Claim(table, "ours", "study g", text, "precision", *few, low=0.0, condition=words, otherwise=many)
+    yield Claim(
+        table, "ours", "study g", text, "precision", *few, low=0.0, condition=words, otherwise=many
+    )
 
 
 if __name__ == "__main__":

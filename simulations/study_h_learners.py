@@ -1,4 +1,6 @@
-"""Study h: how many judgements do DCGLearner, its robust fit alone, the QP and its factors, and textbooks need?"""
+"""Study h: how many judgements do DCGLearner, its robust fit alone, the QP and its factors, and
+textbooks need?
+"""
 
 import numpy as np
 import polars as pl
@@ -12,14 +14,18 @@ SIZES = (10, 20, 40, 60, 100, 200, 500)
 RATES = (0.0, 0.1, 0.2)
 GRID = tuple(10.0**power for power in range(-4, 3))
 TEXTBOOKS, OTHER = (*TRUTHS, "a textbook"), "another"
-"""Kinds of true DCGs: D1 and D2, which order lists as two textbook DCGs do, and any textbook DCG; and any other."""
+"""Kinds of true DCGs: D1 and D2, which order lists as two textbook DCGs do, and any textbook DCG;
+and any other.
+"""
 GOAL = 0.95
 FRESH = 2026
 """Added to the seed, so that the blend's claims are tested on logs that nobody had seen."""
 
 
 def truth_of(kind, rng):
-    """Return the true DCG; "a textbook" is one that tells permutations apart, "another" has random steps and falls."""
+    """Return the true DCG; "a textbook" is one that tells permutations apart, "another" has random
+    steps and falls.
+    """
     if kind in TRUTHS:
         return dl.simulate.ground_truth(kind)
     if kind == "a textbook":
@@ -30,11 +36,15 @@ def truth_of(kind, rng):
 
 
 def trial(rng, truth, n, flip_rate, n_test):
-    """Learn from the same pairs with each learner; the QP's C is chosen on an equally noisy validation set."""
+    """Learn from the same pairs with each learner; the QP's C is chosen on an equally noisy
+    validation set.
+    """
     true = truth_of(truth, rng)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     flips = round(flip_rate * n)
-    train, validation = (dl.simulate.preference_pairs(true, n, n_flips=flips, seed=rng) for _ in range(2))
+    train, validation = (
+        dl.simulate.preference_pairs(true, n, n_flips=flips, seed=rng) for _ in range(2)
+    )
     qp = validated(train, validation, GRID)
     textbook = dl.textbook_dcgs(5, 10).values()
     metrics = {
@@ -44,11 +54,16 @@ def trial(rng, truth, n, flip_rate, n_test):
         "QP + SVD": qp.factor().dcg,
         "best textbook": max(textbook, key=lambda dcg: train.agreement(dcg).share),
     }
-    return [{"learner": name, "precision": test.agreement(metric).precision} for name, metric in metrics.items()]
+    return [
+        {"learner": name, "precision": test.agreement(metric).precision}
+        for name, metric in metrics.items()
+    ]
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per kind of true DCG, number of pairs, share of flips, learner and repeat."""
+    """Yield one record per kind of true DCG, number of pairs, share of flips, learner and
+    repeat.
+    """
     sizes, rates, n_test = ((20, 200), (0.0, 0.2), 1000) if quick else (SIZES, RATES, 5000)
     settings = [
         {"truth": truth, "n": n, "flip_rate": rate, "n_test": n_test}
@@ -60,15 +75,27 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw precision against the number of pairs, one line per learner: textbook truths above, others below."""
-    labels = {"direct": "DCGLearner", "robust": "its robust fit alone", "best textbook": "best of 36 textbook DCGs"}
-    for row, (kinds, truth) in zip(axes, ((TEXTBOOKS, "textbook order"), ((OTHER,), "another order")), strict=True):
+    """Draw precision against the number of pairs, one line per learner: textbook truths above,
+    others below.
+    """
+    labels = {
+        "direct": "DCGLearner",
+        "robust": "its robust fit alone",
+        "best textbook": "best of 36 textbook DCGs",
+    }
+    for row, (kinds, truth) in zip(
+        axes, ((TEXTBOOKS, "textbook order"), ((OTHER,), "another order")), strict=True
+    ):
         for ax, rate in zip(row, (0.0, 0.2), strict=True):
             part = table.filter(pl.col("truth").is_in(kinds), flip_rate=rate)
             curves(part, ax, "n", "precision", lines="learner", labels=labels)
             noise = "no judgement wrong" if rate == 0 else f"{rate:.0%} wrong"
             ax.set(xscale="log", xlabel="number of training pairs", ylabel=MEASURES["precision"])
-            ax.set_title(f"The truth has a {truth}: {noise}" if truth[0] == "t" else f"The truth has {truth}: {noise}")
+            ax.set_title(
+                f"The truth has a {truth}: {noise}"
+                if truth[0] == "t"
+                else f"The truth has {truth}: {noise}"
+            )
             ax.set_xticks([10, 100, 500], ["10", "100", "500"])
         share_scale(row)
     legend(axes[0][1], "mean over true DCGs", fontsize=7)
@@ -83,12 +110,26 @@ def claims(table):
         for rival in ("QP", "QP + SVD"):
             name = "the paper's QP" if rival == "QP" else rival
             text = f"`DCGLearner` beats {name}, {sizes[0]} to {sizes[-1]} pairs, {noise}"
-            yield Claim(table, "ours", "study h", text, "precision", direct, {**direct, "learner": rival}, low=0.0)
+            yield Claim(
+                table,
+                "ours",
+                "study h",
+                text,
+                "precision",
+                direct,
+                {**direct, "learner": rival},
+                low=0.0,
+            )
         text = f"`DCGLearner` beats the QP, another truth, {noise}"
         other = {**direct, "truth": OTHER}
-        yield Claim(table, "ours", "study h", text, "precision", other, {**other, "learner": "QP"}, low=0.0)
+        yield Claim(
+            table, "ours", "study h", text, "precision", other, {**other, "learner": "QP"}, low=0.0
+        )
     for n in (sizes[0], sizes[-1]):
-        rows, minus = ({"learner": learner, "flip_rate": 0.0, "n": n, "truth": TRUTHS} for learner in ("direct", "QP"))
+        rows, minus = (
+            {"learner": learner, "flip_rate": 0.0, "n": n, "truth": TRUTHS}
+            for learner in ("direct", "QP")
+        )
         text = f"`DCGLearner` beats the paper's QP, {n} pairs, clean"
         yield Claim(table, "ours", "study h", text, "precision", rows, minus, low=0.0)
     key = ["truth", "n", "flip_rate", "repeat"]
@@ -101,7 +142,15 @@ def claims(table):
     def cells(value, text, kinds, low, fewest=0):
         return in_every_cell(
             [
-                Claim(wide, "ours", "study h", f"{text}: {n} pairs, {rate:.0%} flipped", value, rows, low=low)
+                Claim(
+                    wide,
+                    "ours",
+                    "study h",
+                    f"{text}: {n} pairs, {rate:.0%} flipped",
+                    value,
+                    rows,
+                    low=low,
+                )
                 for n in every
                 for rate in rates
                 if n >= fewest

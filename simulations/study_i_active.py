@@ -1,4 +1,6 @@
-"""Study i: how many judgements are needed, actively chosen or random, by how often the judges are wrong?"""
+"""Study i: how many judgements are needed, actively chosen or random, by how often the judges are
+wrong?
+"""
 
 import numpy as np
 import polars as pl
@@ -17,7 +19,9 @@ CHOICES = {"asked": "actively chosen", "random": "random"}
 
 
 def judged(pairs, true, flip_rate, rng):
-    """Return the pairs with the preferred list first, without exact ties; the judge errs in a share of them."""
+    """Return the pairs with the preferred list first, without exact ties; the judge errs in a share
+    of them.
+    """
     difference = true.score(pairs[:, 0]) - true.score(pairs[:, 1])
     pairs, difference = pairs[difference != 0], difference[difference != 0]
     swap = (difference < 0) ^ (rng.random(len(pairs)) < flip_rate)
@@ -25,7 +29,9 @@ def judged(pairs, true, flip_rate, rng):
 
 
 def trial(rng, truth, how, flip_rate, sizes, n_test):
-    """Ask for judgements in batches; record the precision and the estimated error rate of the judges at each size."""
+    """Ask for judgements in batches; record the precision and the estimated error rate of the
+    judges at each size.
+    """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
 
@@ -38,11 +44,17 @@ def trial(rng, truth, how, flip_rate, sizes, n_test):
         learner = dl.DCGLearner().fit(log) if how == "asked" or len(pairs) in sizes else None
         if len(pairs) in sizes:
             precision = test.agreement(learner.dcg_).precision
-            records.append({"n": len(pairs), "precision": precision, "estimated": learner.error_rate_})
+            records.append(
+                {"n": len(pairs), "precision": precision, "estimated": learner.error_rate_}
+            )
         if len(pairs) >= max(sizes):
             return records
         pool = candidates(300)
-        new = dl.suggest_pairs(log, pool, BATCH, learner=learner).pairs if how == "asked" else pool[:BATCH]
+        new = (
+            dl.suggest_pairs(log, pool, BATCH, learner=learner).pairs
+            if how == "asked"
+            else pool[:BATCH]
+        )
         answers = judged(new, true, flip_rate, rng)
         while len(answers) < BATCH:  # replace tied pairs
             answers = np.concatenate([answers, judged(candidates(1), true, flip_rate, rng)])
@@ -50,7 +62,9 @@ def trial(rng, truth, how, flip_rate, sizes, n_test):
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, way of choosing, share of wrong judgements, number of pairs and repeat."""
+    """Yield one record per true DCG, way of choosing, share of wrong judgements, number of pairs
+    and repeat.
+    """
     sizes, rates, n_test = ((20, 40), RATES[:2], 1000) if quick else (SIZES, RATES, 5000)
     settings = [
         {"truth": t, "how": how, "flip_rate": rate, "sizes": sizes, "n_test": n_test}
@@ -63,10 +77,19 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw precision and the share of runs at the goal against judgements, and the estimated error rate."""
+    """Draw precision and the share of runs at the goal against judgements, and the estimated error
+    rate.
+    """
     titles = ("No judgement wrong: chosen pairs help", "10% wrong: chosen pairs help")
     for ax, rate, title in zip(axes[0], RATES, titles, strict=False):
-        curves(table.filter(pl.col("flip_rate") == rate), ax, "n", "precision", dashes="how", labels=CHOICES)
+        curves(
+            table.filter(pl.col("flip_rate") == rate),
+            ax,
+            "n",
+            "precision",
+            dashes="how",
+            labels=CHOICES,
+        )
         ax.set(xlabel="number of judgements", ylabel=MEASURES["precision"], title=title)
     share_scale(axes[0])
     legend(axes[0][1], "true DCG, pairs", fontsize=7)
@@ -75,10 +98,16 @@ def plot(table, axes):
     noisy = reached.filter(pl.col("flip_rate") > 0)
     labels = {**CHOICES, **{str(rate): f"{rate:.0%} wrong" for rate in noisy["flip_rate"].unique()}}
     curves(noisy, count, "n", "reached", lines="flip_rate", dashes="how", labels=labels)
-    count.set(xlabel="number of judgements", ylabel=f"share of runs with a precision of {GOAL:g}", ylim=(-0.03, 1.03))
+    count.set(
+        xlabel="number of judgements",
+        ylabel=f"share of runs with a precision of {GOAL:g}",
+        ylim=(-0.03, 1.03),
+    )
     count.set_title("Worse judges need more judgements")
     legend(count, fontsize=6.5)
-    last = table.filter(n=table["n"].max(), how="random").with_columns(pl.col("flip_rate", "estimated") * 100)
+    last = table.filter(n=table["n"].max(), how="random").with_columns(
+        pl.col("flip_rate", "estimated") * 100
+    )
     curves(last, estimate, "flip_rate", "estimated")
     ends = [0, 100 * max(table["flip_rate"])]
     estimate.plot(ends, ends, color="0.4", lw=0.9, ls=(0, (4, 3)), label="as often as they are")
@@ -88,15 +117,21 @@ def plot(table, axes):
 
 
 def claims(table):
-    """Yield our claims on the paper's open question, and on the estimated error rate, on both true DCGs together."""
+    """Yield our claims on the paper's open question, and on the estimated error rate, on both true
+    DCGs together.
+    """
     sizes = tuple(n for n in sorted(table["n"].unique()) if n >= 40)
     off = table.with_columns(off=pl.col("estimated") - pl.col("flip_rate"))
     for rate in sorted(table["flip_rate"].unique()):
         chosen, random = ({"how": how, "flip_rate": rate, "n": sizes} for how in CHOICES)
-        text = f"chosen pairs beat random ones, {sizes[0]} to {sizes[-1]} judgements, {rate:.0%} wrong"
+        text = (
+            f"chosen pairs beat random ones, {sizes[0]} to {sizes[-1]} judgements, {rate:.0%} wrong"
+        )
         yield Claim(table, "ours", "study i", text, "precision", chosen, random, low=0.0)
         text = f"`DCGLearner` estimates close to {rate:.0%} of wrong judgements, {sizes[-1]} random pairs"
-        yield Claim(off, "ours", "study i", text, "off", {**random, "n": sizes[-1]}, low=-CLOSE, high=CLOSE)
+        yield Claim(
+            off, "ours", "study i", text, "off", {**random, "n": sizes[-1]}, low=-CLOSE, high=CLOSE
+        )
 
 
 if __name__ == "__main__":

@@ -44,8 +44,18 @@ def plot(table, axes):
     labels = {"product": "gains x discounts", "dependent": "gains halved from rank 4"}
     curves(table.sort("kind", descending=True), axes, "n", "rejected", dashes="kind", labels=labels)
     axes.axhline(LEVEL, color="0.4", lw=0.8, ls=(0, (4, 3)))
-    axes.text(table["n"].max(), LEVEL + 0.01, "level of the test", fontsize=7, color="0.3", ha="right", va="bottom")
-    axes.set(xscale="log", xlabel="number of pairs", ylabel="share of logs rejected", ylim=(-0.02, 1.02))
+    axes.text(
+        table["n"].max(),
+        LEVEL + 0.01,
+        "level of the test",
+        fontsize=7,
+        color="0.3",
+        ha="right",
+        va="bottom",
+    )
+    axes.set(
+        xscale="log", xlabel="number of pairs", ylabel="share of logs rejected", ylim=(-0.02, 1.02)
+    )
     axes.set_xticks(sorted(table["n"].unique()), [f"{n:,}" for n in sorted(table["n"].unique())])
     axes.minorticks_off()
     axes.set_title("The test keeps its level, and detects\nposition-dependent gains")

@@ -14,20 +14,28 @@ from simulations.study_h_learners import OTHER, truth_of
 STEM, REPEATS, PANELS, FIGSIZE = "study_k_bands", 200, (1, 2), (7.0, 3.6)
 RATES, SIZES = (0.0, 0.1, 0.2), (50, 200, 1000)
 FORMS = {
-    "saturation": dl.ListUtility([0, 0.4, 0.9, 1], 1 / np.log2(np.arange(2, 8)), stops=[0, 0.2, 0.5, 0.8]),
+    "saturation": dl.ListUtility(
+        [0, 0.4, 0.9, 1], 1 / np.log2(np.arange(2, 8)), stops=[0, 0.2, 0.5, 0.8]
+    ),
     "best": dl.ListUtility([0, 0.4, 0.7, 1], 1 / np.log2(np.arange(2, 8)), best=0.5),
 }
 """Forms beyond the DCG; grade 0 never stops, as on the scale of the bands."""
 
 OF_FORMS = 1000
 TEMPERATURE = 0.1
-"""Judgements of the forms, and their noise: a list better by this much is preferred in 73% of the cases."""
+"""Judgements of the forms, and their noise: a list better by this much is preferred in 73% of the
+cases.
+"""
 
 RATERS, EACH, TASTE = 40, 15, 0.5
-"""Raters who differ, judgements of each, and the standard deviation of the logs of their steps and falls."""
+"""Raters who differ, judgements of each, and the standard deviation of the logs of their steps and
+falls.
+"""
 
 PARAMETERS = 12
-"""Gains and discounts of D1, D2 and random DCGs that vary between fits; forms have one or more, on fewer positions."""
+"""Gains and discounts of D1, D2 and random DCGs that vary between fits; forms have one or more, on
+fewer positions.
+"""
 
 FEWER = 5
 """How many times fewer repeats the settings beyond the issue's cells have."""
@@ -44,40 +52,63 @@ def trial_of_form(rng, truth):
     """Return the same for a form beyond the DCG."""
     true = FORMS[truth]
     lists = rng.integers(0, true.n_grades, (2, OF_FORMS, true.depth)).astype(np.int8)
-    first = rng.random(OF_FORMS) < expit((true.score(lists[0]) - true.score(lists[1])) / TEMPERATURE)
+    first = rng.random(OF_FORMS) < expit(
+        (true.score(lists[0]) - true.score(lists[1])) / TEMPERATURE
+    )
     log = dl.Preferences(*np.where(first[:, None], lists, lists[::-1]), n_grades=true.n_grades)
     bands = dl.bootstrap_bands(log, dl.DCGLearner(form=truth), seed=int(rng.integers(2**31)))
     return covered(bands, true, true.stops if truth == "saturation" else [true.best])
 
 
 def trial_of_raters(rng, by):
-    """Return the same for raters each with a taste around D1, a tenth of whose judgements is wrong."""
+    """Return the same for raters each with a taste around D1, a tenth of whose judgements is
+    wrong.
+    """
     true = dl.simulate.ground_truth("D1").normalised()
     steps, falls = np.diff(true.gains), -np.diff(np.log(true.discounts))
     logs = []
     for _ in range(RATERS):
         own_steps, own_falls = (x * np.exp(TASTE * rng.normal(size=len(x))) for x in (steps, falls))
-        own = dl.DCG(np.append(0, np.cumsum(own_steps)), np.exp(-np.append(0, np.cumsum(own_falls))))
-        logs.append(dl.simulate.preference_pairs(own, EACH, lists="free", n_flips=round(EACH / 10), seed=rng))
-    preferred, other = (np.concatenate([getattr(log, side) for log in logs]) for side in ("preferred", "other"))
-    log = dl.Preferences(preferred, other, n_grades=true.n_grades, rater=np.repeat(np.arange(RATERS), EACH).astype(str))
+        own = dl.DCG(
+            np.append(0, np.cumsum(own_steps)), np.exp(-np.append(0, np.cumsum(own_falls)))
+        )
+        logs.append(
+            dl.simulate.preference_pairs(
+                own, EACH, lists="free", n_flips=round(EACH / 10), seed=rng
+            )
+        )
+    preferred, other = (
+        np.concatenate([getattr(log, side) for log in logs]) for side in ("preferred", "other")
+    )
+    log = dl.Preferences(
+        preferred,
+        other,
+        n_grades=true.n_grades,
+        rater=np.repeat(np.arange(RATERS), EACH).astype(str),
+    )
     return covered(dl.bootstrap_bands(log, by=by, seed=int(rng.integers(2**31))), true)
 
 
 def covered(bands, true, further=()):
-    """Return the share of the parameters that bands cover, and whether simultaneous bands cover all, with widths.
+    """Return the share of the parameters that bands cover, and whether simultaneous bands cover
+    all, with widths.
 
-    The bands are quantiles of the draws: those shown also hold what was learned, so they cover no less. Worst and best
-    gain and the first discount are the same in every fit, and not counted.
+    The bands are quantiles of the draws: those shown also hold what was learned, so they cover no
+    less. Worst and best gain and the first discount are the same in every fit, and not counted.
     """
     values = np.array([np.nan, *true.gains[1:-1], np.nan, np.nan, *true.discounts[1:], *further])
-    draws = np.hstack([bands.gains, bands.discounts, *([] if bands.further is None else [bands.further])])
+    draws = np.hstack(
+        [bands.gains, bands.discounts, *([] if bands.further is None else [bands.further])]
+    )
     tails = bands.tail, bands.simultaneous.tail
     ends = np.quantile(draws, [end for tail in tails for end in (tail, 1 - tail)], axis=0)
     rows = pl.DataFrame(dict(zip(("low", "high", "all_low", "all_high"), ends, strict=True)))
     rows = rows.with_columns(value=pl.Series(values)).filter(pl.col("value").is_not_nan())
     rows = rows.filter(pl.col("high") > pl.col("low"))
-    inside = pl.col("value").is_between("low", "high"), pl.col("value").is_between("all_low", "all_high")
+    inside = (
+        pl.col("value").is_between("low", "high"),
+        pl.col("value").is_between("all_low", "all_high"),
+    )
     return {
         "covered": float(rows.select(inside[0].mean()).item()),
         "all_covered": int(rows.select(inside[1].all()).item()),
@@ -90,18 +121,28 @@ def simulate(seed, repeats, quick, jobs):
     """Yield one record per setting and repeat."""
     common, fewer = {"seed": seed, "jobs": jobs}, max(repeats // FEWER, 2)
     cells = [{"rate": rate, "n": n} for rate in RATES for n in SIZES][: 1 if quick else None]
-    yield from repeated(trial, [{"truth": t, **cell} for t in TRUTHS for cell in cells], repeats=repeats, **common)
-    yield from repeated(trial, [{"truth": OTHER, **cell} for cell in cells], repeats=fewer, **common)
+    yield from repeated(
+        trial, [{"truth": t, **cell} for t in TRUTHS for cell in cells], repeats=repeats, **common
+    )
+    yield from repeated(
+        trial, [{"truth": OTHER, **cell} for cell in cells], repeats=fewer, **common
+    )
     if not quick:
-        yield from repeated(trial_of_form, [{"truth": form} for form in FORMS], repeats=fewer, **common)
+        yield from repeated(
+            trial_of_form, [{"truth": form} for form in FORMS], repeats=fewer, **common
+        )
     units = [{"by": "rater"}, {"by": "pair"}][: 1 if quick else None]
     yield from repeated(trial_of_raters, units, repeats=fewer, **common)
 
 
 def plot(table, axes):
-    """Draw both coverages against the number of judgements, of the published DCGs and of any other."""
+    """Draw both coverages against the number of judgements, of the published DCGs and of any
+    other.
+    """
     cells = table.filter(pl.col("n").is_not_null())
-    for ax, kinds, title in zip(axes, (TRUTHS, (OTHER,)), ("D1 and D2", "DCGs with random steps"), strict=True):
+    for ax, kinds, title in zip(
+        axes, (TRUTHS, (OTHER,)), ("D1 and D2", "DCGs with random steps"), strict=True
+    ):
         part = cells.filter(pl.col("truth").is_in(kinds))
         for i, (style, rate) in enumerate(zip(STYLES, RATES, strict=False)):
             if rate not in part["rate"]:
@@ -113,12 +154,19 @@ def plot(table, axes):
             draw_means(ax, means, "n", "covered", style, label=wrong)
             draw_means(ax, means, "n", "all_covered", {**style, "linestyle": ":", "alpha": 0.6})
         ax.axhspan(0.87, 0.93, color="0.5", alpha=0.15, lw=0)
-        ax.set(xscale="log", xlabel="number of judgements", ylabel="coverage of 90% bands", ylim=(0.3, 1.02))
+        ax.set(
+            xscale="log",
+            xlabel="number of judgements",
+            ylabel="coverage of 90% bands",
+            ylim=(0.3, 1.02),
+        )
         ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
         ax.minorticks_off()
         ax.set_title(f"The truth: {title}")
     share_scale(axes)
-    legend(axes[0], "line: each parameter\ndotted: all twelve at once", loc="lower right", fontsize=7)
+    legend(
+        axes[0], "line: each parameter\ndotted: all twelve at once", loc="lower right", fontsize=7
+    )
 
 
 def claims(table):
@@ -137,10 +185,17 @@ def claims(table):
     cells = [{"truth": t, "rate": rate, "n": n} for t in TRUTHS for rate in RATES for n in SIZES]
     text = "their coverage: {truth}, {rate:.0%} wrong, {n} judgements"
     yield in_every_cell(
-        [claim(text.format(**cell), "covered", cell, outcomes=PARAMETERS, low=0.87, high=0.93) for cell in cells]
+        [
+            claim(text.format(**cell), "covered", cell, outcomes=PARAMETERS, low=0.87, high=0.93)
+            for cell in cells
+        ]
     )
     yield claim(
-        "simultaneous bands of D1 and D2 cover, mean of all cells", "all_covered", of_truths, low=0.85, high=0.95
+        "simultaneous bands of D1 and D2 cover, mean of all cells",
+        "all_covered",
+        of_truths,
+        low=0.85,
+        high=0.95,
     )
     claim = partial(Claim, table.filter(~of_dcgs), "ours", "study k")
     yield claim(
@@ -152,7 +207,14 @@ def claims(table):
         high=0.95,
     )
     for form, words in (("best", "share of the best"), ("saturation", "saturation")):
-        yield claim(f"coverage of bands, {words}", "covered", {"truth": form}, outcomes=PARAMETERS, low=0.85, high=0.95)
+        yield claim(
+            f"coverage of bands, {words}",
+            "covered",
+            {"truth": form},
+            outcomes=PARAMETERS,
+            low=0.85,
+            high=0.95,
+        )
     yield claim(
         "bands by rater, of raters who differ, cover",
         "covered",

@@ -10,10 +10,7 @@ STEM, REPEATS, PANELS, FIGSIZE = "study_l_steps", 20, 2, (8.0, 3.4)
 SIZES = (30, 100, 300, 1000)
 KINDS = {"binary2-log2": "binary2-log2", "any shape": "random steps"}
 """Labels of the true DCGs, by their names in the table."""
-TITLES = (
-    "{}: the default prior\ncosts hardly anything",
-    "{}: a weaker prior\nis a little better",
-)
+TITLES = ("{}: the default prior\ncosts hardly anything", "{}: a weaker prior\nis a little better")
 """Titles of the panels, with the labels."""
 
 
@@ -24,13 +21,20 @@ def random_steps(rng):
 
 
 def trial(rng, kind, n, n_test):
-    """Learn with a weak, the default and a strong prior, and with the QP, from pairs of which 10% are flipped."""
+    """Learn with a weak, the default and a strong prior, and with the QP, from pairs of which 10%
+    are flipped.
+    """
     true = random_steps(rng) if kind == "any shape" else dl.DCG.from_name(kind, 5, 10)
     test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
     log = dl.simulate.preference_pairs(true, n, lists="free", n_flips=n // 10, seed=rng)
-    metrics = {f"direct, ridge {ridge:g}": dl.DCGLearner(ridge=ridge).fit(log).dcg_ for ridge in (0.1, 2.0, 20.0)}
+    metrics = {
+        f"direct, ridge {ridge:g}": dl.DCGLearner(ridge=ridge).fit(log).dcg_
+        for ridge in (0.1, 2.0, 20.0)
+    }
     metrics["QP + SVD, C = 0.1"] = dl.UtilityLearner(C=0.1).fit(log).factor().dcg
-    return [{"learner": name, "share": test.agreement(metric).share} for name, metric in metrics.items()]
+    return [
+        {"learner": name, "share": test.agreement(metric).share} for name, metric in metrics.items()
+    ]
 
 
 def simulate(seed, repeats, quick, jobs):
@@ -48,7 +52,9 @@ def plot(table, axes):
         part = against(table.filter(kind=kind), "share", "learner", default, ["n"])
         curves(part, ax, "n", "difference", lines="learner", labels=labels)
         zero_line(ax)
-        ax.set(xscale="log", xlabel="number of training pairs (10% flipped)", title=title.format(label))
+        ax.set(
+            xscale="log", xlabel="number of training pairs (10% flipped)", title=title.format(label)
+        )
         ax.set_ylabel("share respected minus the default's (ridge 2)")
         ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
         ax.minorticks_off()
@@ -57,19 +63,28 @@ def plot(table, axes):
 
 
 def claims(table):
-    """Yield our claims for each true DCG with steps; at most a negligible loss counts as no harm."""
+    """Yield our claims for each true DCG with steps; at most a negligible loss counts as no
+    harm.
+    """
     sizes = sorted(table["n"].unique())
     large = tuple(n for n in sizes if n >= 100)
     weak, default, strong, svd = table["learner"].unique(maintain_order=True)
     for kind, label in KINDS.items():
         for one, other, n, text in (
             (default, weak, sizes[0], f"ridge 2 (default) is no worse than .1, {sizes[0]} pairs"),
-            (default, weak, sizes[-1], f"ridge 2 (default) is no worse than .1, {sizes[-1]:,} pairs"),
+            (
+                default,
+                weak,
+                sizes[-1],
+                f"ridge 2 (default) is no worse than .1, {sizes[-1]:,} pairs",
+            ),
             (default, svd, tuple(sizes), "ridge 2 is no worse than QP + SVD, all sizes"),
             (strong, svd, large, "ridge 20 is no worse than QP + SVD, 100 pairs and more"),
         ):
             rows, minus = ({"kind": kind, "learner": learner, "n": n} for learner in (one, other))
-            yield Claim(table, "ours", "study l", f"{label}: {text}", "share", rows, minus, low=-NEGLIGIBLE)
+            yield Claim(
+                table, "ours", "study l", f"{label}: {text}", "share", rows, minus, low=-NEGLIGIBLE
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Study m: does the noise ceiling hold where the noise is known, and how do its lower and upper values close in?"""
+"""Study m: does the noise ceiling hold where the noise is known, and how do its lower and upper
+values close in?
+"""
 
 import itertools
 from functools import partial
@@ -22,7 +24,9 @@ CUTS = np.concatenate([[-np.inf], np.arange(-1.5, 4), [np.inf]])
 
 
 def rating_chances(worth, careless):
-    """Return P(first list rated above the second | rated differently) for all pairs of lists, shape (L, L)."""
+    """Return P(first list rated above the second | rated differently) for all pairs of lists, shape
+    (L, L).
+    """
     chance = np.diff(ndtr(CUTS[None, :] - worth[:, None]), axis=1)
     chance = careless / chance.shape[1] + (1 - careless) * chance
     above = chance @ (np.cumsum(chance, axis=1) - chance).T
@@ -56,7 +60,10 @@ def trial(rng, kind, n):
         chances = rating_chances(worth, careless)
         log = rated(rng, worth, n, careless)
     ceiling = dl.noise_ceiling(log, seed=int(rng.integers(2**31)))
-    first, second = (lists @ (2 ** np.arange(4, -1, -1)) for lists in (ceiling.pairs.preferred, ceiling.pairs.other))
+    first, second = (
+        lists @ (2 ** np.arange(4, -1, -1))
+        for lists in (ceiling.pairs.preferred, ceiling.pairs.other)
+    )
     best = np.maximum(chances, chances.T)[first, second]
     truth = float(np.average(best, weights=ceiling.pairs.weight))
     low, high = ceiling.interval
@@ -85,7 +92,10 @@ def plot(table, axes):
         draw_means(left, means, "n", "covered", style, label=kind)
     left.axhspan(0.85, 0.95, color="0.5", alpha=0.15, lw=0)
     left.set(
-        xscale="log", xlabel="number of ratings or judgements", ylabel="coverage of 90% intervals", ylim=(0.5, 1.02)
+        xscale="log",
+        xlabel="number of ratings or judgements",
+        ylabel="coverage of 90% intervals",
+        ylim=(0.5, 1.02),
     )
     left.legend(fontsize=8)
     named = {"upper_error": "memorised", "error": "estimate", "lower_error": "held out"}
@@ -95,7 +105,11 @@ def plot(table, axes):
     left.set_title("How often 90% intervals\ncover the ceiling")
     right.set_title("The estimate has no bias; held-out\nand memorised values enclose it")
     right.axhline(0, color="0.5", lw=0.8, ls=":")
-    right.set(xscale="log", xlabel="number of ratings or judgements", ylabel="share minus the true ceiling")
+    right.set(
+        xscale="log",
+        xlabel="number of ratings or judgements",
+        ylabel="share minus the true ceiling",
+    )
     for panel in axes:
         panel.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
         panel.minorticks_off()

@@ -1,4 +1,6 @@
-"""Study n: how often does `form="auto"` leave the DCG, on logs of a DCG and on logs of users who stop?"""
+"""Study n: how often does `form="auto"` leave the DCG, on logs of a DCG and on logs of users who
+stop?
+"""
 
 from functools import partial
 
@@ -11,7 +13,9 @@ from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_n_forms", 100, 1, (5.0, 3.4)
 SIZES = {"D1": {300: 1.0}, "D2": {300: 1.0}, "ERR": {300: 0.2, 1000: 0.4}}
-"""Numbers of judgements, with the share of the repeats: 40 logs of 1,000 judgements show a share above 90%."""
+"""Numbers of judgements, with the share of the repeats: 40 logs of 1,000 judgements show a share
+above 90%.
+"""
 
 N_GRADES, DEPTH, WRONG = 5, 10, 0.1
 DCGS = ("D1", "D2")
@@ -25,12 +29,16 @@ def truth_of(name):
 
 
 def judged(metric, n, rng):
-    """Return n judgements of pairs of random lists, a tenth of them wrong; lists of equal worth are no pair."""
+    """Return n judgements of pairs of random lists, a tenth of them wrong; lists of equal worth are
+    no pair.
+    """
     lists = rng.integers(0, N_GRADES, (2, 2 * n, DEPTH)).astype(np.int8)
     lead = metric.score(lists[0]) - metric.score(lists[1])
     kept = np.flatnonzero(np.abs(lead) > 1e-9)[:n]
     first = (lead[kept] > 0) ^ (rng.random(len(kept)) < WRONG)
-    return dl.Preferences(*np.where(first[:, None], lists[:, kept], lists[::-1, kept]), n_grades=N_GRADES)
+    return dl.Preferences(
+        *np.where(first[:, None], lists[:, kept], lists[::-1, kept]), n_grades=N_GRADES
+    )
 
 
 def trial(rng, truth, n):
@@ -52,7 +60,9 @@ def simulate(seed, repeats, quick, jobs):
     for truth, sizes in SIZES.items():
         for n, share in ({60: 1.0} if quick else sizes).items():
             times = max(round(share * repeats), 2)
-            yield from repeated(trial, [{"truth": truth, "n": n}], repeats=times, seed=seed, jobs=jobs)
+            yield from repeated(
+                trial, [{"truth": truth, "n": n}], repeats=times, seed=seed, jobs=jobs
+            )
 
 
 def plot(table, axes):
@@ -61,8 +71,20 @@ def plot(table, axes):
     curves(table.with_columns(n=pl.col("n") * beside), axes, "n", "beyond")
     axes.set_title("How often users who stop are told from a DCG")
     axes.axhline(0.05, color="0.5", lw=0.8, ls=":")
-    axes.text(1000, 0.06, "5%: the most that is claimed for D1 and D2", fontsize=7, color="0.3", ha="right")
-    axes.set(xscale="log", xlabel="number of judgements", ylabel="share of logs that leave the DCG", ylim=(-0.02, 1.02))
+    axes.text(
+        1000,
+        0.06,
+        "5%: the most that is claimed for D1 and D2",
+        fontsize=7,
+        color="0.3",
+        ha="right",
+    )
+    axes.set(
+        xscale="log",
+        xlabel="number of judgements",
+        ylabel="share of logs that leave the DCG",
+        ylim=(-0.02, 1.02),
+    )
     axes.set_xticks(list(SIZES["ERR"]), [f"{n:,}" for n in SIZES["ERR"]])
     axes.minorticks_off()
     legend(axes, "true utility")
@@ -72,7 +94,12 @@ def claims(table):
     """Yield our claims."""
     claim = partial(Claim, paper="ours", place="study n", value="beyond")
     dcgs = table.filter(pl.col("truth").is_in(DCGS))
-    yield claim(dcgs, text='form="auto" leaves the DCG in at most 5% of logs of DCGs', rows={"truth": DCGS}, high=0.05)
+    yield claim(
+        dcgs,
+        text='form="auto" leaves the DCG in at most 5% of logs of DCGs',
+        rows={"truth": DCGS},
+        high=0.05,
+    )
     for n in SIZES["ERR"]:
         text = f"it leaves the DCG in logs of ERR, {n} judgements"
         yield claim(table.filter(truth="ERR", n=n), text=text, rows={}, low=0.9)

@@ -1,4 +1,6 @@
-"""Study o: what are the false-positive rate and the power of the test whether segments need DCGs of their own?"""
+"""Study o: what are the false-positive rate and the power of the test whether segments need DCGs of
+their own?
+"""
 
 from functools import partial
 
@@ -18,17 +20,25 @@ OTHERS = {
     "one population": FIRST,
     "two populations": dl.DCG([0, 0.6, 0.8, 0.9, 1], 1 / np.log2(np.arange(DEPTH) + 2)),
 }
-"""The DCG of the second segment: the same, or that of those who read on and take any relevant document."""
+"""The DCG of the second segment: the same, or that of those who read on and take any relevant
+document.
+"""
 
 
 def trial(rng, kind, n):
-    """Test one log of two segments of n pairs each, judged with logistic noise at a tenth of the top gain."""
+    """Test one log of two segments of n pairs each, judged with logistic noise at a tenth of the
+    top gain.
+    """
     parts = [
         dl.simulate.preference_pairs(truth, n, lists=LISTS, temperature=TEMPERATURE, seed=rng)
         for truth in (FIRST, OTHERS[kind])
     ]
-    preferred, other = (np.concatenate([getattr(part, name) for part in parts]) for name in ("preferred", "other"))
-    log = dl.Preferences(preferred, other, n_grades=FIRST.n_grades, segment=np.repeat(["first", "second"], n))
+    preferred, other = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("preferred", "other")
+    )
+    log = dl.Preferences(
+        preferred, other, n_grades=FIRST.n_grades, segment=np.repeat(["first", "second"], n)
+    )
     result = dl.segment_test(log, seed=int(rng.integers(2**31)))
     return {"gain": result.gain, "error": result.error, "found": int(result.found)}
 
@@ -45,7 +55,10 @@ def plot(table, axes):
     axes.set_title("How often populations that differ are found")
     axes.axhline(0.05, color="0.5", lw=0.8, ls=":")
     axes.set(
-        xscale="log", xlabel="pairs in each segment", ylabel="share of logs with segments found", ylim=(-0.02, 1.02)
+        xscale="log",
+        xlabel="pairs in each segment",
+        ylabel="share of logs with segments found",
+        ylim=(-0.02, 1.02),
     )
     axes.set_xticks(SIZES, [str(n) for n in SIZES])
     axes.minorticks_off()
@@ -55,7 +68,11 @@ def plot(table, axes):
 def claims(table):
     """Yield our claims."""
     claim = partial(Claim, table, "ours", "study o", value="found")
-    yield claim("one population is called two in under 10% of logs", rows={"kind": "one population"}, high=0.1)
+    yield claim(
+        "one population is called two in under 10% of logs",
+        rows={"kind": "one population"},
+        high=0.1,
+    )
     for n in SIZES:
         text = f"two populations are found in over 80% of logs of {n} pairs each"
         yield claim(text, rows={"kind": "two populations", "n": n}, low=0.8)

@@ -1,4 +1,6 @@
-"""Study q: how often does the gate of a ranker decide wrongly at its margin, and how often rightly beyond it?"""
+"""Study q: how often does the gate of a ranker decide wrongly at its margin, and how often rightly
+beyond it?
+"""
 
 from functools import cache, partial
 from statistics import NormalDist
@@ -17,7 +19,9 @@ POPULATION, DOCUMENTS = 4000, 15
 
 @cache
 def population():
-    """Return grades and the scores of two rankers, each shape (4000, 15), and mean and spread of their difference."""
+    """Return grades and the scores of two rankers, each shape (4000, 15), and mean and spread of
+    their difference.
+    """
     rng = np.random.default_rng(0)
     grades = rng.choice(4, p=[0.55, 0.25, 0.15, 0.05], size=(POPULATION, DOCUMENTS))
     grades[:, 0] = np.maximum(grades[:, 0], 1)  # a relevant document in every topic
@@ -32,18 +36,25 @@ def population():
 def as_dictionaries(grades, old, new, topics):
     """Return judgements and runs of topics, some of which may be drawn several times."""
     tables = [
-        {f"{i}": {f"d{j}": x for j, x in enumerate(row.tolist())} for i, row in enumerate(table[list(topics)])}
+        {
+            f"{i}": {f"d{j}": x for j, x in enumerate(row.tolist())}
+            for i, row in enumerate(table[list(topics)])
+        }
         for table in (grades, old, new)
     ]
     return tables[0], {"old": tables[1], "new": tables[2]}
 
 
 def trial(rng, n):
-    """Compare the two rankers on n topics drawn from the population, whose difference is known exactly."""
+    """Compare the two rankers on n topics drawn from the population, whose difference is known
+    exactly.
+    """
     grades, old, new, true, spread = population()
     judged, runs = as_dictionaries(grades, old, new, rng.integers(0, POPULATION, n))
     seed = int(rng.integers(2**31))
-    found = dl.compare_systems(runs, judged, "nDCG@10", level=LEVEL, n_resamples=RESAMPLES, seed=seed)
+    found = dl.compare_systems(
+        runs, judged, "nDCG@10", level=LEVEL, n_resamples=RESAMPLES, seed=seed
+    )
     quantile = NormalDist().inv_cdf
     far = (quantile((1 + LEVEL) / 2) + quantile(POWER)) * spread / n**0.5
 
@@ -66,11 +77,15 @@ def simulate(seed, repeats, quick, jobs):
 
 def plot(table, axes):
     """Draw both error rates against the number of topics."""
-    long = table.unpivot(["harm", "non_inferior"], index=["n", "repeat"], variable_name="rule", value_name="wrong")
+    long = table.unpivot(
+        ["harm", "non_inferior"], index=["n", "repeat"], variable_name="rule", value_name="wrong"
+    )
     named = long.with_columns(pl.col("rule").str.replace("_", "-"))
     curves(named, axes, "n", "wrong", lines="rule")
     axes.axhline((1 - LEVEL) / 2, color="0.5", lw=0.8, ls=":")
-    axes.set(xscale="log", xlabel="number of topics", ylabel="error rate at the margin", ylim=(0, 0.12))
+    axes.set(
+        xscale="log", xlabel="number of topics", ylabel="error rate at the margin", ylim=(0, 0.12)
+    )
     axes.set_xticks(TOPICS, [str(n) for n in TOPICS])
     axes.set_xticks([], minor=True)
     axes.set_title("How often both rules err,\nby topics")

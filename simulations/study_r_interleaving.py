@@ -1,4 +1,6 @@
-"""Study r: how near do gains and discounts learned from clicks on interleaved rankings come to those of the users?"""
+"""Study r: how near do gains and discounts learned from clicks on interleaved rankings come to
+those of the users?
+"""
 
 from functools import partial
 
@@ -20,14 +22,18 @@ SETTINGS = {
     "stops after half of the clicks": {"stop": 0.5},
     "rankings much alike": {"spread": 1.0},
 }
-"""Users who click by position and the way of interleaving; the other settings differ in one thing from the first."""
+"""Users who click by position and the way of interleaving; the other settings differ in one thing
+from the first.
+"""
 
 NEAR = 0.1
 """Largest error of a gain or discount that is called near."""
 
 
 def truth():
-    """Return the DCG that gives the expected clicks of the users who never stop, with gains from 0 to 1."""
+    """Return the DCG that gives the expected clicks of the users who never stop, with gains from 0
+    to 1.
+    """
     return dl.DCG(ATTRACTION, EXAMINATION).normalised()
 
 
@@ -39,15 +45,24 @@ def trial(rng, setting, n):
     log = dl.preferences_from_interleaving(impressions, judgements, method=options["method"])
     learned = dl.DCGLearner().fit(log).dcg_.normalised()
     true = truth()
-    gains = [("gains", grade, learned.gains[grade], true.gains[grade]) for grade in range(1, true.n_grades - 1)]
-    discounts = [("discounts", k, learned.discounts[k - 1], true.discounts[k - 1]) for k in range(2, true.depth + 1)]
+    gains = [
+        ("gains", grade, learned.gains[grade], true.gains[grade])
+        for grade in range(1, true.n_grades - 1)
+    ]
+    discounts = [
+        ("discounts", k, learned.discounts[k - 1], true.discounts[k - 1])
+        for k in range(2, true.depth + 1)
+    ]
     return [
-        {"curve": curve, "place": at, "value": one, "error": one - other} for curve, at, one, other in gains + discounts
+        {"curve": curve, "place": at, "value": one, "error": one - other}
+        for curve, at, one, other in gains + discounts
     ]
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per setting, grade or position, and repeat, but for the ends, which are fixed at 0 or 1."""
+    """Yield one record per setting, grade or position, and repeat, but for the ends, which are
+    fixed at 0 or 1.
+    """
     settings = [{"setting": name, "n": 400 if quick else 8000} for name in SETTINGS]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
@@ -62,7 +77,12 @@ def plot(table, axes):
         part = table.filter(curve=curve)
         for style, name in zip(STYLES, SETTINGS, strict=False):
             draw_means(
-                ax, summary(part.filter(setting=name), ["place"], ["error"]), "place", "error", style, label=name
+                ax,
+                summary(part.filter(setting=name), ["place"], ["error"]),
+                "place",
+                "error",
+                style,
+                label=name,
             )
         ax.axhspan(-NEAR, NEAR, color="0.93", zorder=0)
         ax.axhline(0, color="0.2", lw=0.9, zorder=1)
@@ -81,13 +101,28 @@ def claims(table):
         gain = {"setting": name, "curve": "gains", "place": 1}
         yield claim(f"{name}: gain of grade 1 is near", rows=gain, **near)
         of_discounts = {"setting": name, "curve": "discounts"}
-        each = [claim(f"{name}: discount {k} is near", rows={**of_discounts, "place": k}, **near) for k in upper]
+        each = [
+            claim(f"{name}: discount {k} is near", rows={**of_discounts, "place": k}, **near)
+            for k in upper
+        ]
         yield in_every_cell(each)
     text = f"{' and '.join(both)}: discounts below {HALF} are too small"
     yield claim(text, rows={"setting": both, "curve": "discounts", "place": lower}, high=0)
     for setting, curve, at, text, bounds in (
-        ("stops after half of the clicks", "discounts", 2, "users who stop lower the discount at 2", {"high": 0}),
-        ("rankings much alike", "gains", 1, "rankings much alike raise the gain of grade 1", {"low": 0}),
+        (
+            "stops after half of the clicks",
+            "discounts",
+            2,
+            "users who stop lower the discount at 2",
+            {"high": 0},
+        ),
+        (
+            "rankings much alike",
+            "gains",
+            1,
+            "rankings much alike raise the gain of grade 1",
+            {"low": 0},
+        ),
     ):
         minus = {"setting": "team draft", "curve": curve, "place": at}
         yield claim(text, rows={**minus, "setting": setting}, minus=minus, **bounds)

@@ -1,4 +1,6 @@
-"""Study s: a few verdicts of people and many of a machine: how well are both learned from, whatever its taste?"""
+"""Study s: a few verdicts of people and many of a machine: how well are both learned from, whatever
+its taste?
+"""
 
 from functools import partial
 
@@ -24,11 +26,13 @@ KINDS = {
 
 SIZES, MACHINE_SIZES = (10, 30, 100, 300), (200, 2000, 20_000)
 PEOPLE, MACHINE, N_TEST = 30, 2000, 5000
-"""Numbers of verdicts: people's vary with 2,000 of the machine, and the machine's with 30 of people."""
+"""Numbers of verdicts: people's vary with 2,000 of the machine, and the machine's with 30 of
+people.
+"""
 
 TOLD, TIMES, RIDGE = (30, 100), 3.0, 1.0
-"""People's verdicts with which it is told how many more the machine is worth, and within what factor; strength of the
-prior of the rival."""
+"""People's verdicts with which it is told how many more the machine is worth, and within what
+factor; strength of the prior of the rival."""
 
 METHODS = {
     "people": "people alone",
@@ -37,7 +41,9 @@ METHODS = {
     "powered": "both: prediction-powered",
     "predicted": "the same, by its DCG",
 }
-"""Names of what is learned. The rival asks the machine about people's pairs, or takes what its DCG says of all."""
+"""Names of what is learned. The rival asks the machine about people's pairs, or takes what its DCG
+says of all.
+"""
 
 
 def taste(rng):
@@ -51,17 +57,29 @@ def machine_of(kind, people, rng):
     if kind == "near":
         steps = np.diff(people.gains) * np.exp(0.7 * rng.normal(size=N_GRADES - 1))
         falls = -np.diff(np.log(people.discounts)) * np.exp(0.7 * rng.normal(size=DEPTH - 1))
-        return dl.DCG(np.append(0, np.cumsum(steps)), np.exp(-np.append(0, np.cumsum(falls)))).normalised()
+        return dl.DCG(
+            np.append(0, np.cumsum(steps)), np.exp(-np.append(0, np.cumsum(falls)))
+        ).normalised()
     falls = rng.gamma(1.5, 0.5, DEPTH - 1)
     if kind == "far":  # gains bent the other way, and the top results count for nearly all
-        return dl.DCG(people.gains[-1] - people.gains[::-1], np.exp(-np.append(0, np.cumsum(falls))))
-    return {"equal": people, "opposite": dl.DCG(people.gains[::-1], people.discounts), "left": None}[kind]
+        return dl.DCG(
+            people.gains[-1] - people.gains[::-1], np.exp(-np.append(0, np.cumsum(falls)))
+        )
+    return {
+        "equal": people,
+        "opposite": dl.DCG(people.gains[::-1], people.discounts),
+        "left": None,
+    }[kind]
 
 
 def verdicts(metric, lists, wrong, rng):
-    """Return the verdicts on pairs of lists, shape (2, n, K), as a log, and whether each prefers the first list."""
+    """Return the verdicts on pairs of lists, shape (2, n, K), as a log, and whether each prefers
+    the first list.
+    """
     n = lists.shape[1]
-    first = rng.random(n) < 0.5 if metric is None else metric.score(lists[0]) >= metric.score(lists[1])
+    first = (
+        rng.random(n) < 0.5 if metric is None else metric.score(lists[0]) >= metric.score(lists[1])
+    )
     first = first ^ (rng.random(n) < (0.0 if metric is None else wrong))
     return dl.Preferences(*np.where(first[:, None], lists, lists[::-1]), n_grades=N_GRADES), first
 
@@ -72,7 +90,9 @@ def drawn(n, rng):
 
 
 def trial(rng, kind, settings):
-    """Learn from people, from the machine and from both; record shares of new pairs that are ordered rightly."""
+    """Learn from people, from the machine and from both; record shares of new pairs that are
+    ordered rightly.
+    """
     people = taste(rng)
     metric = machine_of(kind, people, rng)
     test, _ = verdicts(people, drawn(N_TEST, rng), 0.0, rng)
@@ -95,7 +115,10 @@ def trial(rng, kind, settings):
         if m == MACHINE:
             pairs = encoded(lists[:, :n]), encoded(further[:, :m])
             shares["powered"] = powered(*pairs, first[:n], on_people[:n], on_further[:m])
-            sides = [proxy and proxy.score(x[0]) >= proxy.score(x[1]) for x in (lists[:, :n], further[:, :m])]
+            sides = [
+                proxy and proxy.score(x[0]) >= proxy.score(x[1])
+                for x in (lists[:, :n], further[:, :m])
+            ]
             shares["predicted"] = proxy and powered(*pairs, first[:n], *sides)
         found = {name: dcg and test.agreement(dcg).share for name, dcg in shares.items()}
         empty = dict.fromkeys(METHODS)
@@ -104,7 +127,9 @@ def trial(rng, kind, settings):
 
 
 def machine_dcg(log):
-    """Return the DCG of a machine's verdicts, as `fit` learns it from a log; None where it leaves it out."""
+    """Return the DCG of a machine's verdicts, as `fit` learns it from a log; None where it leaves
+    it out.
+    """
     try:
         return dl.DCGLearner().fit(log).dcg_
     except dl.InputError:
@@ -112,17 +137,27 @@ def machine_dcg(log):
 
 
 def encoded(lists):
-    """Return which grades the first list of each pair has more at which positions, shape (n, K, L)."""
-    return np.subtract(*(np.eye(N_GRADES, dtype=np.int8)[side] for side in lists)).astype(np.float64)
+    """Return which grades the first list of each pair has more at which positions, shape (n, K,
+    L).
+    """
+    return np.subtract(*(np.eye(N_GRADES, dtype=np.int8)[side] for side in lists)).astype(
+        np.float64
+    )
 
 
 def curves_of(theta):
-    """Return gains and discounts of the logarithms of steps and falls, and their slopes, (p, L) and (p, K)."""
+    """Return gains and discounts of the logarithms of steps and falls, and their slopes, (p, L) and
+    (p, K).
+    """
     steps, falls = np.exp(theta[: N_GRADES - 1]), np.exp(theta[N_GRADES - 1 :])
     gains, discounts = np.append(0, np.cumsum(steps)), np.exp(-np.append(0, np.cumsum(falls)))
     of_gains, of_discounts = np.zeros((len(theta), N_GRADES)), np.zeros((len(theta), DEPTH))
-    of_gains[: N_GRADES - 1] = steps[:, None] * (np.arange(N_GRADES) > np.arange(N_GRADES - 1)[:, None])
-    of_discounts[N_GRADES - 1 :] = -falls[:, None] * discounts * (np.arange(DEPTH) > np.arange(DEPTH - 1)[:, None])
+    of_gains[: N_GRADES - 1] = steps[:, None] * (
+        np.arange(N_GRADES) > np.arange(N_GRADES - 1)[:, None]
+    )
+    of_discounts[N_GRADES - 1 :] = (
+        -falls[:, None] * discounts * (np.arange(DEPTH) > np.arange(DEPTH - 1)[:, None])
+    )
     return gains, discounts, of_gains, of_discounts
 
 
@@ -134,10 +169,11 @@ def differences(theta, pairs):
 
 
 def powered(people_pairs, machine_pairs, people, on_people, further):
-    """Return the DCG of the prediction-powered loss: people's + lambda (machine's further - machine's on theirs).
+    """Return the DCG of the prediction-powered loss: people's + lambda (machine's further -
+    machine's on theirs).
 
-    The logistic loss, with a prior on curvature as weak as one verdict; lambda has the smallest estimated variance
-    (Angelopoulos, Duchi and Zrnic 2023, section 6), at the fit to people alone.
+    The logistic loss, with a prior on curvature as weak as one verdict; lambda has the smallest
+    estimated variance (Angelopoulos, Duchi and Zrnic 2023, section 6), at the fit to people alone.
     """
     n, sides = len(people), [np.where(x, 1.0, -1.0) for x in (people, on_people, further)]
     bends = np.zeros((N_GRADES + DEPTH - 4, N_GRADES + DEPTH - 2))
@@ -145,7 +181,10 @@ def powered(people_pairs, machine_pairs, people, on_people, further):
     bends[np.arange(len(rows)), rows], bends[np.arange(len(rows)), np.array(rows) + 1] = -1.0, 1.0
 
     def loss(theta, share):
-        value, slope = RIDGE / n * np.sum((bends @ theta) ** 2), 2 * RIDGE / n * bends.T @ (bends @ theta)
+        value, slope = (
+            RIDGE / n * np.sum((bends @ theta) ** 2),
+            2 * RIDGE / n * bends.T @ (bends @ theta),
+        )
         of_people, of_machine = differences(theta, people_pairs), differences(theta, machine_pairs)
         for (z, slopes), side, weight in zip(
             (of_people, of_people, of_machine), sides, (1.0, -share, share), strict=True
@@ -166,9 +205,12 @@ def powered(people_pairs, machine_pairs, people, on_people, further):
 def tuned(theta, pairs, people, on_people, machine_pairs):
     """Return lambda, from 0 to 1, with the smallest trace of the estimated variance."""
     z, slopes = differences(theta, pairs)
-    of_people, of_machine = ((-side * expit(-side * z))[:, None] * slopes for side in (people, on_people))
+    of_people, of_machine = (
+        (-side * expit(-side * z))[:, None] * slopes for side in (people, on_people)
+    )
     z_all, slopes_all = (
-        np.concatenate(both) for both in zip((z, slopes), differences(theta, machine_pairs), strict=True)
+        np.concatenate(both)
+        for both in zip((z, slopes), differences(theta, machine_pairs), strict=True)
     )
     chance = expit(z_all)
     curvature = (slopes_all * (chance * (1 - chance))[:, None]).T @ slopes_all / len(z_all)
@@ -176,7 +218,11 @@ def tuned(theta, pairs, people, on_people, machine_pairs):
     centred = [x - x.mean(axis=0) for x in (of_people, of_machine)]
     cross, own = (centred[0].T @ centred[1] / len(z), centred[1].T @ centred[1] / len(z))
     both = np.trace(inverse @ (cross + cross.T) @ inverse)
-    return float(np.clip(both / (2 * (1 + len(z) / len(machine_pairs)) * np.trace(inverse @ own @ inverse)), 0, 1))
+    return float(
+        np.clip(
+            both / (2 * (1 + len(z) / len(machine_pairs)) * np.trace(inverse @ own @ inverse)), 0, 1
+        )
+    )
 
 
 def simulate(seed, repeats, quick, jobs):
@@ -190,7 +236,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def derived(table):
-    """Return the table with regrets, leads, and the logarithm of the told worth over the true one."""
+    """Return the table with regrets, leads, and the logarithm of the told worth over the true
+    one.
+    """
     best = pl.max_horizontal("people", pl.col("machine").fill_null(0.0))
     table = table.with_columns(
         regret=best - pl.col("blend"),
@@ -202,19 +250,34 @@ def derived(table):
     means = table.filter(n_machine=MACHINE).group_by("n").agg(pl.col("people").mean()).sort("n")
     logs, shares = np.log(means["n"].to_numpy()), np.maximum.accumulate(means["people"].to_numpy())
     of_kind = table.group_by("kind", "n", "n_machine").agg(mean=pl.col("blend").mean())
-    of_kind = of_kind.with_columns(true=pl.Series(np.exp(np.interp(of_kind["mean"], shares, logs))) - pl.col("n"))
+    of_kind = of_kind.with_columns(
+        true=pl.Series(np.exp(np.interp(of_kind["mean"], shares, logs))) - pl.col("n")
+    )
     table = table.join(of_kind, on=["kind", "n", "n_machine"], maintain_order="left")
     return table.with_columns(told=(pl.col("worth").clip(1) / pl.col("true").clip(1)).log())
 
 
 def plot(table, axes):
-    """Draw what is learned with each machine by the number of people's verdicts, and by each method from 30."""
+    """Draw what is learned with each machine by the number of people's verdicts, and by each method
+    from 30.
+    """
     usual = table.filter(n_machine=MACHINE)
     left, right = axes
     curves(usual, left, "n", "blend", lines="kind", labels=KINDS)
     alone = summary(usual, ["n"], ["people"])
-    draw_means(left, alone, "n", "people", {"color": "0.3", "linestyle": ":", "marker": "x"}, label="people alone")
-    left.set(xscale="log", xlabel="number of people's verdicts", ylabel="share of new pairs ordered rightly")
+    draw_means(
+        left,
+        alone,
+        "n",
+        "people",
+        {"color": "0.3", "linestyle": ":", "marker": "x"},
+        label="people alone",
+    )
+    left.set(
+        xscale="log",
+        xlabel="number of people's verdicts",
+        ylabel="share of new pairs ordered rightly",
+    )
     left.set_xticks(SIZES, [str(n) for n in SIZES])
     left.minorticks_off()
     left.set_title(f"{MACHINE:,} verdicts of a machine help if it agrees")
@@ -225,7 +288,9 @@ def plot(table, axes):
         means = summary(usual.filter(n=PEOPLE).drop_nulls(method), ["kind"], [method])
         means = means.with_columns(x=places + 0.12 * (number - 2))
         draw_means(right, means, "x", method, {**STYLES[number], "linestyle": "none"}, label=name)
-    right.set_xticks(range(len(kinds)), [KINDS[kind].replace(" ", "\n", 1) for kind in kinds], fontsize=8)
+    right.set_xticks(
+        range(len(kinds)), [KINDS[kind].replace(" ", "\n", 1) for kind in kinds], fontsize=8
+    )
     right.set(xlabel="what the machine goes by", ylabel="share of new pairs ordered rightly")
     right.set_title(f"{PEOPLE} verdicts of people keep a machine in check")
     legend(right)
@@ -238,7 +303,12 @@ def claims(table):
     for n in (30, 100):
         rows = {"n": n, "n_machine": MACHINE}
         few = f"{n} verdicts of people, {MACHINE:,} of a machine"
-        yield claim(f"the blend is as good as the better of both logs, {few}: regret", "regret", rows, high=0.015)
+        yield claim(
+            f"the blend is as good as the better of both logs, {few}: regret",
+            "regret",
+            rows,
+            high=0.015,
+        )
         for kind, name in KINDS.items():
             most = 0.02 if n == 30 else 0.01
             text = f"{few} ({name}): what the blend loses to people alone"
@@ -251,7 +321,10 @@ def claims(table):
         rows = {"n": 30, "n_machine": MACHINE, "kind": kind}
         text = f"30 verdicts of people ({KINDS[kind]}): what the prediction-powered loss loses to people alone"
         yield claim(text, "rival_loss", rows, high=0.02)
-    more, fewer = ({"n": PEOPLE, "n_machine": m, "kind": "equal"} for m in (MACHINE_SIZES[-1], MACHINE_SIZES[0]))
+    more, fewer = (
+        {"n": PEOPLE, "n_machine": m, "kind": "equal"}
+        for m in (MACHINE_SIZES[-1], MACHINE_SIZES[0])
+    )
     text = f"{MACHINE_SIZES[-1]:,} verdicts of a machine of people's taste teach more than {MACHINE_SIZES[0]}"
     yield claim(text, "blend", more, fewer, low=0.0)
     factor = float(np.log(TIMES))

@@ -1,4 +1,6 @@
-"""Study t: does a DCG learned from answers find what readers attend to, and does it follow answers better than nDCG?"""
+"""Study t: does a DCG learned from answers find what readers attend to, and does it follow answers
+better than nDCG?
+"""
 
 from functools import partial
 
@@ -20,16 +22,22 @@ READERS = {
     "lost in the middle": (np.array([-1 / 3, 0.4, 1.0]), ENDS),
     "textbook": (np.array([0.0, 1 / 3, 1.0]), 1 / np.log2(np.arange(5) + 2)),
 }
-"""Gains of a distractor, a part of the answer and the answer, and discounts; the textbook's are those of nDCG."""
+"""Gains of a distractor, a part of the answer and the answer, and discounts; the textbook's are
+those of nDCG.
+"""
 
 GRADES, SHARPNESS, DIFFICULTY = (0.5, 0.25, 0.25), 3.0, (-1.0, 1.0)
-"""Shares of grades, the slope of the log odds of a right answer in the utility, and mean and spread of difficulties."""
+"""Shares of grades, the slope of the log odds of a right answer in the utility, and mean and spread
+of difficulties.
+"""
 
 KINDS = {"compared": 2, "alone": 1}
 """How often each question is asked, each time with another list of 1 to 5 documents."""
 
 MORE = 5
-"""How many times more repeats show how rarely a DCG that equals nDCG's curves is said to be worse than they are."""
+"""How many times more repeats show how rarely a DCG that equals nDCG's curves is said to be worse
+than they are.
+"""
 
 TESTED = 4000
 """New pairs of lists that the true reader and a metric order."""
@@ -55,7 +63,9 @@ def asked(rng, reader, n, kind):
 
 
 def precision(metric, reader, lists):
-    """Return the share of pairs of neighbouring lists that a metric orders as the reader's utility does."""
+    """Return the share of pairs of neighbouring lists that a metric orders as the reader's utility
+    does.
+    """
     true = dl.DCG(*READERS[reader]).score(lists)
     values, true = np.diff(metric.score(lists)), np.diff(true)
     decided = np.abs(true) > 1e-9
@@ -74,35 +84,59 @@ def trial(rng, reader, n, kind):
         learned = fit.dcg
         record = {"precision": precision(learned, reader, lists), "usual": usual}
         record |= {"distractor": learned.gains[0] / learned.gains[2], "better": int(row.low > 0)}
-        records.append({"discounts": discounts, **record, "worse": int(row.high < 0), "ahead": row.difference})
+        records.append(
+            {"discounts": discounts, **record, "worse": int(row.high < 0), "ahead": row.difference}
+        )
     return [{**record, "gained": record["precision"] - usual} for record in records]
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per reader, number of questions, way of asking, kind of discounts and repeat."""
+    """Yield one record per reader, number of questions, way of asking, kind of discounts and
+    repeat.
+    """
     sizes = QUICK_SIZES if quick else SIZES
-    settings = [{"reader": reader, "n": n, "kind": kind} for reader in READERS for n in sizes for kind in KINDS]
+    settings = [
+        {"reader": reader, "n": n, "kind": kind}
+        for reader in READERS
+        for n in sizes
+        for kind in KINDS
+    ]
     rare = {"reader": "textbook", "n": max(sizes), "kind": "compared"}
     settings.remove(rare)
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
-    yield from repeated(trial, [rare], repeats=repeats if quick else MORE * repeats, seed=seed, jobs=jobs)
+    yield from repeated(
+        trial, [rare], repeats=repeats if quick else MORE * repeats, seed=seed, jobs=jobs
+    )
 
 
 def plot(table, axes):
-    """Draw precision, the distractor's gain, and how often held-out questions show the learned DCG to be better."""
+    """Draw precision, the distractor's gain, and how often held-out questions show the learned DCG
+    to be better.
+    """
     best = table.filter((table["reader"] != "lost in the middle") | (table["discounts"] == "free"))
     panels = {
         "precision": "Learned DCGs order lists as readers do",
         "distractor": "A distractor's gain is found",
         "better": "Held-out questions tell",
     }
-    labels = ("precision on new lists", "gain of a distractor", "share of logs that show: better than nDCG")
+    labels = (
+        "precision on new lists",
+        "gain of a distractor",
+        "share of logs that show: better than nDCG",
+    )
     for ax, (value, title), label in zip(axes, panels.items(), labels, strict=True):
         curves(best, ax, "n", value, lines="reader", dashes="kind")
         ax.set(title=title, xlabel="questions", ylabel=label, xscale="log")
         ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
         ax.minorticks_off()
-    legend(axes[1], "reader, how often asked", loc="center", ncols=2, fontsize=6, bbox_to_anchor=(0.5, 0.5))
+    legend(
+        axes[1],
+        "reader, how often asked",
+        loc="center",
+        ncols=2,
+        fontsize=6,
+        bbox_to_anchor=(0.5, 0.5),
+    )
 
 
 def claims(table):
@@ -114,10 +148,18 @@ def claims(table):
         where = f"questions {'asked twice' if kind == 'compared' else 'asked once'}, {large}"
         costly, harmless = {"reader": "distracted", **rows}, {"reader": "harmless", **rows}
         yield claim(
-            f"a distractor's gain of -1/3 is learned to .1: {where}", "distractor", costly, low=-0.43, high=-0.23
+            f"a distractor's gain of -1/3 is learned to .1: {where}",
+            "distractor",
+            costly,
+            low=-0.43,
+            high=-0.23,
         )
         yield claim(
-            f"a harmless distractor's gain is learned to .1: {where}", "distractor", harmless, low=-0.1, high=0.1
+            f"a harmless distractor's gain is learned to .1: {where}",
+            "distractor",
+            harmless,
+            low=-0.1,
+            high=0.1,
         )
         yield claim(
             f"the learned DCG orders lists at least .05 better than nDCG's curves where distractors cost: {where}",
@@ -126,7 +168,12 @@ def claims(table):
             low=0.05,
         )
         often = 0.5 if kind == "compared" else 0.8
-        yield claim(f"held-out questions show it in at least {often:.0%} of logs: {where}", "better", costly, low=often)
+        yield claim(
+            f"held-out questions show it in at least {often:.0%} of logs: {where}",
+            "better",
+            costly,
+            low=often,
+        )
         ends = {"reader": "lost in the middle", "n": large, "kind": kind}
         yield claim(
             f"with a reader who is lost in the middle, free discounts order lists better than falling ones: {where}",

@@ -1,4 +1,6 @@
-"""Study u: is a DCG learned from experiments more sensitive to new ones than nDCG, without more false alarms?"""
+"""Study u: is a DCG learned from experiments more sensitive to new ones than nDCG, without more
+false alarms?
+"""
 
 from functools import partial
 
@@ -12,7 +14,9 @@ from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_u_experiments", 20, 3, (12.0, 3.6)
 SIZES, QUICK_SIZES = (30, 100), (30,)
-"""Numbers of experiments with a known outcome to learn from; half as many A/A tests are beside them."""
+"""Numbers of experiments with a known outcome to learn from; half as many A/A tests are beside
+them.
+"""
 
 TRUTHS = {
     "harmful": dl.DCG([-0.3, 0.3, 1.0], [1.0, 0.6, 0.4, 0.3, 0.25]),
@@ -24,7 +28,9 @@ USERS, LISTS, ALIKE = 200, 2, 0.7
 """Users an arm, lists of each, and the spread between users of what they get, against 1 within."""
 
 CUTS, CHANGE, WRONG = (0.0, 0.8), 0.3, 0.1
-"""Where grades end, how much a treatment moves and spreads them at a position, and the share of wrong outcomes."""
+"""Where grades end, how much a treatment moves and spreads them at a position, and the share of
+wrong outcomes.
+"""
 
 FILLED = (1.0, 1.0, 0.95, 0.9, 0.8)
 """Shares of lists that have a result at a position."""
@@ -34,9 +40,15 @@ NEW = 150
 
 
 def shares(moved, spread):
-    """Return the shares of grades at positions, shape (K, L), where results are moved and spread."""
+    """Return the shares of grades at positions, shape (K, L), where results are moved and
+    spread.
+    """
     scale = np.sqrt(ALIKE**2 + np.exp(2 * spread))
-    below = [np.zeros(len(moved)), *(ndtr((cut - moved) / scale) for cut in CUTS), np.ones(len(moved))]
+    below = [
+        np.zeros(len(moved)),
+        *(ndtr((cut - moved) / scale) for cut in CUTS),
+        np.ones(len(moved)),
+    ]
     return np.diff(np.array(below), axis=0).T * np.array(FILLED)[:, None]
 
 
@@ -45,27 +57,48 @@ def experiments(rng, truth, n_known, n_alike, wrong=0.0):
     frames = []
     for number in range(n_known + n_alike):
         change = rng.normal(0, CHANGE, (2, len(FILLED))) * (number < n_known)
-        effect = np.vdot(truth.utility.weights, shares(*change) - shares(*np.zeros((2, len(FILLED)))))
+        effect = np.vdot(
+            truth.utility.weights, shares(*change) - shares(*np.zeros((2, len(FILLED))))
+        )
         outcome = "better" if (effect > 0) != (rng.random() < wrong) else "worse"
         for arm, (moved, spread) in (("control", np.zeros((2, 1))), ("treatment", change)):
             user = np.repeat(np.arange(USERS), LISTS)
             noise = rng.normal(size=(len(user), len(FILLED))) * np.exp(spread)
             grades = np.digitize(moved + noise + rng.normal(0, ALIKE, USERS)[user][:, None], CUTS)
             filled = rng.random(len(user))[:, None] < FILLED
-            columns = {f"g{k}": np.where(filled[:, k], grades[:, k], -1) for k in range(len(FILLED))}
-            about = {"outcome": outcome if number < n_known else "A/A", "arm": arm, "experiment": str(number)}
+            columns = {
+                f"g{k}": np.where(filled[:, k], grades[:, k], -1) for k in range(len(FILLED))
+            }
+            about = {
+                "outcome": outcome if number < n_known else "A/A",
+                "arm": arm,
+                "experiment": str(number),
+            }
             unit = {"unit": [f"{arm}{i}" for i in user]}
-            frames.append(pl.DataFrame(columns | unit).with_columns(**{key: pl.lit(x) for key, x in about.items()}))
+            frames.append(
+                pl.DataFrame(columns | unit).with_columns(
+                    **{key: pl.lit(x) for key, x in about.items()}
+                )
+            )
     places = [pl.col(f"g{k}").replace(-1, None) for k in range(len(FILLED))]
     frame = pl.concat(frames).with_columns(list=pl.concat_list(places))
-    return dl.read_experiments(frame.select("experiment", "arm", "unit", "list", "outcome"), n_grades=3)
+    return dl.read_experiments(
+        frame.select("experiment", "arm", "unit", "list", "outcome"), n_grades=3
+    )
 
 
 def measured(z, outcome):
-    """Return the shares of significant, of wrong and of alarming tests, and the mean z-score of known outcomes."""
+    """Return the shares of significant, of wrong and of alarming tests, and the mean z-score of
+    known outcomes.
+    """
     signed = (z * outcome)[outcome != 0]
     alarms = (np.abs(z[outcome == 0]) > 1.96).mean()
-    return {"found": (signed > 1.96).mean(), "sign": (signed < -1.96).mean(), "alarms": alarms, "z": signed.mean()}
+    return {
+        "found": (signed > 1.96).mean(),
+        "sign": (signed < -1.96).mean(),
+        "alarms": alarms,
+        "z": signed.mean(),
+    }
 
 
 def trial(rng, truth, n):
@@ -78,27 +111,44 @@ def trial(rng, truth, n):
     of_metric["true"] = new.z_scores(true.utility.weights)
     values = {name: measured(z, new.outcome) for name, z in of_metric.items()}
     said = fit.facts["users that an experiment needs, as a share of those with nDCG"]
-    record = {f"{kind} of {name}": float(x) for name, kinds in values.items() for kind, x in kinds.items()}
+    record = {
+        f"{kind} of {name}": float(x) for name, kinds in values.items() for kind, x in kinds.items()
+    }
     for name in ("nDCG", "DCG", "true"):
         record[f"users against {name}"] = (values[name]["z"] / values["learned"]["z"]) ** 2
     more = values["learned"]["found"] - values["nDCG"]["found"]
-    return {**record, "more found": more, "said": float(said.split()[0]) - record["users against nDCG"]}
+    return {
+        **record,
+        "more found": more,
+        "said": float(said.split()[0]) - record["users against nDCG"],
+    }
 
 
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per truth, number of experiments and repeat."""
-    settings = [{"truth": truth, "n": n} for truth in TRUTHS for n in (QUICK_SIZES if quick else SIZES)]
+    settings = [
+        {"truth": truth, "n": n} for truth in TRUTHS for n in (QUICK_SIZES if quick else SIZES)
+    ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
     """Draw sensitivity, false alarms, and the users that an experiment needs."""
-    kinds = {f"{kind} of {name}": (kind, name) for kind in ("found", "alarms") for name in ("learned", "nDCG", "true")}
-    long = table.unpivot(list(kinds), index=["truth", "n", "repeat"], value_name="share").with_columns(
+    kinds = {
+        f"{kind} of {name}": (kind, name)
+        for kind in ("found", "alarms")
+        for name in ("learned", "nDCG", "true")
+    }
+    long = table.unpivot(
+        list(kinds), index=["truth", "n", "repeat"], value_name="share"
+    ).with_columns(
         kind=pl.col("variable").replace({key: kind for key, (kind, _) in kinds.items()}),
         metric=pl.col("variable").replace({key: name for key, (_, name) in kinds.items()}),
     )
-    titles = {"found": "With more experiments, it finds as much as nDCG", "alarms": "A/A tests alarm in about 5%"}
+    titles = {
+        "found": "With more experiments, it finds as much as nDCG",
+        "alarms": "A/A tests alarm in about 5%",
+    }
     for ax, (kind, title) in zip(axes, titles.items(), strict=False):
         curves(long.filter(kind=kind), ax, "n", "share", lines="metric", dashes="truth")
         ax.set(title=title, xlabel="experiments learned from", ylabel="share of new experiments")
@@ -119,7 +169,10 @@ def claims(table):
         text = f"the learned DCG makes at least as many new known outcomes significant as nDCG: {where}"
         yield claim(text, "more found", harmful, low=0.0)
         yield claim(
-            f"an experiment needs at most as many users as with nDCG: {where}", "users against nDCG", harmful, high=1
+            f"an experiment needs at most as many users as with nDCG: {where}",
+            "users against nDCG",
+            harmful,
+            high=1,
         )
         text = f"an experiment needs at most 95% of the users of nDCG's curves without the ideal: {where}"
         yield claim(text, "users against DCG", harmful, high=0.95)

@@ -11,7 +11,9 @@ from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_v_upside_down", 4000, 4, (12.0, 3.4)
 FEWER = 4
-"""How many times fewer repeats the kinds have of which no claim says 1 of 1,000, which takes 3,700 logs to show."""
+"""How many times fewer repeats the kinds have of which no claim says 1 of 1,000, which takes 3,700
+logs to show.
+"""
 
 SIZES, WRONG = (50, 100, 200, 500), (0.0, 0.1, 0.2, 0.3, 0.35)
 N_GRADES, DEPTH, RATERS = 5, 10, 5
@@ -22,9 +24,13 @@ KINDS = {
     "sides": "Half the winners exchanged",
 }
 REVERSED = "reversed"
-"""Kind of logs of which the winners are exchanged or the grades turned round, with at most a tenth wrong."""
+"""Kind of logs of which the winners are exchanged or the grades turned round, with at most a tenth
+wrong.
+"""
 
-"""How a log is read, and the title of its panel; "sides" takes what was shown on the left for the list a."""
+"""How a log is read, and the title of its panel; "sides" takes what was shown on the left for the
+list a.
+"""
 
 
 def truth(rng):
@@ -36,10 +42,17 @@ def truth(rng):
 def files(rng, n, wrong):
     """Return the table of one log for each kind, with its options."""
     log = dl.simulate.preference_pairs(
-        truth(rng), n, lists=str(rng.choice(["free", "permutations"])), n_flips=round(wrong * n), seed=rng
+        truth(rng),
+        n,
+        lists=str(rng.choice(["free", "permutations"])),
+        n_flips=round(wrong * n),
+        seed=rng,
     )
     b_wins, b_left = rng.random((2, n)) < 0.5
-    a, b = (np.where(b_wins[:, None], *lists) for lists in ((log.other, log.preferred), (log.preferred, log.other)))
+    a, b = (
+        np.where(b_wins[:, None], *lists)
+        for lists in ((log.other, log.preferred), (log.preferred, log.other))
+    )
     raters = {"rater": rng.integers(0, RATERS, n), "shown_left": np.where(b_left, "b", "a")}
     verdicts = {"winner": np.where(b_wins, "b", "a"), **raters}
     on_screen = {"winner": np.where(b_wins == b_left, "left", "right"), **raters}
@@ -62,21 +75,35 @@ def stopped(columns, options):
 
 
 def trial(rng, logs, kinds, sizes, shares):
-    """Read one log of each kind, of random size and share of wrong verdicts, and say whether it is stopped."""
+    """Read one log of each kind, of random size and share of wrong verdicts, and say whether it is
+    stopped.
+    """
     records = []
     for kind in kinds:
         few = [share for share in shares if share <= 0.1] if kind == REVERSED else shares
         n, wrong = int(rng.choice(sizes)), float(rng.choice(few))
         read_as = str(rng.choice(["winners", "grades"])) if kind == REVERSED else kind
-        record = {"n": n, "wrong": wrong, "kind": kind, "stopped": stopped(*files(rng, n, wrong)[read_as])}
+        record = {
+            "n": n,
+            "wrong": wrong,
+            "kind": kind,
+            "stopped": stopped(*files(rng, n, wrong)[read_as]),
+        }
         records.append(record)
     return records
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per kind of log and repeat, each of its own size and share of wrong verdicts."""
-    cells = {"sizes": SIZES[:1], "shares": WRONG[1:2]} if quick else {"sizes": SIZES, "shares": WRONG}
-    parts = {("honest", REVERSED): repeats, ("winners", "grades", "sides"): max(repeats // FEWER, 2)}
+    """Yield one record per kind of log and repeat, each of its own size and share of wrong
+    verdicts.
+    """
+    cells = (
+        {"sizes": SIZES[:1], "shares": WRONG[1:2]} if quick else {"sizes": SIZES, "shares": WRONG}
+    )
+    parts = {
+        ("honest", REVERSED): repeats,
+        ("winners", "grades", "sides"): max(repeats // FEWER, 2),
+    }
     for kinds, times in parts.items():
         part = partial(trial, kinds=kinds, **cells)
         yield from repeated(part, [{"logs": 1}], repeats=times, seed=seed, jobs=jobs)
@@ -86,7 +113,12 @@ def plot(table, axes):
     """Draw the share of logs that are stopped against that of wrong verdicts."""
     for panel, (kind, title) in zip(axes, KINDS.items(), strict=True):
         curves(
-            table.filter(kind=kind).sort("n"), panel, "wrong", "stopped", lines="n", outcomes=int(table["logs"].max())
+            table.filter(kind=kind).sort("n"),
+            panel,
+            "wrong",
+            "stopped",
+            lines="n",
+            outcomes=int(table["logs"].max()),
         )
         panel.set(title=title, xlabel="share of wrong verdicts", ylim=(-0.02, 1.02))
     axes[0].set_ylabel("share of logs stopped")
@@ -95,7 +127,9 @@ def plot(table, axes):
 
 def claims(table):
     """Yield our claims."""
-    claim = partial(Claim, paper="ours", place="study v", value="stopped", outcomes=int(table["logs"].max()))
+    claim = partial(
+        Claim, paper="ours", place="study v", value="stopped", outcomes=int(table["logs"].max())
+    )
     rows = {"kind": "honest"}
     yield claim(
         table.filter(kind="honest"),
@@ -105,9 +139,7 @@ def claims(table):
         high=0.001,
     )
     for some in ((0.0, 0.1), (0.35,)):
-        text = (
-            f"every log of 50 judgements or more whose winners or grades are reversed is stopped, {some[-1]:.0%} wrong"
-        )
+        text = f"every log of 50 judgements or more whose winners or grades are reversed is stopped, {some[-1]:.0%} wrong"
         kinds = {"kind": ("winners", "grades", REVERSED)}
         part = select(table, {**kinds, "wrong": some})
         yield claim(part, text=text, rows=kinds, low=0.999, high=1)

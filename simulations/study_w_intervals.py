@@ -1,4 +1,6 @@
-"""Study w: do the intervals beside the bands cover: of leads, agreement, error rates, held-out shares?"""
+"""Study w: do the intervals beside the bands cover: of leads, agreement, error rates, held-out
+shares?
+"""
 
 from functools import cache, partial
 
@@ -12,8 +14,8 @@ from simulations.run import STYLES, draw_means, main, repeated, summary
 STEM, REPEATS, PANELS, FIGSIZE = "study_w_intervals", 400, 1, (6.4, 3.0)
 LEVEL = 0.9
 LISTS, RATINGS, OWN, FEWER = 60, 400, 0.5, 8
-"""Lists that recur, of which the first are rated most; what a list is worth beyond its grades; and how many times fewer
-repeats these logs have."""
+"""Lists that recur, of which the first are rated most; what a list is worth beyond its grades; and
+how many times fewer repeats these logs have."""
 
 ERRORS = {"ann": 0.02, "bob": 0.1, "cem": 0.2, "dea": 0.3}
 PAIRS, MANY = 150, 20_000
@@ -26,21 +28,32 @@ NAMES = {
 
 
 def trial(rng, kind):
-    """Return the interval of one log with the true value; None where the mean over all logs is it."""
+    """Return the interval of one log with the true value; None where the mean over all logs is
+    it.
+    """
     return {"lead": lead, "alpha": alpha, "error": error, "share": share}[kind](rng)
 
 
 def lead(rng):
     """Return what saturation respects more than a DCG, on rated lists with a worth of their own."""
     lists = rng.integers(0, 4, (LISTS, 5))
-    worth = dl.ListUtility([0, 0.4, 0.9, 1], 1 / np.arange(1, 6), stops=[0, 0.2, 0.5, 0.8]).score(lists)
+    worth = dl.ListUtility([0, 0.4, 0.9, 1], 1 / np.arange(1, 6), stops=[0, 0.2, 0.5, 0.8]).score(
+        lists
+    )
     worth = worth / worth.std() + OWN * rng.normal(size=LISTS)
     chance = 1 / np.arange(1, LISTS + 1)
     which = rng.choice(LISTS, RATINGS, p=chance / chance.sum())
     ratings = np.round(worth[which] + rng.normal(size=RATINGS))
-    part = dl.lack_of_fit(dl.Preferences.from_ratings(lists[which], ratings), by="list")["saturation"]
+    part = dl.lack_of_fit(dl.Preferences.from_ratings(lists[which], ratings), by="list")[
+        "saturation"
+    ]
     reach = 1.645 * part.ahead_error
-    return {"value": part.ahead, "low": part.ahead - reach, "high": part.ahead + reach, "true": None}
+    return {
+        "value": part.ahead,
+        "low": part.ahead - reach,
+        "high": part.ahead + reach,
+        "true": None,
+    }
 
 
 def alpha(rng):
@@ -60,20 +73,29 @@ def judged(rng, n):
     first, second = np.split(dl.simulate.free_lists(5, 10, 2 * n, seed=rng), 2)
     sides = (np.tile(side, (len(ERRORS), 1)) for side in (first, second))
     rater = np.repeat(list(ERRORS), n)
-    return dl.simulate.judge(dl.simulate.ground_truth("D1"), *sides, rater=rater, rater_error=ERRORS, seed=rng)
+    return dl.simulate.judge(
+        dl.simulate.ground_truth("D1"), *sides, rater=rater, rater_error=ERRORS, seed=rng
+    )
 
 
 def error(rng):
     """Return the error rate of one of the raters, drawn at random."""
     found = dl.rater_agreement(judged(rng, PAIRS), level=LEVEL)
     rater = found.raters[rng.integers(len(ERRORS))]
-    return {"value": rater.error.value, "low": rater.error.low, "high": rater.error.high, "true": ERRORS[rater.rater]}
+    return {
+        "value": rater.error.value,
+        "low": rater.error.low,
+        "high": rater.error.high,
+        "true": ERRORS[rater.rater],
+    }
 
 
 def share(rng):
     """Return how far the learned DCG is ahead of exponential-log2 on held-out pairs."""
     train, held_out, many = (
-        dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), n, lists="free", flip_rate=0.1, seed=rng)
+        dl.simulate.preference_pairs(
+            dl.simulate.ground_truth("D1"), n, lists="free", flip_rate=0.1, seed=rng
+        )
         for n in (PAIRS, PAIRS, MANY)
     )
     learned, usual = dl.DCGLearner().fit(train).dcg_, dl.DCG.standard(5, 10)
@@ -87,11 +109,15 @@ def simulate(seed, repeats, quick, jobs):
     kinds = [{"kind": kind} for kind in NAMES if kind != "lead"]
     yield from repeated(trial, kinds, repeats=repeats, seed=seed, jobs=jobs)
     if not quick:
-        yield from repeated(trial, [{"kind": "lead"}], repeats=max(repeats // FEWER, 2), seed=seed, jobs=jobs)
+        yield from repeated(
+            trial, [{"kind": "lead"}], repeats=max(repeats // FEWER, 2), seed=seed, jobs=jobs
+        )
 
 
 def with_coverage(table):
-    """Return the table with whether each interval covers the true value, or the mean of all logs."""
+    """Return the table with whether each interval covers the true value, or the mean of all
+    logs.
+    """
     true = pl.col("true").fill_null(pl.col("value").mean().over("kind"))
     return table.with_columns(covered=true.is_between("low", "high").cast(pl.Int64))
 
@@ -103,7 +129,9 @@ def plot(table, axes):
     draw_means(axes, means, "x", "covered", {**STYLES[0], "linestyle": "none"})
     axes.axhspan(0.85, 0.95, color="0.5", alpha=0.15, lw=0)
     axes.set_xticks(range(len(NAMES)), NAMES.values(), fontsize=8)
-    axes.set(ylabel=f"coverage of {LEVEL:.0%} intervals", ylim=(0.5, 1.02), xlim=(-0.5, len(NAMES) - 0.5))
+    axes.set(
+        ylabel=f"coverage of {LEVEL:.0%} intervals", ylim=(0.5, 1.02), xlim=(-0.5, len(NAMES) - 0.5)
+    )
     axes.set_title("Intervals of leads, agreement, errors and held-out shares (grey: 85% to 95%)")
 
 

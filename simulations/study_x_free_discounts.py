@@ -1,4 +1,6 @@
-"""Study x: does the test of falling discounts tell readers of both ends, and what do free discounts gain or cost?"""
+"""Study x: does the test of falling discounts tell readers of both ends, and what do free discounts
+gain or cost?
+"""
 
 from functools import partial
 
@@ -17,18 +19,32 @@ READERS = {"top": FALLING, "both ends": np.maximum(FALLING, FALLING[::-1])}
 
 
 def trial(rng, reader, n):
-    """Test one log of free lists with a tenth of the verdicts wrong, and learn from it both ways."""
+    """Test one log of free lists with a tenth of the verdicts wrong, and learn from it both
+    ways.
+    """
     truth = dl.DCG(np.arange(5) / 4, READERS[reader])
-    log = dl.simulate.preference_pairs(truth, n, lists="free", temperature=TEMPERATURE, n_flips=n // 10, seed=rng)
+    log = dl.simulate.preference_pairs(
+        truth, n, lists="free", temperature=TEMPERATURE, n_flips=n // 10, seed=rng
+    )
     unseen = dl.simulate.preference_pairs(truth, N_UNSEEN, lists="free", seed=rng)
-    falling, free = (dl.DCGLearner(discounts=word).fit(log).score(unseen) for word in ("falling", "free"))
+    falling, free = (
+        dl.DCGLearner(discounts=word).fit(log).score(unseen) for word in ("falling", "free")
+    )
     p = dl.rising_discounts(log).p_value
-    return {"p_value": p, "rejected": int(p <= LEVEL), "falling": falling, "free": free, "gain": free - falling}
+    return {
+        "p_value": p,
+        "rejected": int(p <= LEVEL),
+        "falling": falling,
+        "free": free,
+        "gain": free - falling,
+    }
 
 
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per reader, number of pairs and repeat."""
-    settings = [{"reader": reader, "n": n} for reader in READERS for n in ((100,) if quick else SIZES)]
+    settings = [
+        {"reader": reader, "n": n} for reader in READERS for n in ((100,) if quick else SIZES)
+    ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
@@ -36,7 +52,9 @@ def plot(table, axes):
     """Draw the rejection rate against the number of pairs."""
     curves(table, axes, "n", "rejected", lines="reader")
     axes.axhline(LEVEL, color="0.4", lw=0.8, ls=(0, (4, 3)))
-    axes.set(xscale="log", xlabel="number of pairs", ylabel="share of logs rejected", ylim=(-0.02, 1.02))
+    axes.set(
+        xscale="log", xlabel="number of pairs", ylabel="share of logs rejected", ylim=(-0.02, 1.02)
+    )
     axes.set_xticks(sorted(table["n"].unique()), [f"{n:,}" for n in sorted(table["n"].unique())])
     axes.minorticks_off()
     legend(axes, fontsize=7)
@@ -52,7 +70,9 @@ def claims(table):
         yield claim(text, "rejected", {"reader": "both ends", "n": n}, low=0.8)
     text = "free discounts respect at least 2% more of their unseen pairs from 200 pairs"
     yield claim(text, "gain", {"reader": "both ends", "n": 200}, low=0.02)
-    text = "free discounts cost less than 1% of the unseen pairs of readers from the top at 200 pairs"
+    text = (
+        "free discounts cost less than 1% of the unseen pairs of readers from the top at 200 pairs"
+    )
     yield claim(text, "gain", {"reader": "top", "n": 200}, low=-0.01)
 
 

@@ -1,4 +1,6 @@
-"""Study y: up to half of the verdicts say "left", whatever is shown: what do they cost, and do known sides help?"""
+"""Study y: up to half of the verdicts say "left", whatever is shown: what do they cost, and do
+known sides help?
+"""
 
 from functools import partial
 
@@ -14,22 +16,35 @@ STEM, REPEATS, PANELS, FIGSIZE = "study_y_always_left", 20, 2, (9.0, 3.4)
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.5)
 N, RATERS, WRONG, N_TEST = 200, 10, 0.1, 5000
 WHO = {"raters": "of the raters always say left", "verdicts": "of everybody's verdicts say left"}
-"""Who says left, whatever is shown: some raters in all their verdicts, or all raters in some of theirs."""
+"""Who says left, whatever is shown: some raters in all their verdicts, or all raters in some of
+theirs.
+"""
 
-FITS = {"honest": "the other verdicts alone", "known": "all, sides in the log", "unknown": "all, sides not in the log"}
+FITS = {
+    "honest": "the other verdicts alone",
+    "known": "all, sides in the log",
+    "unknown": "all, sides not in the log",
+}
 """What is learned from; only a log with sides lets the fit have position biases."""
 
 
 def trial(rng, who, share, n_test):
-    """Learn from verdicts of which a share is always left; record shares of new pairs that are ordered rightly."""
+    """Learn from verdicts of which a share is always left; record shares of new pairs that are
+    ordered rightly.
+    """
     truth = taste(rng)
     lists, test = drawn(N, rng), drawn(n_test, rng)
     first = (truth.score(lists[0]) >= truth.score(lists[1])) ^ (rng.random(N) < WRONG)
     rater = rng.permutation(np.arange(N) % RATERS)
-    left = rater < round(share * RATERS) if who == "raters" else rng.permutation(N) < round(share * N)
+    left = (
+        rater < round(share * RATERS) if who == "raters" else rng.permutation(N) < round(share * N)
+    )
     first |= left
     pairs = np.where(first[:, None], lists, lists[::-1])
-    new = dl.Preferences(*np.where((truth.score(test[0]) >= truth.score(test[1]))[:, None], test, test[::-1]), N_GRADES)
+    new = dl.Preferences(
+        *np.where((truth.score(test[0]) >= truth.score(test[1]))[:, None], test, test[::-1]),
+        N_GRADES,
+    )
 
     def learned(kept, **sides):
         log = dl.Preferences(*pairs[:, kept], n_grades=N_GRADES, rater=rater[kept], **sides)
@@ -50,24 +65,45 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw what is learned by the share of always-left verdicts, for raters and for verdicts who say so."""
-    long = table.unpivot(list(FITS), index=["who", "share", "repeat"], variable_name="fit", value_name="precision")
+    """Draw what is learned by the share of always-left verdicts, for raters and for verdicts who
+    say so.
+    """
+    long = table.unpivot(
+        list(FITS), index=["who", "share", "repeat"], variable_name="fit", value_name="precision"
+    )
     titles = ("Raters who always say left", "All raters at times say left")
     for ax, who, title in zip(axes, WHO, titles, strict=True):
         curves(long.filter(who=who), ax, "share", "precision", lines="fit", labels=FITS)
-        ax.set(xlabel=f"share of {who} that always say left", ylabel="share of new pairs ordered rightly", title=title)
+        ax.set(
+            xlabel=f"share of {who} that always say left",
+            ylabel="share of new pairs ordered rightly",
+            title=title,
+        )
     share_scale(axes)
     legend(axes[1], f"learned from {N} verdicts")
 
 
 def claims(table):
     """Yield our claims."""
-    table = table.with_columns(loss=pl.col("honest") - pl.col("known"), lead=pl.col("known") - pl.col("unknown"))
+    table = table.with_columns(
+        loss=pl.col("honest") - pl.col("known"), lead=pl.col("known") - pl.col("unknown")
+    )
     claim, half = partial(Claim, table, "ours", "study y"), {"share": 0.5}
     for who, most in (("raters", 0.01), ("verdicts", 0.02)):
         name = f"half {WHO[who]}, sides in the log"
-        yield claim(f"{name}: loss against none", "known", {"share": 0.0, "who": who}, {**half, "who": who}, high=0.02)
-        yield claim(f"{name}: loss against the other verdicts alone", "loss", {**half, "who": who}, high=most)
+        yield claim(
+            f"{name}: loss against none",
+            "known",
+            {"share": 0.0, "who": who},
+            {**half, "who": who},
+            high=0.02,
+        )
+        yield claim(
+            f"{name}: loss against the other verdicts alone",
+            "loss",
+            {**half, "who": who},
+            high=most,
+        )
         for share in (0.3, 0.5):
             text = f"sides in the log help, {share:.0%} {WHO[who]}"
             yield claim(text, "lead", {"share": share, "who": who}, low=0.0)

@@ -2,8 +2,8 @@
 
 ``python -m simulations --new NAME`` copies this file to ``study_NAME.py``.
 
-Change from top to bottom: what one repeat does (`trial`), for which settings (`simulate`), the picture (`plot`), and
-what you claim before you look (`claims`).
+Change from top to bottom: what one repeat does (`trial`), for which settings (`simulate`), the
+picture (`plot`), and what you claim before you look (`claims`).
 """
 
 import dcglearn as dl
@@ -15,7 +15,9 @@ COUNTS = (20, 50, 100, 200)
 
 
 def trial(rng, truth, n):
-    """Learn from `n` judgements; return the share of new pairs ordered as by the truth, learned and textbook."""
+    """Learn from `n` judgements; return the share of new pairs ordered as by the truth, learned and
+    textbook.
+    """
     true = dl.simulate.ground_truth(truth)
     train = dl.simulate.preference_pairs(true, n, lists="free", flip_rate=0.1, seed=rng)
     test = dl.simulate.preference_pairs(true, 2000, lists="free", seed=rng)
@@ -44,7 +46,9 @@ def claims(table):
     """Yield what is claimed before the run: a range of the mean, for rows of the table."""
     text = "the learned DCG beats exponential-log2 with {} judgements"
     for n in (COUNTS[0], COUNTS[-1]):
-        yield Claim(table, "ours", STEM.replace("_", " "), text.format(n), "gain", {"n": n}, low=0.0)
+        yield Claim(
+            table, "ours", STEM.replace("_", " "), text.format(n), "gain", {"n": n}, low=0.0
+        )
 
 
 if __name__ == "__main__":

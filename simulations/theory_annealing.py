@@ -24,7 +24,9 @@ def spread(queries, w):
 
 
 def along_a_line(rng, queries, w, dcg, n_points):
-    """Yield the objective at ``w + t w_random`` for each smoothing: its number of peaks, then its points."""
+    """Yield the objective at ``w + t w_random`` for each smoothing: its number of peaks, then its
+    points.
+    """
     w, direction = (v / spread(queries, v) for v in (w, rng.normal(size=len(w))))
     t = np.linspace(-REACH, REACH, n_points)
     scores = [queries.features @ (w + x * direction) for x in t]
@@ -33,16 +35,23 @@ def along_a_line(rng, queries, w, dcg, n_points):
             values = np.array([queries.evaluate(f, dcg).mean() for f in scores])
         else:
             loss = dl.SmoothNDCG(dcg, sigma=2.0**power)
-            values = np.array([loss(f, queries.grades, queries.offsets)[0] for f in scores]) / len(queries)
+            values = np.array([loss(f, queries.grades, queries.offsets)[0] for f in scores]) / len(
+                queries
+            )
         steps = np.diff(values)
         steps = steps[steps != 0]
         peaks = int(((steps[:-1] > 0) & (steps[1:] < 0)).sum())
         yield {"what": "peaks", "line": line, "x": 0.0, "value": float(peaks)}
-        yield from ({"what": "line", "line": line, "x": float(x), "value": v} for x, v in zip(t, values, strict=True))
+        yield from (
+            {"what": "line", "line": line, "x": float(x), "value": v}
+            for x, v in zip(t, values, strict=True)
+        )
 
 
 def trial(rng, data, quick):
-    """Anneal on training queries and evaluate on test queries; then evaluate a random line through a model."""
+    """Anneal on training queries and evaluate on test queries; then evaluate a random line through
+    a model.
+    """
     train, _, test = split(rng, data, quick)
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
     powers, n_points = (POWERS[::4], 51) if quick else (POWERS, POINTS)
@@ -56,13 +65,17 @@ def trial(rng, data, quick):
     ]
     start = dl.RidgeRanker(dcg, reweighted=False).fit(train)
     for part, queries in (("train", train), ("test", test)):
-        records.append({"what": f"{part}, start", "line": "", "x": 0.0, "value": start.score(queries)})
+        records.append(
+            {"what": f"{part}, start", "line": "", "x": 0.0, "value": start.score(queries)}
+        )
     best = dl.LinearRanker(annealing=annealing[: 1 + len(powers) // 2], **options).fit(train).coef_
     return records + list(along_a_line(rng, train, best, dcg, n_points))
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield the records of each data set and repeat, with the points of the lines for the first repeat only."""
+    """Yield the records of each data set and repeat, with the points of the lines for the first
+    repeat only.
+    """
     settings = [{"data": data, "quick": quick} for data in available(quick)]
     for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs):
         if record["what"] != "line" or record["repeat"] == 0:
@@ -80,7 +93,11 @@ def plot(table, axes):
     for data, part, (line, peaks, path) in rows(table, axes):
         for style, name in zip(STYLES, LINES, strict=False):
             points = part.filter(what="line", line=name)
-            shades = {"color": "0.35", "lw": 0.8} if name == "NDCG" else {"color": style["color"], "lw": 1.4}
+            shades = (
+                {"color": "0.35", "lw": 0.8}
+                if name == "NDCG"
+                else {"color": style["color"], "lw": 1.4}
+            )
             line.plot(points["x"], points["value"], label=math(name), **shades)
         line.set(xlabel="t, along $w^* + t\\,w_{rand}$", ylabel="objective, training queries")
         line.set_title(f"{data}: a small $\\sigma$ is rough (figure 1)")
@@ -91,9 +108,17 @@ def plot(table, axes):
         counts = pl.concat(means.filter(line=name) for name in LINES)
         reach = bars(counts, "value")
         colours = [style["color"] for style in STYLES[: len(LINES) - 1]] + ["0.35"]
-        peaks.bar(range(len(LINES)), counts["value"], yerr=reach, color=colours, width=0.6, capsize=2)
-        peaks.set_xticks(range(len(LINES)), [math(name).replace("\\sigma = ", "") for name in LINES])
-        peaks.set(xlabel="$\\sigma$", ylabel=f"local maxima on {POINTS} points", title=f"{data}: roughness (ours)")
+        peaks.bar(
+            range(len(LINES)), counts["value"], yerr=reach, color=colours, width=0.6, capsize=2
+        )
+        peaks.set_xticks(
+            range(len(LINES)), [math(name).replace("\\sigma = ", "") for name in LINES]
+        )
+        peaks.set(
+            xlabel="$\\sigma$",
+            ylabel=f"local maxima on {POINTS} points",
+            title=f"{data}: roughness (ours)",
+        )
         labels = {"train": "training queries", "test": "test queries"}
         stages, again = part.filter(pl.col("what").is_in(list(labels))), overlap(data, "train")
         curves(stages, path, "x", "value", lines="what", labels=labels, overlap=again)
@@ -114,16 +139,22 @@ def claims(table):
     first, last = powers.max(), powers.min()
     for data in table["data"].unique(maintain_order=True):
         claim = partial(Claim, table.filter(data=data), "chapelle-wu", value="value")
-        rough, smooth = ({"what": "peaks", "line": line} for line in ("sigma = 2^-8", "sigma = 2^6"))
+        rough, smooth = (
+            {"what": "peaks", "line": line} for line in ("sigma = 2^-8", "sigma = 2^6")
+        )
         text = f"{data}: more local maxima for sigma = 2^-8 than 2^6"
-        yield claim("figure 1", text, rows=rough, minus=smooth, low=0.0, overlap=overlap(data, "train"))
+        yield claim(
+            "figure 1", text, rows=rough, minus=smooth, low=0.0, overlap=overlap(data, "train")
+        )
         for part, start, words, edge in (
             ("train", first, "training NDCG rises", {"low": 0.0}),
             ("test", -2.0, "test NDCG falls slightly", {"high": 0.0}),
         ):
             rows, minus = ({"what": part, "x": float(power)} for power in (last, start))
             text = f"{data}: {words} as sigma falls from 2^{start:.0f} to 2^{last:.0f}"
-            yield claim("figure 2", text, rows=rows, minus=minus, overlap=overlap(data, part), **edge)
+            yield claim(
+                "figure 2", text, rows=rows, minus=minus, overlap=overlap(data, part), **edge
+            )
 
 
 if __name__ == "__main__":

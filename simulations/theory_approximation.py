@@ -14,9 +14,16 @@ PASSES = (0, 1, 2, 4, 7, 11, 16, 22, 30)
 ALPHAS, BETAS = (10.0, 30.0, 100.0), (1.0, 10.0, 100.0)
 NDCG, AP_ALPHA, AP_BETA = "NDCG@n", "AP, beta = 10", "AP, alpha = 100"
 LOSSES = {
-    NDCG: {f"alpha = {alpha:g}": lambda dcg, a=alpha: dl.ApproxNDCG(dcg, alpha=a, k=None) for alpha in ALPHAS},
-    AP_ALPHA: {f"alpha = {alpha:g}": lambda _, a=alpha: dl.ApproxAP(alpha=a, beta=10.0) for alpha in ALPHAS},
-    AP_BETA: {f"beta = {beta:g}": lambda _, b=beta: dl.ApproxAP(alpha=100.0, beta=b) for beta in BETAS},
+    NDCG: {
+        f"alpha = {alpha:g}": lambda dcg, a=alpha: dl.ApproxNDCG(dcg, alpha=a, k=None)
+        for alpha in ALPHAS
+    },
+    AP_ALPHA: {
+        f"alpha = {alpha:g}": lambda _, a=alpha: dl.ApproxAP(alpha=a, beta=10.0) for alpha in ALPHAS
+    },
+    AP_BETA: {
+        f"beta = {beta:g}": lambda _, b=beta: dl.ApproxAP(alpha=100.0, beta=b) for beta in BETAS
+    },
 }
 
 
@@ -41,15 +48,27 @@ def errors(loss, queries, scores, dcg):
 
 
 def training(queries, dcg, seed, all_passes):
-    """Yield the mean error on the training queries at several passes of Qin et al.'s algorithm 1."""
+    """Yield the mean error on the training queries at several passes of Qin et al.'s algorithm
+    1.
+    """
     for metric, losses in LOSSES.items():
         for name, make in losses.items():
             loss, start, done = make(dcg), "random", 0
             for passes in all_passes:
-                options = {"solver": "sgd", "annealing": None, "l2": 0.0, "tol": 0.0, "seed": seed + done}
+                options = {
+                    "solver": "sgd",
+                    "annealing": None,
+                    "l2": 0.0,
+                    "tol": 0.0,
+                    "seed": seed + done,
+                }
                 rate = 0.01 if passes > done else 1e-300  # pass 0 learns nothing
                 ranker = dl.LinearRanker(
-                    loss=loss, max_iter=max(passes - done, 1), learning_rate=rate, start=start, **options
+                    loss=loss,
+                    max_iter=max(passes - done, 1),
+                    learning_rate=rate,
+                    start=start,
+                    **options,
                 )
                 start, done = ranker.fit(queries), passes
                 error = errors(loss, queries, start.predict(queries), dcg).mean()
@@ -75,7 +94,15 @@ def plot(table, axes):
     for ax, metric in zip(axes, LOSSES, strict=True):
         curves(table.filter(what=metric), ax, "x", "error", lines="line", dashes="data")
         ax.axhline(0.05, color="0.2", lw=0.9, ls=(0, (4, 3)))
-        ax.text(table["x"].max(), 0.053, "95% accurate", fontsize=7, color="0.3", ha="right", va="bottom")
+        ax.text(
+            table["x"].max(),
+            0.053,
+            "95% accurate",
+            fontsize=7,
+            color="0.3",
+            ha="right",
+            va="bottom",
+        )
         ax.set(yscale="log", xlabel="passes of algorithm 1", ylabel="mean absolute error")
         ax.set_title(f"{metric} is close (Qin et al., {figures[metric]})")
         ax.set_ylim(bottom=3e-5)

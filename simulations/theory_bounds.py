@@ -1,4 +1,6 @@
-"""Qin et al., theorems 2 and 3: bounds of the errors of ApproxNDCG and ApproxAP, and the errors themselves."""
+"""Qin et al., theorems 2 and 3: bounds of the errors of ApproxNDCG and ApproxAP, and the errors
+themselves.
+"""
 
 from functools import partial
 
@@ -19,7 +21,9 @@ LINES = {"error": "error", "measured": "bound from rank errors", "printed": "bou
 
 
 def rank_errors(queries, scores, alpha):
-    """Return the largest error of a soft rank in each query, and its bound by theorem 1, shapes (n_queries,)."""
+    """Return the largest error of a soft rank in each query, and its bound by theorem 1, shapes
+    (n_queries,).
+    """
     largest, bound = [], []
     for f, _ in by_query(queries, scores):
         order = np.argsort(-f, kind="stable")
@@ -41,7 +45,9 @@ def precision_bound(error, n_relevant, beta):
 
 
 def bounds(queries, dcg):
-    """Yield errors and bounds at least-squares scores: of NDCG by alpha, and of AP by beta with nearly exact ranks."""
+    """Yield errors and bounds at least-squares scores: of NDCG by alpha, and of AP by beta with
+    nearly exact ranks.
+    """
     scores = dl.RidgeRanker(reweighted=False).fit(queries).predict(queries)
     centred = [f - f.mean() for f, _ in by_query(queries, scores)]
     scores = scores / np.sqrt(np.mean(np.concatenate(centred) ** 2))
@@ -53,14 +59,24 @@ def bounds(queries, dcg):
     of_ranks = rank_errors(queries, scores, SHARPEST)
     for beta in SHARP_BETAS:
         error = errors(dl.ApproxAP(alpha=SHARPEST, beta=beta), queries, scores, dcg)
-        limits = [np.array([precision_bound(e, n, beta) for e, n in zip(r, n_relevant, strict=True)]) for r in of_ranks]
+        limits = [
+            np.array([precision_bound(e, n, beta) for e, n in zip(r, n_relevant, strict=True)])
+            for r in of_ranks
+        ]
         yield {"what": "AP bounds", "x": beta, **error_and_bounds(error, *limits)}
 
 
 def error_and_bounds(error, measured, printed):
-    """Return means over queries, and the share of queries whose error is within the measured bound."""
+    """Return means over queries, and the share of queries whose error is within the measured
+    bound.
+    """
     kept = float(np.mean(error <= measured + 1e-12))
-    return {"error": error.mean(), "measured": measured.mean(), "printed": printed.mean(), "kept": kept}
+    return {
+        "error": error.mean(),
+        "measured": measured.mean(),
+        "printed": printed.mean(),
+        "kept": kept,
+    }
 
 
 def trial(rng, data, quick):
@@ -79,11 +95,7 @@ def plot(table, axes):
     """Draw errors and bounds against the sharpness; colour is error or bound, dash the data set."""
     panels = (
         ("NDCG", "alpha", "NDCG: the bound is valid but loose (theorem 3)"),
-        (
-            "AP",
-            f"beta (alpha = {SHARPEST:g})",
-            "AP: the bound is of use (theorem 2)",
-        ),
+        ("AP", f"beta (alpha = {SHARPEST:g})", "AP: the bound is of use (theorem 2)"),
     )
     for ax, (metric, x, title) in zip(axes, panels, strict=True):
         for data, dash in zip(table["data"].unique(maintain_order=True), ("-", "--"), strict=False):
@@ -91,10 +103,27 @@ def plot(table, axes):
             for style, (name, label) in zip(STYLES, LINES.items(), strict=False):
                 points = means.filter(pl.col(name) > SMALLEST)
                 words = {"label": label} if dash == "-" else {}
-                ax.plot(points["x"], points[name], color=style["color"], marker=style["marker"], ls=dash, ms=3, **words)
+                ax.plot(
+                    points["x"],
+                    points[name],
+                    color=style["color"],
+                    marker=style["marker"],
+                    ls=dash,
+                    ms=3,
+                    **words,
+                )
         ax.axhline(0.05, color="0.4", lw=0.8, ls=(0, (4, 3)))
-        ax.set(xscale="log", yscale="log", ylim=(SMALLEST, 3), xlabel=x, ylabel="mean over queries", title=title)
-    axes[0].legend(fontsize=7, title="solid: LETOR-shaped\ndashed: LightGBM example", title_fontsize=7)
+        ax.set(
+            xscale="log",
+            yscale="log",
+            ylim=(SMALLEST, 3),
+            xlabel=x,
+            ylabel="mean over queries",
+            title=title,
+        )
+    axes[0].legend(
+        fontsize=7, title="solid: LETOR-shaped\ndashed: LightGBM example", title_fontsize=7
+    )
 
 
 def claims(table):
@@ -107,7 +136,9 @@ def claims(table):
             yield claim(theorem, text, "kept", rows, low=1.0, high=1.0, cannot_fail=PROVED)
         for alpha in (100.0, 1e4, SHARPEST):
             text = f"{data}, NDCG, alpha = {alpha:.3g}: the bound is below .05"
-            yield claim("theorem 3", text, "printed", {"what": "NDCG bounds", "x": alpha}, high=0.05)
+            yield claim(
+                "theorem 3", text, "printed", {"what": "NDCG bounds", "x": alpha}, high=0.05
+            )
         text = f"{data}, AP, beta = 10, alpha = {SHARPEST:.0e}: the bound is below .05"
         yield claim("theorem 2", text, "printed", {"what": "AP bounds", "x": 10.0}, high=0.05)
 

@@ -1,4 +1,6 @@
-"""Wu et al., figure 1: the functions G, A and B of smoothed hinge ranks, and why badly ordered pairs still move."""
+"""Wu et al., figure 1: the functions G, A and B of smoothed hinge ranks, and why badly ordered
+pairs still move.
+"""
 
 from functools import partial
 
@@ -21,11 +23,17 @@ LOSSES = {
     "SHF-SDCG@10": dl.SHFSDCG(DCG, alpha=3.0, beta=1.0),
     FIXED: dl.SHFSDCG(DCG, alpha=3.0, beta=1.0, annealed=False),
 }
-LETTERS = {"G": "$G_\\alpha$, SDCG", "A": "$A_\\alpha$, the better document", "B": "$B_\\alpha$, the worse document"}
+LETTERS = {
+    "G": "$G_\\alpha$, SDCG",
+    "A": "$A_\\alpha$, the better document",
+    "B": "$B_\\alpha$, the worse document",
+}
 
 
 def functions(x):
-    """Return the contribution of another document to a document's rank, for x = its score minus the other score."""
+    """Return the contribution of another document to a document's rank, for x = its score minus the
+    other score.
+    """
     loss = dl.SHFSDCG(PAIR, alpha=ALPHA)
     return {
         "G": np.array([dl.losses.soft_ranks([score, 0.0], ALPHA)[0] for score in x]) - 1,
@@ -38,14 +46,25 @@ def by_formula(x):
     """Return the same functions by the paper's formulas, with the sign in A corrected."""
     x = ALPHA * np.asarray(x)
     g, mirrored = 1 / (1 + np.exp(x)), 1 / (1 + np.exp(-x))
-    return {"G": g, "A": np.where(x >= 0, g, 0.5 - x / 4), "B": 1 + np.where(x <= 0, mirrored, 0.5 + x / 4)}
+    return {
+        "G": g,
+        "A": np.where(x >= 0, g, 0.5 - x / 4),
+        "B": 1 + np.where(x <= 0, mirrored, 0.5 + x / 4),
+    }
 
 
 def function_records(rng):
-    """Return the functions, their slopes and their deviations from the formulas at random points of [-8, 8]."""
+    """Return the functions, their slopes and their deviations from the formulas at random points of
+    [-8, 8].
+    """
     x = np.sort(rng.uniform(-8, 8, 25))
     step = 1e-5
-    values, ahead, behind, formula = functions(x), functions(x + step), functions(x - step), by_formula(x)
+    values, ahead, behind, formula = (
+        functions(x),
+        functions(x + step),
+        functions(x - step),
+        by_formula(x),
+    )
     return [
         {
             "what": "function",
@@ -63,7 +82,9 @@ def function_records(rng):
 
 
 def gradient_steps(rng, gap):
-    """Yield NDCG along gradient steps on the scores themselves; `gap` is the disadvantage per grade at the start."""
+    """Yield NDCG along gradient steps on the scores themselves; `gap` is the disadvantage per grade
+    at the start.
+    """
     grades = rng.choice(3, LENGTH, p=[0.7, 0.2, 0.1])
     grades[:2] = 1, 2  # at least two relevant documents
     start = rng.normal(size=LENGTH) - gap * grades
@@ -78,7 +99,9 @@ def gradient_steps(rng, gap):
 
 
 def trial(rng, quick):
-    """Return the functions at random points, and gradient steps from a random and from a bad start."""
+    """Return the functions at random points, and gradient steps from a random and from a bad
+    start.
+    """
     return function_records(rng) + [record for gap in GAPS for record in gradient_steps(rng, gap)]
 
 
@@ -101,28 +124,47 @@ def plot(table, axes):
         ax.set_xlabel("score minus the other document's score")
     functions.set(ylabel="contribution to the rank", title="Ranks of a pair (Wu et al., figure 1)")
     functions.legend(fontsize=8)
-    slopes.set(yscale="log", ylim=(1e-4, 1), ylabel="absolute slope", title="Wrong pairs keep a slope (ours)")
-    slopes.text(-4, 0.42, "better document below", ha="center", fontsize=8, color=STYLES[1]["color"])
+    slopes.set(
+        yscale="log",
+        ylim=(1e-4, 1),
+        ylabel="absolute slope",
+        title="Wrong pairs keep a slope (ours)",
+    )
+    slopes.text(
+        -4, 0.42, "better document below", ha="center", fontsize=8, color=STYLES[1]["color"]
+    )
     slopes.text(4, 0.42, "worse document above", ha="center", fontsize=8, color=STYLES[2]["color"])
-    titles = ("From random scores SHF-SDCG arrives first", "From reversed scores only SHF-SDCG moves")
+    titles = (
+        "From random scores SHF-SDCG arrives first",
+        "From reversed scores only SHF-SDCG moves",
+    )
     for ax, gap, title in zip((random, reverse), GAPS, titles, strict=True):
         curves(table.filter(what="way", gap=gap), ax, "x", "value", lines="line")
         ax.set_xscale("symlog", linthresh=1, linscale=0.35)
         ax.set_xticks(STEPS, [str(step) for step in STEPS])
         ax.minorticks_off()
-        ax.set(ylim=(-0.03, 1.03), xlabel="gradient steps", ylabel=f"NDCG@{DEPTH}", title=f"{title} (ours)")
+        ax.set(
+            ylim=(-0.03, 1.03),
+            xlabel="gradient steps",
+            ylabel=f"NDCG@{DEPTH}",
+            title=f"{title} (ours)",
+        )
     legend(random, loc="upper left")
 
 
 def steepness(table):
-    """Return the extreme absolute slopes of G, A and B on wrongly ordered pairs, for each repeat."""
+    """Return the extreme absolute slopes of G, A and B on wrongly ordered pairs, for each
+    repeat.
+    """
     size = pl.col("slope").abs()
     wrong = {"G": pl.col("x") < -5, "A": pl.col("x") < 0, "B": pl.col("x") > 0}
     parts = []
     for line, where in wrong.items():
         extreme = size.max() if line == "G" else size.min()
         points = table.filter(where, what="function", line=line)
-        parts.append(points.group_by("repeat", maintain_order=True).agg(line=pl.lit(line), slope=extreme))
+        parts.append(
+            points.group_by("repeat", maintain_order=True).agg(line=pl.lit(line), slope=extreme)
+        )
     return pl.concat(parts)
 
 
@@ -130,12 +172,19 @@ def claims(table):
     """Yield the claims on the functions, and on ascent from bad scores."""
     slopes, flat = steepness(table), {"low": ALPHA / 4 - 1e-4, "high": ALPHA / 4 + 1e-4}
     claim = partial(Claim, slopes, "wu", "figure 1", cannot_fail=CONSTRUCTED)
-    yield claim("G is flat for wrong pairs that are far apart: its largest slope", "slope", {"line": "G"}, high=0.01)
+    yield claim(
+        "G is flat for wrong pairs that are far apart: its largest slope",
+        "slope",
+        {"line": "G"},
+        high=0.01,
+    )
     text = "A and B have slope alpha / 4 on every wrong pair (A with its sign corrected)"
     yield claim(text, "slope", {"line": ("A", "B")}, **flat)
     ways, last = table.filter(what="way"), {"x": float(STEPS[-1])}
     for gap, start in zip(GAPS, ("random scores", "scores in reverse order"), strict=True):
-        shf, sdcg, fixed = ({**last, "gap": gap, "line": line} for line in ("SHF-SDCG@10", "SDCG@10", FIXED))
+        shf, sdcg, fixed = (
+            {**last, "gap": gap, "line": line} for line in ("SHF-SDCG@10", "SDCG@10", FIXED)
+        )
         text = f"SHF-SDCG reaches a higher NDCG than SDCG from {start}"
         yield Claim(ways, "wu", "section 3.1", text, "value", shf, sdcg, low=0.0)
         text = f"weights that widen (equation 17) reach a higher NDCG than those at rank {DEPTH} from {start}"

@@ -1,4 +1,6 @@
-"""Zhou et al., section 4.2 beyond its example: how often raising gains to a power reorders pairs of lists."""
+"""Zhou et al., section 4.2 beyond its example: how often raising gains to a power reorders pairs of
+lists.
+"""
 
 from functools import partial
 
@@ -16,19 +18,25 @@ MOST = 1000
 
 
 def example(rng):
-    """Return whether, in the paper's example with a random epsilon, some power of the gains exchanges both rankings."""
+    """Return whether, in the paper's example with a random epsilon, some power of the gains
+    exchanges both rankings.
+    """
     epsilon = rng.uniform(0.25, 1.0)
     discounts = np.array([1 + epsilon, 1 - epsilon])
     gains = np.array([0.5, 2.0, 3.0])  # of the documents' labels, worst to best
     first, second = np.array([1, 0]), np.array([0, 2])
     before = (gains[first] - gains[second]) @ discounts
     powers = np.arange(1, MOST + 1)
-    after = ((gains[first] / 3) ** powers[:, None] - (gains[second] / 3) ** powers[:, None]) @ discounts
+    after = (
+        (gains[first] / 3) ** powers[:, None] - (gains[second] / 3) ** powers[:, None]
+    ) @ discounts
     return {"what": "example", "value": int(before > 0 and bool((after < 0).any()))}
 
 
 def trial(rng, quick):
-    """Return the example, and for random gains and discounts the share of pairs of lists that a power reorders."""
+    """Return the example, and for random gains and discounts the share of pairs of lists that a
+    power reorders.
+    """
     records = [{"n_grades": 3, "power": None, **example(rng)}]
     discounts = np.sort(rng.uniform(0.1, 1.0, DEPTH))[::-1]
     for n in GRADES[:2] if quick else GRADES:
@@ -36,7 +44,10 @@ def trial(rng, quick):
         for power in POWERS:
             share = dl.disagreement(dl.DCG(gains, discounts), dl.DCG(gains**power, discounts)).share
             at = {"n_grades": n, "power": power}
-            records += [{**at, "what": "share", "value": share}, {**at, "what": "any", "value": int(share > 0)}]
+            records += [
+                {**at, "what": "share", "value": share},
+                {**at, "what": "any", "value": int(share > 0)},
+            ]
     return records
 
 
@@ -50,7 +61,11 @@ def plot(table, axes):
     part = table.filter(what="share").with_columns(percent=100 * pl.col("value"))
     labels = {str(power): f"gains to the power {power:g}" for power in POWERS}
     curves(part, axes, "n_grades", "percent", lines="power", labels=labels)
-    axes.set(xlabel="number of grades L", ylabel="% of pairs of lists ordered differently", ylim=(0, None))
+    axes.set(
+        xlabel="number of grades L",
+        ylabel="% of pairs of lists ordered differently",
+        ylim=(0, None),
+    )
     axes.set_xticks(sorted(part["n_grades"].unique()))
     axes.set_title("A power of the gains reorders lists\n(Zhou et al., section 4.2)")
     legend(axes)

@@ -1,4 +1,6 @@
-"""Chapelle and Wu, section 5: the limit of large sigma, the equivalence of lambda and sigma, and overfitting."""
+"""Chapelle and Wu, section 5: the limit of large sigma, the equivalence of lambda and sigma, and
+overfitting.
+"""
 
 from functools import partial
 
@@ -33,7 +35,9 @@ def smooth(queries, X, w, sigma):
 
 
 def minimiser(queries, X, sigma, lam, w0, start, iterations=60):
-    """Return a minimiser of ``lambda |w - w0|^2 - A(w, sigma)``, the paper's equation 13 per query, by L-BFGS."""
+    """Return a minimiser of ``lambda |w - w0|^2 - A(w, sigma)``, the paper's equation 13 per query,
+    by L-BFGS.
+    """
 
     def objective(w):
         value, slope = smooth(queries, X, w, sigma)
@@ -56,7 +60,9 @@ def relative_distance(w, other):
 
 
 def large_sigma(queries, X, rng, powers):
-    """Yield the distance of the minimiser from w0 as sigma grows, from a start at w0 and from a random start."""
+    """Yield the distance of the minimiser from w0 as sigma grows, from a start at w0 and from a
+    random start.
+    """
     w0 = least_squares(queries, X)
     random = rng.normal(size=len(w0)) / np.sqrt(len(w0))
     for power in powers:
@@ -74,19 +80,30 @@ def descend(queries, X, sigma, lam, start, step, steps):
 
 
 def lemma(queries, X, rng, steps):
-    """Yield the distance of ``sqrt(c) w(lambda c, sigma / c)`` from ``w(lambda, sigma)``, for corresponding starts."""
+    """Yield the distance of ``sqrt(c) w(lambda c, sigma / c)`` from ``w(lambda, sigma)``, for
+    corresponding starts.
+    """
     zero = np.zeros(X.shape[1])
     start = rng.normal(size=len(zero)) / np.sqrt(len(zero))
     for power in SHARPNESS:
         sigma, step = 2.0**power, 2.0 ** (power - 2)
         w = descend(queries, X, sigma, LAMBDA, start, step, steps)
         for c in FACTORS:
-            other = np.sqrt(c) * descend(queries, X, sigma / c, LAMBDA * c, start / np.sqrt(c), step / c, steps)
-            yield {"what": "lemma", "line": f"steps, sigma = 2^{power}", "x": c, "value": relative_distance(w, other)}
+            other = np.sqrt(c) * descend(
+                queries, X, sigma / c, LAMBDA * c, start / np.sqrt(c), step / c, steps
+            )
+            yield {
+                "what": "lemma",
+                "line": f"steps, sigma = 2^{power}",
+                "x": c,
+                "value": relative_distance(w, other),
+            }
     sigma = 2.0 ** SHARPNESS[0]
     w = minimiser(queries, X, sigma, LAMBDA, zero, start, steps)
     for c in FACTORS:
-        other = np.sqrt(c) * minimiser(queries, X, sigma / c, LAMBDA * c, zero, start / np.sqrt(c), steps)
+        other = np.sqrt(c) * minimiser(
+            queries, X, sigma / c, LAMBDA * c, zero, start / np.sqrt(c), steps
+        )
         yield {
             "what": "lemma",
             "line": f"L-BFGS, sigma = 2^{SHARPNESS[0]}",
@@ -96,7 +113,9 @@ def lemma(queries, X, rng, steps):
 
 
 def gap(train, test, X, X_test, sigmas):
-    """Yield the smoothed objective on training minus test queries as sigma falls, and the bound of the difference."""
+    """Yield the smoothed objective on training minus test queries as sigma falls, and the bound of
+    the difference.
+    """
     w = w0 = least_squares(train, X)
     radius = float(np.linalg.norm(X, axis=1).max())
     for power in sigmas:
@@ -104,13 +123,21 @@ def gap(train, test, X, X_test, sigmas):
         w = minimiser(train, X, sigma, LAMBDA, w0, w)
         value = smooth(train, X, w, sigma)[0] - smooth(test, X_test, w, sigma)[0]
         bound = 24 * (np.linalg.norm(w) * radius * LENGTH) ** 2 / (sigma * np.sqrt(len(train)))
-        yield {"what": "gap", "line": f"n = {len(train)}", "x": sigma, "value": value, "bound": float(bound)}
+        yield {
+            "what": "gap",
+            "line": f"n = {len(train)}",
+            "x": sigma,
+            "value": value,
+            "bound": float(bound),
+        }
 
 
 def trial(rng, quick):
     """Return the records of the three claims, on queries of equal length, as the bound assumes."""
     counts, n_test, steps = ((10, 40), 40, 50) if quick else (COUNTS, 200, 200)
-    powers, sigmas = (FAR[::8], SIGMAS[::7]) if quick else (FAR, SIGMAS)  # both hold the ends, which the claims compare
+    powers, sigmas = (
+        (FAR[::8], SIGMAS[::7]) if quick else (FAR, SIGMAS)
+    )  # both hold the ends, which the claims compare
     queries = dl.simulate.letor_queries(counts[-1] + n_test, sizes=(LENGTH, LENGTH), seed=rng)
     X = centred(queries)
     edge = queries.offsets[n_test]
@@ -128,7 +155,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw the distance from w0, the distance of the lemma's two sides, and the generalisation gap."""
+    """Draw the distance from w0, the distance of the lemma's two sides, and the generalisation
+    gap.
+    """
     limit, both, gap = axes
     curves(table.filter(what="far"), limit, "x", "value", lines="line")
     limit.set(yscale="log", xlabel="$\\sigma$", ylabel="$|w - w_0|\\,/\\,|w_0|$")
@@ -144,7 +173,13 @@ def plot(table, axes):
         face = style.get("markerfacecolor", style["color"])
         look = {"color": style["color"], "mfc": face, "ms": 3.5, "alpha": 0.6}
         both.plot(x, points["value"], style["marker"], label=name, **look)
-    both.set(xscale="log", yscale="log", xlabel="c", ylim=(1e-17, 1e5), ylabel="relative distance, by repeat")
+    both.set(
+        xscale="log",
+        yscale="log",
+        xlabel="c",
+        ylim=(1e-17, 1e5),
+        ylabel="relative distance, by repeat",
+    )
     both.set(title="Lemma 1 is exact for equal steps")
     both.set_xticks(FACTORS, [f"{c:g}" for c in FACTORS])
     both.minorticks_off()
@@ -153,16 +188,26 @@ def plot(table, axes):
     labels = {line: line.replace("n = ", "") + " queries" for line in part["line"].unique()}
     curves(part, gap, "x", "value", lines="line", labels=labels)
     gap.set_xscale("log", base=2)
-    gap.set(xlabel="$\\sigma$ (smaller to the right)", ylabel="smoothed NDCG@10, training minus test", ylim=(0, None))
+    gap.set(
+        xlabel="$\\sigma$ (smaller to the right)",
+        ylabel="smoothed NDCG@10, training minus test",
+        ylim=(0, None),
+    )
     gap.set_title("A small $\\sigma$ overfits more (section 5.2)")
     gap.invert_xaxis()
     gap.legend(fontsize=7)
 
 
 def lemma_distances(table):
-    """Return the largest relative distance of the lemma's two sides, for each way to minimise and repeat."""
+    """Return the largest relative distance of the lemma's two sides, for each way to minimise and
+    repeat.
+    """
     way = pl.col("line").str.split(",").list.first().alias("way")
-    return table.filter(what="lemma").group_by(way, "repeat", maintain_order=True).agg(distance=pl.col("value").max())
+    return (
+        table.filter(what="lemma")
+        .group_by(way, "repeat", maintain_order=True)
+        .agg(distance=pl.col("value").max())
+    )
 
 
 def claims(table):
@@ -179,7 +224,9 @@ def claims(table):
     text = f"{DATA}: at sigma = 2^6, the first, the start does not matter: difference of the relative distances"
     yield claim("section 5.3", text, "value", *ends, low=-CLOSE, high=CLOSE)
     distances = lemma_distances(table)
-    text = f"{DATA}: w(lambda, sigma) = sqrt(c) w(lambda c, sigma / c): relative distance below 1e-6"
+    text = (
+        f"{DATA}: w(lambda, sigma) = sqrt(c) w(lambda c, sigma / c): relative distance below 1e-6"
+    )
     yield Claim(
         distances,
         "chapelle-wu",
@@ -193,7 +240,9 @@ def claims(table):
         cannot_fail=PROVED,
     )
     sharp, smooth = ({"what": "gap", "x": x} for x in (gaps["x"].min(), gaps["x"].max()))
-    text = f"{DATA}: a smaller sigma overfits more: gap at {sharp['x']:.0e} minus at {smooth['x']:g}"
+    text = (
+        f"{DATA}: a smaller sigma overfits more: gap at {sharp['x']:.0e} minus at {smooth['x']:g}"
+    )
     yield claim("section 5.2", text, "value", sharp, smooth, low=0.0)
     lines = gaps["line"].unique(maintain_order=True)
     few, many = ({**sharp, "line": line} for line in (lines[0], lines[-1]))

@@ -16,25 +16,40 @@ KEPT = (1, 2, 3, 5, 10, 20)
 
 
 def trial(rng, data, alpha, quick):
-    """Train from random starts; return one record per number of starts, of the model with the best objective."""
+    """Train from random starts; return one record per number of starts, of the model with the best
+    objective.
+    """
     train, _, test = split(rng, data, quick)
     train, test = train[:30], test[:50]
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
     seed, most = int(rng.integers(2**31)), 5 if quick else RESTARTS
     options = {"annealing": [alpha], "solver": "lbfgs", "l2": 0.0, "max_iter": 40, "seed": seed}
-    ranker = dl.LinearRanker(loss=dl.ApproxNDCG(dcg, beta=10.0), start="random", n_restarts=most, **options)
+    ranker = dl.LinearRanker(
+        loss=dl.ApproxNDCG(dcg, beta=10.0), start="random", n_restarts=most, **options
+    )
     history = ranker.fit(train, eval_set=test).history_
     records = []
     for kept in (k for k in KEPT if k <= most):
         best = max(history[:kept], key=lambda run: run["objective"])
         values = {"objective": best["objective"], "train": best["train"], "test": best["valid"]}
-        records.append({"line": f"alpha = {alpha:g}", "restarts": kept, **values, "iterations": best["iterations"]})
+        records.append(
+            {
+                "line": f"alpha = {alpha:g}",
+                "restarts": kept,
+                **values,
+                "iterations": best["iterations"],
+            }
+        )
     return records
 
 
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per data set, alpha, number of restarts and repeat."""
-    settings = [{"data": data, "alpha": alpha, "quick": quick} for data in available(quick) for alpha in ALPHAS]
+    settings = [
+        {"data": data, "alpha": alpha, "quick": quick}
+        for data in available(quick)
+        for alpha in ALPHAS
+    ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
@@ -46,7 +61,11 @@ def plot(table, axes):
         for ax, (name, words) in zip(line, labels.items(), strict=True):
             curves(part, ax, "restarts", name, lines="line", overlap=overlap(data, name))
             start = f"{data}, training: " if name == "train" else f"{data}, "
-            ax.set(xscale="log", xlabel="number of random starts (best objective kept)", title=start + words)
+            ax.set(
+                xscale="log",
+                xlabel="number of random starts (best objective kept)",
+                title=start + words,
+            )
             ax.set_ylabel(f"NDCG@{DEPTH} of {'training' if name == 'train' else 'test'} queries")
             ax.set_xticks(KEPT, [str(k) for k in KEPT])
             ax.minorticks_off()
@@ -55,7 +74,9 @@ def plot(table, axes):
 
 
 def gains(table):
-    """Return the gain in training NDCG from one to the most restarts, for each data set, alpha and repeat."""
+    """Return the gain in training NDCG from one to the most restarts, for each data set, alpha and
+    repeat.
+    """
     rows = [table.filter(restarts=k) for k in (KEPT[0], table["restarts"].max())]
     both = rows[1].join(rows[0], on=["data", "alpha", "repeat"], suffix="_one")
     return both.with_columns(gain=pl.col("train") - pl.col("train_one"))
@@ -69,7 +90,9 @@ def claims(table):
         again = {"overlap": overlap(data, "train")}
         claim = partial(Claim, table, "qin", "table 5", value="train", **again)
         rows, minus = ({"data": data, "alpha": alpha} for alpha in (sharp, smooth))
-        text = f"{data}: {most} restarts add more training NDCG for alpha = {sharp:g} than {smooth:g}"
+        text = (
+            f"{data}: {most} restarts add more training NDCG for alpha = {sharp:g} than {smooth:g}"
+        )
         yield Claim(added, "qin", "table 5", text, "gain", rows, minus, low=0.0, **again)
         one, all_ = ([{**of, "restarts": k} for of in (rows, minus)] for k in (1, most))
         text = f"{data}: with one start alpha = {sharp:g} trains worse than {smooth:g}"

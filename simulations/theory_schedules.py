@@ -1,4 +1,6 @@
-"""Chapelle and Wu, section 4.4.2 and figure 3: annealing against a fixed sigma, and SmoothNDCG against its start."""
+"""Chapelle and Wu, section 4.4.2 and figure 3: annealing against a fixed sigma, and SmoothNDCG
+against its start.
+"""
 
 from functools import partial
 
@@ -12,7 +14,9 @@ POWERS, FIXED = tuple(range(6, -7, -1)), (6, 2, -2, -6)
 """Powers of 2 that sigma passes through, as in the paper, and those at which it stays."""
 
 ITERATIONS, WEIGHTS = 10, (0.01, 1.0, 100.0)
-"""Iterations for each sigma (a fixed one has as many as all together), and weights of the distance from the start."""
+"""Iterations for each sigma (a fixed one has as many as all together), and weights of the distance
+from the start.
+"""
 
 TRAINED, JUDGED = 50, 10
 """Depths of NDCG in training and in figure 3."""
@@ -24,20 +28,29 @@ def sharpness(power):
 
 
 def trial(rng, data, quick):
-    """Train with each schedule from the same start; then choose the weight of the start on validation queries."""
+    """Train with each schedule from the same start; then choose the weight of the start on
+    validation queries.
+    """
     options = {"conflict": 0.0} if data == NO_CONFLICT else {}
     train, valid, test = split(rng, data.partition(",")[0], quick, **options)
     loss = dl.SmoothNDCG(dl.DCG.standard(train.n_grades, TRAINED))
     powers, n = (POWERS[::6], 3) if quick else (POWERS, ITERATIONS)
-    schedules = {"annealed": (powers, n)} | {f"sigma = 2^{p}": ((p,), n * len(powers)) for p in FIXED}
+    schedules = {"annealed": (powers, n)} | {
+        f"sigma = 2^{p}": ((p,), n * len(powers)) for p in FIXED
+    }
     records = []
     for name, (through, iterations) in schedules.items():
-        ranker = dl.LinearRanker(loss, l2=WEIGHTS[0], max_iter=iterations, annealing=[sharpness(p) for p in through])
+        ranker = dl.LinearRanker(
+            loss, l2=WEIGHTS[0], max_iter=iterations, annealing=[sharpness(p) for p in through]
+        )
         end = ranker.fit(train, eval_set=test).history_[-1]
-        records.append({"what": "schedule", "name": name, "train": end["train"], "test": end["valid"]})
+        records.append(
+            {"what": "schedule", "name": name, "train": end["train"], "test": end["valid"]}
+        )
     annealing, judge = [sharpness(p) for p in powers], dl.DCG.standard(train.n_grades, JUDGED)
     smooth = [
-        dl.LinearRanker(loss, l2=l2, max_iter=n, annealing=annealing).fit(train, eval_set=valid) for l2 in WEIGHTS
+        dl.LinearRanker(loss, l2=l2, max_iter=n, annealing=annealing).fit(train, eval_set=valid)
+        for l2 in WEIGHTS
     ]
     rankers = {
         "SmoothNDCG": max(smooth, key=lambda ranker: ranker.evaluate(valid).mean()),
@@ -45,7 +58,9 @@ def trial(rng, data, quick):
         "RankSVM": dl.RankSVMRanker().fit(train),
     }
     for name, ranker in rankers.items():
-        fitted, new = (float(ranker.evaluate(queries, metric=judge).mean()) for queries in (train, test))
+        fitted, new = (
+            float(ranker.evaluate(queries, metric=judge).mean()) for queries in (train, test)
+        )
         records.append({"what": "method", "name": name, "train": fitted, "test": new})
     return records
 
@@ -57,7 +72,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def ahead(table, what, base, part):
-    """Return how far each schedule or method is ahead of one of them, by NDCG of training or test queries."""
+    """Return how far each schedule or method is ahead of one of them, by NDCG of training or test
+    queries.
+    """
     rows = table.filter(what=what)
     own = rows.filter(name=base).select("data", "repeat", base=part)
     both = rows.join(own, on=["data", "repeat"], maintain_order="left")
@@ -66,17 +83,28 @@ def ahead(table, what, base, part):
 
 def plot(table, axes):
     """Draw how far annealing is ahead of each fixed sigma, and SmoothNDCG of its rivals."""
-    panels = (("schedule", "annealed", "train"), ("schedule", "annealed", "test"), ("method", "SmoothNDCG", "test"))
+    panels = (
+        ("schedule", "annealed", "train"),
+        ("schedule", "annealed", "test"),
+        ("method", "SmoothNDCG", "test"),
+    )
     titles = ("Annealing, training NDCG@50", "Annealing, test NDCG@50", "SmoothNDCG, test NDCG@10")
     for ax, (what, base, part), title in zip(axes, panels, titles, strict=True):
         rows = ahead(table, what, base, part)
         names = rows["name"].unique(maintain_order=True).to_list()
-        for i, (style, data) in enumerate(zip(STYLES, table["data"].unique(maintain_order=True), strict=False)):
+        for i, (style, data) in enumerate(
+            zip(STYLES, table["data"].unique(maintain_order=True), strict=False)
+        ):
             means = summary(rows.filter(data=data), ["name"], ["ahead"], overlap(data, part))
-            means = means.with_columns(x=means["name"].replace_strict(names, range(len(names))) + 0.15 * (i - 1))
+            means = means.with_columns(
+                x=means["name"].replace_strict(names, range(len(names))) + 0.15 * (i - 1)
+            )
             draw_means(ax, means, "x", "ahead", {**style, "linestyle": "none"}, label=data)
         zero_line(ax)
-        words = [name.replace("sigma = 2^", "$\\sigma = 2^{") + "}$" if "2^" in name else name for name in names]
+        words = [
+            name.replace("sigma = 2^", "$\\sigma = 2^{") + "}$" if "2^" in name else name
+            for name in names
+        ]
         ax.set_xticks(range(len(names)), words)
         ax.set(title=title, ylabel=f"NDCG: {base} minus")
     legend(axes[0], fontsize=7)
@@ -103,7 +131,9 @@ def claims(table):
         method = {"what": "method", "name": "SmoothNDCG"}
         for rival in ("least squares", "RankSVM"):
             text = f"{data}: SmoothNDCG beats {rival}{', its start' if rival != 'RankSVM' else ''}"
-            yield claim("figure 3", text, "test", method, {**method, "name": rival}, overlap=overlap(data))
+            yield claim(
+                "figure 3", text, "test", method, {**method, "name": rival}, overlap=overlap(data)
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Small checks: Qin et al., theorem 1, table 1, equation 17; Chapelle and Wu, 4.3 and 5.1; Wu et al., equation 11."""
+"""Small checks: Qin et al., theorem 1, table 1, equation 17; Chapelle and Wu, 4.3 and 5.1; Wu et
+al., equation 11.
+"""
 
 from functools import partial
 
@@ -26,7 +28,9 @@ def positions(scores):
 
 
 def theorem_1(rng):
-    """Yield, for random scores, whether positions keep to equation 19, and the bound of equation 20."""
+    """Yield, for random scores, whether positions keep to equation 19, and the bound of equation
+    20.
+    """
     for n, alpha in SETTINGS:
         scores = rng.normal(size=n)
         error = np.abs(dl.losses.soft_ranks(scores, alpha) - positions(scores))
@@ -48,7 +52,9 @@ def best_shift(beta, k, shown):
 
 def trial(rng, quick):
     """Return the records of one repeat."""
-    table_1 = np.abs(dl.losses.soft_ranks(np.array([*EXAMPLE]), 100.0) - np.array([*EXAMPLE.values()])).max()
+    table_1 = np.abs(
+        dl.losses.soft_ranks(np.array([*EXAMPLE]), 100.0) - np.array([*EXAMPLE.values()])
+    ).max()
     beta, k = float(10 ** rng.uniform(0, 1)), int(rng.integers(1, LENGTH))
     whole, between = np.arange(1.0, LENGTH + 1), np.linspace(1, LENGTH, 100 * LENGTH)
     grades, scores = rng.integers(0, 3, LENGTH), rng.normal(size=LENGTH)
@@ -59,15 +65,24 @@ def trial(rng, quick):
     exact = dcg.score(grades[np.argsort(-scores)]) / dcg.score(np.sort(grades)[::-1])
     bound = LENGTH * (LENGTH - 1) * np.exp(-(gaps.min() ** 2) / sigma)
     step, pair = 1e-6, rng.normal(size=2)
-    slopes = [(dl.losses.soft_ranks(pair + d, 1.0) - dl.losses.soft_ranks(pair - d, 1.0)) for d in step * np.eye(2)]
+    slopes = [
+        (dl.losses.soft_ranks(pair + d, 1.0) - dl.losses.soft_ranks(pair - d, 1.0))
+        for d in step * np.eye(2)
+    ]
     return [
         *theorem_1(rng),
         {"what": "table 1", "value": float(table_1)},
         {"what": "shift, whole", "value": best_shift(beta, k, whole)},
         {"what": "shift, between", "value": best_shift(beta, k, between)},
-        {"what": "sum of slopes", "value": float(abs(slope.sum()) / max(np.abs(slope).max(), 1e-30))},
+        {
+            "what": "sum of slopes",
+            "value": float(abs(slope.sum()) / max(np.abs(slope).max(), 1e-30)),
+        },
         {"what": "within 5.1", "value": float(abs(value - exact) <= bound + 1e-9)},
-        {"what": "equation 11", "value": float(max(abs(both.sum()) for both in slopes) / (2 * step))},
+        {
+            "what": "equation 11",
+            "value": float(max(abs(both.sum()) for both in slopes) / (2 * step)),
+        },
     ]
 
 
@@ -81,16 +96,37 @@ def plot(table, axes):
     left, right = axes
     for i, (style, name) in enumerate(zip(STYLES, ("bound", "error"), strict=False)):
         parts = table.filter(table["what"].is_in([f"{name}, n = {n}" for n, _ in SETTINGS]))
-        means = summary(parts, ["what"], ["value"]).with_columns(x=np.array([1.0, 0.0]) + 0.1 * (i - 0.5))
-        draw_means(left, means, "x", "value", {**style, "linestyle": "none"}, label=f"largest {name} of a position")
+        means = summary(parts, ["what"], ["value"]).with_columns(
+            x=np.array([1.0, 0.0]) + 0.1 * (i - 0.5)
+        )
+        draw_means(
+            left,
+            means,
+            "x",
+            "value",
+            {**style, "linestyle": "none"},
+            label=f"largest {name} of a position",
+        )
     left.set_xticks([0, 1], [f"n = {n},\n$\\alpha = {alpha:g}$" for n, alpha in SETTINGS])
     left.set(yscale="log", ylabel="positions", xlim=(-0.5, 1.5))
     left.set_title("Random scores are closer than the\nexample's (Qin et al., equation 21)")
     legend(left)
     bins = np.arange(-0.025, 1.05, 0.05)
-    for style, (what, label) in zip(STYLES, {"whole": "whole", "between": "any number"}.items(), strict=False):
-        right.hist(table.filter(what=f"shift, {what}")["value"], bins, color=style["color"], alpha=0.6, label=label)
-    right.set(xlabel="best $\\gamma$", ylabel="repeats", title="1/2 is best of whole positions (equation 17)")
+    for style, (what, label) in zip(
+        STYLES, {"whole": "whole", "between": "any number"}.items(), strict=False
+    ):
+        right.hist(
+            table.filter(what=f"shift, {what}")["value"],
+            bins,
+            color=style["color"],
+            alpha=0.6,
+            label=label,
+        )
+    right.set(
+        xlabel="best $\\gamma$",
+        ylabel="repeats",
+        title="1/2 is best of whole positions (equation 17)",
+    )
     right.legend(title="positions", fontsize=8, title_fontsize=8)
 
 
@@ -111,11 +147,17 @@ def claims(table):
     words = {"condition": "if positions are whole, not any numbers", "otherwise": (between, None)}
     yield qin("equation 17", text, rows=whole, low=0.49, high=0.51, **words)
     text = "the slopes of a list's documents add to 0: absolute sum over the largest"
-    yield chapelle("section 4.3", text, rows={"what": "sum of slopes"}, high=1e-6, cannot_fail=PROVED)
+    yield chapelle(
+        "section 4.3", text, rows={"what": "sum of slopes"}, high=1e-6, cannot_fail=PROVED
+    )
     text = "the error is within m (m - 1) exp(-mu / sigma): share of lists"
-    yield chapelle("section 5.1", text, rows={"what": "within 5.1"}, low=1.0, high=1.0, cannot_fail=PROVED)
+    yield chapelle(
+        "section 5.1", text, rows={"what": "within 5.1"}, low=1.0, high=1.0, cannot_fail=PROVED
+    )
     text = "SDCG's two documents of a pair move each other's rank oppositely: sum of the slopes"
-    yield wu("equation 11", text, rows={"what": "equation 11"}, low=-1e-6, high=1e-6, cannot_fail=PROVED)
+    yield wu(
+        "equation 11", text, rows={"what": "equation 11"}, low=-1e-6, high=1e-6, cannot_fail=PROVED
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,16 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, in_every_cell
 from simulations.ranking_data import available, overlap, split
-from simulations.run import STYLES, draw_means, legend, main, repeated, share_scale, summary, zero_line
+from simulations.run import (
+    STYLES,
+    draw_means,
+    legend,
+    main,
+    repeated,
+    share_scale,
+    summary,
+    zero_line,
+)
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_sparsity", 20, 3, (11.5, 3.6)
 TOPS = tuple(range(1, 11))
@@ -17,15 +26,23 @@ N_POINTS, DEPTH = 16, 10
 
 
 def spread_within(queries):
-    """Return the standard deviation of each feature within queries, the unit of coefficients on a path."""
+    """Return the standard deviation of each feature within queries, the unit of coefficients on a
+    path.
+    """
     sums = np.add.reduceat(queries.features, queries.offsets[:-1], axis=0) / queries.sizes[:, None]
-    spread = np.sqrt(np.mean((queries.features - np.repeat(sums, queries.sizes, axis=0)) ** 2, axis=0))
+    spread = np.sqrt(
+        np.mean((queries.features - np.repeat(sums, queries.sizes, axis=0)) ** 2, axis=0)
+    )
     return np.where(spread > 0, spread, 1.0)
 
 
 def trial(rng, data, quick):
-    """Evaluate the models of a path, and compare the one chosen on validation queries with the full model."""
-    train, valid, test = split(rng, data, quick, **({"n_redundant": 15} if data == "LETOR-shaped" else {}))
+    """Evaluate the models of a path, and compare the one chosen on validation queries with the full
+    model.
+    """
+    train, valid, test = split(
+        rng, data, quick, **({"n_redundant": 15} if data == "LETOR-shaped" else {})
+    )
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
     options = {"metric": dcg, "n_points": 6 if quick else N_POINTS, "max_iter": 300}
     sparse = dl.SparseRanker(tolerance=0.02, **options).fit(train, eval_set=valid)
@@ -34,9 +51,13 @@ def trial(rng, data, quick):
     tests = {}
     for point in sparse.path_:
         scores = test.features @ (point.coef / spread)
-        tests[point.l1] = {k: test.evaluate(scores, dl.DCG.standard(train.n_grades, k)).mean() for k in TOPS}
+        tests[point.l1] = {
+            k: test.evaluate(scores, dl.DCG.standard(train.n_grades, k)).mean() for k in TOPS
+        }
         size = {"g": round(point.l1 / most, 6), "features": point.n_features / full.n_features}
-        records.append({"what": "path", **size, "train": point.train, "test": tests[point.l1][DEPTH]})
+        records.append(
+            {"what": "path", **size, "train": point.train, "test": tests[point.l1][DEPTH]}
+        )
     chosen = sparse.chosen_
     kept = chosen.n_features / full.n_features
     for k in TOPS:
@@ -46,41 +67,62 @@ def trial(rng, data, quick):
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield the points of the path, and the chosen model at each depth, for each data set and repeat."""
+    """Yield the points of the path, and the chosen model at each depth, for each data set and
+    repeat.
+    """
     settings = [{"data": data, "quick": quick} for data in available(quick)]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
-    """Draw the change of NDCG against the share of features kept, along the whole path and for the chosen models."""
-    parts = {"train": "Training: more than .75% is lost (figure 4)", "test": "Test: half cost less than 2% (figure 5)"}
+    """Draw the change of NDCG against the share of features kept, along the whole path and for the
+    chosen models.
+    """
+    parts = {
+        "train": "Training: more than .75% is lost (figure 4)",
+        "test": "Test: half cost less than 2% (figure 5)",
+    }
     path = losses(table).filter(pl.col("what") == "path", pl.col("g") > 0)
     for ax, (name, title), claimed in zip(axes[:2], parts.items(), (0.75, 2.0), strict=True):
-        change = path.with_columns(change=-100 * pl.col(f"loss_{name}"), kept=100 * pl.col("features"))
+        change = path.with_columns(
+            change=-100 * pl.col(f"loss_{name}"), kept=100 * pl.col("features")
+        )
         for style, data in zip(STYLES, table["data"].unique(maintain_order=True), strict=False):
             part = change.filter(data=data)
             means = summary(part, ["g"], ["change"], overlap(data, name))
             kept = part.group_by("g").agg(pl.mean("kept"))
-            draw_means(ax, means.join(kept, on="g").sort("kept"), "kept", "change", style, label=data)
+            draw_means(
+                ax, means.join(kept, on="g").sort("kept"), "kept", "change", style, label=data
+            )
         ax.axhline(-claimed, color="0.4", lw=0.8, ls=(0, (4, 3)))
         ax.annotate(f"claimed: within {claimed:g}%", (0, -claimed), (0, -4), textcoords="offset points",
                     fontsize=7, color="0.3", ha="right", va="top")  # fmt: skip
         zero_line(ax)
         queries = "training" if name == "train" else "test"
-        ax.set(xlabel="% of features kept", ylabel=f"change of {queries} NDCG@{DEPTH}, %", title=title)
+        ax.set(
+            xlabel="% of features kept", ylabel=f"change of {queries} NDCG@{DEPTH}, %", title=title
+        )
         ax.set_xlim(103, -3)
         legend(ax, fontsize=7, loc="lower left")
     share_scale(axes[:2])
     chosen = table.filter(what="chosen", k=DEPTH)
-    chosen = chosen.with_columns(kept=100 * pl.col("features"), change=100 * (pl.col("sparse") / pl.col("full") - 1))
+    chosen = chosen.with_columns(
+        kept=100 * pl.col("features"), change=100 * (pl.col("sparse") / pl.col("full") - 1)
+    )
     for style, data in zip(STYLES, table["data"].unique(maintain_order=True), strict=False):
         points = chosen.filter(data=data)
-        look = {"color": style["color"], "mfc": style.get("markerfacecolor", style["color"]), "ms": 5, "alpha": 0.8}
+        look = {
+            "color": style["color"],
+            "mfc": style.get("markerfacecolor", style["color"]),
+            "ms": 5,
+            "alpha": 0.8,
+        }
         axes[2].plot(points["kept"], points["change"], style["marker"], label=data, **look)
     axes[2].axvline(40, color="0.4", lw=0.8, ls=(0, (4, 3)))
     axes[2].axhline(-3, color="0.4", lw=0.8, ls=(0, (4, 3)))
     axes[2].set(
-        xlabel="% of features kept (claimed: below 40)", ylabel=f"change of test NDCG@{DEPTH}, % (claimed: > -3)"
+        xlabel="% of features kept (claimed: below 40)",
+        ylabel=f"change of test NDCG@{DEPTH}, % (claimed: > -3)",
     )
     axes[2].set_title("By repeat: seldom below 40% (figure 3)")
     axes[2].invert_xaxis()
@@ -89,21 +131,34 @@ def plot(table, axes):
 
 def losses(table):
     """Return the relative loss of NDCG@10 by repeat, of the chosen models and along the path."""
-    chosen = table.filter(what="chosen", k=DEPTH).with_columns(loss=1 - pl.col("sparse") / pl.col("full"))
+    chosen = table.filter(what="chosen", k=DEPTH).with_columns(
+        loss=1 - pl.col("sparse") / pl.col("full")
+    )
     path = table.filter(what="path").drop("full")
     full = path.filter(g=0.0).select("data", "repeat", full_train="train", full_test="test")
     lost = {f"loss_{part}": 1 - pl.col(part) / pl.col(f"full_{part}") for part in ("train", "test")}
-    return pl.concat([chosen, path.join(full, on=["data", "repeat"]).with_columns(**lost)], how="diagonal")
+    return pl.concat(
+        [chosen, path.join(full, on=["data", "repeat"]).with_columns(**lost)], how="diagonal"
+    )
 
 
 def claims(table):
-    """Yield the claims for each data set: of the chosen models, where features are halved, and over the whole path."""
+    """Yield the claims for each data set: of the chosen models, where features are halved, and over
+    the whole path.
+    """
     lost = losses(table)
     for data in table["data"].unique(maintain_order=True):
         part_of = lost.filter(data=data)
         claim = partial(Claim, part_of, "sun")
         text = f"{data}: share of features kept is below .4"
-        yield claim("table 1", text, "features", {"what": "chosen"}, high=0.4, overlap=overlap(data, "train"))
+        yield claim(
+            "table 1",
+            text,
+            "features",
+            {"what": "chosen"},
+            high=0.4,
+            overlap=overlap(data, "train"),
+        )
         text = f"{data}: that costs less than 3% of test NDCG"
         yield claim("figure 3", text, "loss", {"what": "chosen"}, high=0.03, overlap=overlap(data))
         points = part_of.filter(what="path").group_by("g").agg(pl.mean("features")).sort("g").rows()
@@ -123,11 +178,17 @@ def claims(table):
         yield in_every_cell(steps)
         for figure, part, most in (("figure 4", "train", 0.0075), ("figure 5", "test", 0.02)):
             name = "training" if part == "train" else "test"
-            path = partial(claim, figure, value=f"loss_{part}", high=most, overlap=overlap(data, part))
+            path = partial(
+                claim, figure, value=f"loss_{part}", high=most, overlap=overlap(data, part)
+            )
             text = f"{data}: half the features cost less than {100 * most:g}% of {name} NDCG"
             yield path(text=text, rows={"what": "path", "g": half})
             text = f"{data}: no penalty costs {100 * most:g}% of {name} NDCG: {{:.0%}} of the features left"
-            cells = [path(text=text.format(left), rows={"what": "path", "g": g}) for g, left in points if g > 0]
+            cells = [
+                path(text=text.format(left), rows={"what": "path", "g": g})
+                for g, left in points
+                if g > 0
+            ]
             yield in_every_cell(cells)
 
 

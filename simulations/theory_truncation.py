@@ -16,7 +16,9 @@ LOSSES = {"SmoothNDCG": dl.SmoothNDCG, "ApproxNDCG": dl.ApproxNDCG}
 
 
 def trial(rng, data, loss, quick):
-    """Train at each depth, choose on validation queries at the same depth, evaluate at every depth."""
+    """Train at each depth, choose on validation queries at the same depth, evaluate at every
+    depth.
+    """
     options = {"conflict": 0.0} if data == NO_CONFLICT else {}
     train, valid, test = split(rng, data.partition(",")[0], quick, **options)
     records = []
@@ -25,7 +27,9 @@ def trial(rng, data, loss, quick):
         ranker = dl.LinearRanker(loss=LOSSES[loss](dcg), max_iter=20).fit(train, eval_set=valid)
         for judged in JUDGED:
             judge = dl.DCG.standard(train.n_grades, judged)
-            ndcg, fitted = (float(ranker.evaluate(queries, metric=judge).mean()) for queries in (test, train))
+            ndcg, fitted = (
+                float(ranker.evaluate(queries, metric=judge).mean()) for queries in (test, train)
+            )
             records.append({"k": k, "judged": judged, "ndcg": ndcg, "fitted": fitted})
     return records
 
@@ -40,7 +44,9 @@ def simulate(seed, repeats, quick, jobs):
 def plot(table, axes):
     """Draw what training at each depth adds to training at the depth of evaluation."""
     own = table.filter(k=pl.col("judged")).select("data", "loss", "judged", "repeat", own="ndcg")
-    ahead = table.join(own, on=["data", "loss", "judged", "repeat"]).with_columns(ahead=pl.col("ndcg") - pl.col("own"))
+    ahead = table.join(own, on=["data", "loss", "judged", "repeat"]).with_columns(
+        ahead=pl.col("ndcg") - pl.col("own")
+    )
     labels = {str(depth): f"evaluated @{depth}" for depth in JUDGED}
     for (i, loss), (j, data) in product(enumerate(LOSSES), enumerate((NO_CONFLICT, *DATA))):
         ax, part = axes[i][j], ahead.filter(loss=loss, data=data)
@@ -55,7 +61,9 @@ def plot(table, axes):
         ax.set_ylabel("NDCG minus that of training\nat the depth of evaluation" if j == 0 else "")
     share_scale([ax for ax in np.ravel(axes) if ax.axison])
     legend(axes[0][0], fontsize=7)
-    axes[0][0].figure.suptitle("Deeper training helps little, or harms (Chapelle and Wu, table 3)", fontsize=10)
+    axes[0][0].figure.suptitle(
+        "Deeper training helps little, or harms (Chapelle and Wu, table 3)", fontsize=10
+    )
 
 
 def claims(table):
@@ -63,11 +71,23 @@ def claims(table):
     deep = TRAINED[-1]
     for data in table["data"].unique(maintain_order=True):
         part = table.filter(data=data)
-        own = part.with_columns(k=pl.when(pl.col("k") == pl.col("judged")).then(0).otherwise(pl.col("k")))
+        own = part.with_columns(
+            k=pl.when(pl.col("k") == pl.col("judged")).then(0).otherwise(pl.col("k"))
+        )
         for loss in LOSSES:
             rows, minus = ({"loss": loss, "k": k} for k in (deep, 0))
             text = f"{data}, {loss}: training @{deep} beats training @k for NDCG@k"
-            yield Claim(own, "chapelle-wu", "table 3", text, "ndcg", rows, minus, low=0.0, overlap=overlap(data))
+            yield Claim(
+                own,
+                "chapelle-wu",
+                "table 3",
+                text,
+                "ndcg",
+                rows,
+                minus,
+                low=0.0,
+                overlap=overlap(data),
+            )
 
 
 if __name__ == "__main__":

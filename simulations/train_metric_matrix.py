@@ -1,8 +1,9 @@
-"""Does the learned metric matter? Rankers trained on each metric, and two baselines, evaluated by every metric.
+"""Does the learned metric matter? Rankers trained on each metric, and two baselines, evaluated by
+every metric.
 
-The DCG is learned from 1,000 noisy judgements by a known DCG. The rankers learn from synthetic queries in the shape of
-LETOR and, if the environment variable DCGLEARN_LAMBDARANK names the folder of LightGBM's lambdarank example, from its
-251 queries, which each repeat splits anew.
+The DCG is learned from 1,000 noisy judgements by a known DCG. The rankers learn from synthetic
+queries in the shape of LETOR and, if the environment variable DCGLEARN_LAMBDARANK names the folder
+of LightGBM's lambdarank example, from its 251 queries, which each repeat splits anew.
 """
 
 from functools import partial
@@ -32,30 +33,43 @@ SHORT = dict(zip(TRUTHS, ("flat truth", "steep truth"), strict=True))
 def learned_metric(rng, truth, n_grades):
     """Return the true DCG, and the DCG learned from its noisy judgements."""
     true = dl.DCG(TRUTHS[truth][n_grades], TRUE_DISCOUNTS)
-    log = dl.simulate.preference_pairs(true, 1000, lists="free", temperature=0.3 * true.gains[-1], seed=rng)
+    log = dl.simulate.preference_pairs(
+        true, 1000, lists="free", temperature=0.3 * true.gains[-1], seed=rng
+    )
     return true, dl.DCGLearner().fit(log).dcg_
 
 
 def trial(rng, data, truth, quick):
-    """Train all rankers on the same queries, and evaluate each by every metric; return one record per such pair."""
+    """Train all rankers on the same queries, and evaluate each by every metric; return one record
+    per such pair.
+    """
     train, valid, test = split(rng, data, quick)
     true, learned = learned_metric(rng, truth, train.n_grades)
     metrics = {"true": true, "learned": learned}
     metrics |= {name: dl.DCG.from_name(f"{name}@10", train.n_grades) for name in TEXTBOOK}
     rankers = {
-        name: dl.LinearRanker(loss=dl.ApproxNDCG(dcg), solver="lbfgs", max_iter=30).fit(train, eval_set=valid)
+        name: dl.LinearRanker(loss=dl.ApproxNDCG(dcg), solver="lbfgs", max_iter=30).fit(
+            train, eval_set=valid
+        )
         for name, dcg in metrics.items()
     }
     rankers |= {
         "RankSVM": dl.RankSVMRanker().fit(train),
         "ridge on grades": dl.RidgeRanker(reweighted=False).fit(train),
     }
-    starts = {name: dl.RidgeRanker(dcg, reweighted=False).fit(train) for name, dcg in metrics.items()}
+    starts = {
+        name: dl.RidgeRanker(dcg, reweighted=False).fit(train) for name, dcg in metrics.items()
+    }
     records = []
     for judge, dcg in metrics.items():
         start = starts[judge].evaluate(test, metric=dcg).mean()
         records += [
-            {"trained": name, "judge": judge, "ndcg": ranker.evaluate(test, metric=dcg).mean(), "start": start}
+            {
+                "trained": name,
+                "judge": judge,
+                "ndcg": ranker.evaluate(test, metric=dcg).mean(),
+                "start": start,
+            }
             for name, ranker in rankers.items()
         ]
     return records
@@ -63,12 +77,18 @@ def trial(rng, data, truth, quick):
 
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per data set, true DCG, ranker, judging metric and repeat."""
-    settings = [{"data": name, "truth": truth, "quick": quick} for name in available(quick) for truth in TRUTHS]
+    settings = [
+        {"data": name, "truth": truth, "quick": quick}
+        for name in available(quick)
+        for truth in TRUTHS
+    ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
-    """Draw by how much the learned DCG is a better metric of training than others, as differences with intervals."""
+    """Draw by how much the learned DCG is a better metric of training than others, as differences
+    with intervals.
+    """
     others = ("true", *TEXTBOOK, *PLAIN)
     for ax, (data, truth) in zip(np.ravel(axes), product(DATA, TRUTHS), strict=True):
         part = table.filter(data=data, truth=truth, judge="true")
@@ -76,7 +96,9 @@ def plot(table, axes):
             leave_empty(ax, data)
             continue
         learned = part.filter(trained="learned").sort("repeat")["ndcg"].to_numpy()
-        leads = [learned - part.filter(trained=name).sort("repeat")["ndcg"].to_numpy() for name in others]
+        leads = [
+            learned - part.filter(trained=name).sort("repeat")["ndcg"].to_numpy() for name in others
+        ]
         forest(ax, ["the true DCG", *(f"{name}" for name in others[1:])], leads, overlap(data))
         ax.set_title(f"{data}: {_standing(leads[1:], overlap(data))}\n(users: {truth})")
         ax.set_xlabel("NDCG@10 by the true DCG:\ntrained on the learned DCG minus trained on ...")
@@ -101,16 +123,22 @@ def claims(table):
         for truth in TRUTHS:
             rows = part.filter(truth=truth)
             for name in (*TEXTBOOK, *PLAIN):
-                learned, other = ({"judge": "true", "trained": trained} for trained in ("learned", name))
+                learned, other = (
+                    {"judge": "true", "trained": trained} for trained in ("learned", name)
+                )
                 text = f"{data}, {SHORT[truth]}: learned DCG beats {name}"
                 yield claim(rows, text=text, value="ndcg", rows=learned, minus=other)
         learned, true = ({"judge": "true", "trained": trained} for trained in ("learned", "true"))
         text = f"{data}: learned DCG is no worse than the true one"
         yield Claim(part, "ours", "matrix", text, "ndcg", learned, true, low=-NEGLIGIBLE, **again)
-        own = part.with_columns(own=pl.col("trained") == pl.col("judge"), ahead=pl.col("ndcg") - pl.col("start"))
+        own = part.with_columns(
+            own=pl.col("trained") == pl.col("judge"), ahead=pl.col("ndcg") - pl.col("start")
+        )
         text = f"{data}: by each metric, it beats least squares"
         yield claim(own, text=text, value="ahead", rows={"own": True})
-        rows, minus = ({"judge": TEXTBOOK, "trained": TEXTBOOK, "own": is_own} for is_own in (True, False))
+        rows, minus = (
+            {"judge": TEXTBOOK, "trained": TEXTBOOK, "own": is_own} for is_own in (True, False)
+        )
         text = f"{data}: by each textbook DCG, it beats the others"
         yield claim(own, text=text, value="ndcg", rows=rows, minus=minus)
 

@@ -1,9 +1,11 @@
-"""REG-SHF-SDCG from pointwise to listwise: its weights, its gradients, and the pairs in the wrong order.
+"""REG-SHF-SDCG from pointwise to listwise: its weights, its gradients, and the pairs in the wrong
+order.
 
-Trees are trained on queries with a known truth, once on gradients, as in the paper, and once on lambdas, the default,
-which need the regression for fewer trees. At each tree, the table holds the regression's weight (tau of Wu et al.'s
-equation 19), the mean size of each part's gradient (or lambda) times its weight in the mixture, and the share of
-training pairs of different grades that the scores order wrongly. SHF-SDCG alone is the comparison.
+Trees are trained on queries with a known truth, once on gradients, as in the paper, and once on
+lambdas, the default, which need the regression for fewer trees. At each tree, the table holds the
+regression's weight (tau of Wu et al.'s equation 19), the mean size of each part's gradient (or
+lambda) times its weight in the mixture, and the share of training pairs of different grades that
+the scores order wrongly. SHF-SDCG alone is the comparison.
 """
 
 from functools import partial
@@ -40,14 +42,19 @@ def wrong_pairs(scores, queries):
 
 
 def mean_sizes(loss, follow, n_trees, tree, scores, queries):
-    """Return the regression's weight, and the mean size of each part's gradient (or lambda) times its weight."""
+    """Return the regression's weight, and the mean size of each part's gradient (or lambda) times
+    its weight.
+    """
     at_tree = loss.at(tree, n_trees)
     weight = 0.0
     if isinstance(loss, dl.RegSHFSDCG):
         weight = at_tree.tau if follow == "gradient" else at_tree.share
     call = scores, queries.grades, queries.offsets
     parts = dl.Regression(DCG), dl.SHFSDCG(DCG)
-    sizes = [np.abs(part(*call)[1] if follow == "gradient" else part.lambdas(*call)[0]).mean() for part in parts]
+    sizes = [
+        np.abs(part(*call)[1] if follow == "gradient" else part.lambdas(*call)[0]).mean()
+        for part in parts
+    ]
     return weight, weight * sizes[0], (1 - weight) * sizes[1]
 
 
@@ -57,13 +64,19 @@ def trial(rng, quick):
     train = dl.simulate.nonlinear_queries(20 if quick else 400, 30, seed=rng)
     records = []
     for (name, loss), (way, (follow, curvature)) in product(LOSSES.items(), WAYS.items()):
-        ranker = dl.BoostedRanker(loss, n_trees=n_trees, follow=follow, curvature=curvature, **SHAPE)
+        ranker = dl.BoostedRanker(
+            loss, n_trees=n_trees, follow=follow, curvature=curvature, **SHAPE
+        )
         ranker.fit(train)
         scores = np.zeros(train.shape[0])
         for tree in range(1, n_trees + 1):
-            scores += ranker.booster_.predict(train.features, start_iteration=tree - 1, num_iteration=1)
+            scores += ranker.booster_.predict(
+                train.features, start_iteration=tree - 1, num_iteration=1
+            )
             if tree % (5 if quick else 10) == 0 or tree == 1:
-                weight, regression, listwise = mean_sizes(loss, follow, n_trees, tree, scores, train)
+                weight, regression, listwise = mean_sizes(
+                    loss, follow, n_trees, tree, scores, train
+                )
                 sizes = {"weight": weight, "regression": regression, "listwise": listwise}
                 wrong = wrong_pairs(scores, train)
                 records.append({"loss": name, "follow": way, "tree": tree, "wrong": wrong, **sizes})
@@ -77,7 +90,14 @@ def simulate(seed, repeats, quick, jobs):
 
 def ribbon(ax, means, value, look, label):
     """Draw the means of `summary` by trees, with a ribbon of their intervals."""
-    ax.fill_between(means["tree"], means[f"{value}_low"], means[f"{value}_high"], color=look["color"], alpha=0.25, lw=0)
+    ax.fill_between(
+        means["tree"],
+        means[f"{value}_low"],
+        means[f"{value}_high"],
+        color=look["color"],
+        alpha=0.25,
+        lw=0,
+    )
     ax.plot(means["tree"], means[value], label=label, **look)
 
 
@@ -90,12 +110,20 @@ def plot(table, axes):
             ribbon(ax, mixed.filter(pl.col(part) > FLOOR), part, {"color": style["color"], "ls": style["linestyle"]},
                    f"{part} part")  # fmt: skip
         ax.set(xlabel="tree", yscale="log", ylabel=f"mean absolute {LEGEND[follow][:-1]}")
-    axes[0].set_title("Gradients: the listwise part takes over\nwith more trees (Wu et al., section 3.4)")
+    axes[0].set_title(
+        "Gradients: the listwise part takes over\nwith more trees (Wu et al., section 3.4)"
+    )
     axes[1].set_title("Lambdas: the listwise part\nleads from the start (ours)")
     share_scale(axes[:2])
     for (follow, line), (style, name) in product(LINES.items(), zip(STYLES, LOSSES, strict=False)):
         part = means.filter(loss=name, follow=follow)
-        ribbon(axes[2], part, "wrong", {"color": style["color"], "linestyle": line}, f"{name}, {LEGEND[follow]}")
+        ribbon(
+            axes[2],
+            part,
+            "wrong",
+            {"color": style["color"], "linestyle": line},
+            f"{name}, {LEGEND[follow]}",
+        )
     axes[2].set(xlabel="tree", yscale="log", ylabel="share of wrongly ordered training pairs")
     axes[2].set_title("Wrong pairs fall, but not all along\nwith gradients (section 3.4)")
     for ax in axes:
@@ -103,11 +131,15 @@ def plot(table, axes):
 
 
 def crossings(table):
-    """Return the share of the trees after which the listwise part is first larger, for each way and repeat.
+    """Return the share of the trees after which the listwise part is first larger, for each way and
+    repeat.
 
     Between recorded trees, the logarithm of the parts' ratio is taken to be linear.
     """
-    lead, before = pl.col("lead"), pl.col("tree", "lead").shift().over("follow", "repeat").name.suffix("_before")
+    lead, before = (
+        pl.col("lead"),
+        pl.col("tree", "lead").shift().over("follow", "repeat").name.suffix("_before"),
+    )
     rows = (
         table.filter(loss="REG-SHF-SDCG")
         .sort("tree")
@@ -123,9 +155,13 @@ def claims(table):
     """Yield the claims on the mixture and on wrongly ordered pairs."""
     last, crossed = int(table["tree"].max()), crossings(table)
     text = "with gradients the listwise part first outweighs the regression half-way, after .4 to .6 of the trees"
-    yield Claim(crossed, "wu", "section 3.4", text, "crossing", {"follow": "gradient"}, low=0.4, high=0.6)
+    yield Claim(
+        crossed, "wu", "section 3.4", text, "crossing", {"follow": "gradient"}, low=0.4, high=0.6
+    )
     text = "with lambdas the listwise part outweighs the regression within a twelfth of the trees"
-    yield Claim(crossed, "ours", "transition", text, "crossing", {"follow": "exchange"}, high=1 / 12)
+    yield Claim(
+        crossed, "ours", "transition", text, "crossing", {"follow": "exchange"}, high=1 / 12
+    )
     text = f"the share of wrongly ordered pairs falls from tree 1 to {last}"
     claim = partial(Claim, table, "wu", "section 3.4", value="wrong", high=0.0)
     yield claim(text, rows={"tree": last}, minus={"tree": 1})

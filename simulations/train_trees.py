@@ -1,8 +1,9 @@
 """Boosted trees trained on a metric: test NDCG@5 against the number of trees (Wu et al., figure 2).
 
-Every method grows equally many trees of equal size, once on its gradient with constant curvature, as in the paper, and
-once on lambdas, the default. LightGBM's lambdarank takes the metric's gains as its label_gain. The synthetic queries
-have a known truth that needs trees; if DCGLEARN_LAMBDARANK names a folder, each repeat splits its queries anew.
+Every method grows equally many trees of equal size, once on its gradient with constant curvature,
+as in the paper, and once on lambdas, the default. LightGBM's lambdarank takes the metric's gains as
+its label_gain. The synthetic queries have a known truth that needs trees; if DCGLEARN_LAMBDARANK
+names a folder, each repeat splits its queries anew.
 """
 
 from functools import partial
@@ -21,8 +22,14 @@ DATA = {"needs trees": "Nonlinear queries", REAL: REAL}
 """Labels of the data sets, by their names in the table."""
 SHAPES = {
     "exponential gains, log2": (lambda g: 2.0**g - 1, 1 / np.log2(np.arange(2, 7))),
-    "steep gains, flat discounts": (lambda g: np.where(g > 0, 5.0**g, 0) / 5, (1.0, 0.95, 0.9, 0.85, 0.8)),
-    "flat gains, steep discounts": (lambda g: np.where(g > 0, 0.9 + 0.1 * g, 0), (1.0, 0.4, 0.2, 0.1, 0.05)),
+    "steep gains, flat discounts": (
+        lambda g: np.where(g > 0, 5.0**g, 0) / 5,
+        (1.0, 0.95, 0.9, 0.85, 0.8),
+    ),
+    "flat gains, steep discounts": (
+        lambda g: np.where(g > 0, 0.9 + 0.1 * g, 0),
+        (1.0, 0.4, 0.2, 0.1, 0.05),
+    ),
 }
 LEADS = (
     ("REG-SHF-SDCG", "SHF-SDCG"),
@@ -41,7 +48,8 @@ CURVES = {
     "LambdaRank": "LambdaRank",
     "lambdarank": "LightGBM's lambdarank",
 }
-"""Legend entries of the learning curves, by the names in the table; SHF-SDCG lies on REG-SHF-SDCG."""
+"""Legend entries of the learning curves, by the names in the table; SHF-SDCG lies on REG-SHF-SDCG.
+"""
 SHAPE = {"num_leaves": 15, "learning_rate": 0.1, "min_data_in_leaf": 20}
 TREES, QUICK_TREES = 300, 20
 STOPS = 12
@@ -81,10 +89,23 @@ def queries(rng, data, quick):
 
 
 def lambdarank(train, test, dcg, n_trees, stops):
-    """Return NDCG@5 of LightGBM's lambdarank with the metric's gains, after each number of trees in `stops`."""
-    settings = {**SHAPE, "objective": "lambdarank", "label_gain": list(dcg.gains), "verbose": -1, "num_threads": 1}
-    model = lightgbm.train(settings, lightgbm.Dataset(train.features, train.grades, group=train.sizes), n_trees)
-    return [test.evaluate(model.predict(test.features, num_iteration=stop), dcg).mean() for stop in stops]
+    """Return NDCG@5 of LightGBM's lambdarank with the metric's gains, after each number of trees in
+    `stops`.
+    """
+    settings = {
+        **SHAPE,
+        "objective": "lambdarank",
+        "label_gain": list(dcg.gains),
+        "verbose": -1,
+        "num_threads": 1,
+    }
+    model = lightgbm.train(
+        settings, lightgbm.Dataset(train.features, train.grades, group=train.sizes), n_trees
+    )
+    return [
+        test.evaluate(model.predict(test.features, num_iteration=stop), dcg).mean()
+        for stop in stops
+    ]
 
 
 def trial(rng, data, shape, quick):
@@ -96,7 +117,13 @@ def trial(rng, data, shape, quick):
     for name, loss in losses(dcg).items():
         for way, (follow, curvature) in WAYS.items():
             ranker = dl.BoostedRanker(
-                loss, n_trees=n_trees, metric=dcg, follow=follow, curvature=curvature, num_threads=1, **SHAPE
+                loss,
+                n_trees=n_trees,
+                metric=dcg,
+                follow=follow,
+                curvature=curvature,
+                num_threads=1,
+                **SHAPE,
             ).fit(train, eval_set=test)
             values = np.array(ranker.validation_)
             ndcg[name, way] = values[np.minimum(stops, len(values)) - 1]
@@ -110,12 +137,16 @@ def trial(rng, data, shape, quick):
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per data set, metric, method, way, number of trees and repeat."""
     names = list(DATA) if lambdarank_folder() and not quick else ["needs trees"]
-    settings = [{"data": data, "shape": shape, "quick": quick} for data in names for shape in SHAPES]
+    settings = [
+        {"data": data, "shape": shape, "quick": quick} for data in names for shape in SHAPES
+    ]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
-    """Draw differences between methods after the last tree, then learning curves, one row per data set."""
+    """Draw differences between methods after the last tree, then learning curves, one row per data
+    set.
+    """
     last, drawn = table["trees"].max(), []
     for line, (data, label) in zip(axes, DATA.items(), strict=True):
         part = table.filter(data=data)
@@ -140,15 +171,27 @@ def plot(table, axes):
             ax.set(xlabel=f"NDCG@5 after {last} trees", title=title)
         for style, name in zip(STYLES, CURVES, strict=True):
             of = part.filter(pl.col("method") == name, pl.col("follow") != "gradient")
-            curve = summary(of.group_by("trees", "repeat").agg(pl.mean("ndcg")), ["trees"], ["ndcg"], again)
-            draw_means(line[2], curve, "trees", "ndcg", {**style, "markersize": 3}, label=CURVES[name])
-        line[2].set(xscale="log", xlabel="number of trees", ylabel="NDCG@5 of test queries, mean of 3 metrics")
+            curve = summary(
+                of.group_by("trees", "repeat").agg(pl.mean("ndcg")), ["trees"], ["ndcg"], again
+            )
+            draw_means(
+                line[2], curve, "trees", "ndcg", {**style, "markersize": 3}, label=CURVES[name]
+            )
+        line[2].set(
+            xscale="log",
+            xlabel="number of trees",
+            ylabel="NDCG@5 of test queries, mean of 3 metrics",
+        )
         line[2].set_title(f"{label}: trees needed (ours)")
     ends = np.array([ax.get_xlim() for ax in drawn])
     for ax in drawn:
         ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
     share_scale(line[2] for line in axes if line[2].axison)
-    legend(next(line[2] for line in axes if line[2].lines or line[2].containers), "trees follow lambdas", fontsize=7)
+    legend(
+        next(line[2] for line in axes if line[2].lines or line[2].containers),
+        "trees follow lambdas",
+        fontsize=7,
+    )
 
 
 def claims(table):
@@ -157,14 +200,19 @@ def claims(table):
     last, quarter = stops[-1], max(stop for stop in stops if stop <= stops[-1] / 4)
     for data in table["data"].unique(maintain_order=True):
         of, label = {"data": data, "trees": last}, DATA[data]
-        claim = partial(Claim, table, value="ndcg", low=0.0, overlap=overlap(data, "validation and test"))
+        claim = partial(
+            Claim, table, value="ndcg", low=0.0, overlap=overlap(data, "validation and test")
+        )
         for better, worse in LEADS:
             rows, minus = ({**of, "method": name, "follow": "gradient"} for name in (better, worse))
             text = f"{label}: {better} beats {worse}, gradients"
             yield claim(paper="wu", place="figure 2", text=text, rows=rows, minus=minus)
         for one, other in LEADS[:2]:
             rows, minus = ({**of, "method": name, "follow": "exchange"} for name in (one, other))
-            text, edges = f"{label}: {one} ends level with {other}, lambdas", {"low": -NEGLIGIBLE, "high": NEGLIGIBLE}
+            text, edges = (
+                f"{label}: {one} ends level with {other}, lambdas",
+                {"low": -NEGLIGIBLE, "high": NEGLIGIBLE},
+            )
             yield claim(paper="ours", place="trees", text=text, rows=rows, minus=minus, **edges)
         lightgbm = {**of, "method": "lambdarank"}
         ours = {**of, "method": (*PAIRED, "LambdaRank"), "follow": "exchange"}
@@ -172,7 +220,9 @@ def claims(table):
             text = f"{label}: {', '.join(PAIRED)} and LambdaRank together beat LightGBM's lambdarank, {trees} trees"
             sides = ({**side, "trees": trees} for side in (ours, lightgbm))
             yield claim(paper="ours", place="trees", text=text, rows=next(sides), minus=next(sides))
-        lambdas, gradients = ({**ours, "trees": last, "follow": follow} for follow in ("exchange", "gradient"))
+        lambdas, gradients = (
+            {**ours, "trees": last, "follow": follow} for follow in ("exchange", "gradient")
+        )
         text = f"{label}: lambdas beat gradients, {last} trees"
         yield claim(paper="ours", place="trees", text=text, rows=lambdas, minus=gradients)
 

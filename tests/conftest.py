@@ -9,7 +9,9 @@ from hypothesis import settings
 
 from tests.makers import SHARED, call
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # OpenMP's threads spin while they wait for those of the other test process
+if (
+    "PYTEST_XDIST_WORKER" in os.environ
+):  # OpenMP's threads spin while they wait for those of the other test process
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile("dcglearn", deadline=None, max_examples=40, derandomize=True)
@@ -17,7 +19,9 @@ settings.load_profile("dcglearn")
 
 
 NO_SKIP = "DCGLEARN_NO_SKIP"
-"""Variable of the environment that turns a skipped test into a failure, for runs that install all they need."""
+"""Variable of the environment that turns a skipped test into a failure, for runs that install all
+they need.
+"""
 
 
 def _refused(report):
@@ -64,7 +68,9 @@ def dcglearn(monkeypatch, capsys):
 
 @pytest.fixture
 def misuse(dcglearn):
-    """Return a function that asserts that a command has status 2, no output and a message, and returns the messages."""
+    """Return a function that asserts that a command has status 2, no output and a message, and
+    returns the messages.
+    """
 
     def check(message, *arguments):
         status, out, err = dcglearn(*arguments)

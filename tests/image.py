@@ -1,7 +1,8 @@
 """Build the image of `Dockerfile` and learn a DCG in it: `make image`.
 
-Without a Docker daemon or buildah, an empty environment for each stage carries out the lines of the file in their
-order, as the user who runs this and in folders below a temporary one. It says which of the two it did.
+Without a Docker daemon or buildah, an empty environment for each stage carries out the lines of the
+file in their order, as the user who runs this and in folders below a temporary one. It says which
+of the two it did.
 """
 
 import json
@@ -23,12 +24,19 @@ LEARN = ("learn", "log.jsonl", "-o", "dcg.json")
 def lines() -> list[tuple[str, str]]:
     """Return the instructions of the Dockerfile with their arguments."""
     text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
-    return [(line.split(" ", 1)[0], line.split(" ", 1)[1]) for line in text.splitlines() if re.match("[A-Z]", line)]
+    return [
+        (line.split(" ", 1)[0], line.split(" ", 1)[1])
+        for line in text.splitlines()
+        if re.match("[A-Z]", line)
+    ]
 
 
 def builder() -> str | None:
     """Return the tool that can build images here."""
-    if shutil.which("docker") and not subprocess.run(["docker", "info"], capture_output=True, check=False).returncode:
+    if (
+        shutil.which("docker")
+        and not subprocess.run(["docker", "info"], capture_output=True, check=False).returncode
+    ):
         return "docker"
     return "buildah" if shutil.which("buildah") else None
 
@@ -116,7 +124,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place, tool = Path(folder), builder()
         shutil.copy(LOG, place / "log.jsonl")
-        print(f"with {tool}" if tool else "without Docker and buildah: the lines of the file, one by one", flush=True)
+        print(
+            f"with {tool}"
+            if tool
+            else "without Docker and buildah: the lines of the file, one by one",
+            flush=True,
+        )
         if tool:
             built(tool, place)
         else:

@@ -1,4 +1,5 @@
-"""Try an installation without extras: run by `make dist` with the Python of an empty environment, in an empty folder.
+"""Try an installation without extras: run by `make dist` with the Python of an empty environment,
+in an empty folder.
 
 Usage: python installed.py LOG, or python installed.py --kernels where no other library is installed
 """
@@ -13,9 +14,13 @@ import dcglearn
 
 
 def load_kernels() -> None:
-    """Load the kernels that lie in the wheel, with nothing of what they are made from, and print what they say."""
+    """Load the kernels that lie in the wheel, with nothing of what they are made from, and print
+    what they say.
+    """
     package = Path(dcglearn.__file__).parent
-    assert not (Path(__file__).parents[1] / "dcglearn").samefile(package), "the source, not the wheel"
+    assert not (Path(__file__).parents[1] / "dcglearn").samefile(package), (
+        "the source, not the wheel"
+    )
 
     folder = package / "kernels"
     assert not [*folder.glob("*.[ch]"), *folder.glob("build.py")]
@@ -48,7 +53,9 @@ def main(log: str) -> None:
         assert "dcglearn[trees]" in str(error), error
     else:
         raise AssertionError("the extra is installed: this is no empty environment")
-    print(f"dcglearn {dcglearn.__version__}: {len(dcglearn.__all__)} public names, {metric.n_grades} grades learned")
+    print(
+        f"dcglearn {dcglearn.__version__}: {len(dcglearn.__all__)} public names, {metric.n_grades} grades learned"
+    )
 
 
 if __name__ == "__main__":

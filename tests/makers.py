@@ -1,4 +1,6 @@
-"""Small logs of known kinds, files of tests, the command line run in this process, and clusters that start fast."""
+"""Small logs of known kinds, files of tests, the command line run in this process, and clusters
+that start fast.
+"""
 
 import contextlib
 import io
@@ -21,15 +23,20 @@ TRUTH = DCG(np.arange(1.0, 6), 1 / np.log(np.arange(10) + 2))
 PAPER_LIST = np.repeat(np.arange(5), 2).astype(np.int8)
 
 
-def random_lists(n: int, kind: str, rng: np.random.Generator, depth: int = 10, n_grades: int = 5) -> np.ndarray:
-    """Return n lists: permutations of the paper's list, free ones, or free ones with unknown grades."""
+def random_lists(
+    n: int, kind: str, rng: np.random.Generator, depth: int = 10, n_grades: int = 5
+) -> np.ndarray:
+    """Return n lists: permutations of the paper's list, free ones, or free ones with unknown
+    grades."""
     if kind == "permutations":
         return rng.permuted(np.tile(PAPER_LIST, (n, 1)), axis=1)
     lowest = {"free": 0, "unknown": -1}[kind]
     return rng.integers(lowest, n_grades, (n, depth)).astype(np.int8)
 
 
-def random_log(n: int, kind: str = "free", seed: int = 0, noise: float = 0.0, **columns: object) -> Preferences:
+def random_log(
+    n: int, kind: str = "free", seed: int = 0, noise: float = 0.0, **columns: object
+) -> Preferences:
     """Return n pairs judged by D1, a share of them flipped."""
     rng = np.random.default_rng(seed)
     first, second = random_lists(n, kind, rng), random_lists(n, kind, rng)
@@ -69,7 +76,10 @@ def write_lines(path: Path, records) -> Path:
 def write_svmlight(path: Path, queries) -> Path:
     """Write queries in the format of SVMlight, and return the path."""
     rows = zip(queries.grades, queries.qid, queries.features, strict=True)
-    lines = [f"{g} qid:{q} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(x.tolist(), 1) if v) for g, q, x in rows]
+    lines = [
+        f"{g} qid:{q} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(x.tolist(), 1) if v)
+        for g, q, x in rows
+    ]
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -79,19 +89,30 @@ def write_trec(folder: Path, judged: dict, runs: dict) -> None:
     lines = [f"{q} 0 {d} {g}\n" for q, grades in judged.items() for d, g in grades.items()]
     (folder / "qrels.txt").write_text("".join(lines))
     for name, run in runs.items():
-        lines = [f"{q} Q0 {d} 1 {s} {name}\n" for q, scores in run.items() for d, s in scores.items()]
+        lines = [
+            f"{q} Q0 {d} 1 {s} {name}\n" for q, scores in run.items() for d, s in scores.items()
+        ]
         (folder / f"{name}.txt").write_text("".join(lines))
 
 
-def noisy_runs(names: dict[str, float], n_queries: int, n_documents: int, seed: int = 0) -> tuple[dict, dict]:
-    """Return random judgements of grades 0 to 3, and by name the runs whose scores are grades plus so much noise."""
+def noisy_runs(
+    names: dict[str, float], n_queries: int, n_documents: int, seed: int = 0
+) -> tuple[dict, dict]:
+    """Return random judgements of grades 0 to 3, and by name the runs whose scores are grades plus
+    so much noise.
+    """
     rng = np.random.default_rng(seed)
     grades = rng.integers(0, 4, (n_queries, n_documents))
 
     def by_query(values: np.ndarray) -> dict:
-        return {f"q{i:02}": {f"d{j:02}": x for j, x in enumerate(row)} for i, row in enumerate(values.tolist())}
+        return {
+            f"q{i:02}": {f"d{j:02}": x for j, x in enumerate(row)}
+            for i, row in enumerate(values.tolist())
+        }
 
-    return by_query(grades), {name: by_query(grades + x * rng.normal(size=grades.shape)) for name, x in names.items()}
+    return by_query(grades), {
+        name: by_query(grades + x * rng.normal(size=grades.shape)) for name, x in names.items()
+    }
 
 
 def refused(message, function, /, *arguments, **named):
@@ -112,7 +133,10 @@ def call(monkeypatch, capsys, *arguments):
 
 
 quick = settings(
-    max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=250,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 
@@ -131,16 +155,25 @@ def columns(log):
 
 
 def rows(log):
-    return [(tuple(a), tuple(b)) for a, b in zip(log.preferred.tolist(), log.other.tolist(), strict=True)]
+    return [
+        (tuple(a), tuple(b))
+        for a, b in zip(log.preferred.tolist(), log.other.tolist(), strict=True)
+    ]
 
 
-IMPORTED = ("dcglearn.estimators.utility_learner", "dcglearn.estimators.dcg_learner", "dcglearn.rankers.dask_trees")
+IMPORTED = (
+    "dcglearn.estimators.utility_learner",
+    "dcglearn.estimators.dcg_learner",
+    "dcglearn.rankers.dask_trees",
+)
 """What the workers need beyond Dask."""
 
 
 @contextlib.contextmanager
 def forked_workers():
-    """Within it, workers that are started here are forks, which saves each its imports; Windows has no forks."""
+    """Within it, workers that are started here are forks, which saves each its imports; Windows has
+    no forks.
+    """
     import dask
     from distributed.utils import get_mp_context
 
@@ -149,7 +182,9 @@ def forked_workers():
         return
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         get_mp_context()  # sets Dask's own list of what is imported
-        multiprocessing.set_forkserver_preload(["distributed", "pandas", "lightgbm", "scipy.optimize", *IMPORTED])
+        multiprocessing.set_forkserver_preload(
+            ["distributed", "pandas", "lightgbm", "scipy.optimize", *IMPORTED]
+        )
         yield
 
 
@@ -159,7 +194,11 @@ def cluster_of(n_workers):
     with (
         forked_workers(),
         distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=60
+            n_workers=n_workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            memory_limit=0,
+            silence_logs=60,
         ) as cluster,
     ):
         yield cluster

@@ -1,8 +1,9 @@
 """The tests of what computes, under other processors, threads, orders, homes and places.
 
-``python -m tests.processors`` runs them under every setting, ``python -m tests.processors haswell tokyo`` under those
-named, and ``--turn N`` under the one whose turn it is, such as by the week of the year. The exit status is 1 if a test
-fails under any of them. `make processors ARGS=...` sets up what is needed first.
+``python -m tests.processors`` runs them under every setting, ``python -m tests.processors haswell
+tokyo`` under those named, and ``--turn N`` under the one whose turn it is, such as by the week of
+the year. The exit status is 1 if a test fails under any of them. `make processors ARGS=...` sets up
+what is needed first.
 """
 
 from __future__ import annotations
@@ -23,7 +24,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COMPUTING = (
-    *("learning", "metric", "logs", "readers", "parts", "losses", "rankers", "evaluation", "trust", "raters"),
+    *(
+        "learning",
+        "metric",
+        "logs",
+        "readers",
+        "parts",
+        "losses",
+        "rankers",
+        "evaluation",
+        "trust",
+        "raters",
+    ),
     *("estimators", "joins", "metric_coherence", "simulations"),
 )
 """Folders of the tests that compute."""
@@ -34,7 +46,8 @@ NO_HOME = "/dev/null/home"
 
 @dataclass(frozen=True)
 class Setting:
-    """What differs from the plain run: variables, words before the command, and options of pytest."""
+    """What differs from the plain run: variables, words before the command, and options of
+    pytest."""
 
     about: str
     variables: dict[str, str] = field(default_factory=dict)
@@ -49,7 +62,10 @@ def _kernels(core: str, threads: int) -> Setting:
 
 
 def _order(seed: int) -> Setting:
-    return Setting(f"random order of tests, seed {seed}", options=("--random-order", f"--random-order-seed={seed}"))
+    return Setting(
+        f"random order of tests, seed {seed}",
+        options=("--random-order", f"--random-order-seed={seed}"),
+    )
 
 
 SETTINGS = {
@@ -95,7 +111,9 @@ def read_only_copy() -> Iterator[Path]:
     """Yield a copy of the checkout that cannot be written, and remove it."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "main"
-        left_out = shutil.ignore_patterns(".git", ".venv*", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
+        left_out = shutil.ignore_patterns(
+            ".git", ".venv*", "build", "dist", "__pycache__", ".*_cache", ".hypothesis"
+        )
         shutil.copytree(ROOT, copy, ignore=left_out)
         places = [copy, *(path for path in copy.rglob("*") if path.is_dir())]
         for place in places:
@@ -112,7 +130,9 @@ def run(setting: Setting, paths: list[str]) -> int:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(read_only_copy()) if setting.read_only else ROOT
         before = setting.before
-        if setting.read_only and os.geteuid() == 0 and shutil.which("setpriv"):  # root may write anywhere otherwise
+        if (
+            setting.read_only and os.geteuid() == 0 and shutil.which("setpriv")
+        ):  # root may write anywhere otherwise
             before = ("setpriv", "--inh-caps=-dac_override", "--bounding-set=-dac_override")
         variables = {**os.environ, "PYTHONPATH": str(folder), **setting.variables}
         options = ("-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider", *setting.options)
@@ -123,8 +143,12 @@ def run(setting: Setting, paths: list[str]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SETTINGS))
-    parser.add_argument("--turn", type=int, metavar="N", help="the setting whose turn it is: N counts on, and round")
-    parser.add_argument("--tests", nargs="+", metavar="PATH", default=[f"tests/{name}" for name in COMPUTING])
+    parser.add_argument(
+        "--turn", type=int, metavar="N", help="the setting whose turn it is: N counts on, and round"
+    )
+    parser.add_argument(
+        "--tests", nargs="+", metavar="PATH", default=[f"tests/{name}" for name in COMPUTING]
+    )
     chosen = parser.parse_args()
     if unknown := set(chosen.names) - SETTINGS.keys():
         parser.error(f"no setting {', '.join(sorted(unknown))}; there are {', '.join(SETTINGS)}")
@@ -142,7 +166,10 @@ def main() -> int:
         status = run(setting, chosen.tests)
         failed += status != 0
         took = time.monotonic() - start
-        print(f"== {name}: {'passed' if status == 0 else f'failed, pytest {status}'}, {took:.0f} s", flush=True)
+        print(
+            f"== {name}: {'passed' if status == 0 else f'failed, pytest {status}'}, {took:.0f} s",
+            flush=True,
+        )
     return int(failed > 0)
 
 

@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "dcglearn"
 DESIGN = ROOT / "docs" / "design.md"
 
-# From the top floor down: a wing may import the wings named beside it, and no others. docs/design.md shows this table.
+# From the top floor down: a wing may import the wings named beside it, and no others.
+# docs/design.md shows this table.
 WINGS = {
     "cli": (
         "audits judge simulate letor plots rankers metric_coherence exports joins estimators raters trust learning "
@@ -55,15 +56,23 @@ def wing_of(path: Path) -> str:
 
 
 def modules_named(path: Path) -> set[str]:
-    """Return the modules of the package that a file names: in imports of any kind, and in strings that could be one."""
+    """Return the modules of the package that a file names: in imports of any kind, and in strings
+    that could be one.
+    """
     named = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name}: write imports in full, so that they can be read here"
+            assert node.level == 0, (
+                f"{path.name}: write imports in full, so that they can be read here"
+            )
             named |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             named |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and "\n" not in node.value
+        ):
             named |= set(re.findall(r"dcglearn(?:\.\w+)+", node.value))
     return {name.removeprefix("dcglearn.") for name in named if name.startswith("dcglearn.")}
 
@@ -93,12 +102,16 @@ def test_a_file_imports_only_what_its_wing_may(path: Path) -> None:
         assert wings_named(path) <= {wing, *WINGS[wing].split()}
 
 
-@pytest.mark.parametrize("wing", sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()))
+@pytest.mark.parametrize(
+    "wing", sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
+)
 def test_no_cycle_inside_a_wing(wing: str) -> None:
     inside = {path.stem: path for path in (PACKAGE / wing).glob("*.py") if path.stem != "__init__"}
     graph = {
         stem: {
-            name.split(".")[1] for name in modules_named(path) if name.startswith(f"{wing}.") and name.count(".") >= 1
+            name.split(".")[1]
+            for name in modules_named(path)
+            if name.startswith(f"{wing}.") and name.count(".") >= 1
         }
         & inside.keys() - {stem}
         for stem, path in inside.items()
@@ -119,16 +132,21 @@ def test_a_cycle_or_an_import_by_string_would_be_seen(tmp_path: Path) -> None:
 
 def test_the_front_holds_few_modules() -> None:
     assert len(list(PACKAGE.glob("*.py"))) <= 6
-    assert not {"utils", "common", "helpers", "base", "types"} & {path.stem for path in PACKAGE.rglob("*")}
+    assert not {"utils", "common", "helpers", "base", "types"} & {
+        path.stem for path in PACKAGE.rglob("*")
+    }
 
 
 def first_line(wing: str) -> str:
     path = PACKAGE / wing / "__init__.py" if (PACKAGE / wing).is_dir() else PACKAGE / f"{wing}.py"
-    return (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n")[0]
+    summary, _, _ = (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n\n")
+    return " ".join(summary.split())
 
 
 def test_the_design_page_shows_this_table() -> None:
-    rows = re.findall(r"^\| `(\w+)(?:/|\.py)` \| (.*?) \| (.*?) \|$", DESIGN.read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\w+)(?:/|\.py)` \| (.*?) \| (.*?) \|$", DESIGN.read_text(), re.MULTILINE
+    )
     shown = {wing: (purpose, below) for wing, purpose, below in rows}
     assert list(shown) == list(WINGS)
     for wing, below in WINGS.items():
@@ -151,10 +169,24 @@ def test_every_file_that_the_design_page_names_is_there() -> None:
 
 def loaded_after(code: str) -> set[str]:
     shown = f"{code}\nimport sys\nprint(*sorted(sys.modules))"
-    return set(subprocess.run([sys.executable, "-c", shown], check=True, capture_output=True, text=True).stdout.split())
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", shown], check=True, capture_output=True, text=True
+        ).stdout.split()
+    )
 
 
-HEAVY = {"scipy", "sklearn", "polars", "cvxpy", "matplotlib", "pandas", "torch", "dask", "distributed"}
+HEAVY = {
+    "scipy",
+    "sklearn",
+    "polars",
+    "cvxpy",
+    "matplotlib",
+    "pandas",
+    "torch",
+    "dask",
+    "distributed",
+}
 HEAVY |= {"pyarrow", "lightgbm"}
 
 
@@ -178,7 +210,9 @@ ON_REQUEST = ("sklearn", "pandas", "cvxpy", "matplotlib", "scipy.stats")
 """What no command loads unless it is asked for what needs it."""
 
 SCIPY = ("scipy.special", "scipy.optimize", "scipy.linalg", "scipy.sparse")
-"""What takes as long to import as most logs to learn from; `WITH_SCIPY` are the commands that need it."""
+"""What takes as long to import as most logs to learn from; `WITH_SCIPY` are the commands that need
+it.
+"""
 
 WITH_SCIPY = ("learn and hold out", "coherence")
 
@@ -216,7 +250,9 @@ def test_commands_load_no_estimator_and_no_frame(name, folder):
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         f"print(*(name for name in {unwanted} if name in sys.modules), file=sys.stderr)"
     )
-    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=folder)
+    run = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=folder
+    )
     for file in folder.glob("dcg.json"):
         file.unlink()
     assert run.stdout + run.stderr and run.stderr.splitlines()[-1] == ""

@@ -1,4 +1,6 @@
-"""Every example in README, docs, docstrings and examples/ runs and prints what it says; the site's sources."""
+"""Every example in README, docs, docstrings and examples/ runs and prints what it says; the site's
+sources.
+"""
 
 import contextlib
 import doctest
@@ -30,7 +32,10 @@ from tests.makers import call, forked_workers
 
 ROOT = Path(__file__).parents[1]
 FOUND = pkgutil.walk_packages(dcglearn.__path__, "dcglearn.")
-MODULES = ["", *sorted(m.name.removeprefix("dcglearn.") for m in FOUND if m.name != "dcglearn.__main__")]
+MODULES = [
+    "",
+    *sorted(m.name.removeprefix("dcglearn.") for m in FOUND if m.name != "dcglearn.__main__"),
+]
 PEERS = {
     "parts.parquet_log": ["pyarrow"],
     "torch_losses": ["torch"],
@@ -45,7 +50,9 @@ PAGES = sorted([ROOT / "README.md", *PAGES, *ROOT.glob("examples/*.md")])
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL
+    )
 
 
 @pytest.fixture
@@ -54,7 +61,9 @@ def workplace(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     shim = tmp_path / "bin" / "dcglearn"
     shim.parent.mkdir()
-    shim.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from dcglearn.cli.app import main; main()' \"$@\"\n")
+    shim.write_text(
+        f"#!/bin/sh\nexec {sys.executable} -c 'from dcglearn.cli.app import main; main()' \"$@\"\n"
+    )
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", str(shim.parent), prepend=":")
     monkeypatch.chdir(tmp_path)
@@ -84,26 +93,35 @@ def test_python_on_pages(page, workplace, caplog):
         pytest.importorskip(peer)
     parsed = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
     with workers_of(page):
-        assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(parsed).failed == 0
+        assert (
+            doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(parsed).failed == 0
+        )
 
 
 NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*")
 
 
 def same_but_for_rounding(shown: str, printed: str) -> bool:
-    """Whether two texts differ by no more than depends on the machine: last digits, and ends of bootstrap bands."""
-    numbers = [[float(x.replace(",", "")) for x in NUMBER.findall(text)] for text in (shown, printed)]
+    """Whether two texts differ by no more than depends on the machine: last digits, and ends of
+    bootstrap bands.
+    """
+    numbers = [
+        [float(x.replace(",", "")) for x in NUMBER.findall(text)] for text in (shown, printed)
+    ]
     words = [re.sub(r"\s+", " ", NUMBER.sub("#", text)).strip() for text in (shown, printed)]
     return words[0] == words[1] and numbers[0] == pytest.approx(numbers[1], rel=0.02, abs=0.02)
 
 
-OUTPUT = re.compile(r"^ *```sh\n(.*?)^ *```(?:\n+```text\n(.*?)^```)?", flags=re.MULTILINE | re.DOTALL)
+OUTPUT = re.compile(
+    r"^ *```sh\n(.*?)^ *```(?:\n+```text\n(.*?)^```)?", flags=re.MULTILINE | re.DOTALL
+)
 """Commands, and the block of text that follows at once: the standard output of the last of them."""
 
 
 @pytest.fixture
 def shell(workplace, monkeypatch, capsys):
-    """Run a line of shell: a command of ours, with or without ``> FILE``, in this process, which is faster.
+    """Run a line of shell: a command of ours, with or without ``> FILE``, in this process, which is
+    faster.
 
     Returns its status, output and words.
     """
@@ -112,7 +130,8 @@ def shell(workplace, monkeypatch, capsys):
         command, _, file = line.partition(" > ")
         if line.startswith("dcglearn ") and not set("|&;<>$") & set(command + file):
             words = shlex.split(command, comments=True)[1:]
-            files = [sorted(glob.glob(word)) or [word] for word in words]  # noqa: PTH207 - words are no paths as yet
+            # Words are no paths as yet.
+            files = [sorted(glob.glob(word)) or [word] for word in words]  # noqa: PTH207
             status, printed, said = call(monkeypatch, capsys, *itertools.chain(*files))
             if file:
                 Path(file).write_text(printed)
@@ -129,17 +148,25 @@ def test_commands_on_pages_run_and_print_what_is_shown(page, shell):
     for peer in ("pyarrow", "distributed") if page.name == "scale.md" else ():
         pytest.importorskip(peer)
     for commands, shown in OUTPUT.findall(page.read_text()):
-        lines = [line.strip() for line in commands.replace("\\\n", " ").splitlines() if line.strip()]
+        lines = [
+            line.strip() for line in commands.replace("\\\n", " ").splitlines() if line.strip()
+        ]
         for line in (line for line in lines if not line.startswith("make ")):
             with workers_of(page):
                 status, printed, words = shell(line)
             assert status == 0, f"{line}\n{words}"
         if shown:
-            assert same_but_for_rounding(shown, printed), f"paste the new output into {page.name}:\n{printed}"
+            assert same_but_for_rounding(shown, printed), (
+                f"paste the new output into {page.name}:\n{printed}"
+            )
 
 
 def test_the_first_pages_show_output_and_the_readme_is_short_and_begins_with_the_demo():
-    for page in ("README.md", "docs/tutorials/dcg_by_lunch.md", "docs/tutorials/thirty_judgements.md"):
+    for page in (
+        "README.md",
+        "docs/tutorials/dcg_by_lunch.md",
+        "docs/tutorials/thirty_judgements.md",
+    ):
         assert any(shown for _, shown in OUTPUT.findall((ROOT / page).read_text()))
     text = (ROOT / "README.md").read_text()
     assert len(text.split()) <= 900 and "make demo" in text[:600]
@@ -153,7 +180,12 @@ def test_code_fits_the_page(page):
         for block in blocks(page, language)
         for line in block.splitlines()
     ]
-    code += [line for block in blocks(page, "python") for line in block.splitlines() if line.startswith((">>>", "..."))]
+    code += [
+        line
+        for block in blocks(page, "python")
+        for line in block.splitlines()
+        if line.startswith((">>>", "..."))
+    ]
     assert [line for line in code if len(line) > 88] == []
 
 
@@ -166,7 +198,9 @@ def test_each_guide_has_a_sentence_where_it_is_listed():
     for page in ("how_to/index.md", "explanation.md"):
         text = (ROOT / "docs" / page).read_text()
         listed = re.findall(r"^(?:\.\./)?([a-z_]+)$", text, flags=re.MULTILINE)
-        told = re.findall(r"^- \[[^\]]+\]\((?:\.\./)?([a-z_]+)\.md\): .+\.$", text, flags=re.MULTILINE)
+        told = re.findall(
+            r"^- \[[^\]]+\]\((?:\.\./)?([a-z_]+)\.md\): .+\.$", text, flags=re.MULTILINE
+        )
         assert listed == told != []
 
 
@@ -187,7 +221,10 @@ def test_example_scripts(script, monkeypatch, capsys):
 def test_the_example_log_is_what_the_simulator_makes(shell):
     for line in blocks(ROOT / "examples" / "README.md", "sh")[0].replace("\\\n", " ").splitlines():
         assert shell(line)[0] == 0
-    assert Path("build/log.jsonl").read_text() == (ROOT / "examples" / "side_by_side.jsonl").read_text()
+    assert (
+        Path("build/log.jsonl").read_text()
+        == (ROOT / "examples" / "side_by_side.jsonl").read_text()
+    )
 
 
 def test_make_targets_do_their_own_set_up():
@@ -200,7 +237,18 @@ def test_make_targets_do_their_own_set_up():
 @pytest.mark.long
 @pytest.mark.parametrize(
     "script",
-    ["margin_qp", "scaling", "losses", "coherence", "evaluate", "reading", "letor", "trees", "out_of_core", "cluster"],
+    [
+        "margin_qp",
+        "scaling",
+        "losses",
+        "coherence",
+        "evaluate",
+        "reading",
+        "letor",
+        "trees",
+        "out_of_core",
+        "cluster",
+    ],
 )
 def test_benchmarks_run(script):
     clusters = {"out_of_core": "pyarrow distributed", "cluster": "lightgbm distributed"}
@@ -213,7 +261,9 @@ def test_benchmarks_run(script):
 
 @pytest.fixture
 def suite():
-    spec = importlib.util.spec_from_file_location("benchmark_suite", ROOT / "benchmarks" / "__main__.py")
+    spec = importlib.util.spec_from_file_location(
+        "benchmark_suite", ROOT / "benchmarks" / "__main__.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -265,14 +315,25 @@ def test_the_page_on_rankers_shows_the_table_of_its_program(letor_benchmark):
     assert page == letor_benchmark.renewed(page, rows)
     for row in rows:
         assert f"| {row['method']} | {row['NDCG@1']:.4f} |" in page
-        assert f"<!-- {row['method']} -->{row['mean']:.3f}" in page, "each method's section tells its figure"
+        assert f"<!-- {row['method']} -->{row['mean']:.3f}" in page, (
+            "each method's section tells its figure"
+        )
 
 
 def test_the_table_of_methods_is_what_the_protocol_gives(letor_benchmark):
     folds, methods = tuple(letor_benchmark.synthetic()), ("RankSVM", "ridge")
-    plan = Plan(folds, ("",) * len(folds), methods, Convention.named("letor", folds[0].n_grades), "default", 0)
+    plan = Plan(
+        folds,
+        ("",) * len(folds),
+        methods,
+        Convention.named("letor", folds[0].n_grades),
+        "default",
+        0,
+    )
     trials = run_plan(plan, None, resume=False, jobs=1)
-    again = letor_benchmark.means(LetorResult(trials, plan.convention, "blend", published=True)).to_dicts()
+    again = letor_benchmark.means(
+        LetorResult(trials, plan.convention, "blend", published=True)
+    ).to_dicts()
     kept = {row["method"]: row for row in pl.read_csv(letor_benchmark.TABLE).to_dicts()}
     assert list(kept) == list(METHODS)
     for row in again:
@@ -284,7 +345,13 @@ SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 REFERENCE = (ROOT / "docs" / "reference" / "api.md").read_text()
 
 
-SLOW = {"plot_active_against_random", "plot_audit", "plot_learn_and_bands", "plot_linear_ranker", "plot_trees"}
+SLOW = {
+    "plot_active_against_random",
+    "plot_audit",
+    "plot_learn_and_bands",
+    "plot_linear_ranker",
+    "plot_trees",
+}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -304,7 +371,9 @@ def test_gallery_draws(script, here):
 
     found = runpy.run_path(str(script))
     figure = found["figure"]
-    assert isinstance(figure, Figure) and any(axes.has_data() or axes.images for axes in figure.axes)
+    assert isinstance(figure, Figure) and any(
+        axes.has_data() or axes.images for axes in figure.axes
+    )
     pyplot.close("all")
 
 
@@ -322,9 +391,15 @@ def named_object(name):
 
 
 def documented(module, prefix=""):
-    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    names = getattr(module, "__all__", None) or [
+        name for name in vars(module) if not name.startswith("_")
+    ]
     values = {prefix + name: getattr(module, name) for name in names}
-    return sorted(name for name, value in values.items() if inspect.isfunction(value) or inspect.isclass(value))
+    return sorted(
+        name
+        for name, value in values.items()
+        if inspect.isfunction(value) or inspect.isclass(value)
+    )
 
 
 PUBLIC = documented(dcglearn)
@@ -334,7 +409,9 @@ PUBLIC += documented(dcglearn.exports, "exports.") + documented(dcglearn.simulat
 def test_every_public_name_is_in_the_reference():
     named = set(re.findall(r"^   ([A-Za-z_.]+)$", REFERENCE, flags=re.MULTILINE))
     modules = {"losses", "simulate", "exports", "plots"}
-    assert {name for name in named if "." not in name} == {*dcglearn.__all__} - modules - {"__version__"}
+    assert {name for name in named if "." not in name} == {*dcglearn.__all__} - modules - {
+        "__version__"
+    }
     assert all(callable(named_object(name)) for name in named)
     assert {*dcglearn.__all__} <= {*dir(dcglearn)}
     with pytest.raises(AttributeError, match="nothing"):
@@ -354,7 +431,9 @@ def test_public_objects_have_an_example_and_lead_on(name):
 
 
 def metrics():
-    dcg = dcglearn.DCG([0, 0.4, 1], [1, 0.6], grade_names=["bad", "fair", "good"], notes=["made up"])
+    dcg = dcglearn.DCG(
+        [0, 0.4, 1], [1, 0.6], grade_names=["bad", "fair", "good"], notes=["made up"]
+    )
     yield "dcg", dcg.to_dict()
     for family, kind in (("RBP", "dcg"), ("ERR", "list_utility")):
         for metric in dcglearn.textbook_list_metrics(3, 2)[family].values():
@@ -382,11 +461,15 @@ def test_pages_written_from_the_code_name_every_command(monkeypatch):
     from pages_from_code import changes_page, commands_page, reading_options
 
     page = commands_page()
-    assert {"learn", "judge", "export", "letor"} <= {*re.findall(r"^### (\w+)$", page, flags=re.MULTILINE)}
+    assert {"learn", "judge", "export", "letor"} <= {
+        *re.findall(r"^### (\w+)$", page, flags=re.MULTILINE)
+    }
     assert "dcglearn learn" in page and "--holdout" in page
     assert changes_page().startswith("# Changelog")
     table = reading_options()
-    assert f"\n\n{table}\n\n" in (ROOT / "docs" / "logs.md").read_text(), f"paste the new table:\n{table}"
+    assert f"\n\n{table}\n\n" in (ROOT / "docs" / "logs.md").read_text(), (
+        f"paste the new table:\n{table}"
+    )
     sys.modules.pop("pages_from_code")
 
 
@@ -405,26 +488,45 @@ def test_the_list_for_language_models_tells_each_page_in_a_sentence(monkeypatch)
 def test_the_table_of_bands_is_what_its_code_prints(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = (ROOT / "docs" / "bands.md").read_text()
-    code, printed = re.search(r"```python\n(import polars.*?)```\n\n```text\n(.*?)```", text, re.DOTALL).groups()
+    code, printed = re.search(
+        r"```python\n(import polars.*?)```\n\n```text\n(.*?)```", text, re.DOTALL
+    ).groups()
     exec(code, {})
     assert capsys.readouterr().out == printed
 
 
 def test_the_table_of_trees_is_that_of_its_study():
-    study = pl.read_csv(ROOT / "figures" / "study_p_trees_against_lambdarank.csv", comment_prefix="#").sort("repeat")
-    names = {"LETOR-shaped, linear": "conflict", "nonlinear": "needs trees", "LightGBM's example": "LightGBM example"}
+    study = pl.read_csv(
+        ROOT / "figures" / "study_p_trees_against_lambdarank.csv", comment_prefix="#"
+    ).sort("repeat")
+    names = {
+        "LETOR-shaped, linear": "conflict",
+        "nonlinear": "needs trees",
+        "LightGBM's example": "LightGBM example",
+    }
     default = "REG-SHF-SDCG (default)"
-    columns = [(default, "validation"), (default, "all trees"), ("own discounts, with a tail", "validation")]
+    columns = [
+        (default, "validation"),
+        (default, "all trees"),
+        ("own discounts, with a tail", "validation"),
+    ]
     columns += [("own discounts, to the depth", "validation"), ("log2 alone", "validation")]
     shown = re.findall(
-        r"^\| ([^|]+) \| ([^|]+) \| ([+-].*) \|$", (ROOT / "docs" / "trees.md").read_text(), re.MULTILINE
+        r"^\| ([^|]+) \| ([^|]+) \| ([+-].*) \|$",
+        (ROOT / "docs" / "trees.md").read_text(),
+        re.MULTILINE,
     )
     shown = [row for row in shown if row[0] in names]
     assert len(shown) == 9
     for data, metric, cells in shown:
         of = study.filter(data=names[data], metric=metric)
         for cell, (method, stop) in zip(cells.split(" | "), columns, strict=True):
-            ndcg = [of.filter(method=name, stop=stop)["ndcg"].to_numpy() for name in (method, "lambdarank")]
+            ndcg = [
+                of.filter(method=name, stop=stop)["ndcg"].to_numpy()
+                for name in (method, "lambdarank")
+            ]
             lead = ndcg[0] - ndcg[1]
-            expected = f"{lead.mean():+.4f} ± {lead.std(ddof=1) / len(lead) ** 0.5:.4f}".replace("0.", ".")
+            expected = f"{lead.mean():+.4f} ± {lead.std(ddof=1) / len(lead) ** 0.5:.4f}".replace(
+                "0.", "."
+            )
             assert cell == expected, (data, metric, method)

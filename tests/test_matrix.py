@@ -1,4 +1,6 @@
-"""Kinds of log by the functions that take a log: a call ends in a result that shows itself, or in an InputError."""
+"""Kinds of log by the functions that take a log: a call ends in a result that shows itself, or in
+an InputError.
+"""
 
 import json
 import warnings
@@ -28,17 +30,23 @@ def judged(n=N, *, lowest=0, highest=3, names=None, **log_columns):
 
 
 def one_sided_rater():
-    """Return a log of 21 raters with 20 verdicts each, of whom one always names the list shown first."""
+    """Return a log of 21 raters with 20 verdicts each, of whom one always names the list shown
+    first.
+    """
     rater = np.arange(420) % 21
     swapped = np.random.default_rng(1).random(420) < 0.5
-    return judged(420, rater=np.char.add("rater ", rater.astype(str)), swapped=swapped & (rater != 5))
+    return judged(
+        420, rater=np.char.add("rater ", rater.astype(str)), swapped=swapped & (rater != 5)
+    )
 
 
 def short_lists():
     """Return a log of lists of two to four results, -2 where there is none."""
     rng = np.random.default_rng(2)
     pairs = np.stack([judged().preferred, judged().other], axis=1)
-    return dl.Preferences(np.where(np.arange(DEPTH) < rng.integers(2, DEPTH + 1, (N, 2, 1)), pairs, -2), n_grades=4)
+    return dl.Preferences(
+        np.where(np.arange(DEPTH) < rng.integers(2, DEPTH + 1, (N, 2, 1)), pairs, -2), n_grades=4
+    )
 
 
 def rated_lists(group=None):
@@ -69,7 +77,9 @@ LOGS = {
     "best grade missing": partial(judged, highest=2, names=NAMES),
     "six pairs": partial(judged, 6),
     "rated lists": rated_lists,
-    "rated lists in groups": partial(rated_lists, np.array(["ann", "bob", "cy"])[np.arange(144) // 48]),
+    "rated lists in groups": partial(
+        rated_lists, np.array(["ann", "bob", "cy"])[np.arange(144) // 48]
+    ),
 }
 """Makers of logs."""
 
@@ -128,7 +138,11 @@ def candidates():
 
 
 def as_table(log):
-    again = dl.Preferences.from_frame(log.to_polars(), scale=log.grade_names) if log.grade_names else None
+    again = (
+        dl.Preferences.from_frame(log.to_polars(), scale=log.grade_names)
+        if log.grade_names
+        else None
+    )
     return again or dl.Preferences.from_frame(log.to_polars(), n_grades=log.n_grades)
 
 
@@ -145,7 +159,10 @@ def changed(log, _):
 
 FUNCTIONS = {
     "learn": direct,
-    **{f"loss {loss}": partial(direct, loss=loss) for loss in ("robust", "logistic", "sigmoid", "squared_hinge")},
+    **{
+        f"loss {loss}": partial(direct, loss=loss)
+        for loss in ("robust", "logistic", "sigmoid", "squared_hinge")
+    },
     **{f"form {form}": partial(direct, form=form) for form in ("saturation", "best", "auto")},
     "free discounts": partial(direct, discounts="free"),
     "no zero": partial(direct, zero="none"),
@@ -160,13 +177,17 @@ FUNCTIONS = {
     "ridge_path": lambda log, _: dl.ridge_path(log, grid=[1.0, 4.0], folds=2),
     "bands": lambda log, _: dl.bootstrap_bands(log, n_resamples=20),
     **{
-        f"bands by {unit}": partial(lambda log, _, by: dl.bootstrap_bands(log, n_resamples=20, by=by), by=unit)
+        f"bands by {unit}": partial(
+            lambda log, _, by: dl.bootstrap_bands(log, n_resamples=20, by=by), by=unit
+        )
         for unit in ("pair", "rater", "query", "list")
     },
     "bands by bootstrap": lambda log, _: dl.bootstrap_bands(
         log, dl.DCGLearner(loss="robust"), method="bootstrap", n_resamples=4
     ),
-    "bands of saturation": lambda log, _: dl.bootstrap_bands(log, dl.DCGLearner(form="saturation"), n_resamples=20),
+    "bands of saturation": lambda log, _: dl.bootstrap_bands(
+        log, dl.DCGLearner(form="saturation"), n_resamples=20
+    ),
     "compare_learners": lambda log, _: dl.compare_learners(*log.split(0.6, seed=0), n_resamples=50),
     "lack_of_fit": lambda log, _: dl.lack_of_fit(log),
     "noise_ceiling": lambda log, _: dl.noise_ceiling(log),
@@ -177,9 +198,13 @@ FUNCTIONS = {
     "suggest_pairs": lambda log, _: dl.suggest_pairs(log, candidates(), 3, n_grades=4),
     "suggest_pairs of the log": lambda log, _: dl.suggest_pairs(log, log, 3),
     "consistent_ranges": lambda log, _: dl.consistent_ranges(log, max_pairs=40),
-    "dominance": lambda log, _: dl.dominance([3, 0, 0, 0], [1, 1, 1, 1], log, n_grades=4, max_pairs=40),
+    "dominance": lambda log, _: dl.dominance(
+        [3, 0, 0, 0], [1, 1, 1, 1], log, n_grades=4, max_pairs=40
+    ),
     "rater_agreement": lambda log, _: dl.rater_agreement(log),
-    "influence_of_raters": lambda log, _: influence_of_raters(log, fit_of(dl.DCGLearner().fit(log))),
+    "influence_of_raters": lambda log, _: influence_of_raters(
+        log, fit_of(dl.DCGLearner().fit(log))
+    ),
     "audit": lambda log, _: dl.audit(log),
     "anonymous audit": lambda log, _: dl.audit(log, "linear-log2", anonymous=True),
     "audit since": lambda log, _: dl.audit(log, since="2026-06-01"),
@@ -217,7 +242,12 @@ ANSWERED = {
 }
 """The logs that hold what a function needs; others are refused by it."""
 
-MANY = {"form auto", "lack_of_fit", "noise_ceiling", *(name for name in FUNCTIONS if name.startswith("bands"))}
+MANY = {
+    "form auto",
+    "lack_of_fit",
+    "noise_ceiling",
+    *(name for name in FUNCTIONS if name.startswith("bands")),
+}
 """Functions that refuse six pairs."""
 
 HELD_UP = {"one-sided rater", "short lists", "rated lists in groups"}

@@ -20,9 +20,13 @@ def pictures(code, folder, monkeypatch):
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     monkeypatch.setenv("PYTHONPATH", path)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
-    client = nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}})
+    client = nbclient.NotebookClient(
+        notebook, timeout=600, resources={"metadata": {"path": str(folder)}}
+    )
     outputs = client.execute().cells[0].outputs
-    return [output["data"]["image/png"] for output in outputs if "image/png" in output.get("data", {})]
+    return [
+        output["data"]["image/png"] for output in outputs if "image/png" in output.get("data", {})
+    ]
 
 
 def test_the_first_page_ends_in_a_picture(monkeypatch):

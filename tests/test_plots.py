@@ -12,7 +12,14 @@ from dcglearn.cli.report import learn_report
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.metric.dcg import DCG
-from dcglearn.plots import dcg_figure, learned_figure, plot_discounts, plot_gains, plot_weights, save_figure
+from dcglearn.plots import (
+    dcg_figure,
+    learned_figure,
+    plot_discounts,
+    plot_gains,
+    plot_weights,
+    save_figure,
+)
 from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH, random_log, refused
 
@@ -28,7 +35,9 @@ def test_gains_and_discounts_are_drawn_to_one_scale():
     gains, discounts = plot_gains(dcgs, axes()), plot_discounts(dcgs, axes())
     np.testing.assert_allclose(gains.lines[0].get_ydata(), [0, 0.25, 0.5, 0.75, 1])
     np.testing.assert_allclose(gains.lines[1].get_ydata(), np.array([0, 1, 3, 7, 15]) / 15)
-    np.testing.assert_allclose(discounts.lines[0].get_ydata(), discounts.lines[1].get_ydata())  # both logarithmic
+    np.testing.assert_allclose(
+        discounts.lines[0].get_ydata(), discounts.lines[1].get_ydata()
+    )  # both logarithmic
     assert gains.get_xlabel() and discounts.get_ylabel()
     looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in gains.lines}
     assert len(looks) == 2
@@ -45,7 +54,9 @@ def test_a_metric_a_learner_and_a_dictionary_are_drawn_alike():
     direct, qp = DCGLearner(loss="robust").fit(log), UtilityLearner().fit(log)
     drawn = [dcg_figure(direct), dcg_figure(direct.dcg_), dcg_figure({"mine": direct, "QP": qp})]
     for figure in drawn:
-        np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), drawn[0].axes[0].lines[0].get_ydata())
+        np.testing.assert_array_equal(
+            figure.axes[0].lines[0].get_ydata(), drawn[0].axes[0].lines[0].get_ydata()
+        )
     nearest = dcg_figure(qp.factor().dcg).axes[1].lines[0].get_ydata()
     np.testing.assert_array_equal(drawn[2].axes[1].lines[1].get_ydata(), nearest)
     refused("fit a learner first", dcg_figure, DCGLearner())
@@ -77,7 +88,9 @@ def test_learned_figure_leaves_grades_that_never_occur_white():
 def test_held_out_shares_stand_below_with_the_noise_ceiling(method):
     rng = np.random.default_rng(0)
     log = Preferences.from_ratings(POOL[rng.integers(0, 32, 300)], rng.integers(0, 4, 300))
-    report = learn_report(log, LearnerOptions(method=method), TrustOptions(holdout=0.5, holdout_by="list"))
+    report = learn_report(
+        log, LearnerOptions(method=method), TrustOptions(holdout=0.5, holdout_by="list")
+    )
     figure, ceiling = report.figure(), report.comparison.ceiling
     shares = figure.axes[-1]
     figure.draw_without_rendering()
@@ -86,13 +99,20 @@ def test_held_out_shares_stand_below_with_the_noise_ceiling(method):
     names = [text.get_text() for text in shares.get_yticklabels()]
     assert names[0] == "learned DCG" and names[-1] == "noise ceiling, on lists that recur"
     drawn = {round(float(x), 6) for line in shares.lines for x in line.get_xdata()}
-    assert {round(x, 6) for x in (*ceiling.interval, ceiling.share, ceiling.lower, report.comparison.reached)} <= drawn
+    assert {
+        round(x, 6)
+        for x in (*ceiling.interval, ceiling.share, ceiling.lower, report.comparison.reached)
+    } <= drawn
 
 
-@pytest.mark.parametrize(("suffix", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")]
+)
 def test_files_are_pictures(tmp_path, suffix, magic):
     path = tmp_path / f"learned.{suffix}"
-    figure = learned_figure(UtilityLearner().fit(random_log(50)).factor(), {"classic": DCG.standard(5, 10)})
+    figure = learned_figure(
+        UtilityLearner().fit(random_log(50)).factor(), {"classic": DCG.standard(5, 10)}
+    )
     save_figure(figure, path)
     assert path.read_bytes().startswith(magic)
     refused("exists", save_figure, figure, path, force=False)

@@ -1,4 +1,6 @@
-"""The files around the package agree with it: version, citation, workflows, release; runs under other settings."""
+"""The files around the package agree with it: version, citation, workflows, release; runs under
+other settings.
+"""
 
 import json
 import re
@@ -28,13 +30,18 @@ def test_the_citation_names_this_version():
     assert len(citation["references"]) == 5
     archive = json.loads((ROOT / ".zenodo.json").read_text())
     assert (archive["version"], archive["title"]) == (citation["version"], citation["title"])
-    assert [creator["name"] for creator in archive["creators"]] == [author["name"] for author in citation["authors"]]
+    assert [creator["name"] for creator in archive["creators"]] == [
+        author["name"] for author in citation["authors"]
+    ]
 
 
 def test_the_recipe_needs_what_the_package_needs():
     recipe = pytest.importorskip("yaml").safe_load((ROOT / "recipe" / "recipe.yaml").read_text())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needed = {re.sub(r"^matplotlib\b", "matplotlib-base", line.partition(";")[0]) for line in project["dependencies"]}
+    needed = {
+        re.sub(r"^matplotlib\b", "matplotlib-base", line.partition(";")[0])
+        for line in project["dependencies"]
+    }
     listed = {line.replace(" ", "") for line in recipe["requirements"]["run"]}
     assert listed == needed | {f"python{project['requires-python']}"}
     assert recipe["context"]["version"] == dcglearn.__version__
@@ -45,7 +52,9 @@ def test_the_recipe_needs_what_the_package_needs():
 def test_the_image_tries_the_kernels_and_copies_what_is_there():
     written = image.lines()
     assert ("RUN", "dcglearn doctor") in written and written[-1][0] == "ENTRYPOINT"
-    from_here = [names for instruction, names in written if instruction == "COPY" and "--from=" not in names]
+    from_here = [
+        names for instruction, names in written if instruction == "COPY" and "--from=" not in names
+    ]
     copied = [name for names in from_here for name in names.split()[:-1]]
     kept = (ROOT / ".dockerignore").read_text()
     assert {"pyproject.toml", "hatch_build.py", "dcglearn"} <= {*copied}
@@ -55,7 +64,9 @@ def test_the_image_tries_the_kernels_and_copies_what_is_there():
 def test_nothing_installs_from_an_index_where_the_project_is_not_yet():
     pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.yml")]
     for page in (path for path in pages if not {"generated", "gallery"} & {*path.parts}):
-        said = re.findall(r".*(?:pip|pipx|tool|conda|mamba) install (?:-\S+ )*['\"]?dcglearn.*", page.read_text())
+        said = re.findall(
+            r".*(?:pip|pipx|tool|conda|mamba) install (?:-\S+ )*['\"]?dcglearn.*", page.read_text()
+        )
         assert all("release" in line for line in said), page
 
 
@@ -79,10 +90,17 @@ def test_workflows_call_targets_of_the_makefile(path):
 def test_every_supported_python_is_tested_and_named():
     yaml = pytest.importorskip("yaml")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    tested = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]["tests"]["strategy"]["matrix"]
-    named = {line.rsplit(" ", 1)[1] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)}
+    tested = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]["tests"][
+        "strategy"
+    ]["matrix"]
+    named = {
+        line.rsplit(" ", 1)[1] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)
+    }
     assert named == {*tested["python"]}
-    assert project["requires-python"] == f">={min(named, key=lambda version: int(version.split('.')[1]))}"
+    assert (
+        project["requires-python"]
+        == f">={min(named, key=lambda version: int(version.split('.')[1]))}"
+    )
 
 
 def test_targets_of_the_makefile_name_tests_that_exist():
@@ -110,7 +128,9 @@ def test_a_setting_reaches_the_tests_and_a_failure_counts(tmp_path, monkeypatch,
 def test_each_setting_has_its_turn(monkeypatch):
     tried = []
     monkeypatch.setattr(processors, "run", lambda setting, paths: tried.append(setting) or 0)
-    possible = [setting for setting in processors.SETTINGS.values() if processors.why_not(setting) is None]
+    possible = [
+        setting for setting in processors.SETTINGS.values() if processors.why_not(setting) is None
+    ]
     assert len(possible) >= 10
     for turn in range(len(possible)):
         monkeypatch.setattr(sys, "argv", ["processors", "--turn", str(turn)])

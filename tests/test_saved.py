@@ -1,4 +1,6 @@
-"""Saved files of every kind are read as what was written, and files of other versions are refused by name."""
+"""Saved files of every kind are read as what was written, and files of other versions are refused
+by name.
+"""
 
 import json
 import re
@@ -23,8 +25,11 @@ LOAD = {
     "trial.json": lambda path: Trial.from_dict(json.loads(path.read_text(encoding="utf-8"))),
 }
 FITS = {"utility.checkpoint": kinds.utility_learner, "linear.checkpoint": kinds.linear}
-# Numbers depend on the libraries' order of sums, so that a checkpoint may be refused on another machine.
-ANOTHER_MACHINE = "made by another version of the libraries, or on another machine: start again, without resume"
+# Numbers depend on the libraries' order of sums, so that a checkpoint may be refused on another
+# machine.
+ANOTHER_MACHINE = (
+    "made by another version of the libraries, or on another machine: start again, without resume"
+)
 
 
 @pytest.fixture
@@ -39,7 +44,9 @@ def same(found, expected):
         assert set(found) == set(expected)
         for name in expected:
             same(found[name], expected[name])
-    elif isinstance(expected, float) or (isinstance(expected, list) and np.asarray(expected).dtype.kind == "f"):
+    elif isinstance(expected, float) or (
+        isinstance(expected, list) and np.asarray(expected).dtype.kind == "f"
+    ):
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-12)
     else:
         assert json.loads(json.dumps(found)) == expected
@@ -47,7 +54,9 @@ def same(found, expected):
 
 def test_every_saved_file_is_read_here():
     texts = {"README.md", "expected.json", "kinds.py", "train.txt", "test.txt", "__pycache__"}
-    assert {path.name for path in kinds.FOLDER.iterdir()} - texts == set(kinds.READ) == set(EXPECTED)
+    assert (
+        {path.name for path in kinds.FOLDER.iterdir()} - texts == set(kinds.READ) == set(EXPECTED)
+    )
 
 
 @pytest.mark.filterwarnings("error")

@@ -1,1 +1,3 @@
-"""A metric audited against a log of preferences: findings in sentences, pictures and tables, on one page."""
+"""A metric audited against a log of preferences: findings in sentences, pictures and tables, on one
+page.
+"""

@@ -1,4 +1,6 @@
-"""`audit`: whether a metric follows the users of a log, what it gets wrong, how sure that is, and what to do next."""
+"""`audit`: whether a metric follows the users of a log, what it gets wrong, how sure that is, and
+what to do next.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.audits.known import Known
-from dcglearn.audits.of_decisions import drift_finding, next_finding, systems_finding, then_and_now, tools_finding
+from dcglearn.audits.of_decisions import (
+    drift_finding,
+    next_finding,
+    systems_finding,
+    then_and_now,
+    tools_finding,
+)
 from dcglearn.audits.of_log import log_finding
-from dcglearn.audits.of_metric import curves_finding, disagreement_finding, held_out_finding, verdict_finding
+from dcglearn.audits.of_metric import (
+    curves_finding,
+    disagreement_finding,
+    held_out_finding,
+    verdict_finding,
+)
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import rendered
@@ -36,7 +49,8 @@ USUAL = "the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position)"
 class Audit:
     """Findings about a metric; prints as sentences.
 
-    `findings` are by part, in the order of the page: the `finding` in a sentence, `notes`, and the numbers.
+    `findings` are by part, in the order of the page: the `finding` in a sentence, `notes`, and the
+    numbers.
     """
 
     title: str
@@ -51,7 +65,9 @@ class Audit:
         return {"title": self.title, **self.findings}
 
     def __str__(self) -> str:
-        said = {part: values["finding"] for part, values in self.findings.items() if values["finding"]}
+        said = {
+            part: values["finding"] for part, values in self.findings.items() if values["finding"]
+        }
         return "\n".join([self.title, *(f"  {part}: {finding}" for part, finding in said.items())])
 
     @cached_property
@@ -81,11 +97,13 @@ def audit(
     strict_log: bool = False,
     made: Mapping[str, str] | None = None,
 ) -> Audit:
-    """Audit a metric: whether it follows the users of a log, what it gets wrong, how sure that is, and what to do.
+    """Audit a metric: whether it follows the users of a log, what it gets wrong, how sure that is,
+    and what to do.
 
-    The result's `save` writes one HTML file, its `to_dict` returns the same numbers. Raises InputError if nothing can
-    be learned from the log, or the metric lacks grades of it. People are said to follow a metric where an exact test of
-    held-out judgements has p <= .05, and some metric orders the log's pairs better than a coin.
+    The result's `save` writes one HTML file, its `to_dict` returns the same numbers. Raises
+    InputError if nothing can be learned from the log, or the metric lacks grades of it. People are
+    said to follow a metric where an exact test of held-out judgements has p <= .05, and some metric
+    orders the log's pairs better than a coin.
 
     Parameters
     ----------
@@ -94,19 +112,21 @@ def audit(
     metric : DCG, file or name
         The metric in use; a name without ``@K`` is as deep as the lists of the log.
     runs, qrels : optional
-        Runs of two systems or more, and judgements of their documents, as in `evaluate`: whether the leaderboard
-        changes under the learned DCG.
+        Runs of two systems or more, and judgements of their documents, as in `evaluate`: whether
+        the leaderboard changes under the learned DCG.
     since, later : str, Preferences or array_like, optional
-        A date such as "2026-03-01", for a log with the column `time`; or later judgements, in a log of their own:
-        whether the metric of then still holds.
+        A date such as "2026-03-01", for a log with the column `time`; or later judgements, in a log
+        of their own: whether the metric of then still holds.
     anonymous : bool
         Replace the names of raters and queries by numbers; names of documents are never shown.
     seed : int
         Seed of everything random.
     strict_log : bool
-        Raise InputError, rather than warn, where no metric orders the log's pairs better than a coin.
+        Raise InputError, rather than warn, where no metric orders the log's pairs better than a
+        coin.
     made : mapping of str to str, optional
-        What else to say of how the page was made, such as the command and the digests of files, by name.
+        What else to say of how the page was made, such as the command and the digests of files, by
+        name.
 
     See Also
     --------
@@ -136,7 +156,11 @@ def audit(
         "tools": tools_finding(known),
     }
     asks = [ask for part in findings.values() for ask in part["asks"]]
-    findings["more"] = {"finding": "this page can say more" if asks else "", "notes": asks, "asks": []}
+    findings["more"] = {
+        "finding": "this page can say more" if asks else "",
+        "notes": asks,
+        "asks": [],
+    }
     findings["made"] = _made(judged, seed, made or {})
     about = f" ({USUAL})" if known.name.partition("@")[0] == CURRENT else ""
     return Audit(f"Audit of {known.name}{about}", findings)
@@ -145,8 +169,12 @@ def audit(
 def _numbered(log: Preferences) -> Preferences:
     """Return a log with numbers for the names of its raters and queries."""
     labels = {name: getattr(log, name) for name in ("rater", "query")}
-    numbers = {name: np.unique(x, return_inverse=True)[1] for name, x in labels.items() if x is not None}
-    return log.changed(**{name: np.char.add(f"{name} ", (x + 1).astype(str)) for name, x in numbers.items()})
+    numbers = {
+        name: np.unique(x, return_inverse=True)[1] for name, x in labels.items() if x is not None
+    }
+    return log.changed(
+        **{name: np.char.add(f"{name} ", (x + 1).astype(str)) for name, x in numbers.items()}
+    )
 
 
 def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> dict[str, Any]:
@@ -155,7 +183,10 @@ def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> dict[str, Any
     facts |= {name: version(name) for name in ("numpy", "scipy")}
     columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
     values = {name: None if column is None else column.tolist() for name, column in columns.items()}
-    facts |= {"seed": str(seed), "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest()}
+    facts |= {
+        "seed": str(seed),
+        "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest(),
+    }
     return {
         "finding": "on the same day, the same command with the same versions and files writes the same bytes",
         "notes": [],

@@ -1,4 +1,6 @@
-"""What all sections of an audit go by: the log, the metric in use, and what is learned from the log."""
+"""What all sections of an audit go by: the log, the metric in use, and what is learned from the
+log.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,12 +32,15 @@ FOLLOWED = 0.05
 """Largest p-value of the exact test at which people are said to follow one of two metrics."""
 
 Finding = dict[str, Any]
-"""A section: its `finding` in a sentence, `notes` with further ones, `asks` for what would let it say more, and what
-pictures and tables show. A section that cannot say anything has an empty finding."""
+"""A section: its `finding` in a sentence, `notes` with further ones, `asks` for what would let it
+say more, and what pictures and tables show. A section that cannot say anything has an empty
+finding."""
 
 
 def said(part: str, **values: Any) -> Finding:
-    """Return the numbers of a part, with the lines of its template of words: finding, notes, asks (``+`` in front)."""
+    """Return the numbers of a part, with the lines of its template of words: finding, notes, asks
+    (``+`` in front).
+    """
     lines = [line.strip() for line in rendered(f"audits/words/{part}.txt", **values).splitlines()]
     asks = [line.removeprefix("+ ") for line in lines if line.startswith("+ ")]
     sentences = [line for line in lines if line and not line.startswith("+ ")]
@@ -44,7 +49,8 @@ def said(part: str, **values: Any) -> Finding:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A log, the metric in use as it was given, its name, and the fit with its bands, or why there are none.
+    """A log, the metric in use as it was given, its name, and the fit with its bands, or why there
+    are none.
 
     `current` is the metric in use on the grades and positions of the log, with gains from 0 to 1.
     """
@@ -60,7 +66,9 @@ class Known:
 
     @cached_property
     def pairs(self) -> Preferences:
-        """The pairs that are learned from: of different lists, without raters who always name one side."""
+        """The pairs that are learned from: of different lists, without raters who always name one
+        side.
+        """
         return telling_pairs(self.log)
 
     @cached_property
@@ -70,7 +78,8 @@ class Known:
 
     @cached_property
     def comparison(self) -> Comparison | str:
-        """The learned DCG and the metric in use on judgements that neither was learned from, or why there is none.
+        """The learned DCG and the metric in use on judgements that neither was learned from, or why
+        there is none.
 
         All sentences on whom people follow are made of it.
         """
@@ -82,7 +91,9 @@ class Known:
 
     @property
     def followed(self) -> str:
-        """What people are shown to follow where the two metrics differ: "learned", "in use", or "" if neither is."""
+        """What people are shown to follow where the two metrics differ: "learned", "in use", or ""
+        if neither is.
+        """
         if self.tells_nothing:
             return ""
         found = self.comparison
@@ -97,8 +108,12 @@ class Known:
         name = given.at(log.depth) if isinstance(given, MetricName) else "the metric used now"
         current: DCG = read_metric(given, log.n_grades, log.depth)
         if current.n_grades < log.n_grades:
-            raise InputError(f"{name} has {current.n_grades} grades, the log {log.n_grades}: map them (DCG.map_grades)")
-        discounts = np.append(current.discounts[: log.depth], np.zeros(max(log.depth - current.depth, 0)))
+            raise InputError(
+                f"{name} has {current.n_grades} grades, the log {log.n_grades}: map them (DCG.map_grades)"
+            )
+        discounts = np.append(
+            current.discounts[: log.depth], np.zeros(max(log.depth - current.depth, 0))
+        )
         current = DCG(current.gains[: log.n_grades], discounts).normalised()
         check_log(log, strict=strict)
         with stage("learning"):

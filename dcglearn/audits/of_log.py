@@ -18,12 +18,18 @@ from dcglearn.readers.preferences import Preferences
 
 
 def log_finding(known: Known) -> Finding:
-    """Return what a log holds, the agreement and errors of its raters, and the influence of each."""
+    """Return what a log holds, the agreement and errors of its raters, and the influence of
+    each.
+    """
     log, rated, bands = known.log, known.log.ratings is not None, known.bands
     with stage("raters"):
         agreement = rater_agreement(log, known.fit, errors=not rated, seed=known.seed)
         moves = influence_of_raters(known.pairs, known.fit)
-    of_bands = () if bands is None else (np.ptp(band, axis=0) for band in (bands.gain_band, bands.discount_band))
+    of_bands = (
+        ()
+        if bands is None
+        else (np.ptp(band, axis=0) for band in (bands.gain_band, bands.discount_band))
+    )
     width = np.concatenate([*of_bands, []]) if bands else np.inf
     times = np.bincount(np.concatenate(list_numbers(log.preferred, log.other)))
     often = np.stack([times[lists] > 1 for lists in list_numbers(log.preferred, log.other)])
@@ -47,16 +53,24 @@ def log_finding(known: Known) -> Finding:
     )
     labels = {"raters": log.rater, "queries": log.query}
     counts = [number_of(len(log), "pairs of rated lists" if rated else "judgements", ",")]
-    counts += [number_of(len(np.unique(x)), name, ",") for name, x in labels.items() if x is not None]
+    counts += [
+        number_of(len(np.unique(x)), name, ",") for name, x in labels.items() if x is not None
+    ]
     counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties", ",")]
     notes = [note for note in (finding["finding"], *finding["notes"]) if note]
     striking = [note for note in notes if note.startswith("! ")][:1]
     head = f"{', '.join(counts)}: {striking[0][2:] if striking else 'nothing in them stands out'}"
-    return {**finding, "finding": head, "notes": [note.removeprefix("! ") for note in notes if note not in striking]}
+    return {
+        **finding,
+        "finding": head,
+        "notes": [note.removeprefix("! ") for note in notes if note not in striking],
+    }
 
 
 def _over_time(log: Preferences) -> dict[str, Any] | None:
-    """Return how many verdicts were given on each day of a log with times, or in each month beyond 24 days."""
+    """Return how many verdicts were given on each day of a log with times, or in each month beyond
+    24 days.
+    """
     if log.time is None:
         return None
     days, n = np.unique([time[:10] for time in log.time], return_counts=True)

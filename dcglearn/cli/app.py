@@ -1,4 +1,5 @@
-"""The command line: results to standard output, words to standard error, exit status 2 for bad input.
+"""The command line: results to standard output, words to standard error, exit status 2 for bad
+input.
 
 Modules are imported inside `main`, so that an interrupt while they are ends quietly too.
 """
@@ -12,11 +13,16 @@ from collections.abc import Iterator
 
 
 def main() -> None:
-    """Run the command line; bad input ends with status 2 and one line on standard error, an interrupt with 130."""
+    """Run the command line; bad input ends with status 2 and one line on standard error, an
+    interrupt with 130.
+    """
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     if sys.stdout is None:
-        print("dcglearn: standard output is closed; redirect it to a file or to /dev/null", file=sys.stderr)
+        print(
+            "dcglearn: standard output is closed; redirect it to a file or to /dev/null",
+            file=sys.stderr,
+        )
         sys.exit(1)
     try:
         _run()
@@ -29,7 +35,9 @@ def main() -> None:
 
 
 def _interrupted() -> None:
-    """End with status 130; Python would end by the signal if the interrupt met code that `exec` runs, as imports do."""
+    """End with status 130; Python would end by the signal if the interrupt met code that `exec`
+    runs, as imports do.
+    """
     with contextlib.suppress(OSError):
         sys.stdout.flush()
     atexit._run_exitfuncs()
@@ -58,7 +66,14 @@ def _run() -> None:
             _end(1, shortened(str(error)))
         except (RuntimeError, OSError) as error:
             if isinstance(error, OSError) and error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
-                _end(2, one_line(shortened(f"{error.filename}: cannot be used ({error.strerror}); name another file")))
+                _end(
+                    2,
+                    one_line(
+                        shortened(
+                            f"{error.filename}: cannot be used ({error.strerror}); name another file"
+                        )
+                    ),
+                )
             _drop_output()  # what could not be written stays unwritten
             _end(1, shortened(str(error)))
 

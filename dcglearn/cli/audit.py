@@ -26,36 +26,59 @@ from dcglearn.metric.textbook import is_metric_file
 )
 def audit(
     reading: CheckedReading,
-    log: Annotated[str, typer.Argument(metavar="LOG", help="The judgements: JSON lines, delimited text or Parquet.")],
+    log: Annotated[
+        str,
+        typer.Argument(
+            metavar="LOG", help="The judgements: JSON lines, delimited text or Parquet."
+        ),
+    ],
     metric: Annotated[
         str, first_option(metavar="METRIC", help="The metric in use: a file, or GAIN-DISCOUNT[@K].")
     ] = "exponential-log2",
     ratings: Ratings = False,
     runs: Annotated[
         list[str] | None,
-        first_option("--runs", metavar="RUN...", help="Runs of systems; --qrels judges their documents."),
+        first_option(
+            "--runs", metavar="RUN...", help="Runs of systems; --qrels judges their documents."
+        ),
     ] = None,
-    more_runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="Further runs.")] = None,
-    qrels: Annotated[str | None, first_option(metavar="FILE", help="Judgements of the runs' documents.")] = None,
+    more_runs: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]...", help="Further runs.")
+    ] = None,
+    qrels: Annotated[
+        str | None, first_option(metavar="FILE", help="Judgements of the runs' documents.")
+    ] = None,
     since: Annotated[
         str | None,
-        model_option(metavar="DATE", help="Whether the metric of before still holds; needs the column time."),
+        model_option(
+            metavar="DATE", help="Whether the metric of before still holds; needs the column time."
+        ),
     ] = None,
-    later: Annotated[str | None, input_option(metavar="LOG", help="Later judgements, instead of --since.")] = None,
+    later: Annotated[
+        str | None, input_option(metavar="LOG", help="Later judgements, instead of --since.")
+    ] = None,
     anonymous: Annotated[
-        bool, output_option("--anonymous", help="Numbers instead of the names of raters and queries.")
+        bool,
+        output_option("--anonymous", help="Numbers instead of the names of raters and queries."),
     ] = False,
     output: Output = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Audit a metric on one page: whether it follows users, what it gets wrong, how sure that is, and what to do."""
+    """Audit a metric on one page: whether it follows users, what it gets wrong, how sure that is,
+    and what to do.
+    """
     metric_or_name(metric)
     systems = [*(runs or []), *(more_runs or [])]
     if bool(systems) != (qrels is not None):
         raise InputError("--runs and --qrels go together: runs, and judgements of their documents")
-    files = [log, *systems, *(name for name in (qrels, later) if name), *([metric] if is_metric_file(metric) else [])]
+    files = [
+        log,
+        *systems,
+        *(name for name in (qrels, later) if name),
+        *([metric] if is_metric_file(metric) else []),
+    ]
     check_outputs(output, force=force, inputs=[*files, reading.read])
     from dcglearn.audits.audit import audit as audited
     from dcglearn.readers.joined_files import log_files

@@ -9,7 +9,16 @@ import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
-from dcglearn.cli.options import AsJson, Force, Grades, Plot, Seed, Ties, check_outputs, write_figure
+from dcglearn.cli.options import (
+    AsJson,
+    Force,
+    Grades,
+    Plot,
+    Seed,
+    Ties,
+    check_outputs,
+    write_figure,
+)
 from dcglearn.cli.reading import Read
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.list_utility import ListUtility
@@ -32,27 +41,41 @@ def coherence(
     scale: ScaleOptions,
     grades: Annotated[
         str | None,
-        first_option(metavar="G,G,...", help="The documents that are ranked, by grade (0 = worst); else any list."),
+        first_option(
+            metavar="G,G,...",
+            help="The documents that are ranked, by grade (0 = worst); else any list.",
+        ),
     ] = None,
     margin: Annotated[
-        float, model_option(help="Only where a metric prefers by this share of best minus worst list.")
+        float,
+        model_option(help="Only where a metric prefers by this share of best minus worst list."),
     ] = 0.0,
     n_grades: Annotated[
         int | None,
-        input_option(min=1, metavar="L", help="Grades of textbook metrics; by default those of the file, or 5."),
+        input_option(
+            min=1,
+            metavar="L",
+            help="Grades of textbook metrics; by default those of the file, or 5.",
+        ),
     ] = None,
     depth: Annotated[
-        int | None, first_option(min=1, metavar="K", help="Positions of textbook metrics without @K.")
+        int | None,
+        first_option(min=1, metavar="K", help="Positions of textbook metrics without @K."),
     ] = None,
-    time_limit: Annotated[float, model_option(min=0.1, metavar="SECONDS", help="Time limit of each search.")] = 60.0,
+    time_limit: Annotated[
+        float, model_option(min=0.1, metavar="SECONDS", help="Time limit of each search.")
+    ] = 60.0,
     plot: Plot = None,
     exit_code: Annotated[
-        bool, first_option("--exit-code", help="End with status 1 if not coherent, 3 if not proved.")
+        bool,
+        first_option("--exit-code", help="End with status 1 if not coherent, 3 if not proved."),
     ] = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Prove that two metrics never disagree, or show the rankings on which they do, and how often they do."""
+    """Prove that two metrics never disagree, or show the rankings on which they do, and how often
+    they do.
+    """
     check_outputs(force=force, picture=plot, inputs=[a, b])
     documents = None if grades is None else _numbers(grades)
     (first, second), names = _two_metrics(a, b, documents, n_grades, depth, scale)
@@ -62,10 +85,18 @@ def coherence(
 
     if any(isinstance(metric, ListUtility) for metric in (first, second)):
         if plot is not None or exit_code:
-            raise InputError("certificates are only true of a DCG, not of a list utility: leave --plot, --exit-code")
+            raise InputError(
+                "certificates are only true of a DCG, not of a list utility: leave --plot, --exit-code"
+            )
         often = disagreement(first, second, documents, names=names)
-        typer.echo("no certificate: these are only true of a DCG; disagreement is sampled", err=True)
-        sampled = {"metrics": list(names), "disagreement": often.share, "disagreement_exact": often.exact}
+        typer.echo(
+            "no certificate: these are only true of a DCG; disagreement is sampled", err=True
+        )
+        sampled = {
+            "metrics": list(names),
+            "disagreement": often.share,
+            "disagreement_exact": often.exact,
+        }
         typer.echo(json.dumps(sampled, allow_nan=False) if as_json else str(often))
         return
     with quiet_solver():
@@ -97,7 +128,11 @@ def _coherence_json(verdict: Coherence, share: float, exact: bool) -> dict[str, 
 def _witness_json(witness: Witness | None) -> dict[str, Any] | None:
     if witness is None:
         return None
-    return {"lists": witness.lists.tolist(), "first": witness.first.tolist(), "second": witness.second.tolist()}
+    return {
+        "lists": witness.lists.tolist(),
+        "first": witness.first.tolist(),
+        "second": witness.second.tolist(),
+    }
 
 
 @examples(
@@ -105,21 +140,33 @@ def _witness_json(witness: Witness | None) -> dict[str, Any] | None:
     "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 --plot order.png",
 )
 def systems(
-    judgements: Annotated[str, typer.Argument(metavar="QRELS", help="TREC judgements, also .gz, .zst and .xz.")],
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="TREC runs; a file may hold several.")],
+    judgements: Annotated[
+        str, typer.Argument(metavar="QRELS", help="TREC judgements, also .gz, .zst and .xz.")
+    ],
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="TREC runs; a file may hold several.")
+    ],
     scale: ScaleOptions,
     metric: Annotated[
         list[str] | None,
-        first_option(metavar="METRIC", help="nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]"),
+        first_option(
+            metavar="METRIC",
+            help="nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]",
+        ),
     ] = None,
     log: Annotated[
         str | None,
-        first_option(metavar="LOG", help="Preferences of users: which systems win under every DCG that respects them."),
+        first_option(
+            metavar="LOG",
+            help="Preferences of users: which systems win under every DCG that respects them.",
+        ),
     ] = None,
     read: Read = None,
     grades: Grades = None,
     ties: Ties = "docno-desc",
-    resamples: Annotated[int, model_option(min=1, metavar="N", help="Bootstrap samples of the topics.")] = 1000,
+    resamples: Annotated[
+        int, model_option(min=1, metavar="N", help="Bootstrap samples of the topics.")
+    ] = 1000,
     seed: Seed = 0,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -135,7 +182,9 @@ def systems(
     judged, all_runs = read_judgements(judgements, n_grades=grades), read_runs(runs)
     preferences = None if log is None else read_preferences(log, mapping=read)
     with scale.watched():
-        order = system_order(all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed)
+        order = system_order(
+            all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed
+        )
     typer.echo(json.dumps(order.to_dict(), allow_nan=False) if as_json else str(order))
     write_figure(lambda: slope_figure(order), plot, force=force)
 
@@ -144,11 +193,18 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(cell) for cell in text.split(",")]
     except ValueError as error:
-        raise InputError(f"--grades {text}: give whole numbers with commas, such as 4,4,3,2,0") from error
+        raise InputError(
+            f"--grades {text}: give whole numbers with commas, such as 4,4,3,2,0"
+        ) from error
 
 
 def _two_metrics(
-    a: str, b: str, documents: list[int] | None, n_grades: int | None, depth: int | None, scale: ScaleOptions
+    a: str,
+    b: str,
+    documents: list[int] | None,
+    n_grades: int | None,
+    depth: int | None,
+    scale: ScaleOptions,
 ) -> tuple[list[Metric], tuple[str, str]]:
     """Return both metrics, those of files mapped, and their names with their depths."""
     from dcglearn.metric_coherence.rankings import resolved

@@ -1,4 +1,6 @@
-"""A command and its help page: options in panels, one example a line; drawn on a terminal, plain text in a pipe."""
+"""A command and its help page: options in panels, one example a line; drawn on a terminal, plain
+text in a pipe.
+"""
 
 import functools
 import inspect
@@ -40,14 +42,18 @@ def examples(*lines: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
 
 def add_command(app: typer.Typer, command: Any, panel: str) -> None:
-    """Add a function with `examples` as a command; parameters that are dataclasses are replaced by their fields."""
+    """Add a function with `examples` as a command; parameters that are dataclasses are replaced by
+    their fields.
+    """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     options: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():
         if parameter.name in groups:
             group = groups[parameter.name]
-            of_fields = get_type_hints(group, include_extras=True)  # a group may inherit fields from other modules
+            of_fields = get_type_hints(
+                group, include_extras=True
+            )  # a group may inherit fields from other modules
             of_group = inspect.signature(group).parameters.values()
             options += [option.replace(annotation=of_fields[option.name]) for option in of_group]
         else:
@@ -55,17 +61,24 @@ def add_command(app: typer.Typer, command: Any, panel: str) -> None:
 
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:
-        given = {option.name: values[option.name] for option in options if values[option.name] != option.default}
+        given = {
+            option.name: values[option.name]
+            for option in options
+            if values[option.name] != option.default
+        }
         try:
             for name, group in groups.items():
-                values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+                values[name] = group(
+                    **{field.name: values.pop(field.name) for field in fields(group)}
+                )
             command(**values)
         except InputError as error:
             error.proposal = command_line(error, command.__name__, given)
             raise
 
     keyword = inspect.Parameter.KEYWORD_ONLY
-    with_groups.__signature__ = inspect.Signature([option.replace(kind=keyword) for option in options])  # type: ignore[attr-defined]
+    signature = inspect.Signature([option.replace(kind=keyword) for option in options])
+    with_groups.__signature__ = signature  # type: ignore[attr-defined]
     with_groups.__annotations__ = {option.name: option.annotation for option in options}
     app.command(cls=Command, epilog=command.examples, rich_help_panel=panel)(with_groups)
 
@@ -105,7 +118,11 @@ class _HelpPage:
 
         terminal = console()
         terminal.print(
-            Text.assemble("\n ", (ctx.command_path, "bold"), self.get_usage(ctx).partition(ctx.command_path)[2])
+            Text.assemble(
+                "\n ",
+                (ctx.command_path, "bold"),
+                self.get_usage(ctx).partition(ctx.command_path)[2],
+            )
         )
         paragraphs = [" ".join(paragraph.split()) for paragraph in (self.help or "").split("\n\n")]
         terminal.print(Text("\n" + "\n\n".join(paragraphs) + "\n"))
@@ -114,19 +131,25 @@ class _HelpPage:
             table.add_column(style="cyan", max_width=WIDEST_NAMES)
             table.add_column()
             for names, description in rows:
-                lines = textwrap.wrap(names.replace("|", "| "), WIDEST_NAMES, break_on_hyphens=False)
+                lines = textwrap.wrap(
+                    names.replace("|", "| "), WIDEST_NAMES, break_on_hyphens=False
+                )
                 table.add_row(Text("\n".join(lines).replace("| ", "|")), Text(description))
             terminal.print(Panel(table, title=title, title_align="left", border_style="dim"))
         if self.epilog:
             terminal.print(Text("Examples", style="bold"))
-            terminal.print(Text("\n".join(f"  {line}" for line in self.epilog.splitlines())), soft_wrap=True)
+            terminal.print(
+                Text("\n".join(f"  {line}" for line in self.epilog.splitlines())), soft_wrap=True
+            )
 
 
 class Command(_HelpPage, TyperCommand):
     """A command whose help page has a panel for each kind of option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the options and arguments; a value that is none of its kind is refused in a plain sentence."""
+        """Parse the options and arguments; a value that is none of its kind is refused in a plain
+        sentence.
+        """
         try:
             return list(super().parse_args(ctx, args))
         except typer.BadParameter as error:
@@ -134,14 +157,24 @@ class Command(_HelpPage, TyperCommand):
             raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line: arguments as they are named, however the version of typer puts them."""
-        arguments = [option for option in self.get_params(ctx) if option.param_type_name == "argument"]
-        return ["[OPTIONS]", *(argument.metavar or argument.human_readable_name for argument in arguments)]
+        """Return the words of the usage line: arguments as they are named, however the version of
+        typer puts them.
+        """
+        arguments = [
+            option for option in self.get_params(ctx) if option.param_type_name == "argument"
+        ]
+        return [
+            "[OPTIONS]",
+            *(argument.metavar or argument.human_readable_name for argument in arguments),
+        ]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, and --verbose, which the program has too."""
         shared = ctx.parent.command.params if ctx.parent is not None else []
-        return [*super().get_params(ctx), *(option for option in shared if option.name == "verbose")]
+        return [
+            *super().get_params(ctx),
+            *(option for option in shared if option.name == "verbose"),
+        ]
 
     def _panels(self, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Yield the title of each panel and its rows: an option's names, and what it does."""
@@ -151,7 +184,9 @@ class Command(_HelpPage, TyperCommand):
             if option.param_type_name == "argument":
                 panels["Arguments"].append((names.partition(" <")[0], description))
             else:
-                panels[getattr(option, "rich_help_panel", None) or "Output"].append((names, description))
+                panels[getattr(option, "rich_help_panel", None) or "Output"].append(
+                    (names, description)
+                )
         yield from ((title, rows) for title, rows in panels.items() if rows)
 
 
@@ -178,7 +213,9 @@ class Group(_HelpPage, TyperGroup):
 
 
 def _plain_refusal(error: typer.BadParameter) -> str:
-    """Return what is wrong with a value: typer gives the words of pydantic, which do not name it."""
+    """Return what is wrong with a value: typer gives the words of pydantic, which do not name
+    it.
+    """
     cause: Any = error.__cause__
     if not hasattr(cause, "errors"):
         return error.message

@@ -23,7 +23,10 @@ app = typer.Typer(
     help="Learn the gains and discounts of DCG from what people preferred.",
     no_args_is_help=True,
     cls=Group,
-    context_settings={"help_option_names": ["-h", "--help"], "color": False},  # colours come from rich alone
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "color": False,
+    },  # colours come from rich alone
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -54,7 +57,12 @@ def _common(
     verbose: Annotated[
         bool,
         output_option(
-            "-v", "--verbose", callback=show_log, is_eager=True, expose_value=False, help="Log steps to standard error."
+            "-v",
+            "--verbose",
+            callback=show_log,
+            is_eager=True,
+            expose_value=False,
+            help="Log steps to standard error.",
         ),
     ] = False,
 ) -> None:

@@ -1,4 +1,6 @@
-"""``dcglearn doctor``: versions, kernels, extras, threads and rights, which a report of a bug should tell."""
+"""``dcglearn doctor``: versions, kernels, extras, threads and rights, which a report of a bug
+should tell.
+"""
 
 import contextlib
 import json
@@ -42,12 +44,22 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(found))
         return
-    lines = [f"dcglearn: {found['dcglearn']} in {found['folder']}", f"python: {found['python']} on {found['system']}"]
-    lines.append("libraries: " + ", ".join(f"{name} {v or 'missing'}" for name, v in found["libraries"].items()))
+    lines = [
+        f"dcglearn: {found['dcglearn']} in {found['folder']}",
+        f"python: {found['python']} on {found['system']}",
+    ]
+    lines.append(
+        "libraries: "
+        + ", ".join(f"{name} {v or 'missing'}" for name, v in found["libraries"].items())
+    )
     lines.append(f"kernels: {found['kernels']}")
-    lines += [f"extra {name}: {_extra(name, versions)}" for name, versions in found["extras"].items()]
+    lines += [
+        f"extra {name}: {_extra(name, versions)}" for name, versions in found["extras"].items()
+    ]
     omp = found["OMP_NUM_THREADS"] or "not set"
-    lines.append(f"threads: {found['threads']}, for trees {found['free_threads']} (OMP_NUM_THREADS {omp})")
+    lines.append(
+        f"threads: {found['threads']}, for trees {found['free_threads']} (OMP_NUM_THREADS {omp})"
+    )
     lines.append(f"memory: {found['memory'] / 1e9:.1f} GB can be used")
     lines += [f"{name}: {_folder(folder)}" for name, folder in found["folders"].items()]
     typer.echo("\n".join(lines))
@@ -65,12 +77,17 @@ def facts() -> dict[str, Any]:
         "system": platform.platform(),
         "kernels": about(),
         "libraries": {name: _version(name) for name in LIBRARIES},
-        "extras": {name: {library: _version(library) for library in needed} for name, needed in EXTRAS.items()},
+        "extras": {
+            name: {library: _version(library) for library in needed}
+            for name, needed in EXTRAS.items()
+        },
         "threads": threads(),
         "free_threads": free_threads(),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS"),
         "memory": available(),
-        "folders": {name: {"path": str(path), "writable": _writable(path)} for name, path in folders.items()},
+        "folders": {
+            name: {"path": str(path), "writable": _writable(path)} for name, path in folders.items()
+        },
     }
 
 

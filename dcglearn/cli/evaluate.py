@@ -10,10 +10,25 @@ import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
-from dcglearn.cli.options import Force, Grades, Output, Plot, Seed, Ties, check_outputs, write_figure, write_text
+from dcglearn.cli.options import (
+    Force,
+    Grades,
+    Output,
+    Plot,
+    Seed,
+    Ties,
+    check_outputs,
+    write_figure,
+    write_text,
+)
 from dcglearn.cli.reading import Cutoffs
 from dcglearn.cli.terminal import draw_table, drawn
-from dcglearn.evaluation.compare_systems import MAX_RESAMPLES, SystemComparison, compared, evaluated_and_paired
+from dcglearn.evaluation.compare_systems import (
+    MAX_RESAMPLES,
+    SystemComparison,
+    compared,
+    evaluated_and_paired,
+)
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
 from dcglearn.evaluation.evaluate import evaluate as evaluated
 from dcglearn.evaluation.explain_values import explain_values
@@ -37,18 +52,30 @@ class EvaluationOptions:
 
     judgements: Annotated[
         str | None,
-        typer.Argument(metavar="QRELS", help="TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too."),
+        typer.Argument(
+            metavar="QRELS",
+            help="TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.",
+        ),
     ] = None
     runs: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN...", help="TREC runs or such tables; one may hold several.")
+        list[str] | None,
+        typer.Argument(metavar="RUN...", help="TREC runs or such tables; one may hold several."),
     ] = None
     rank_eval: Annotated[
         list[str] | None,
-        input_option(metavar="FILE", help="Instead of QRELS and RUN: saved responses of _rank_eval, a run each."),
+        input_option(
+            metavar="FILE",
+            help="Instead of QRELS and RUN: saved responses of _rank_eval, a run each.",
+        ),
     ] = None
     qrels: Annotated[
         str | None,
-        input_option("--qrels", "--request", metavar="FILE", help="Judgements of --rank-eval, or the request itself."),
+        input_option(
+            "--qrels",
+            "--request",
+            metavar="FILE",
+            help="Judgements of --rank-eval, or the request itself.",
+        ),
     ] = None
     metric: Annotated[
         list[str] | None,
@@ -58,14 +85,25 @@ class EvaluationOptions:
             "[default: nDCG@10]",
         ),
     ] = None
-    raw: Annotated[bool, model_option("--raw", help="DCG itself, not divided by the best that is possible.")] = False
+    raw: Annotated[
+        bool, model_option("--raw", help="DCG itself, not divided by the best that is possible.")
+    ] = False
     ties: Ties = "docno-desc"
     unjudged: Annotated[
-        str, first_option(metavar="worst|best|drop|GAIN", help="What a document without a judgement counts as.")
+        str,
+        first_option(
+            metavar="worst|best|drop|GAIN", help="What a document without a judgement counts as."
+        ),
     ] = "worst"
-    missing: Annotated[Missing, input_option(help="What judged queries count that a run does not have.")] = "zero"
-    ideal: Annotated[Ideal, model_option(help="Documents of the best ranking: all judged or the run's.")] = "judgements"
-    duplicates: Annotated[Duplicates, input_option(help="What to do if a document occurs twice for a query.")] = "error"
+    missing: Annotated[
+        Missing, input_option(help="What judged queries count that a run does not have.")
+    ] = "zero"
+    ideal: Annotated[
+        Ideal, model_option(help="Documents of the best ranking: all judged or the run's.")
+    ] = "judgements"
+    duplicates: Annotated[
+        Duplicates, input_option(help="What to do if a document occurs twice for a query.")
+    ] = "error"
 
     grades: Grades = None
     cutoffs: Cutoffs = None
@@ -73,11 +111,19 @@ class EvaluationOptions:
     @property
     def inputs(self) -> list[str]:
         """The files that are read."""
-        files = [self.judgements, *(self.runs or []), *(self.rank_eval or []), self.qrels, *(self.metric or [])]
+        files = [
+            self.judgements,
+            *(self.runs or []),
+            *(self.rank_eval or []),
+            self.qrels,
+            *(self.metric or []),
+        ]
         return [file for file in files if file is not None]
 
     def evaluated(self, scale: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
-        """Read the files and return what `evaluate`, or a function that takes the same, makes of them."""
+        """Read the files and return what `evaluate`, or a function that takes the same, makes of
+        them.
+        """
         metrics = files_and_names(self.metric or ["nDCG@10"], scale)
         runs, judged = self._of_responses(metrics) if self.rank_eval else self._of_files()
         with scale.watched():
@@ -94,16 +140,26 @@ class EvaluationOptions:
 
     def _of_files(self) -> tuple[list[Run], Judgements]:
         if self.judgements is None or not self.runs:
-            raise InputError("name the judgements and a run, QRELS RUN..., or a response by --rank-eval")
+            raise InputError(
+                "name the judgements and a run, QRELS RUN..., or a response by --rank-eval"
+            )
         if self.qrels is not None:
-            raise InputError("--qrels goes with --rank-eval; runs have their judgements first, QRELS RUN...")
+            raise InputError(
+                "--qrels goes with --rank-eval; runs have their judgements first, QRELS RUN..."
+            )
         judged = read_judgements(self.judgements, self.duplicates, self.grades, self.cutoffs)
         return read_runs(self.runs, self.duplicates), judged
 
-    def _of_responses(self, metrics: Mapping[str, DCG | ListUtility | str]) -> tuple[list[Run], Judgements]:
-        """Return the hits of responses as runs, and all judgements or those of the hits; print notes."""
+    def _of_responses(
+        self, metrics: Mapping[str, DCG | ListUtility | str]
+    ) -> tuple[list[Run], Judgements]:
+        """Return the hits of responses as runs, and all judgements or those of the hits; print
+        notes.
+        """
         if self.judgements is not None:
-            raise InputError(f"--rank-eval takes no runs; leave out {self.judgements} or give it by --qrels")
+            raise InputError(
+                f"--rank-eval takes no runs; leave out {self.judgements} or give it by --qrels"
+            )
         responses = [read_rank_eval(path) for path in self.rank_eval or []]
         runs = read_runs([response.run for response in responses])
         dcgs = [metric for metric in metrics.values() if not isinstance(metric, str)]
@@ -116,11 +172,20 @@ class EvaluationOptions:
             others = [name for name in metrics if companion_of(name)]
             others += [name for name, metric in known.items() if isinstance(metric, str)]
             if others:
-                raise InputError(f"{others[0]} needs all judgements; a response has those of its hits: give --qrels")
+                raise InputError(
+                    f"{others[0]} needs all judgements; a response has those of its hits: give --qrels"
+                )
             if self.grades is None:  # the top grade may be missing among the hits
-                judged = replace(judged, n_grades=max([judged.n_grades, *(dcg.n_grades for dcg in dcgs)]))
-            typer.echo("note: DCG, since a response does not hold all judgements; NDCG needs --qrels REQUEST", err=True)
-        for note in notes_of_responses(responses, judged, max((dcg.depth for dcg in dcgs), default=1)):
+                judged = replace(
+                    judged, n_grades=max([judged.n_grades, *(dcg.n_grades for dcg in dcgs)])
+                )
+            typer.echo(
+                "note: DCG, since a response does not hold all judgements; NDCG needs --qrels REQUEST",
+                err=True,
+            )
+        for note in notes_of_responses(
+            responses, judged, max((dcg.depth for dcg in dcgs), default=1)
+        ):
             typer.echo(f"note: {note}", err=True)
         return runs, judged
 
@@ -138,19 +203,30 @@ class GateOptions:
     min_difference: Annotated[
         float | None,
         first_option(
-            metavar="MARGIN", help="Smallest acceptable difference from the baseline, as -0.005. [default: 0]"
+            metavar="MARGIN",
+            help="Smallest acceptable difference from the baseline, as -0.005. [default: 0]",
         ),
     ] = None
     exit_code: Annotated[
-        bool, first_option("--exit-code", help="End with status 1 if the gate fails, 0 if it passes, 2 for bad input.")
+        bool,
+        first_option(
+            "--exit-code",
+            help="End with status 1 if the gate fails, 0 if it passes, 2 for bad input.",
+        ),
     ] = False
-    junit: Annotated[Path | None, output_option(metavar="FILE", help="Write the decision as a JUnit report.")] = None
+    junit: Annotated[
+        Path | None, output_option(metavar="FILE", help="Write the decision as a JUnit report.")
+    ] = None
 
     def decision(self, comparison: SystemComparison) -> Gate | None:
         """Return the decision, if one is asked for."""
-        if not self.exit_code and all(option is None for option in (self.gate, self.min_difference, self.junit)):
+        if not self.exit_code and all(
+            option is None for option in (self.gate, self.min_difference, self.junit)
+        ):
             return None
-        return comparison.gate(0.0 if self.min_difference is None else self.min_difference, self.gate or "harm")
+        return comparison.gate(
+            0.0 if self.min_difference is None else self.min_difference, self.gate or "harm"
+        )
 
     def end(self, decision: Gate | None, *, force: bool) -> None:
         """Write the report, and end with status 1 if the gate fails and --exit-code is given."""
@@ -171,17 +247,25 @@ class GateOptions:
 def evaluate(
     source: EvaluationOptions,
     scale: ScaleOptions,
-    by_query: Annotated[bool, first_option("-q", "--by-query", help="Every query, not only means.")] = False,
+    by_query: Annotated[
+        bool, first_option("-q", "--by-query", help="Every query, not only means.")
+    ] = False,
     residuals: Annotated[
-        bool, output_option("--residuals", help="Also what unjudged documents could still add to each value.")
+        bool,
+        output_option(
+            "--residuals", help="Also what unjudged documents could still add to each value."
+        ),
     ] = False,
     against: Annotated[
         str | None,
         input_option(
-            metavar="FILE", help="Values of queries from elsewhere: name the convention that differs from ours."
+            metavar="FILE",
+            help="Values of queries from elsewhere: name the convention that differs from ours.",
         ),
     ] = None,
-    form: Annotated[Literal["table", "tsv", "jsonl"], first_option("--format", help="How to write.")] = "table",
+    form: Annotated[
+        Literal["table", "tsv", "jsonl"], first_option("--format", help="How to write.")
+    ] = "table",
     output: Output = None,
     force: Force = False,
 ) -> None:
@@ -190,7 +274,9 @@ def evaluate(
     if against is not None:
         if by_query or residuals or form != "table":
             raise InputError("--against prints sentences: leave out -q, --residuals and --format")
-        write_text(str(source.evaluated(scale, partial(explain_values, against))), output, force=force)
+        write_text(
+            str(source.evaluated(scale, partial(explain_values, against))), output, force=force
+        )
         return
     evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals))
     if form == "table" and not by_query and drawn(output):
@@ -211,20 +297,32 @@ def compare(
     scale: ScaleOptions,
     gate: GateOptions,
     baseline: Annotated[
-        str | None, model_option(metavar="RUN", help="Compare the others with this run; by default the first.")
+        str | None,
+        model_option(metavar="RUN", help="Compare the others with this run; by default the first."),
     ] = None,
     proxy_qrels: Annotated[
         str | None,
-        first_option(metavar="FILE", help="An LLM's judgements of these queries and more, corrected by people's."),
+        first_option(
+            metavar="FILE",
+            help="An LLM's judgements of these queries and more, corrected by people's.",
+        ),
     ] = None,
     form: Annotated[
-        Literal["table", "csv", "jsonl", "markdown", "latex"], first_option("--format", help="How to write.")
+        Literal["table", "csv", "jsonl", "markdown", "latex"],
+        first_option("--format", help="How to write."),
     ] = "table",
     level: Annotated[float, model_option(help="Level of the bootstrap intervals.")] = 0.95,
-    correction: Annotated[Literal["holm", "bh", "none"], model_option(help="Correction for several tests.")] = "holm",
+    correction: Annotated[
+        Literal["holm", "bh", "none"], model_option(help="Correction for several tests.")
+    ] = "holm",
     resamples: Annotated[
         int,
-        model_option(min=100, max=MAX_RESAMPLES, metavar="N", help="Number of bootstrap samples and of permutations."),
+        model_option(
+            min=100,
+            max=MAX_RESAMPLES,
+            metavar="N",
+            help="Number of bootstrap samples and of permutations.",
+        ),
     ] = 10_000,
     seed: Seed = 0,
     plot: Plot = None,
@@ -233,15 +331,22 @@ def compare(
 ) -> None:
     """Compare systems query by query: paired tests and intervals, under one metric or many.
 
-    With --exit-code (or another option of the gate) it also decides whether a run may replace the baseline: worse, not
-    worse or undecided. Both rules are one-sided, at half of one minus the level.
+    With --exit-code (or another option of the gate) it also decides whether a run may replace the
+    baseline: worse, not worse or undecided. Both rules are one-sided, at half of one minus the
+    level.
     """
-    check_outputs(output, gate.junit, force=force, picture=plot, inputs=[*source.inputs, proxy_qrels])
+    check_outputs(
+        output, gate.junit, force=force, picture=plot, inputs=[*source.inputs, proxy_qrels]
+    )
     if proxy_qrels and source.rank_eval:
         raise InputError("--proxy-qrels goes with QRELS RUN..., not with --rank-eval")
     people = replace(source, cutoffs=None) if proxy_qrels else source
     evaluation, paired = people.evaluated(scale, evaluated_and_paired)
-    machine = replace(source, judgements=proxy_qrels).evaluated(scale, evaluated_and_paired) if proxy_qrels else None
+    machine = (
+        replace(source, judgements=proxy_qrels).evaluated(scale, evaluated_and_paired)
+        if proxy_qrels
+        else None
+    )
     comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired, machine)
     decision = gate.decision(comparison)
     if form == "table" and drawn(output):
@@ -277,7 +382,11 @@ def _comparison_text(comparison: SystemComparison, decision: Gate | None, form: 
     frame = comparison.frame
     if decision is not None:
         frame = frame.with_columns(pl.Series("verdict", [row.verdict for row in decision.verdicts]))
-    below = {} if decision is None else {"table": f"\n\n{decision}", "markdown": f"\n\n{decision.to_markdown()}"}
+    below = (
+        {}
+        if decision is None
+        else {"table": f"\n\n{decision}", "markdown": f"\n\n{decision.to_markdown()}"}
+    )
     texts: dict[str, Callable[[], str]] = {
         "table": lambda: str(comparison),
         "csv": lambda: spreadsheet(frame),

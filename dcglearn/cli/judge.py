@@ -1,4 +1,6 @@
-"""``dcglearn judge``, the judging page, and ``dcglearn prompts``, the same pairs as prompts for a model."""
+"""``dcglearn judge``, the judging page, and ``dcglearn prompts``, the same pairs as prompts for a
+model.
+"""
 
 from __future__ import annotations
 
@@ -26,21 +28,46 @@ class AskingOptions:
     """Which pairs are asked, of whom, and how."""
 
     raters: Annotated[
-        str | None, first_option(metavar="NAMES", help="Names, as ann,bob; without them the page asks for a name.")
+        str | None,
+        first_option(
+            metavar="NAMES", help="Names, as ann,bob; without them the page asks for a name."
+        ),
     ] = None
-    redundancy: Annotated[int, model_option(min=1, metavar="R", help="Ask R raters about each pair.")] = 1
-    random: Annotated[bool, model_option("--random", help="Pairs at random, not the most telling ones.")] = False
-    queries: Annotated[bool, model_option("--queries", help="Ask all queries about equally often.")] = False
-    strengths: Annotated[int, model_option(min=1, max=5, metavar="S", help="Strengths of preference.")] = 1
-    width: Annotated[float, model_option(help="There are enough verdicts when the widest band is below this.")] = 0.1
-    no_practice: Annotated[bool, model_option("--no-practice", help="Begin without three pairs to practise.")] = False
-    checks: Annotated[float, model_option(metavar="SHARE", help="Share of pairs that check attention.")] = 0.0
-    images: Annotated[
-        bool, model_option("--images", help="Show the candidates' images, which are fetched from their hosts.")
+    redundancy: Annotated[
+        int, model_option(min=1, metavar="R", help="Ask R raters about each pair.")
+    ] = 1
+    random: Annotated[
+        bool, model_option("--random", help="Pairs at random, not the most telling ones.")
     ] = False
-    seed: Annotated[int | None, model_option(min=0, help="Same seed, same draws of pairs and sides.")] = None
+    queries: Annotated[
+        bool, model_option("--queries", help="Ask all queries about equally often.")
+    ] = False
+    strengths: Annotated[
+        int, model_option(min=1, max=5, metavar="S", help="Strengths of preference.")
+    ] = 1
+    width: Annotated[
+        float, model_option(help="There are enough verdicts when the widest band is below this.")
+    ] = 0.1
+    no_practice: Annotated[
+        bool, model_option("--no-practice", help="Begin without three pairs to practise.")
+    ] = False
+    checks: Annotated[
+        float, model_option(metavar="SHARE", help="Share of pairs that check attention.")
+    ] = 0.0
+    images: Annotated[
+        bool,
+        model_option(
+            "--images", help="Show the candidates' images, which are fetched from their hosts."
+        ),
+    ] = False
+    seed: Annotated[
+        int | None, model_option(min=0, help="Same seed, same draws of pairs and sides.")
+    ] = None
     proxy: Annotated[
-        str | None, model_option(metavar="LOG", help="An LLM judge's verdicts: where people may differ is asked first.")
+        str | None,
+        model_option(
+            metavar="LOG", help="An LLM judge's verdicts: where people may differ is asked first."
+        ),
     ] = None
 
 
@@ -49,26 +76,43 @@ class CandidateOptions:
     """The pairs: a file of candidates, or two runs to compare."""
 
     file: Annotated[
-        str | None, typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged: a, b, and items to show.")
+        str | None,
+        typer.Argument(
+            metavar="[CANDIDATES]", help="Pairs that could be judged: a, b, and items to show."
+        ),
     ] = None
     runs: Annotated[
-        tuple[str, str] | None, first_option(metavar="OLD NEW", help="Two TREC runs to compare, a pair a query.")
+        tuple[str, str] | None,
+        first_option(metavar="OLD NEW", help="Two TREC runs to compare, a pair a query."),
     ] = None
-    qrels: Annotated[str | None, first_option(metavar="QRELS", help="With --runs: the judgements.")] = None
+    qrels: Annotated[
+        str | None, first_option(metavar="QRELS", help="With --runs: the judgements.")
+    ] = None
     documents: Annotated[
         Path | None,
-        input_option(metavar="FILE", help="JSON lines with docno, title and text, of --runs or of docs_a and docs_b."),
+        input_option(
+            metavar="FILE",
+            help="JSON lines with docno, title and text, of --runs or of docs_a and docs_b.",
+        ),
     ] = None
     topics: Annotated[
-        Path | None, input_option(metavar="FILE", help="With --runs: texts of the queries: name, tab, text.")
+        Path | None,
+        input_option(metavar="FILE", help="With --runs: texts of the queries: name, tab, text."),
     ] = None
     unjudged: Annotated[
-        str, input_option(metavar="worst|best|drop", help="With --runs: the grade of documents nobody has judged.")
+        str,
+        input_option(
+            metavar="worst|best|drop", help="With --runs: the grade of documents nobody has judged."
+        ),
     ] = "worst"
-    depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions; of runs, to 10.")] = None
+    depth: Annotated[
+        int | None, input_option(metavar="K", help="Cut lists to K positions; of runs, to 10.")
+    ] = None
 
     def candidates(self, mapping: LogMapping) -> Candidates:
-        """Return the pairs of a file or of two runs; raise InputError if neither is given, or both."""
+        """Return the pairs of a file or of two runs; raise InputError if neither is given, or
+        both.
+        """
         from dcglearn.judge.candidates import candidates_from_runs, read_candidates
 
         if (self.file is None) == (self.runs is None):
@@ -79,7 +123,11 @@ class CandidateOptions:
             return read_candidates(self.file, mapping=mapping, documents=self.documents)
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
-        how: dict[str, Any] = {"depth": mapping.depth or 10, "n_grades": mapping.n_grades, "unjudged": self.unjudged}
+        how: dict[str, Any] = {
+            "depth": mapping.depth or 10,
+            "n_grades": mapping.n_grades,
+            "unjudged": self.unjudged,
+        }
         return candidates_from_runs(list(self.runs), self.qrels, self.documents, self.topics, **how)
 
 
@@ -88,13 +136,23 @@ class PlaceOptions:
     """Where the server listens."""
 
     host: Annotated[
-        str, model_option(help="Address to listen on; another than this machine's own is plain http on your network.")
+        str,
+        model_option(
+            help="Address to listen on; another than this machine's own is plain http on your network."
+        ),
     ] = "127.0.0.1"
-    port: Annotated[int, first_option(min=1, max=65535, help="Port; if it is taken, the next free one.")] = 8765
+    port: Annotated[
+        int, first_option(min=1, max=65535, help="Port; if it is taken, the next free one.")
+    ] = 8765
     token: Annotated[
-        str | None, model_option(metavar="TEXT", help="Token in the address; by default a new one at each start.")
+        str | None,
+        model_option(
+            metavar="TEXT", help="Token in the address; by default a new one at each start."
+        ),
     ] = None
-    no_browser: Annotated[bool, model_option("--no-browser", help="Print the address, and open no browser.")] = False
+    no_browser: Annotated[
+        bool, model_option("--no-browser", help="Print the address, and open no browser.")
+    ] = False
 
 
 @examples(
@@ -107,14 +165,16 @@ def judge(
     reading: Reading,
     asking: AskingOptions,
     place: PlaceOptions,
-    log: Annotated[Path, first_option(metavar="LOG", help="The verdicts; an existing log is continued.")],
+    log: Annotated[
+        Path, first_option(metavar="LOG", help="The verdicts; an existing log is continued.")
+    ],
     source: CandidateOptions,
     dry_run: DryRun = False,
 ) -> None:
     """Judge pairs of lists in the browser, and learn a DCG meanwhile.
 
-    The page shows two lists side by side and takes a verdict by one key; every verdict is on the disk before the next
-    pair counts. Stop with Ctrl-C; the same command continues.
+    The page shows two lists side by side and takes a verdict by one key; every verdict is on the
+    disk before the next pair counts. Stop with Ctrl-C; the same command continues.
     """
     from dcglearn.judge.study import Rules, Study
     from dcglearn.metric.dcg import DCG
@@ -123,11 +183,28 @@ def judge(
     suffix_among(log, LINES, "verdicts")
     pairs = source.candidates(reading.mapping)
     raters = tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip())
-    same = {name: getattr(asking, name) for name in ("redundancy", "strengths", "width", "images", "checks", "seed")}
-    rules = Rules(raters, active=not asking.random, balanced=asking.queries, practice=not asking.no_practice, **same)
+    same = {
+        name: getattr(asking, name)
+        for name in ("redundancy", "strengths", "width", "images", "checks", "seed")
+    }
+    rules = Rules(
+        raters,
+        active=not asking.random,
+        balanced=asking.queries,
+        practice=not asking.no_practice,
+        **same,
+    )
     queries = len({pair.query for pair in pairs.pairs})
-    sizes = (len(pairs), "pairs"), (queries, "queries"), (pairs.depth, "positions"), (pairs.n_grades, "grades")
-    seen = ["candidates: {}, {}; {}, {}".format(*(number_of(*size) for size in sizes)), *left_out(pairs.dropped)]
+    sizes = (
+        (len(pairs), "pairs"),
+        (queries, "queries"),
+        (pairs.depth, "positions"),
+        (pairs.n_grades, "grades"),
+    )
+    seen = [
+        "candidates: {}, {}; {}, {}".format(*(number_of(*size) for size in sizes)),
+        *left_out(pairs.dropped),
+    ]
     proxy, scale = asking.proxy, DCG.standard(pairs.n_grades, pairs.depth)
     machine = machine_dcg(read_proxy(proxy, pairs.n_grades), scale) if proxy else None
     if dry_run:
@@ -136,14 +213,18 @@ def judge(
     try:
         from dcglearn.judge.server import Place, serve
     except ModuleNotFoundError as error:
-        raise InputError("the judging page needs Starlette and uvicorn: pip install 'dcglearn[judge]'") from error
+        raise InputError(
+            "the judging page needs Starlette and uvicorn: pip install 'dcglearn[judge]'"
+        ) from error
 
     where = Place(place.host, place.port, place.token, browser=not place.no_browser)
     study = Study(pairs, log, rules, machine)
     before = study.n_verdicts
     typer.echo("\n".join(seen), err=True)
     if study.log.cut_short is not None:
-        typer.echo(f"the log ended within a line, which was put into {study.log.cut_short}", err=True)
+        typer.echo(
+            f"the log ended within a line, which was put into {study.log.cut_short}", err=True
+        )
     if before:
         typer.echo(f"continuing {log}: {number_of(before, 'verdicts')} so far", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -166,17 +247,29 @@ def prompts(
     reading: Reading,
     output: Annotated[
         Path,
-        first_option("-o", "--output", metavar="FILE", help="Write prompts here, and their pairs to a file beside it."),
+        first_option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write prompts here, and their pairs to a file beside it.",
+        ),
     ],
     source: CandidateOptions,
     shape: Annotated[
         Literal["openai", "anthropic", "gemini", "messages"],
-        first_option("--for", help="The provider whose batch files have this form, or the messages alone."),
+        first_option(
+            "--for", help="The provider whose batch files have this form, or the messages alone."
+        ),
     ] = "openai",
-    model: Annotated[str | None, first_option(metavar="NAME", help="The model that each request names.")] = None,
+    model: Annotated[
+        str | None, first_option(metavar="NAME", help="The model that each request names.")
+    ] = None,
     template: Annotated[
         Path | None,
-        input_option(metavar="FILE", help="Text with {query}, {intent}, {first} and {second}, in place of ours."),
+        input_option(
+            metavar="FILE",
+            help="Text with {query}, {intent}, {first} and {second}, in place of ours.",
+        ),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -186,11 +279,23 @@ def prompts(
     """
     from dcglearn.judge.prompts import TEMPLATE, pairs_beside, write_prompts
 
-    inputs = [source.file, *(source.runs or ()), source.qrels, source.documents, source.topics, template]
+    inputs = [
+        source.file,
+        *(source.runs or ()),
+        source.qrels,
+        source.documents,
+        source.topics,
+        template,
+    ]
     check_outputs(output, pairs_beside(output), force=force, inputs=inputs)
     pairs = source.candidates(reading.mapping)
-    write_prompts(pairs, output, template=template or TEMPLATE, shape=shape, model=model, force=force)
+    write_prompts(
+        pairs, output, template=template or TEMPLATE, shape=shape, model=model, force=force
+    )
     named = "" if model or shape == "gemini" else "; they name no model: --model does"
-    wrote = [f"wrote: {output} ({2 * len(pairs):,} prompts{named})", f"wrote: {pairs_beside(output)}"]
+    wrote = [
+        f"wrote: {output} ({2 * len(pairs):,} prompts{named})",
+        f"wrote: {pairs_beside(output)}",
+    ]
     line = f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl"
     typer.echo("\n".join([*left_out(pairs.dropped), *wrote, line]), err=True)

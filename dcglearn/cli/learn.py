@@ -18,9 +18,22 @@ from dcglearn.metric.dcg import Utility
 from dcglearn.metric.reading import metric_or_name
 
 OF_VERDICTS = {"method": "dcg", "form": "dcg"} | dict.fromkeys(
-    ("bands", "ranges", "holdout", "holdout_by", "ratings", "memory", "proxy", "dry_run", "checkpoint", "workers")
+    (
+        "bands",
+        "ranges",
+        "holdout",
+        "holdout_by",
+        "ratings",
+        "memory",
+        "proxy",
+        "dry_run",
+        "checkpoint",
+        "workers",
+    )
 )
-"""Options that go with verdicts alone, and their values where they are not given, or what counts as false."""
+"""Options that go with verdicts alone, and their values where they are not given, or what counts as
+false.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,10 +42,19 @@ class OutputOptions:
 
     output: Annotated[
         Path | None,
-        first_option("-o", "--output", metavar="FILE", help="Write the DCG here; without it, to standard output."),
+        first_option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the DCG here; without it, to standard output.",
+        ),
     ] = None
-    plot: Annotated[Path | None, first_option(help="Draw gains and discounts here (.png, .pdf, .svg).")] = None
-    utility: Annotated[Path | None, output_option(help="Write the K x L utility W here too.")] = None
+    plot: Annotated[
+        Path | None, first_option(help="Draw gains and discounts here (.png, .pdf, .svg).")
+    ] = None
+    utility: Annotated[Path | None, output_option(help="Write the K x L utility W here too.")] = (
+        None
+    )
     as_json: Annotated[bool, output_option("--json", help="Print the report as JSON.")] = False
     force: Force = False
 
@@ -46,8 +68,17 @@ class OutputOptions:
         """Whether the report goes to standard error, since a result goes to standard output."""
         return self.as_json or self.output is None
 
-    def write(self, metric: Any, utility: Utility, report: dict[str, Any], text: str, draw: Callable[[], Any]) -> None:
-        """Write the files, print the report or the text, and draw: nothing is lost if there is no picture."""
+    def write(
+        self,
+        metric: Any,
+        utility: Utility,
+        report: dict[str, Any],
+        text: str,
+        draw: Callable[[], Any],
+    ) -> None:
+        """Write the files, print the report or the text, and draw: nothing is lost if there is no
+        picture.
+        """
         if self.utility is not None:
             utility.save(self.utility, force=self.force)
         if self.output is not None:
@@ -80,16 +111,23 @@ def learn(
     trust: TrustOptions,
     cluster: Cluster,
     checkpoint: Annotated[
-        Path | None, scale_option(metavar="FILE", help="Keep the sums of every pass here, for --resume.")
+        Path | None,
+        scale_option(metavar="FILE", help="Keep the sums of every pass here, for --resume."),
     ] = None,
     resume: Annotated[
-        bool, scale_option("--resume", help="Resume the fit kept in --checkpoint, to the same bytes.")
+        bool,
+        scale_option("--resume", help="Resume the fit kept in --checkpoint, to the same bytes."),
     ] = False,
     dry_run: Annotated[
-        bool, output_option("--dry-run", help="Print what was recognised in the log; learn and write nothing.")
+        bool,
+        output_option(
+            "--dry-run", help="Print what was recognised in the log; learn and write nothing."
+        ),
     ] = False,
 ) -> None:
-    """Learn the gains and discounts of DCG from judgements of which list is better, and say how far to trust them."""
+    """Learn the gains and discounts of DCG from judgements of which list is better, and say how far
+    to trust them.
+    """
     for metric in (learner.prior, trust.current):
         if metric is not None:
             metric_or_name(metric)
@@ -103,14 +141,19 @@ def learn(
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
     if trust.ranges and learner.zero not in (None, "0"):
-        raise InputError(f"--ranges are those of DCGs whose worst grade is worth 0; leave out --zero {learner.zero}")
+        raise InputError(
+            f"--ranges are those of DCGs whose worst grade is worth 0; leave out --zero {learner.zero}"
+        )
     if source.answers or source.experiments:
         others = {"dry_run": dry_run, "checkpoint": checkpoint, "workers": cluster.workers}
         _learn_outcomes(source, outputs, learner, trust, others)
         return
     if source.in_parts(cluster):
         source.refuse_in_parts(
-            holdout=trust.holdout, bands=trust.bands, ranges=trust.ranges, C_auto=learner.C == "auto"
+            holdout=trust.holdout,
+            bands=trust.bands,
+            ranges=trust.ranges,
+            C_auto=learner.C == "auto",
         )
     if learner.proxy is not None:
         from dcglearn.readers.shared_ids import refuse_other_lists
@@ -119,7 +162,9 @@ def learn(
     if dry_run:
         from dcglearn.parts.parts import PartedLog
 
-        would = [f"would write: {path}" for path in outputs.files] or ["would write: the DCG to standard output"]
+        would = [f"would write: {path}" for path in outputs.files] or [
+            "would write: the DCG to standard output"
+        ]
         with source.opened(cluster) as log:
             seen = [] if isinstance(log, PartedLog) else recognised_lines(log)
             typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))
@@ -137,7 +182,11 @@ def learn(
 
 
 def _learn_outcomes(
-    source: LogOptions, outputs: OutputOptions, learner: LearnerOptions, trust: TrustOptions, others: dict[str, Any]
+    source: LogOptions,
+    outputs: OutputOptions,
+    learner: LearnerOptions,
+    trust: TrustOptions,
+    others: dict[str, Any],
 ) -> None:
     """Learn from answers or experiments; raise InputError for options that go with verdicts."""
     asked = {**vars(learner), **vars(trust), **vars(source), **others}
@@ -145,9 +194,13 @@ def _learn_outcomes(
     defaults = OF_VERDICTS | (
         {"answers": None, "prior": None, "zero": None, "loss": "auto"} if source.experiments else {}
     )
-    wrong = next((name for name, default in defaults.items() if (asked[name] or None) != default), None)
+    wrong = next(
+        (name for name, default in defaults.items() if (asked[name] or None) != default), None
+    )
     if wrong is not None:
-        raise InputError(f"--{wrong.replace('_', '-')} does not go with --{kind}, which holds some out by itself")
+        raise InputError(
+            f"--{wrong.replace('_', '-')} does not go with --{kind}, which holds some out by itself"
+        )
     if len(source.log) > 1:
         raise InputError(f"--{kind}: give one file, not {len(source.log)}")
     from dcglearn.plots import banded_figure
@@ -162,4 +215,6 @@ def _learn_outcomes(
         if learner.zero is None:
             description = replace(description, zero="none")
         fit = dl.learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
-    outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None))
+    outputs.write(
+        fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None)
+    )

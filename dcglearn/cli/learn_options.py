@@ -23,16 +23,24 @@ class LearnerOptions:
 
     method: Annotated[
         Literal["dcg", "qp"],
-        model_option(help="dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position."),
+        model_option(
+            help="dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position."
+        ),
     ] = "dcg"
     loss: Annotated[
         Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"],
-        model_option(help="dcg: auto mixes what robust and sigmoid learn with the best textbook DCG."),
+        model_option(
+            help="dcg: auto mixes what robust and sigmoid learn with the best textbook DCG."
+        ),
     ] = "auto"
-    ridge: Annotated[float | None, model_option(min=0.0, help="dcg: strength of the prior for smooth curves.")] = None
+    ridge: Annotated[
+        float | None, model_option(min=0.0, help="dcg: strength of the prior for smooth curves.")
+    ] = None
     form: Annotated[
         Literal["dcg", "saturation", "best", "auto"],
-        model_option(help="dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen."),
+        model_option(
+            help="dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen."
+        ),
     ] = "dcg"
     prior: Annotated[
         str | None,
@@ -42,21 +50,35 @@ class LearnerOptions:
         ),
     ] = None
     zero: Annotated[
-        str | None, model_option(metavar="GRADE|none", help="dcg: the grade worth nothing; none: an empty place alone.")
+        str | None,
+        model_option(
+            metavar="GRADE|none", help="dcg: the grade worth nothing; none: an empty place alone."
+        ),
     ] = None
     proxy: Annotated[
-        str | None, first_option(metavar="LOG", help="dcg: an LLM judge's verdicts, followed as far as LOG's agree.")
+        str | None,
+        first_option(
+            metavar="LOG", help="dcg: an LLM judge's verdicts, followed as far as LOG's agree."
+        ),
     ] = None
     C: Annotated[
         str | None,
-        model_option("--C", metavar="NUMBER|auto", help="qp: weight of violated pairs (1); auto validates 1e-5..1e5."),
+        model_option(
+            "--C",
+            metavar="NUMBER|auto",
+            help="qp: weight of violated pairs (1); auto validates 1e-5..1e5.",
+        ),
     ] = None
     margin: Annotated[
-        Literal["unit", "hamming", "log"], model_option(help="qp: by how much the preferred list should win.")
+        Literal["unit", "hamming", "log"],
+        model_option(help="qp: by how much the preferred list should win."),
     ] = "unit"
     monotone: Annotated[
         bool,
-        model_option("--monotone/--no-monotone", help="qp: whether a better grade must be worth at least as much."),
+        model_option(
+            "--monotone/--no-monotone",
+            help="qp: whether a better grade must be worth at least as much.",
+        ),
     ] = True
     tie_epsilon: Annotated[
         float | None, model_option(help="qp: use ties, which ask for a difference of at most this.")
@@ -69,24 +91,36 @@ class LearnerOptions:
             usable = False
         if not usable:
             raise InputError(f"--C {self.C}: give a positive number, or auto")
-        of_dcg = {"loss": "auto", "form": "dcg", **dict.fromkeys(("ridge", "prior", "zero", "proxy"))}
+        of_dcg = {
+            "loss": "auto",
+            "form": "dcg",
+            **dict.fromkeys(("ridge", "prior", "zero", "proxy")),
+        }
         of_qp = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
         for name, default in (of_qp if self.method == "dcg" else of_dcg).items():
             if getattr(self, name) != default:
                 option = "--no-monotone" if name == "monotone" else f"--{name.replace('_', '-')}"
-                raise InputError(f"{option} goes with --method {'qp' if self.method == 'dcg' else 'dcg'}")
+                raise InputError(
+                    f"{option} goes with --method {'qp' if self.method == 'dcg' else 'dcg'}"
+                )
 
-    def description(self, log: Preferences | PartedLog | Answers) -> DirectDescription | QPDescription:
+    def description(
+        self, log: Preferences | PartedLog | Answers
+    ) -> DirectDescription | QPDescription:
         """Return what to fit to a log; C is 1 where it is to be chosen."""
         from dcglearn.learning.fits import DirectDescription, QPDescription
 
         if self.method == "qp":
             C = 1.0 if self.C in (None, "auto") else float(self.C or 1)
-            return QPDescription(C=C, margin=self.margin, monotone=self.monotone, tie_epsilon=self.tie_epsilon)
+            return QPDescription(
+                C=C, margin=self.margin, monotone=self.monotone, tie_epsilon=self.tie_epsilon
+            )
         prior = None if self.prior is None else read_metric(self.prior, log.n_grades, log.depth)
         ridge = DirectDescription.ridge if self.ridge is None else self.ridge
         zero = 0 if self.zero is None else grade_of(self.zero, log)
-        return DirectDescription(loss=self.loss, ridge=ridge, prior=prior, form=self.form, zero=zero)
+        return DirectDescription(
+            loss=self.loss, ridge=ridge, prior=prior, form=self.form, zero=zero
+        )
 
 
 def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
@@ -106,31 +140,43 @@ class TrustOptions:
     bands: Annotated[
         int,
         first_option(
-            min=0, metavar="N", help="dcg: 90% bands, of each number and of all at once, from N samples; 200 is enough."
+            min=0,
+            metavar="N",
+            help="dcg: 90% bands, of each number and of all at once, from N samples; 200 is enough.",
         ),
     ] = 0
     ranges: Annotated[
         bool,
         model_option(
-            "--ranges", help="Show what the log pins down: the range of each number over all DCGs that follow it."
+            "--ranges",
+            help="Show what the log pins down: the range of each number over all DCGs that follow it.",
         ),
     ] = False
-    holdout: Annotated[float | None, first_option(metavar="SHARE", help="Measure on this share, held out.")] = None
+    holdout: Annotated[
+        float | None, first_option(metavar="SHARE", help="Measure on this share, held out.")
+    ] = None
     holdout_by: Annotated[
         Literal["pair", "rater", "query", "list"] | None,
         model_option(help="What is held out whole; by default pair, for ratings rater or list."),
     ] = None
     current: Annotated[
-        str, model_option(metavar="METRIC", help="With --holdout: the metric used now, to compare with.")
+        str,
+        model_option(
+            metavar="METRIC", help="With --holdout: the metric used now, to compare with."
+        ),
     ] = "exponential-log2"
     seed: Seed = 0
 
     def __post_init__(self) -> None:
         if self.holdout is not None and not 0 < self.holdout < 1:
-            raise InputError(f"--holdout {self.holdout}: give a fraction between 0 and 1, such as 0.3")
+            raise InputError(
+                f"--holdout {self.holdout}: give a fraction between 0 and 1, such as 0.3"
+            )
 
     def unit(self, log: Preferences | PartedLog) -> str:
-        """Return what to hold out whole: a rated list is in many pairs, so a split by pair would leak it."""
+        """Return what to hold out whole: a rated list is in many pairs, so a split by pair would
+        leak it.
+        """
         if self.holdout_by is not None or not of_ratings(log):
             return self.holdout_by or "pair"
         return "list" if getattr(log, "rater", None) is None else "rater"

@@ -1,4 +1,6 @@
-"""Commands of LETOR's five-fold protocol: ``dcglearn folds`` makes folds, ``dcglearn letor`` runs methods on them."""
+"""Commands of LETOR's five-fold protocol: ``dcglearn folds`` makes folds, ``dcglearn letor`` runs
+methods on them.
+"""
 
 import json
 from dataclasses import dataclass
@@ -7,7 +9,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option, scale_option
+from dcglearn.cli.command import (
+    examples,
+    first_option,
+    input_option,
+    model_option,
+    output_option,
+    scale_option,
+)
 from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import DryRun, Groups, Seed
 from dcglearn.foundation.plain_text import spreadsheet
@@ -15,19 +24,32 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.letor import Choice, Grid
 
 
-@examples("dcglearn folds all.svm -o data", "dcglearn folds -o data --queries 106  # synthetic ones")
+@examples(
+    "dcglearn folds all.svm -o data", "dcglearn folds -o data --queries 106  # synthetic ones"
+)
 def folds(
-    output: Annotated[Path, first_option("-o", "--output", metavar="DIR", help="Write Fold1, Fold2, ... in here.")],
+    output: Annotated[
+        Path, first_option("-o", "--output", metavar="DIR", help="Write Fold1, Fold2, ... in here.")
+    ],
     data: Annotated[
         Path | None,
-        typer.Argument(metavar="[DATA]", help="Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic."),
+        typer.Argument(
+            metavar="[DATA]",
+            help="Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic.",
+        ),
     ] = None,
-    n_folds: Annotated[int, first_option("--folds", min=3, metavar="N", help="Number of folds.")] = 5,
+    n_folds: Annotated[
+        int, first_option("--folds", min=3, metavar="N", help="Number of folds.")
+    ] = 5,
     groups: Groups = None,
-    n_queries: Annotated[int, model_option("--queries", min=3, help="Number of synthetic queries.")] = 106,
+    n_queries: Annotated[
+        int, model_option("--queries", min=3, help="Number of synthetic queries.")
+    ] = 106,
     seed: Seed = 0,
 ) -> None:
-    """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in each."""
+    """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in
+    each.
+    """
     from dcglearn.letor.folds import letor_folds, write_folds
     from dcglearn.rankers.svmlight import read_queries
     from dcglearn.rankers.synthetic import letor_queries
@@ -45,16 +67,29 @@ def folds(
 class Experiment:
     """Folds, methods and how they are trained."""
 
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Holds Fold1, Fold2, ...; also .gz, .xz and .zst.")]
-    method: Annotated[list[str] | None, first_option(help="One method each time; all by default.")] = None
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Holds Fold1, Fold2, ...; also .gz, .xz and .zst.")
+    ]
+    method: Annotated[
+        list[str] | None, first_option(help="One method each time; all by default.")
+    ] = None
     metric: Annotated[
-        str, first_option(help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.")
+        str,
+        first_option(
+            help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file."
+        ),
     ] = "letor"
     grid: Annotated[
-        Grid, model_option(help="Candidates: regularised, from good starts; a few, for a first look; the papers' own.")
+        Grid,
+        model_option(
+            help="Candidates: regularised, from good starts; a few, for a first look; the papers' own."
+        ),
     ] = "default"
     features: Annotated[
-        int | None, input_option("--features", metavar="D", help="Number of features, where zeros are left out.")
+        int | None,
+        input_option(
+            "--features", metavar="D", help="Number of features, where zeros are left out."
+        ),
     ] = None
     seed: Seed = 0
 
@@ -69,34 +104,55 @@ def letor(
     experiment: Experiment,
     choice: Annotated[
         Choice,
-        model_option(help="Show a blend of all candidates that validation cannot tell from the best, or the best."),
+        model_option(
+            help="Show a blend of all candidates that validation cannot tell from the best, or the best."
+        ),
     ] = "blend",
-    baseline: Annotated[str | None, model_option(help="The method that others are tested against; ridge.")] = None,
-    output: Annotated[
-        Path | None, first_option("-o", "--output", metavar="FOLDER", help="Keep each result, and the tables, here.")
+    baseline: Annotated[
+        str | None, model_option(help="The method that others are tested against; ridge.")
     ] = None,
-    resume: Annotated[bool, scale_option("--resume", help="Keep the results that the output folder holds.")] = False,
+    output: Annotated[
+        Path | None,
+        first_option(
+            "-o", "--output", metavar="FOLDER", help="Keep each result, and the tables, here."
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, scale_option("--resume", help="Keep the results that the output folder holds.")
+    ] = False,
     jobs: Annotated[
-        int | None, first_option(min=1, metavar="N", help="Processes; by default one per processor, up to 8.")
+        int | None,
+        first_option(min=1, metavar="N", help="Processes; by default one per processor, up to 8."),
     ] = None,
     form: Annotated[
         Literal["text", "markdown", "csv", "json"],
         output_option(
-            "--format", help="How to print: the main measures (text, markdown), or all of each fold (csv, json)."
+            "--format",
+            help="How to print: the main measures (text, markdown), or all of each fold (csv, json).",
         ),
     ] = "text",
     dry_run: DryRun = False,
 ) -> None:
-    """Train the papers' methods on each fold, choose in validation, and print test results beside published ones."""
+    """Train the papers' methods on each fold, choose in validation, and print test results beside
+    published ones.
+    """
     from dcglearn.foundation.threads import threads
     from dcglearn.letor.methods import method_named
     from dcglearn.letor.protocol import Plan, candidates_of, letor_experiment
 
     if baseline is not None:
         baseline = method_named(baseline).name
-        if experiment.method and baseline not in {method_named(name).name for name in experiment.method}:
-            raise InputError(f"--baseline {baseline} is not among the methods; add --method {baseline!r}")
-    settings: dict[str, Any] = {"metric": experiment.metric, "grid": experiment.grid, "seed": experiment.seed}
+        if experiment.method and baseline not in {
+            method_named(name).name for name in experiment.method
+        }:
+            raise InputError(
+                f"--baseline {baseline} is not among the methods; add --method {baseline!r}"
+            )
+    settings: dict[str, Any] = {
+        "metric": experiment.metric,
+        "grid": experiment.grid,
+        "seed": experiment.seed,
+    }
     settings |= {"n_features": experiment.features, "methods": experiment.method}
     if dry_run:
         with ScaleOptions().watched(None):

@@ -53,22 +53,29 @@ def convert(
     joins: JoinOptions,
     inconsistent: Annotated[
         Literal["keep", "half", "tie"],
-        input_option(help="What contradictory verdicts count, of one rater on a pair shown both ways."),
+        input_option(
+            help="What contradictory verdicts count, of one rater on a pair shown both ways."
+        ),
     ] = "keep",
     prompts: Annotated[
         str | None,
-        first_option(metavar="FILE", help="LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`."),
+        first_option(
+            metavar="FILE",
+            help="LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`.",
+        ),
     ] = None,
     output: OutputLog = None,
     save_mapping: Annotated[
-        Path | None, output_option(metavar="FILE", help="Write how the log was read here (TOML), for --read.")
+        Path | None,
+        output_option(metavar="FILE", help="Write how the log was read here (TOML), for --read."),
     ] = None,
     force: Force = False,
 ) -> None:
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
 
-    Tables with a column for each position or a row for each document become lists, words become grades and winners,
-    and rated lists become the pairs that they imply. Sides, open questions and superseded verdicts stay as they are.
+    Tables with a column for each position or a row for each document become lists, words become
+    grades and winners, and rated lists become the pairs that they imply. Sides, open questions and
+    superseded verdicts stay as they are.
     """
     inputs = [*log, reading.read, prompts, *joins.inputs]
     check_outputs(reading.skip_bad, save_mapping, force=force, log=output, inputs=inputs)
@@ -78,18 +85,28 @@ def convert(
         reading = _with_learned_cutoffs(one_or_all(log), reading, joins, prompts)
     mapping = reading.mapping
     source, mapping = (
-        (one_or_all(log), mapping) if prompts is None else _answers(one_or_all(log), prompts, reading, joins.asked)
+        (one_or_all(log), mapping)
+        if prompts is None
+        else _answers(one_or_all(log), prompts, reading, joins.asked)
     )
     if reading.ratings or joins.asked or inconsistent != "keep":
         pairs = _pairs(source, mapping, reading, joins, inconsistent)
-        frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
+        frame, dropped, recognised, counted = (
+            pairs.to_polars(),
+            pairs.dropped,
+            pairs.recognised,
+            pairs.counted,
+        )
     else:
         frame, dropped, recognised = native_frame(source, mapping, reading.skip_bad)
         counted = {}
     say_reading(recognised)
     mapping = mapping if recognised is None else recognised.mapping
     if mapping.scale is not None:
-        typer.echo("grades: " + ", ".join(f"{grade} = {name}" for grade, name in enumerate(mapping.scale)), err=True)
+        typer.echo(
+            "grades: " + ", ".join(f"{grade} = {name}" for grade, name in enumerate(mapping.scale)),
+            err=True,
+        )
     left_out = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]
     for line in [*looked_up_lines(counted), *left_out]:
         typer.echo(line, err=True)
@@ -100,11 +117,17 @@ def convert(
         typer.echo(f"wrote: {save_mapping} (give it by --read)", err=True)
 
 
-def _with_learned_cutoffs(log: Any, reading: Any, joins: JoinOptions, prompts: str | None) -> MappingOptions:
-    """Return how a log is read with the cut-offs of N levels that fit it best, ``--cutoffs learned:N``."""
+def _with_learned_cutoffs(
+    log: Any, reading: Any, joins: JoinOptions, prompts: str | None
+) -> MappingOptions:
+    """Return how a log is read with the cut-offs of N levels that fit it best, ``--cutoffs
+    learned:N``.
+    """
     n_levels = str(reading.cutoffs).removeprefix(LEARNED)
     if not n_levels.isdecimal() or log == "-" or prompts is not None:
-        raise InputError(f"--cutoffs {reading.cutoffs}: give a number of levels, {LEARNED}4, say, and pairs in a file")
+        raise InputError(
+            f"--cutoffs {reading.cutoffs}: give a number of levels, {LEARNED}4, say, and pairs in a file"
+        )
     from dcglearn.learning.learned_cutoffs import FINE, learned_cutoffs
 
     fine = replace(reading, cutoffs=FINE)
@@ -112,11 +135,17 @@ def _with_learned_cutoffs(log: Any, reading: Any, joins: JoinOptions, prompts: s
     return replace(reading, cutoffs=",".join(f"{cutoff:g}" for cutoff in cutoffs))
 
 
-def _answers(log: Any, prompts: str, reading: MappingOptions, asked: list[str]) -> tuple[Any, LogMapping]:
-    """Return the verdicts in a model's answers as records, and how the lists of the prompts are read; say what was."""
+def _answers(
+    log: Any, prompts: str, reading: MappingOptions, asked: list[str]
+) -> tuple[Any, LogMapping]:
+    """Return the verdicts in a model's answers as records, and how the lists of the prompts are
+    read; say what was.
+    """
     if reading.ratings or reading.skip_bad or asked:
         option = (*asked, "--ratings or --skip-bad")[0]
-        raise InputError(f"{option} does not go with --prompts, whose pairs have grades; what is not read is listed")
+        raise InputError(
+            f"{option} does not go with --prompts, whose pairs have grades; what is not read is listed"
+        )
     from dcglearn.judge.prompts import read_answers
 
     verdicts, lines = read_answers(log, prompts, reading.mapping)
@@ -127,13 +156,19 @@ def _answers(log: Any, prompts: str, reading: MappingOptions, asked: list[str]) 
 def _pairs(
     log: Any, mapping: LogMapping, reading: MappingOptions, joins: JoinOptions, inconsistent: str
 ) -> Preferences:
-    """Return a log that is not read line for line: rated lists, joined lists, or reconciled verdicts."""
+    """Return a log that is not read line for line: rated lists, joined lists, or reconciled
+    verdicts.
+    """
     from dcglearn.readers.readers import read_preferences, read_ratings
 
     if reading.ratings:
         if joins.asked or inconsistent != "keep":
-            raise InputError(f"{(*joins.asked, '--inconsistent')[0]} is for pairs: leave it out with --ratings")
-        return read_ratings(log, skip_bad=reading.skip_bad, equal_groups=reading.equal_groups, mapping=mapping)
+            raise InputError(
+                f"{(*joins.asked, '--inconsistent')[0]} is for pairs: leave it out with --ratings"
+            )
+        return read_ratings(
+            log, skip_bad=reading.skip_bad, equal_groups=reading.equal_groups, mapping=mapping
+        )
     if joins.asked:
         pairs = joins.joined(log, mapping, reading.skip_bad)
     else:
@@ -150,26 +185,36 @@ def ask(
     reading: Reading,
     candidates: Annotated[
         str | None,
-        typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged, as a log with winner open."),
+        typer.Argument(
+            metavar="[CANDIDATES]", help="Pairs that could be judged, as a log with winner open."
+        ),
     ] = None,
     log: Annotated[
-        str | None, first_option(metavar="LOG", help="The judgements so far; leave it out at the beginning.")
+        str | None,
+        first_option(metavar="LOG", help="The judgements so far; leave it out at the beginning."),
     ] = None,
     n: Annotated[int, first_option("-n", min=1, help="How many pairs to ask for.")] = 5,
     output: OutputLog = None,
     generate: Annotated[
-        int, input_option(min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair.")
+        int,
+        input_option(
+            min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair."
+        ),
     ] = 200,
     proxy: Annotated[
         str | None,
-        first_option(metavar="LOG", help="An LLM judge's verdicts: ask where people may differ, or else of its pairs."),
+        first_option(
+            metavar="LOG",
+            help="An LLM judge's verdicts: ask where people may differ, or else of its pairs.",
+        ),
     ] = None,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
     """Ask which pairs of lists to judge next: those whose answers would tell most.
 
-    Fill in winner (a, b or tie) and append the lines to the log; lines left open do not count as judgements.
+    Fill in winner (a, b or tie) and append the lines to the log; lines left open do not count as
+    judgements.
     """
     check_outputs(force=force, log=output, inputs=[candidates, log, proxy])
     from dcglearn.learning.fits import DirectDescription
@@ -184,10 +229,14 @@ def ask(
     fit = verdicts = None
     if proxy is not None:
         if judged is None or log is None:
-            raise InputError("--proxy goes with --log: people's verdicts say how far to follow the LLM judge's")
+            raise InputError(
+                "--proxy goes with --log: people's verdicts say how far to follow the LLM judge's"
+            )
         refuse_other_lists(log, proxy, mapping)
         verdicts = read_proxy(proxy, judged.n_grades)
-        fit = fit_in_form(judged, DirectDescription(n_grades=judged.n_grades), proxy=proxy_dcg(verdicts, judged))
+        fit = fit_in_form(
+            judged, DirectDescription(n_grades=judged.n_grades), proxy=proxy_dcg(verdicts, judged)
+        )
     if candidates is not None:
         pool: Preferences | ArrayLike = read_questions(candidates, mapping=mapping)
     elif verdicts is not None:
@@ -195,10 +244,17 @@ def ask(
     elif judged is not None:
         pool = generated_lists(judged, generate, seed=seed)
     else:
-        raise InputError("nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades")
+        raise InputError(
+            "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
+        )
     questions = suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, seed=seed)
     number = number_of(len(questions), "questions")
-    write_log(questions.to_polars(), output, f"{number}; fill in winner and append to the log", force=force)
+    write_log(
+        questions.to_polars(),
+        output,
+        f"{number}; fill in winner and append to the log",
+        force=force,
+    )
 
 
 @dataclass(frozen=True)
@@ -209,18 +265,28 @@ class MachineOptions:
         Literal["people", "machine"],
         first_option(help="People, or a language model that sees each pair in both orders."),
     ] = "people"
-    taste: Annotated[str | None, model_option(metavar="METRIC", help="machine: its metric; else the truth.")] = None
-    error: Annotated[float, model_option(help="machine: share of pairs that it gets wrong, by its taste.")] = 0.1
-    side: Annotated[float, model_option(help="machine: share of verdicts for whatever list is shown first.")] = 0.1
+    taste: Annotated[
+        str | None, model_option(metavar="METRIC", help="machine: its metric; else the truth.")
+    ] = None
+    error: Annotated[
+        float, model_option(help="machine: share of pairs that it gets wrong, by its taste.")
+    ] = 0.1
+    side: Annotated[
+        float, model_option(help="machine: share of verdicts for whatever list is shown first.")
+    ] = 0.1
     consistency: Annotated[
-        float, model_option(help="machine: share of repeated pairs on which it repeats its verdict.")
+        float,
+        model_option(help="machine: share of repeated pairs on which it repeats its verdict."),
     ] = 0.9
 
     def refuse(self, **of_people: Any) -> None:
         """Raise InputError for an option of the other kind of judge."""
         other, given = "people", [name for name, value in of_people.items() if value]
         if self.judge == "people":
-            other, given = "machine", [name for name in vars(self) if vars(self)[name] != getattr(MachineOptions, name)]
+            other, given = (
+                "machine",
+                [name for name in vars(self) if vars(self)[name] != getattr(MachineOptions, name)],
+            )
         for name in given:
             raise InputError(f"--{name.replace('_', '-')} goes with --judge {other}")
 
@@ -233,17 +299,31 @@ def simulate(
     machine: MachineOptions,
     output: OutputLog = None,
     truth: Annotated[
-        str, first_option(help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.")
+        str,
+        first_option(
+            help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K."
+        ),
     ] = "D1",
     pairs: Annotated[int, first_option(min=1, help="Number of pairs.")] = 200,
     lists: Annotated[
-        Literal["permutations", "free"], model_option(help="Permutations of one multiset of grades, or free lists.")
+        Literal["permutations", "free"],
+        model_option(help="Permutations of one multiset of grades, or free lists."),
     ] = "permutations",
-    flips: Annotated[int, first_option(min=0, help="Number of pairs whose verdict is flipped.")] = 0,
-    temperature: Annotated[float, model_option(min=0.0, help="Logistic noise of the judge, in units of DCG.")] = 0.0,
-    tie_below: Annotated[float, model_option(min=0.0, help="Differences up to this become ties.")] = 0.0,
-    raters: Annotated[int | None, first_option(min=1, help="Distribute the pairs over this many raters.")] = None,
-    queries: Annotated[int | None, model_option(min=1, help="Distribute the pairs over this many queries.")] = None,
+    flips: Annotated[
+        int, first_option(min=0, help="Number of pairs whose verdict is flipped.")
+    ] = 0,
+    temperature: Annotated[
+        float, model_option(min=0.0, help="Logistic noise of the judge, in units of DCG.")
+    ] = 0.0,
+    tie_below: Annotated[
+        float, model_option(min=0.0, help="Differences up to this become ties.")
+    ] = 0.0,
+    raters: Annotated[
+        int | None, first_option(min=1, help="Distribute the pairs over this many raters.")
+    ] = None,
+    queries: Annotated[
+        int | None, model_option(min=1, help="Distribute the pairs over this many queries.")
+    ] = None,
     seed: Seed = 0,
     truth_file: Annotated[Path | None, output_option(help="Write the true DCG here.")] = None,
     force: Force = False,
@@ -258,12 +338,18 @@ def simulate(
     noise |= {"raters": raters, "queries": queries}
     machine.refuse(**noise)
     if machine.judge == "machine":
-        taste = dcg if machine.taste is None else read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")
+        taste = (
+            dcg
+            if machine.taste is None
+            else read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")
+        )
         shares = {name: getattr(machine, name) for name in ("error", "side", "consistency")}
         log = machine_verdicts(taste, pairs, lists=lists, **shares, seed=seed)
     else:
         names = {"flips": "n_flips", "raters": "n_raters", "queries": "n_queries"}
-        log = preference_pairs(dcg, pairs, lists=lists, seed=seed, **{names.get(k, k): v for k, v in noise.items()})
+        log = preference_pairs(
+            dcg, pairs, lists=lists, seed=seed, **{names.get(k, k): v for k, v in noise.items()}
+        )
     if truth_file is not None:
         dcg.save(truth_file, force=force)
     write_log(log.to_polars(), output, str(log), force=force)

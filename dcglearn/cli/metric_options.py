@@ -1,4 +1,6 @@
-"""How commands read metrics: files and names, the depth of a name, and the scale of a file beside that of the data."""
+"""How commands read metrics: files and names, the depth of a name, and the scale of a file beside
+that of the data.
+"""
 
 import contextlib
 import warnings
@@ -31,10 +33,14 @@ class ScaleOptions:
             help="The metric's grade H that each grade G of the data stands for: 0=0,1=2,2=4.",
         ),
     ] = None
-    strict: Annotated[bool, input_option("--strict", help="Refuse a metric of more grades than the data.")] = False
+    strict: Annotated[
+        bool, input_option("--strict", help="Refuse a metric of more grades than the data.")
+    ] = False
 
     def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
-        """Return the metrics of files on the scale of the data; raise InputError if the map fits none of them."""
+        """Return the metrics of files on the scale of the data; raise InputError if the map fits
+        none of them.
+        """
         if self.map_grades is None:
             return dict(files)
         grades = _map_of(self.map_grades)
@@ -42,13 +48,20 @@ class ScaleOptions:
         if not changed:
             whose = "every metric has" if files else "no metric is a file; textbook metrics have"
             many = f"{grades_of(len(grades))} too" if files else "the grades of the data"
-            raise InputError(f"--map-grades {self.map_grades}: {whose} {many}, so there is nothing to map")
+            raise InputError(
+                f"--map-grades {self.map_grades}: {whose} {many}, so there is nothing to map"
+            )
         with errors_in(f"--map-grades {self.map_grades}"):
-            return {name: files[name].map_grades(grades) if name in changed else files[name] for name in files}
+            return {
+                name: files[name].map_grades(grades) if name in changed else files[name]
+                for name in files
+            }
 
     @contextlib.contextmanager
     def watched(self, declare: str | None = "--grades") -> Iterator[None]:
-        """Print the first `ScaleWarning`, which names the option `declare`, or raise it as InputError (--strict)."""
+        """Print the first `ScaleWarning`, which names the option `declare`, or raise it as
+        InputError (--strict).
+        """
         said: list[ScaleWarning] = []
         with warnings.catch_warnings():
             others = warnings.showwarning
@@ -86,23 +99,33 @@ def _map_of(text: str) -> dict[int, int]:
         try:
             grade, other = (int(side) for side in cell.split("="))
         except ValueError as error:
-            raise InputError(f"--map-grades {text}: {cell!r} is not of the form 1=2; give 0=0,1=2,2=4") from error
+            raise InputError(
+                f"--map-grades {text}: {cell!r} is not of the form 1=2; give 0=0,1=2,2=4"
+            ) from error
         if grade in grades:
             raise InputError(f"--map-grades {text}: grade {grade} occurs twice")
         grades[grade] = other
     return grades
 
 
-def files_and_names(metrics: list[str], scale: ScaleOptions, accept: Sequence[type] = SCORING) -> dict[str, Any]:
+def files_and_names(
+    metrics: list[str], scale: ScaleOptions, accept: Sequence[type] = SCORING
+) -> dict[str, Any]:
     """Return the metrics of files, mapped, and names as they are, by file or name."""
-    files = scale.mapped({name: metric_or_name(name, accept=accept) for name in metrics if is_metric_file(name)})
+    files = scale.mapped(
+        {name: metric_or_name(name, accept=accept) for name in metrics if is_metric_file(name)}
+    )
     return {name: files.get(name, name) for name in metrics}
 
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
-    """Return the DCGs named, by name; names have the files' number of grades (5 without a file) and largest depth."""
+    """Return the DCGs named, by name; names have the files' number of grades (5 without a file) and
+    largest depth.
+    """
     parsed = {name: metric_or_name(name) for name in names}
-    size = n_grades or max((dcg.n_grades for dcg in parsed.values() if isinstance(dcg, DCG)), default=5)
+    size = n_grades or max(
+        (dcg.n_grades for dcg in parsed.values() if isinstance(dcg, DCG)), default=5
+    )
     depth = max((metric.depth for metric in parsed.values() if metric.depth), default=None)
     metrics = {}
     for file, metric in parsed.items():

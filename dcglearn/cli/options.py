@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_option
+from dcglearn.cli.command import (
+    first_option,
+    input_option,
+    model_option,
+    output_option,
+    scale_option,
+)
 from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.sources import WRITTEN
@@ -33,21 +39,39 @@ def option_of(name: str) -> Any:
 
 Force = Annotated[bool, output_option("--force", help="Replace output files that exist.")]
 AsJson = Annotated[bool, output_option("--json", help="Print the result as JSON.")]
-Plot = Annotated[Path | None, output_option(metavar="FILE", help="Draw the result here (.png, .pdf, .svg).")]
+Plot = Annotated[
+    Path | None, output_option(metavar="FILE", help="Draw the result here (.png, .pdf, .svg).")
+]
 Output = Annotated[
-    Path | None, first_option("-o", "--output", metavar="FILE", help="Write the result here; else to standard output.")
+    Path | None,
+    first_option(
+        "-o", "--output", metavar="FILE", help="Write the result here; else to standard output."
+    ),
 ]
 OutputLog = Annotated[
     Path | None,
     first_option(
-        "-o", "--output", metavar="FILE", help="Write the log here (.jsonl, .parquet); else to standard output."
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write the log here (.jsonl, .parquet); else to standard output.",
     ),
 ]
-DryRun = Annotated[bool, output_option("--dry-run", help="Read and check everything; do and write nothing.")]
+DryRun = Annotated[
+    bool, output_option("--dry-run", help="Read and check everything; do and write nothing.")
+]
 Grades = Annotated[int | None, option_of("n_grades")]
-Groups = Annotated[Path | None, input_option(help="Group sizes of data without qid; by default NAME.query beside it.")]
-Ties = Annotated[Literal["docno-desc", "stable"], model_option(help="Order of documents of one score.")]
-Seed = Annotated[int, model_option(min=0, metavar="N", help="Seed of everything random: same seed, same results.")]
+Groups = Annotated[
+    Path | None,
+    input_option(help="Group sizes of data without qid; by default NAME.query beside it."),
+]
+Ties = Annotated[
+    Literal["docno-desc", "stable"], model_option(help="Order of documents of one score.")
+]
+Seed = Annotated[
+    int,
+    model_option(min=0, metavar="N", help="Seed of everything random: same seed, same results."),
+]
 
 
 @dataclass(frozen=True)
@@ -56,17 +80,26 @@ class Cluster:
 
     workers: Annotated[
         str | None,
-        scale_option(metavar="N|ADDRESS", help="Use N processes here, by Dask, or the Dask cluster tcp://host:8786."),
+        scale_option(
+            metavar="N|ADDRESS",
+            help="Use N processes here, by Dask, or the Dask cluster tcp://host:8786.",
+        ),
     ] = None
 
     def __post_init__(self) -> None:
         if self.workers is not None and not str(self.workers).strip("0"):
-            raise InputError(f"--workers {self.workers}: give at least 1, or the address of a Dask cluster")
+            raise InputError(
+                f"--workers {self.workers}: give at least 1, or the address of a Dask cluster"
+            )
 
     @property
     def engine(self) -> str | int | None:
         """A scheduler's address or a number of processes; None to work in this process."""
-        return int(self.workers) if self.workers is not None and self.workers.isdecimal() else self.workers
+        return (
+            int(self.workers)
+            if self.workers is not None and self.workers.isdecimal()
+            else self.workers
+        )
 
 
 def check_outputs(
@@ -76,12 +109,16 @@ def check_outputs(
     log: Path | None = None,
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
-    """Refuse outputs, a picture and a log, that cannot be written, or that name an input or another output."""
+    """Refuse outputs, a picture and a log, that cannot be written, or that name an input or another
+    output.
+    """
     outputs = [path for path in (log, *paths, picture) if path is not None]
     refuse_overwriting(outputs, [name for name in inputs if name is not None])
     for i, path in enumerate(outputs):
         refuse_unwritable(path, force=force)
-        if not written_through(path) and path.resolve() in [other.resolve() for other in outputs[:i]]:
+        if not written_through(path) and path.resolve() in [
+            other.resolve() for other in outputs[:i]
+        ]:
             raise InputError(f"{path} is named for two outputs; give each a file of its own")
     if picture is not None:
         refuse_format(picture)
@@ -100,14 +137,17 @@ def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) 
             read += expand_paths(name, "**/*")
     for output in existing:
         if any(Path(output).samefile(file) for file in read):
-            raise InputError(f"{output} is an input of this command; name another file for the result")
+            raise InputError(
+                f"{output} is an input of this command; name another file for the result"
+            )
 
 
 def said_now(words: str, *, err: bool) -> bool:
-    """Print words to a terminal before the work that they belong to; return whether the report need not repeat them.
+    """Print words to a terminal before the work that they belong to; return whether the report need
+    not repeat them.
 
-    `err` tells whether the report goes to standard error. Without a terminal nothing is printed, so that a command
-    that fails leaves its standard output empty.
+    `err` tells whether the report goes to standard error. Without a terminal nothing is printed, so
+    that a command that fails leaves its standard output empty.
     """
     if not sys.stderr.isatty():
         return False
@@ -136,8 +176,12 @@ def write_log(frame: PolarsFrame, output: Path | None, contents: str, *, force: 
     typer.echo(f"wrote: {output} ({contents})", err=True)
 
 
-def write_figure(draw: Callable[[], Figure], plot: Path | None, *, force: bool, err: bool = True) -> None:
-    """Draw a figure if one is asked for, save it and say so, as a command's last step: the results are written then."""
+def write_figure(
+    draw: Callable[[], Figure], plot: Path | None, *, force: bool, err: bool = True
+) -> None:
+    """Draw a figure if one is asked for, save it and say so, as a command's last step: the results
+    are written then.
+    """
     if plot is None:
         return
     try:
@@ -145,5 +189,7 @@ def write_figure(draw: Callable[[], Figure], plot: Path | None, *, force: bool, 
     except InputError as error:
         raise InputError(f"{error}; the results without the picture are complete") from error
     except (ValueError, RuntimeError, MemoryError) as error:  # matplotlib's own errors
-        raise InputError(f"{plot}: cannot be drawn ({error}); the results without it are complete") from error
+        raise InputError(
+            f"{plot}: cannot be drawn ({error}); the results without it are complete"
+        ) from error
     typer.echo(f"wrote: {plot}", err=err)

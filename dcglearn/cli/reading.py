@@ -1,4 +1,6 @@
-"""How a log is read: files, mappings, joins with judgements, limits of memory; and what was recognised in it."""
+"""How a log is read: files, mappings, joins with judgements, limits of memory; and what was
+recognised in it.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +27,26 @@ if TYPE_CHECKING:
     from dcglearn.readers.preferences import Preferences
     from dcglearn.readers.read_table import Recognised
 
-Read = Annotated[str | None, input_option("--read", metavar="FILE", help="Read as saved by `convert --save-mapping`.")]
+Read = Annotated[
+    str | None,
+    input_option("--read", metavar="FILE", help="Read as saved by `convert --save-mapping`."),
+]
 Cutoffs = Annotated[
     str | None,
-    input_option(metavar=".2,.5,.8|N", help="Grades are fractions from 0 to 1: cut there, or into N levels."),
+    input_option(
+        metavar=".2,.5,.8|N", help="Grades are fractions from 0 to 1: cut there, or into N levels."
+    ),
 ]
-Ratings = Annotated[bool, first_option("--ratings", help="The log holds rated lists rather than pairs.")]
+Ratings = Annotated[
+    bool, first_option("--ratings", help="The log holds rated lists rather than pairs.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How every command reads a log: as a saved mapping says, with the options that are given beside it."""
+    """How every command reads a log: as a saved mapping says, with the options that are given
+    beside it.
+    """
 
     read: Read = None
     grades: Grades = None
@@ -43,8 +54,12 @@ class Reading:
 
     @property
     def mapping(self) -> LogMapping:
-        """The mapping of the file with the options: an option that is given replaces that of the file."""
-        values = {name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS}  # n_grades is --grades
+        """The mapping of the file with the options: an option that is given replaces that of the
+        file.
+        """
+        values = {
+            name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS
+        }  # n_grades is --grades
         options = {name: value for name, value in values.items() if value is not None}
         return LogMapping.of(mapping=self.read, **options)
 
@@ -56,7 +71,8 @@ class CheckedReading(Reading):
     as_is: Annotated[
         bool | None,
         input_option(
-            "--as-is/--strict-log", help="Keep a log that seems to be upside down; or refuse one that tells nothing."
+            "--as-is/--strict-log",
+            help="Keep a log that seems to be upside down; or refuse one that tells nothing.",
         ),
     ] = None
 
@@ -81,17 +97,25 @@ FullReading: Any = make_dataclass(
 
 @dataclass(frozen=True, kw_only=True)
 class MappingOptions(FullReading):
-    """All that can be said of how a file is read: the options of the table, and what becomes of bad lines."""
+    """All that can be said of how a file is read: the options of the table, and what becomes of bad
+    lines.
+    """
 
     ratings: Ratings = False
-    equal_groups: Annotated[bool, input_option("--equal-groups", help="With --ratings: a group counts once.")] = False
-    skip_bad: Annotated[Path | None, input_option(metavar="FILE", help="Put bad lines in FILE; read the rest.")] = None
+    equal_groups: Annotated[
+        bool, input_option("--equal-groups", help="With --ratings: a group counts once.")
+    ] = False
+    skip_bad: Annotated[
+        Path | None, input_option(metavar="FILE", help="Put bad lines in FILE; read the rest.")
+    ] = None
 
     def __post_init__(self) -> None:
         if self.equal_groups and not self.ratings:
             raise InputError("--equal-groups goes with --ratings")
         if self.ratings and (self.winner_words or self.positive):
-            raise InputError("--winner-words and --positive are for pairs: leave them out with --ratings")
+            raise InputError(
+                "--winner-words and --positive are for pairs: leave them out with --ratings"
+            )
 
 
 def read_proxy(path: str, n_grades: int) -> Preferences:
@@ -102,7 +126,9 @@ def read_proxy(path: str, n_grades: int) -> Preferences:
         return read_preferences(path, n_grades=n_grades, as_is=True)
     except InputError as error:
         if "n_grades" in str(error):
-            error.args = (f"{error.args[0]}; --proxy is read on people's scale, 0 to {n_grades - 1}",)
+            error.args = (
+                f"{error.args[0]}; --proxy is read on people's scale, 0 to {n_grades - 1}",
+            )
         raise
 
 
@@ -119,13 +145,22 @@ class LogOptions(CheckedReading):
         ),
     ]
     ratings: Ratings = False
-    answers: Annotated[bool, first_option("--answers", help="The log holds answers: question, list, right.")] = False
+    answers: Annotated[
+        bool, first_option("--answers", help="The log holds answers: question, list, right.")
+    ] = False
     experiments: Annotated[
-        bool, first_option("--experiments", help="It holds A/B tests: experiment, arm, unit, list, outcome.")
+        bool,
+        first_option(
+            "--experiments", help="It holds A/B tests: experiment, arm, unit, list, outcome."
+        ),
     ] = False
     memory: Annotated[
         str | None,
-        scale_option("--memory", metavar="SIZE", help="Use at most this much memory (2GB, 512MB), and disk beyond it."),
+        scale_option(
+            "--memory",
+            metavar="SIZE",
+            help="Use at most this much memory (2GB, 512MB), and disk beyond it.",
+        ),
     ] = None
 
     @property
@@ -136,13 +171,16 @@ class LogOptions(CheckedReading):
         return pattern or len(self.log) > 1 or Path(first).is_dir()
 
     def in_parts(self, cluster: Cluster) -> bool:
-        """Return whether the log is to be learned from in parts; InputError if a cluster is to limit its memory."""
+        """Return whether the log is to be learned from in parts; InputError if a cluster is to
+        limit its memory.
+        """
         if self.memory is not None and cluster.engine is not None:
             raise InputError("--memory is for this process alone: give it, or --workers")
         return self._are_parquet() or self.memory is not None or cluster.engine is not None
 
     def _are_parquet(self) -> bool:
-        """Return whether the log is several paths, a folder or a pattern, and all its files of a known format Parquet.
+        """Return whether the log is several paths, a folder or a pattern, and all its files of a
+        known format Parquet.
 
         Several files of other formats are read whole.
         """
@@ -152,7 +190,9 @@ class LogOptions(CheckedReading):
         return {suffix_of(file) for file in files} & {*FORMATS, ".zip"} == {".parquet"}
 
     def refuse_in_parts(self, **options: Any) -> None:
-        """Raise InputError for the first option given, by name and value, that needs the whole log in memory."""
+        """Raise InputError for the first option given, by name and value, that needs the whole log
+        in memory.
+        """
         for name, value in {"ratings": self.ratings, **options}.items():
             if value:
                 option = f"--{name.replace('_', '-')}"
@@ -170,7 +210,9 @@ class LogOptions(CheckedReading):
 
         mapping = self.mapping
         if not self.in_parts(cluster):
-            yield (read_ratings if self.ratings else read_preferences)(one_or_all(self.log), mapping=mapping)
+            yield (read_ratings if self.ratings else read_preferences)(
+                one_or_all(self.log), mapping=mapping
+            )
             return
         from dcglearn.parts.open_log import opened_log
 
@@ -180,7 +222,9 @@ class LogOptions(CheckedReading):
             whole = read_preferences(one_or_all(self.log), mapping=mapping)
             opened = opened_log(whole, engine=cluster.engine)
         else:
-            opened = opened_log(self.log, engine=cluster.engine, memory=self.memory, mapping=mapping)
+            opened = opened_log(
+                self.log, engine=cluster.engine, memory=self.memory, mapping=mapping
+            )
         with opened as parts:
             yield parts
 
@@ -192,13 +236,20 @@ def one_or_all(paths: list[str]) -> Any:
 
 @dataclass(frozen=True)
 class JoinOptions:
-    """Where the grades of documents are, what unjudged ones count as, and which lists a verdict or click is about."""
+    """Where the grades of documents are, what unjudged ones count as, and which lists a verdict or
+    click is about.
+    """
 
     qrels: Annotated[
         str | None,
-        first_option(metavar="FILE", help="Grades of the documents that lists name: TREC, CSV, or a tool's file."),
+        first_option(
+            metavar="FILE",
+            help="Grades of the documents that lists name: TREC, CSV, or a tool's file.",
+        ),
     ] = None
-    run_a: Annotated[str | None, input_option(metavar="RUN", help="With --run-b: LOG holds query and winner.")] = None
+    run_a: Annotated[
+        str | None, input_option(metavar="RUN", help="With --run-b: LOG holds query and winner.")
+    ] = None
     run_b: Annotated[str | None, input_option(metavar="RUN", help="The other run.")] = None
     interleaving: Annotated[
         Literal["team-draft", "balanced"] | None,
@@ -206,7 +257,10 @@ class JoinOptions:
     ] = None
     unjudged: Annotated[
         str,
-        input_option(metavar="worst|best|drop|unknown|GRADE", help="With --qrels: the grade of an unjudged document."),
+        input_option(
+            metavar="worst|best|drop|unknown|GRADE",
+            help="With --qrels: the grade of an unjudged document.",
+        ),
     ] = "worst"
     missing: Annotated[
         Literal["error", "skip"],
@@ -214,7 +268,9 @@ class JoinOptions:
     ] = "error"
     duplicates: Annotated[
         Literal["error", "first", "last", "mean", "median", "majority"],
-        input_option(help="With --qrels: what to do with a document judged twice, as in a book of several raters."),
+        input_option(
+            help="With --qrels: what to do with a document judged twice, as in a book of several raters."
+        ),
     ] = "error"
 
     @property
@@ -229,14 +285,20 @@ class JoinOptions:
         return [path for path in (self.qrels, self.run_a, self.run_b) if path is not None]
 
     def joined(self, log: Any, mapping: LogMapping, skip_bad: Path | None) -> Preferences:
-        """Return the log in a file, joined with the judgements; InputError if options contradict each other."""
+        """Return the log in a file, joined with the judgements; InputError if options contradict
+        each other.
+        """
         from dcglearn.evaluation.tables import read_judgements
         from dcglearn.joins.interleaving import preferences_from_interleaving
         from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
 
         if "scale" in mapping.given:
-            raise InputError("--scale names the grades of a log: leave it out with " + ", ".join(self.asked))
-        judged = self.qrels and read_judgements(self.qrels, self.duplicates, cutoffs=mapping.cutoffs)
+            raise InputError(
+                "--scale names the grades of a log: leave it out with " + ", ".join(self.asked)
+            )
+        judged = self.qrels and read_judgements(
+            self.qrels, self.duplicates, cutoffs=mapping.cutoffs
+        )
         options: dict[str, Any] = {
             "unjudged": int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged,
             "missing": self.missing,
@@ -245,15 +307,23 @@ class JoinOptions:
         if self.asked == ["--qrels"]:
             return join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
         if skip_bad or mapping.given.keys() & {"winner_words", "positive", "columns"}:
-            raise InputError("--skip-bad, --winner-words, --positive and --columns do not go with runs and clicks")
+            raise InputError(
+                "--skip-bad, --winner-words, --positive and --columns do not go with runs and clicks"
+            )
         options |= {"n_grades": mapping.n_grades, "as_is": mapping.as_is}
         if self.interleaving is not None:
             if self.run_a is not None or self.run_b is not None:
-                raise InputError("--interleaving reads both rankings from LOG: leave --run-a and --run-b out")
+                raise InputError(
+                    "--interleaving reads both rankings from LOG: leave --run-a and --run-b out"
+                )
             method = self.interleaving
-            return preferences_from_interleaving(log, judged, method=method, depth=mapping.depth, **options)
+            return preferences_from_interleaving(
+                log, judged, method=method, depth=mapping.depth, **options
+            )
         if self.qrels is None or self.run_a is None or self.run_b is None:
-            raise InputError("--run-a, --run-b and --qrels go together: two runs, and the grades of their documents")
+            raise InputError(
+                "--run-a, --run-b and --qrels go together: two runs, and the grades of their documents"
+            )
         if mapping.depth is not None:
             options["depth"] = mapping.depth
         return preferences_from_runs(self.run_a, self.run_b, judged, log, **options)
@@ -271,19 +341,28 @@ def n_pairs(log: Preferences | PartedLog) -> int:
 
 
 def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]:
-    """Return a line that counts what a log holds, and a line for each reason to leave something out."""
+    """Return a line that counts what a log holds, and a line for each reason to leave something
+    out.
+    """
     from dcglearn.parts.parts import PartedLog
 
     if isinstance(log, PartedLog):
         facts = log.facts
-        counts = [number_of(facts.n, "pairs"), *([number_of(facts.n_ties, "ties")] if facts.n_ties else [])]
+        counts = [
+            number_of(facts.n, "pairs"),
+            *([number_of(facts.n_ties, "ties")] if facts.n_ties else []),
+        ]
         counts += [] if facts.raters is None else [number_of(len(facts.raters), "raters")]
     else:
         counts = [number_of(len(log), "pairs")]
         counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
         counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties")]
         labels = {"raters": log.rater, "queries": log.query}
-        counts += [number_of(len(np.unique(values)), name) for name, values in labels.items() if values is not None]
+        counts += [
+            number_of(len(np.unique(values)), name)
+            for name, values in labels.items()
+            if values is not None
+        ]
     read = f"read: {', '.join(counts)}; {number_of(log.depth, 'positions')}, {number_of(log.n_grades, 'grades')}"
     if isinstance(log, PartedLog):
         return [read, *left_out(dropped)]
@@ -293,38 +372,61 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
 
 
 def left_out(dropped: dict[str, int]) -> list[str]:
-    """Return a line for each reason to leave something out; what is wrong with one line is not counted."""
+    """Return a line for each reason to leave something out; what is wrong with one line is not
+    counted.
+    """
     counts = {reason: count for reason, count in dropped.items() if count}
-    return [f"left out: {reason if ': ' in reason else number_of(n, reason, ',')}" for reason, n in counts.items()]
+    return [
+        f"left out: {reason if ': ' in reason else number_of(n, reason, ',')}"
+        for reason, n in counts.items()
+    ]
 
 
 def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> LogMapping:
-    """Return a mapping with the columns and the words for winners that a reader recognised without being told."""
-    if recognised is None or "position" in recognised.columns:  # a row for each document: its columns name no list
+    """Return a mapping with the columns and the words for winners that a reader recognised without
+    being told.
+    """
+    if (
+        recognised is None or "position" in recognised.columns
+    ):  # a row for each document: its columns name no list
         return mapping
-    columns = {role: name for role, name in recognised.columns.items() if isinstance(name, str) and name != role}
+    columns = {
+        role: name
+        for role, name in recognised.columns.items()
+        if isinstance(name, str) and name != role
+    }
     own = mapping.winner_words
     if own is None and mapping.positive is None and recognised.winners is not None:
         seen = recognised.winners.words
-        own = {word: meaning for word, (meaning, _) in seen.items() if word.lower() not in WINNERS} or None
+        own = {
+            word: meaning for word, (meaning, _) in seen.items() if word.lower() not in WINNERS
+        } or None
     return mapping.updated(columns={**columns, **mapping.columns}, winner_words=own)
 
 
 def say_reading(recognised: Recognised | None) -> None:
-    """Print remarks and, to standard error, what winners were taken to mean; a, b and tie mean themselves."""
+    """Print remarks and, to standard error, what winners were taken to mean; a, b and tie mean
+    themselves.
+    """
     if recognised is None:
         return
     for remark in recognised.remarks:
         typer.echo(f"remark: {remark}", err=True)
     winners = recognised.winners
     told = winners is not None and (winners.sides or winners.names)
-    if told or (winners and any(word.lower() != meaning for word, (meaning, _) in winners.words.items())):
+    if told or (
+        winners and any(word.lower() != meaning for word, (meaning, _) in winners.words.items())
+    ):
         typer.echo(f"winners: {winners}", err=True)
 
 
 def looked_up_lines(counts: Mapping[str, int]) -> list[str]:
     """Return what a join with judgements counted, in one line; no line for other logs."""
-    return ["looked up: " + ", ".join(number_of(n, what, ",") for what, n in counts.items())] if counts else []
+    return (
+        ["looked up: " + ", ".join(number_of(n, what, ",") for what, n in counts.items())]
+        if counts
+        else []
+    )
 
 
 def recognised_lines(log: Preferences) -> list[str]:
@@ -338,8 +440,12 @@ def _grades(log: Preferences) -> str:
     lists = np.concatenate([log.preferred, log.other]).astype(np.int64)
     empty, unknown, *counts = np.bincount(lists.ravel() + 2, minlength=log.n_grades + 2).tolist()
     names = log.grade_names or tuple(map(str, range(log.n_grades)))
-    others = [(name, count) for name, count in (("unknown", unknown), ("no result", empty)) if count]
-    return "grades: " + ", ".join(f"{name} ({count:,})" for name, count in [*zip(names, counts, strict=True), *others])
+    others = [
+        (name, count) for name, count in (("unknown", unknown), ("no result", empty)) if count
+    ]
+    return "grades: " + ", ".join(
+        f"{name} ({count:,})" for name, count in [*zip(names, counts, strict=True), *others]
+    )
 
 
 def _first_pairs(log: Preferences) -> list[str]:

@@ -32,7 +32,9 @@ WITHIN_AN_ERROR = 0.16
 """Probability to be the better one of two that differ by one standard error."""
 
 MOST_JUDGED = 200_000
-"""Logs of more pairs than this are reported without the errors of each rater, which would take seconds."""
+"""Logs of more pairs than this are reported without the errors of each rater, which would take
+seconds.
+"""
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,11 +51,12 @@ if TYPE_CHECKING:
 class Report:
     """A learned DCG and what to know about it; prints as a page of text.
 
-    `factoring` belongs to the QP and `chosen` to C="auto"; `comparison` holds shares of held-out pairs, under a model
-    that did not see them; `contradicted` is the weight of pairs that other pairs contradict (None for a log in parts);
-    `seconds` is the time to learn, without reading the log; `raters` is the agreement of raters who judged the same;
-    `no_bands` says why there are none, where they were asked for; `machine` is how far a proxy can be trusted;
-    `no_signal` says so if no metric orders the pairs better than a coin.
+    `factoring` belongs to the QP and `chosen` to C="auto"; `comparison` holds shares of held-out
+    pairs, under a model that did not see them; `contradicted` is the weight of pairs that other
+    pairs contradict (None for a log in parts); `seconds` is the time to learn, without reading the
+    log; `raters` is the agreement of raters who judged the same; `no_bands` says why there are
+    none, where they were asked for; `machine` is how far a proxy can be trusted; `no_signal` says
+    so if no metric orders the pairs better than a coin.
     """
 
     learner: DirectFit | QPFit
@@ -108,7 +111,11 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain Python values, for programs."""
-        learner, visible, recognised = self.learner, self.learner.visible, getattr(self.log, "recognised", None)
+        learner, visible, recognised = (
+            self.learner,
+            self.learner.visible,
+            getattr(self.log, "recognised", None),
+        )
         assert visible is not None
         common = {
             "pairs": n_pairs(self.log),
@@ -132,9 +139,14 @@ class Report:
             units = {"bootstrap_by": self.comparison.by, "by": self.held_out_by}
             common["held_out"] = {**self.comparison.to_dict(), **units}
         if self.bands is not None or self.no_bands:
-            common["bands"] = {"none": self.no_bands} if self.bands is None else self.bands.to_dict()
+            common["bands"] = (
+                {"none": self.no_bands} if self.bands is None else self.bands.to_dict()
+            )
         if self.ranges is not None:
-            common["ranges"] = {"gains": self.ranges.gains.tolist(), "discounts": self.ranges.discounts.tolist()}
+            common["ranges"] = {
+                "gains": self.ranges.gains.tolist(),
+                "discounts": self.ranges.discounts.tolist(),
+            }
         common |= {} if self.raters is None else {"raters": self.raters.to_dict()}
         common |= {} if self.machine is None else {"machine": self.machine.to_dict()}
         return {**common, **self._method_dict(), "seconds": round(self.seconds, 3)}
@@ -144,18 +156,38 @@ class Report:
         if isinstance(learner, DirectFit):
             names = ["loss", "error_rate", "rater_error", "scale", "n_effective"]
             names += ["position_bias", "rater_bias"] if len(learner.curves.biases) else []
-            members = {"members": [member.to_dict() for member in learner.members]} if learner.members else {}
-            values = {"method": "dcg", **{name: getattr(learner, name) for name in names}, **members}
+            members = (
+                {"members": [member.to_dict() for member in learner.members]}
+                if learner.members
+                else {}
+            )
+            values = {
+                "method": "dcg",
+                **{name: getattr(learner, name) for name in names},
+                **members,
+            }
             if learner.description.form == "dcg":
                 return values
             by_form = {form: vars(score) for form, score in learner.form_scores.items()}
-            return {**values, "form": learner.form, "list_utility": learner.utility.to_dict(), "form_scores": by_form}
+            return {
+                **values,
+                "form": learner.form,
+                "list_utility": learner.utility.to_dict(),
+                "form_scores": by_form,
+            }
         c = self.chosen
-        scores = () if c is None else zip(c.grid.tolist(), c.mean.tolist(), c.error.tolist(), strict=True)
+        scores = (
+            ()
+            if c is None
+            else zip(c.grid.tolist(), c.mean.tolist(), c.error.tolist(), strict=True)
+        )
         return {
             "method": "qp",
             "C": learner.description.C,
-            "C_path": [{"C": C, "share": mean, "standard_error": error} for C, mean, error in scores] or None,
+            "C_path": [
+                {"C": C, "share": mean, "standard_error": error} for C, mean, error in scores
+            ]
+            or None,
             "gap": learner.gap,
             "explained": self._factored.explained,
             "sigma2_over_sigma1": self._factored.ratio,
@@ -168,17 +200,24 @@ class Report:
     def findings(self) -> str:
         """Return the report without the lines of `describe`, which say what was read."""
         known = self.log.dropped
-        lines = left_out({reason: n for reason, n in self.learner.dropped.items() if known.get(reason) != n})
+        lines = left_out(
+            {reason: n for reason, n in self.learner.dropped.items() if known.get(reason) != n}
+        )
         if self.contradicted and isinstance(self.log, Preferences):
             share = self.contradicted / self.log.decided.total_weight
-            lines.append(f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
+            lines.append(
+                f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair"
+            )
         lines = [*([self.no_signal] if self.no_signal else []), *lines, "", *self._method_lines()]
         for part in (self.machine, self.raters):
             lines += [] if part is None else ["", str(part)]
         if self.bands is not None or self.no_bands:
             lines += ["", self.no_bands or str(self.bands)]
         if self.ranges is not None:
-            lines += ["", "range of each number over all DCGs that follow the log nearly as well as the best one:"]
+            lines += [
+                "",
+                "range of each number over all DCGs that follow the log nearly as well as the best one:",
+            ]
             lines.append(str(self.ranges))
         if self.comparison is not None:
             lines += ["", f"held out, by {self.held_out_by}: {self.comparison}"]
@@ -210,9 +249,10 @@ def learn_report(
 ) -> Report:
     """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
-    A log in parts can be learned from, not measured. The DCG is learned from the whole log, whatever is held out;
-    `keeping` is of that fit. Raises InputError if the log cannot be learned from, or cannot be split; with `strict_log`
-    also if no metric orders its pairs better than a coin.
+    A log in parts can be learned from, not measured. The DCG is learned from the whole log,
+    whatever is held out; `keeping` is of that fit. Raises InputError if the log cannot be learned
+    from, or cannot be split; with `strict_log` also if no metric orders its pairs better than a
+    coin.
     """
     began = time.perf_counter()
     check_log(log, strict=strict_log)
@@ -233,9 +273,18 @@ def learn_report(
 
         no_bands = why_no_bands(pairs)
         with stage("bands"):
-            bands = None if no_bands else dl.bootstrap_bands(pairs, learner, n_resamples=trust.bands, seed=trust.seed)
+            bands = (
+                None
+                if no_bands
+                else dl.bootstrap_bands(pairs, learner, n_resamples=trust.bands, seed=trust.seed)
+            )
     machine = None
-    if pairs is not None and verdicts is not None and proxy is not None and isinstance(learner, DirectFit):
+    if (
+        pairs is not None
+        and verdicts is not None
+        and proxy is not None
+        and isinstance(learner, DirectFit)
+    ):
         n_machine = len(verdicts[verdicts.differing].decided)
         machine = proxy_report(pairs, learner, n_machine=n_machine, seed=trust.seed)
     size = learner.description.n_grades
@@ -248,7 +297,9 @@ def learn_report(
         held_out_by=None if trust.holdout is None else unit,
         contradicted=None if pairs is None else pairs.n_contradicted(),
         bands=bands,
-        ranges=dl.consistent_ranges(pairs, n_grades=size) if pairs is not None and trust.ranges else None,
+        ranges=dl.consistent_ranges(pairs, n_grades=size)
+        if pairs is not None and trust.ranges
+        else None,
         seconds=time.perf_counter() - began,
         raters=None if pairs is None or of_ratings(pairs) else _agreement(pairs, learner),
         no_bands=no_bands,
@@ -257,11 +308,15 @@ def learn_report(
     )
 
 
-def _held_out(log: Preferences, fitted: Callable[[Preferences], tuple[Any, Any]], trust: TrustOptions) -> Comparison:
+def _held_out(
+    log: Preferences, fitted: Callable[[Preferences], tuple[Any, Any]], trust: TrustOptions
+) -> Comparison:
     """Return how well a fit to one part of a log predicts the other, beside other metrics."""
     from dcglearn.trust.held_out import compare_dcg
 
-    train, test = telling_pairs(log).split(1 - (trust.holdout or 0), seed=trust.seed, by=trust.unit(log))
+    train, test = telling_pairs(log).split(
+        1 - (trust.holdout or 0), seed=trust.seed, by=trust.unit(log)
+    )
     with stage("held out"):
         learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
@@ -274,7 +329,9 @@ def _held_out(log: Preferences, fitted: Callable[[Preferences], tuple[Any, Any]]
 
 
 def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement | None:
-    """Return how far the raters of a log agree; None where no pair was judged twice and no side is known."""
+    """Return how far the raters of a log agree; None where no pair was judged twice and no side is
+    known.
+    """
     if log.rater is None and log.swapped is None:
         return None
     agreement = dl.rater_agreement(log, errors=False)
@@ -295,8 +352,16 @@ def _direct_lines(learner: DirectFit) -> list[str]:
     if learner.members:
         head = "mixed from (weight, share of held-out preferences ordered as the judges did, what it is):"
         lines += [head, *map(str, learner.members)]
-        kept = [member.name for member in learner.members if member.fit is None and member.weight > WITHIN_AN_ERROR]
-        lines += [f"{' and '.join(kept)}: perhaps as good as what was learned; this log cannot tell"] if kept else []
+        kept = [
+            member.name
+            for member in learner.members
+            if member.fit is None and member.weight > WITHIN_AN_ERROR
+        ]
+        lines += (
+            [f"{' and '.join(kept)}: perhaps as good as what was learned; this log cannot tell"]
+            if kept
+            else []
+        )
     if learner.loss in ("blend", "robust"):
         error = f"even where one list is far better, at least about {learner.error_rate:.1%} of verdicts name the worse"
         lines.append(f"judges: {error}; close pairs are misjudged more often")
@@ -316,7 +381,9 @@ def _bias_lines(learner: DirectFit) -> list[str]:
     from scipy.special import expit
 
     won = expit(learner.curves.biases).mean()
-    return [f"position bias: of two equal lists, the one shown first wins {won:.0%} (50% is no bias)"]
+    return [
+        f"position bias: of two equal lists, the one shown first wins {won:.0%} (50% is no bias)"
+    ]
 
 
 def _form_lines(learner: DirectFit) -> list[str]:
@@ -330,7 +397,9 @@ def _form_lines(learner: DirectFit) -> list[str]:
 
 
 def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> LackOfFit | None:
-    """Return what a DCG cannot express of a log; None for a learner beyond it, or if too little can be held out."""
+    """Return what a DCG cannot express of a log; None for a learner beyond it, or if too little can
+    be held out.
+    """
     if not isinstance(learner, DirectFit) or learner.description.form != "dcg":
         return None
     try:
@@ -355,7 +424,9 @@ def _fitted(
     else:
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)
-            chosen = dl.choose_C(log, description, by="pair" if unit == "list" else unit, seed=trust.seed)
+            chosen = dl.choose_C(
+                log, description, by="pair" if unit == "list" else unit, seed=trust.seed
+            )
             description = replace(description, C=chosen.C)
         fit = fit_qp(log, description, keeping=keeping)
     warn_of(fit)

@@ -8,7 +8,16 @@ import typer
 
 from dcglearn.cli.command import examples, first_option, input_option
 from dcglearn.cli.metric_options import load_metrics
-from dcglearn.cli.options import AsJson, Force, Grades, Output, Plot, check_outputs, write_figure, write_text
+from dcglearn.cli.options import (
+    AsJson,
+    Force,
+    Grades,
+    Output,
+    Plot,
+    check_outputs,
+    write_figure,
+    write_text,
+)
 from dcglearn.foundation.checkpoints import inspect_checkpoint
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.validation import InputError
@@ -17,7 +26,9 @@ from dcglearn.plots import dcg_figure
 
 @examples("dcglearn show dcg.json", "dcglearn show dcg.json exponential-log2@10 --plot both.png")
 def show(
-    metrics: Annotated[list[str], typer.Argument(metavar="METRIC...", help="Files, or names GAIN-DISCOUNT[@K].")],
+    metrics: Annotated[
+        list[str], typer.Argument(metavar="METRIC...", help="Files, or names GAIN-DISCOUNT[@K].")
+    ],
     grades: Grades = None,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -42,19 +53,33 @@ def show(
 )
 def export(
     metric: Annotated[
-        str | None, typer.Argument(metavar="METRIC", help="A file, or GAIN-DISCOUNT@K.", show_default=False)
+        str | None,
+        typer.Argument(metavar="METRIC", help="A file, or GAIN-DISCOUNT@K.", show_default=False),
     ] = None,
-    to: Annotated[str | None, first_option("--to", metavar="TARGET", help="The tool; --list shows all.")] = None,
-    lossy: Annotated[bool, first_option("--lossy", help="Leave the discounts out where a tool has none.")] = False,
-    scale: Annotated[int | None, input_option(min=1, help="trec-eval, ranx: what the best grade becomes.")] = None,
+    to: Annotated[
+        str | None, first_option("--to", metavar="TARGET", help="The tool; --list shows all.")
+    ] = None,
+    lossy: Annotated[
+        bool, first_option("--lossy", help="Leave the discounts out where a tool has none.")
+    ] = False,
+    scale: Annotated[
+        int | None, input_option(min=1, help="trec-eval, ranx: what the best grade becomes.")
+    ] = None,
     n_grades: Annotated[
-        int | None, input_option("--n-grades", min=1, metavar="L", help="Number of grades of a textbook metric.")
+        int | None,
+        input_option(
+            "--n-grades", min=1, metavar="L", help="Number of grades of a textbook metric."
+        ),
     ] = None,
-    listed: Annotated[bool, first_option("--list", help="Show the targets and what each can hold.")] = False,
+    listed: Annotated[
+        bool, first_option("--list", help="Show the targets and what each can hold.")
+    ] = False,
     output: Output = None,
     force: Force = False,
 ) -> None:
-    """Export a metric to another tool: a program, settings as JSON, or lines of code where settings do not suffice."""
+    """Export a metric to another tool: a program, settings as JSON, or lines of code where settings
+    do not suffice.
+    """
     from dcglearn.exports.settings import carried
     from dcglearn.exports.targets import exported, list_of_targets, target_of
 
@@ -62,7 +87,9 @@ def export(
         typer.echo(list_of_targets())
         return
     if metric is None or to is None:
-        raise InputError("name a metric and a target: dcglearn export dcg.json --to quepid; --list shows the targets")
+        raise InputError(
+            "name a metric and a target: dcglearn export dcg.json --to quepid; --list shows the targets"
+        )
     target = target_of(to)
     check_outputs(output, force=force, inputs=[metric])
     dcg = carried(metric, target, n_grades or 5)
@@ -74,7 +101,10 @@ def export(
 @examples("dcglearn verify model", "dcglearn verify fit.checkpoint --json")
 def verify(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote, or a checkpoint.")
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="A folder that `dcglearn train` wrote, or a checkpoint."
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -94,7 +124,9 @@ def verify(
         typer.echo(json.dumps(parts))
         return
     for kind, fields in parts.items():
-        typer.echo("\n".join([f"{kind}: whole", *(f"  {name}: {value}" for name, value in fields.items())]))
+        typer.echo(
+            "\n".join([f"{kind}: whole", *(f"  {name}: {value}" for name, value in fields.items())])
+        )
 
 
 def _model(folder: Path) -> dict[str, Any]:
@@ -103,8 +135,16 @@ def _model(folder: Path) -> dict[str, Any]:
 
     ranker: Any = load_ranker(folder)
     fields = read_json_object(folder / "model.json")
-    facts = {"kind": fields["kind"], "features": ranker.n_features_in_, "metric": repr(ranker.metric_)}
+    facts = {
+        "kind": fields["kind"],
+        "features": ranker.n_features_in_,
+        "metric": repr(ranker.metric_),
+    }
     if hasattr(ranker, "n_trees_"):
         facts["trees"] = ranker.n_trees_
         facts["important"] = ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))
-    return facts | {"data": ", ".join(f"{name} (SHA-256 {checksum})" for name, checksum in fields["files"].items())}
+    return facts | {
+        "data": ", ".join(
+            f"{name} (SHA-256 {checksum})" for name, checksum in fields["files"].items()
+        )
+    }

@@ -24,7 +24,8 @@ _LOG = logging.getLogger("dcglearn")
 class Escaped:
     """A text stream that escapes control characters, and what its encoding lacks; see `escaped`.
 
-    With `progress`, the moves of the cursor that tqdm writes pass: an initial carriage return, and moves between lines.
+    With `progress`, the moves of the cursor that tqdm writes pass: an initial carriage return, and
+    moves between lines.
     """
 
     def __init__(self, stream: Any, *, progress: bool = False) -> None:
@@ -55,7 +56,9 @@ class Escaped:
 
 
 def drawn(output: Path | None) -> bool:
-    """Return whether a result is drawn: no output file is named, and standard output is a terminal."""
+    """Return whether a result is drawn: no output file is named, and standard output is a
+    terminal.
+    """
     return output is None and sys.stdout.isatty()
 
 
@@ -67,7 +70,9 @@ def draw_table(head: list[str], rows: list[list[str]], notes: list[str], n_left:
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
     for i, title in enumerate(head):
-        table.add_column(Text(escaped(title)), justify="left" if i < n_left else "right", overflow="fold")
+        table.add_column(
+            Text(escaped(title)), justify="left" if i < n_left else "right", overflow="fold"
+        )
     for row in rows:
         table.add_row(*(Text(escaped(cell)) for cell in row))
     console().print(table)
@@ -75,7 +80,9 @@ def draw_table(head: list[str], rows: list[list[str]], notes: list[str], n_left:
 
 
 def console() -> Console:
-    """Return what draws on standard output, past the escaping: text that is not ours has to be `escaped` before."""
+    """Return what draws on standard output, past the escaping: text that is not ours has to be
+    `escaped` before.
+    """
     from rich.console import Console
 
     return Console(file=getattr(sys.stdout, "unescaped", sys.stdout), highlight=False)

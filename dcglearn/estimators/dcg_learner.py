@@ -1,4 +1,6 @@
-"""`DCGLearner`: gains and discounts learned directly from judgements, with the judges' error rates; its saved file."""
+"""`DCGLearner`: gains and discounts learned directly from judgements, with the judges' error rates;
+its saved file.
+"""
 
 from __future__ import annotations
 
@@ -52,70 +54,85 @@ TYPES: dict[str, type] = {
 """The keys of a file, which are fields of `DirectFit`, each with the type of its value."""
 
 OF_CURVES = ("gains", "discounts", "sharpness", "errors", "thresholds", "biases")
-"""The keys of "curves"; "thresholds" holds those of the strengths, without the infinite one at the end."""
+"""The keys of "curves"; "thresholds" holds those of the strengths, without the infinite one at the
+end.
+"""
 
 
 class DCGLearner(PairLearner):
     """Learn gains and discounts directly from preferences, clean or noisy.
 
-    Source: Zhou et al. 2008, section 5, case 1, with the likelihood in place of the margin. Pairs of the same few lists
-    are not independent (all pairs of a list share its worth beyond its grades), hence `n_effective_`. Strengths of
-    preference are ordered verdicts; ties lie between them (Rao and Kupper 1967).
+    Source: Zhou et al. 2008, section 5, case 1, with the likelihood in place of the margin. Pairs
+    of the same few lists are not independent (all pairs of a list share its worth beyond its
+    grades), hence `n_effective_`. Strengths of preference are ordered verdicts; ties lie between
+    them (Rao and Kupper 1967).
 
     Parameters
     ----------
     loss : {"auto", "robust", "logistic", "sigmoid", "squared_hinge"}
-        "auto" blends three members: the "robust" fit, the "sigmoid" fit and the textbook DCG that respects most of the
-        log, weighted by how probably each is the best (see `members_`); in a form beyond the DCG it is "robust".
-        "robust" is a logistic likelihood that also estimates the judges' error rate: near 0 it is "logistic" (Bradley
-        and Terry), near 1/2 it is "sigmoid", a soft count of the violated pairs. "squared_hinge" is the paper's loss,
-        with the log's strengths or margins over their mean size as its margins.
+        "auto" blends three members: the "robust" fit, the "sigmoid" fit and the textbook DCG that
+        respects most of the log, weighted by how probably each is the best (see `members_`); in a
+        form beyond the DCG it is "robust". "robust" is a logistic likelihood that also estimates
+        the judges' error rate: near 0 it is "logistic" (Bradley and Terry), near 1/2 it is
+        "sigmoid", a soft count of the violated pairs. "squared_hinge" is the paper's loss, with the
+        log's strengths or margins over their mean size as its margins.
     ridge : float
-        Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free. Keep 2, or let
-        `ridge_path` choose. For a metric with one large step between grades and a few dozen pairs, 0.1 is better.
+        Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free.
+        Keep 2, or let `ridge_path` choose. For a metric with one large step between grades and a
+        few dozen pairs, 0.1 is better.
     prior : DCG, file or name, optional
-        A metric to shrink to, for logs of a few dozen pairs. Take the one that you use now. The blend has it too.
+        A metric to shrink to, for logs of a few dozen pairs. Take the one that you use now. The
+        blend has it too.
     n_starts : int
-        Number of descents from the best of the starts (textbook DCGs, a family of curves, the factored QP, `prior`).
-        More take longer and can find a lower objective.
+        Number of descents from the best of the starts (textbook DCGs, a family of curves, the
+        factored QP, `prior`). More take longer and can find a lower objective.
     n_grades : int, optional
         L where it is larger than the log's.
     max_iter : int
         Maximum iterations of each descent. Raise it after a ConvergenceWarning.
     form : {"dcg", "saturation", "best", "auto"}
-        What a list is worth: the sum of gains times discounts, or a `ListUtility` with stop probabilities, or with a
-        share of the best result. "auto" leaves the DCG only for a form that fits the log better than nearly all logs
-        simulated from the DCG, and predicts held-out judgements no worse.
+        What a list is worth: the sum of gains times discounts, or a `ListUtility` with stop
+        probabilities, or with a share of the best result. "auto" leaves the DCG only for a form
+        that fits the log better than nearly all logs simulated from the DCG, and predicts held-out
+        judgements no worse.
     zero : int or "none"
-        The grade that is worth nothing, as an empty place (-2) is; worse grades have negative gains. With "none", the
-        log tells how much worse an empty place is than the best grade, if one list of a pair has a result where the
-        other has none. A grade that is not known (-1) counts as the worst, with any zero.
+        The grade that is worth nothing, as an empty place (-2) is; worse grades have negative
+        gains. With "none", the log tells how much worse an empty place is than the best grade, if
+        one list of a pair has a result where the other has none. A grade that is not known (-1)
+        counts as the worst, with any zero.
     discounts : {"falling", "free"}
-        "free" lets discounts rise too, for readers that need not start at the top, such as language models.
+        "free" lets discounts rise too, for readers that need not start at the top, such as language
+        models.
 
     Attributes
     ----------
     dcg_ : DCG
-        Gains up to 1, from 0 unless `zero` says otherwise, and discounts from 1, decreasing unless they are free;
-        whatever the form, the DCG that fits the log best.
+        Gains up to 1, from 0 unless `zero` says otherwise, and discounts from 1, decreasing unless
+        they are free; whatever the form, the DCG that fits the log best.
     form_ : str
         The form chosen.
     utility_, metric_ : ListUtility, DCG or ListUtility
-        The metric in that form, on the scale of `dcg_`; `metric_` is the `DCG` itself where the form is "dcg".
+        The metric in that form, on the scale of `dcg_`; `metric_` is the `DCG` itself where the
+        form is "dcg".
     form_scores_ : dict of str to FormScore
         With ``form="auto"`` how well each form fits and predicts; else empty.
     scale_, tie_threshold_ : float
-        Size of a difference of 1 in `dcg_`, and of the largest likely tie, in units of the judges' noise.
+        Size of a difference of 1 in `dcg_`, and of the largest likely tie, in units of the judges'
+        noise.
     error_rate_, rater_error_ : float, dict of str to float
-        How often judges name the worse list though the other is far better; 0 if not estimated. By rater, if several.
+        How often judges name the worse list though the other is far better; 0 if not estimated. By
+        rater, if several.
     position_bias_, rater_bias_ : float, dict of str to float
-        By how much judges prefer the list shown first, in units of their noise: of two equal lists, the log-odds that
-        it wins. 0 where the log does not tell sides (`shown_left`), or the loss is no likelihood. By rater, if several.
+        By how much judges prefer the list shown first, in units of their noise: of two equal lists,
+        the log-odds that it wins. 0 where the log does not tell sides (`shown_left`), or the loss
+        is no likelihood. By rater, if several.
     loss_, members_ : str, tuple of Member
-        The loss used, or "blend" and the members of the blend: name, weight, held-out share and its error, DCG and fit.
+        The loss used, or "blend" and the members of the blend: name, weight, held-out share and its
+        error, DCG and fit.
     objective_, n_effective_ : float
-        Loss of `n_effective_` independent judgements plus prior: the log's weight, but at most its number of lists. Of
-        a blend, the robust loss of its curves, with the judges that fit best with these.
+        Loss of `n_effective_` independent judgements plus prior: the log's weight, but at most its
+        number of lists. Of a blend, the robust loss of its curves, with the judges that fit best
+        with these.
     n_iter_, warm_ : int, bool
         Iterations of the last descent, and whether the fit is that from the `start`.
     visible_, dropped_ : Visibility, dict of str to int
@@ -200,32 +217,44 @@ class DCGLearner(PairLearner):
     ) -> DCGLearner:
         """Learn from a log.
 
-        Raises the errors of `UtilityLearner.fit`; InputError also if the proxy or the start has other numbers of grades
-        or positions, the start another loss or impossible values, or a form beyond the DCG is asked of a log in parts,
-        with a checkpoint, or with a proxy.
+        Raises the errors of `UtilityLearner.fit`; InputError also if the proxy or the start has
+        other numbers of grades or positions, the start another loss or impossible values, or a form
+        beyond the DCG is asked of a log in parts, with a checkpoint, or with a proxy.
 
         Parameters
         ----------
         X, engine, memory, checkpoint, resume, as_is
             As in `UtilityLearner.fit`.
         start : DCGLearner, path, Curves or DCG, optional
-            The only start: a fitted learner or its saved file, its `curves_`, or a DCG or its file. A learner that was
-            fitted to nearly the same log saves most of the time: each member of a blend starts from its own, and the
-            weights are kept until the log has grown or shrunk by a tenth.
+            The only start: a fitted learner or its saved file, its `curves_`, or a DCG or its file.
+            A learner that was fitted to nearly the same log saves most of the time: each member of
+            a blend starts from its own, and the weights are kept until the log has grown or shrunk
+            by a tenth.
         refit : {"never", "if_worse"}
-            With a `start`: "if_worse" tries all starts too if one of them has a lower objective than the warm fit, and
-            keeps the better fit, and finds the weights of a blend anew. The objective is not convex.
+            With a `start`: "if_worse" tries all starts too if one of them has a lower objective
+            than the warm fit, and keeps the better fit, and finds the weights of a blend anew. The
+            objective is not convex.
         proxy : log or DCG, optional
-            Many verdicts of a machine, such as a language model, on other pairs or the same; or the DCG that was
-            learned from them. It becomes a member of the blend, and so do fits that have it as their prior at three
-            strengths, weighed by the people's own verdicts: a machine that disagrees with people loses its weight. It
-            is left out, with a warning, where nothing can be learned from it. By default that of the start.
+            Many verdicts of a machine, such as a language model, on other pairs or the same; or the
+            DCG that was learned from them. It becomes a member of the blend, and so do fits that
+            have it as their prior at three strengths, weighed by the people's own verdicts: a
+            machine that disagrees with people loses its weight. It is left out, with a warning,
+            where nothing can be learned from it. By default that of the start.
         """
         description, keeping = self.description, Keeping(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
             check_log(log, as_is=as_is)
             machine = proxy_dcg(proxy, log, as_is=as_is)
-            self._take(fit_in_form(log, description, _warm_start(start), refit=refit, keeping=keeping, proxy=machine))
+            self._take(
+                fit_in_form(
+                    log,
+                    description,
+                    _warm_start(start),
+                    refit=refit,
+                    keeping=keeping,
+                    proxy=machine,
+                )
+            )
         return self
 
     @property
@@ -234,7 +263,8 @@ class DCGLearner(PairLearner):
         return DirectDescription(**self.get_params())
 
     def predict_proba(self, X: Preferences | ArrayLike) -> Floats:
-        """Return the probabilities that a judge prefers the first list, calls a tie, prefers the second; shape (n, 3).
+        """Return the probabilities that a judge prefers the first list, calls a tie, prefers the
+        second; shape (n, 3).
 
         Raises InputError if the loss is not a likelihood, so that verdicts have no probabilities.
         """
@@ -242,16 +272,20 @@ class DCGLearner(PairLearner):
         return self.fit_.probabilities(as_preferences(X, self.dcg_.n_grades))
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the fitted learner, without its log, as strict JSON; ``force=False`` refuses an existing file.
+        """Write the fitted learner, without its log, as strict JSON; ``force=False`` refuses an
+        existing file.
 
-        Raises NotFittedError or InputError if the learner is not fitted; or the file cannot be written (or replaced).
+        Raises NotFittedError or InputError if the learner is not fitted; or the file cannot be
+        written (or replaced).
         """
         check_is_fitted(self)
         save_fit(self.fit_, path, force=force)
 
     @classmethod
     def load(cls, path: PathLike) -> DCGLearner:
-        """Read what `save` wrote, to predict or to start a fit from. Raises InputError as in `DCG.load`."""
+        """Read what `save` wrote, to predict or to start a fit from. Raises InputError as in
+        `DCG.load`.
+        """
         fit = read_saved(path, _fit_of)
         learner = cls(**vars(fit.description))
         learner._take(fit)
@@ -263,12 +297,16 @@ def _warm_start(start: Any) -> WarmStart | None:
     if start is None or not is_path(start):
         return None if start is None else WarmStart.of(start)
     is_metric = read_json_object(start).get("format") == f"dcglearn.{DCG._kind}"
-    return WarmStart.of(DCG.load(start) if is_metric else read_saved(start, _fit_of), f"start {start}")
+    return WarmStart.of(
+        DCG.load(start) if is_metric else read_saved(start, _fit_of), f"start {start}"
+    )
 
 
 def save_fit(fit: DirectFit, path: PathLike, *, force: bool = True) -> None:
     """Write a fit, apart from what its log can tell, as `DCGLearner.save` says."""
-    write_json(path, {"format": f"dcglearn.{KIND}", "version": VERSION, **_fields(fit)}, force=force)
+    write_json(
+        path, {"format": f"dcglearn.{KIND}", "version": VERSION, **_fields(fit)}, force=force
+    )
 
 
 def _fields(fit: DirectFit) -> dict[str, Any]:
@@ -277,7 +315,10 @@ def _fields(fit: DirectFit) -> dict[str, Any]:
     curves = {key: np.asarray(getattr(fit.curves, key)).tolist() for key in OF_CURVES}
     return {
         **{key: getattr(fit, key) for key in TYPES},
-        "description": {**vars(fit.description), "prior": None if prior is None else prior.to_dict()},
+        "description": {
+            **vars(fit.description),
+            "prior": None if prior is None else prior.to_dict(),
+        },
         "dcg": fit.dcg.to_dict(),
         "raters": list(fit.raters),
         "curves": {**curves, "thresholds": curves["thresholds"][1:-1]},
@@ -295,45 +336,67 @@ def _fields(fit: DirectFit) -> dict[str, Any]:
 
 
 def _fit_of(values: dict[str, Any]) -> DirectFit:
-    """Return the fit of a file's fields; raise InputError if one is damaged, or they do not belong together."""
+    """Return the fit of a file's fields; raise InputError if one is damaged, or they do not belong
+    together.
+    """
     check_format(values, [KIND], VERSION)
     return _fit_of_fields(fields_of(values, TYPES, (), "a saved learner"))
 
 
 def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
     _check(values)
-    dcg, curves, raters = DCG.from_dict(values["dcg"]), _curves(values["curves"]), tuple(values["raters"])
+    dcg, curves, raters = (
+        DCG.from_dict(values["dcg"]),
+        _curves(values["curves"]),
+        tuple(values["raters"]),
+    )
     prior = values["description"].get("prior")
-    description = {**values["description"], "prior": None if prior is None else DCG.from_dict(prior)}
+    description = {
+        **values["description"],
+        "prior": None if prior is None else DCG.from_dict(prior),
+    }
     numbers = {key: float(values[key]) for key, kind in TYPES.items() if kind is float}
     utility = values["list_utility"]
     try:
         values |= {
             "description": DirectDescription(**description),
-            "form_scores": {form: FormScore(**score) for form, score in values["form_scores"].items()},
+            "form_scores": {
+                form: FormScore(**score) for form, score in values["form_scores"].items()
+            },
             "list_utility": None if utility is None else ListUtility.from_dict(utility),
             "members": tuple(map(_member, values["members"])),
         }
     except (TypeError, AttributeError) as error:
-        problem = f"the parameters are not those of a DCGLearner, or the scores none of forms ({error})"
+        problem = (
+            f"the parameters are not those of a DCGLearner, or the scores none of forms ({error})"
+        )
         raise InputError(problem) from error
     if values["form"] not in FORMS or (utility is None) != (values["form"] == "dcg"):
-        raise InputError(f"the form is {values['form']!r}, {'without' if utility is None else 'with'} a list utility")
+        raise InputError(
+            f"the form is {values['form']!r}, {'without' if utility is None else 'with'} a list utility"
+        )
     if dcg.n_grades != len(curves.gains) or dcg.depth != len(curves.discounts):
         raise InputError('"dcg" and "curves" have different numbers of grades or positions')
-    if len(raters) not in (0, len(curves.errors)) or len(curves.biases) not in (0, len(curves.errors)):
+    if len(raters) not in (0, len(curves.errors)) or len(curves.biases) not in (
+        0,
+        len(curves.errors),
+    ):
         held = f"{len(curves.errors)} error rates and {len(curves.biases)} position biases"
         raise InputError(f"{len(raters)} raters for {held}")
     return DirectFit(**{**values, **numbers, "dcg": dcg, "curves": curves, "raters": raters})
 
 
 def _member(values: dict[str, Any]) -> Member:
-    values = fields_of(values, {field.name: object for field in fields(Member)}, (), "a member of a blend")
+    values = fields_of(
+        values, {field.name: object for field in fields(Member)}, (), "a member of a blend"
+    )
     numbers = {}
     for key in ("weight", "share", "error"):
         value = math.nan if values[key] is None and key != "weight" else values[key]
         if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
-            raise InputError(f'"{key}" of a member holds {value!r}, expected a number of at least 0')
+            raise InputError(
+                f'"{key}" of a member holds {value!r}, expected a number of at least 0'
+            )
         numbers[key] = float(value)
     if not isinstance(values["name"], str):
         raise InputError(f'"name" of a member holds {values["name"]!r}, expected a text')
@@ -349,7 +412,9 @@ def _check(values: dict[str, Any]) -> None:
         value = values[key]
         if kind is float:
             check_numbers(value, key)
-        if not isinstance(value, (int, float) if kind is float else kind) or (kind is int and isinstance(value, bool)):
+        if not isinstance(value, (int, float) if kind is float else kind) or (
+            kind is int and isinstance(value, bool)
+        ):
             raise InputError(f'"{key}" holds {value!r}, expected {kind.__name__}')
     if not all(isinstance(name, str) for name in values["raters"]):
         raise InputError('"raters" must be a list of texts')
@@ -360,11 +425,14 @@ def _check(values: dict[str, Any]) -> None:
 
 def _curves(values: dict[str, Any]) -> Curves:
     if sorted(values) != sorted(OF_CURVES):
-        raise InputError(f'"curves" holds {", ".join(values) or "nothing"}, expected {", ".join(OF_CURVES)}')
+        raise InputError(
+            f'"curves" holds {", ".join(values) or "nothing"}, expected {", ".join(OF_CURVES)}'
+        )
     for key in OF_CURVES:
         check_numbers(values[key], key)
     thresholds, biases = (
-        finite_array(values[key], key, 1) if values[key] != [] else np.zeros(0) for key in ("thresholds", "biases")
+        finite_array(values[key], key, 1) if values[key] != [] else np.zeros(0)
+        for key in ("thresholds", "biases")
     )
     return Curves(
         gains=finite_array(values["gains"], "gains", 1),

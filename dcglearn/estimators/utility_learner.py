@@ -1,4 +1,6 @@
-"""Base class of the learners, and `UtilityLearner`: a log in, a utility out, by the QP of Zhou et al. 2008."""
+"""Base class of the learners, and `UtilityLearner`: a log in, a utility out, by the QP of Zhou et
+al. 2008.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class PairLearner(BaseEstimator):
         return metric.score(log.preferred) - metric.score(log.other)
 
     def predict(self, X: Preferences | ArrayLike) -> Grades:
-        """Return 1 where the first list of a pair is better, -1 where the second is, 0 for a tie; shape (n,)."""
+        """Return 1 where the first list of a pair is better, -1 where the second is, 0 for a tie;
+        shape (n,).
+        """
         check_is_fitted(self)
         return as_preferences(X, self.fit_.metric.n_grades).verdicts(self.fit_.metric)
 
@@ -55,11 +59,15 @@ class PairLearner(BaseEstimator):
         return log.agreement(self.fit_.metric)
 
     def score(self, X: Preferences | PartedLog | ArrayLike, y: None = None) -> float:
-        """Return the share of preferences respected; a tie of the metric counts half (`agreement` counts it apart)."""
+        """Return the share of preferences respected; a tie of the metric counts half (`agreement`
+        counts it apart).
+        """
         return self.agreement(X).share
 
     def _take(self, fit: QPFit | DirectFit) -> None:
-        """Set what the fit returned as attributes, and warn as it says, at the line that called `fit`."""
+        """Set what the fit returned as attributes, and warn as it says, at the line that called
+        `fit`.
+        """
         self.fit_ = fit
         for name in fit.results:
             if getattr(fit, name) is not None:
@@ -75,19 +83,23 @@ class UtilityLearner(PairLearner):
     Parameters
     ----------
     C : float
-        Weight of the shortfalls against the norm of W. 1 suits clean logs; noisy ones a smaller C, see `choose_C`.
+        Weight of the shortfalls against the norm of W. 1 suits clean logs; noisy ones a smaller C,
+        see `choose_C`.
     margin : {"unit", "hamming", "log"} or DCG or Utility
-        By how much the preferred list should win: 1; the number of positions whose grades differ (-1 and -2 do not);
-        the log's own `margin` column (its `strength` where there is none); or the difference of the two under that
-        metric. A metric that is about right beats 1 if you have one; "hamming" does not.
+        By how much the preferred list should win: 1; the number of positions whose grades differ
+        (-1 and -2 do not); the log's own `margin` column (its `strength` where there is none); or
+        the difference of the two under that metric. A metric that is about right beats 1 if you
+        have one; "hamming" does not.
     monotone : bool
         Whether a better grade must be worth at least as much (ignored for logs of documents).
     solver : {"newton", "cvxpy"}
         Newton's method, or the independent slow reference, for `constraints` or to check a result.
     tie_epsilon : float, optional
-        Largest difference that a tie of the log allows; None leaves ties out, counted in `dropped_`.
+        Largest difference that a tie of the log allows; None leaves ties out, counted in
+        `dropped_`.
     constraints : callable, optional
-        For ``solver="cvxpy"``: from the cvxpy variable W, shape (K, L), to a list of further constraints.
+        For ``solver="cvxpy"``: from the cvxpy variable W, shape (K, L), to a list of further
+        constraints.
     n_grades : int, optional
         L where it is larger than the log's.
     tol, max_iter : float, int
@@ -98,8 +110,8 @@ class UtilityLearner(PairLearner):
     utility_, metric_ : Utility
         W, shape (K, L), columns worst to best.
     objective_, gap_ : float
-        ``||W||^2 + C sum v xi^2`` at W, and the duality gap relative to it: no W can be better by more (the solver's
-        own gap with `constraints`).
+        ``||W||^2 + C sum v xi^2`` at W, and the duality gap relative to it: no W can be better by
+        more (the solver's own gap with `constraints`).
     n_iter_ : int
         Newton steps.
     visible_, dropped_ : Visibility, dict of str to int
@@ -166,23 +178,26 @@ class UtilityLearner(PairLearner):
     ) -> UtilityLearner:
         """Learn from a log.
 
-        Raises InputError if a parameter has no meaning, the log cannot tell any two lists apart, a file is damaged, or
-        the checkpoint is of another fit; UpsideDownError if the textbook DCGs contradict the log, or most of its
-        raters, far more often than by chance; RuntimeError if the cluster is lost.
+        Raises InputError if a parameter has no meaning, the log cannot tell any two lists apart, a
+        file is damaged, or the checkpoint is of another fit; UpsideDownError if the textbook DCGs
+        contradict the log, or most of its raters, far more often than by chance; RuntimeError if
+        the cluster is lost.
 
-        Parameters
-        ----------
-        X : Preferences, array_like of int, shape (n, 2, K), path, ParquetLog, DaskLog or Dask dataframe
-            Pairs, the preferred list first; or Parquet files, a folder or a pattern of them, however large. The `y`
-            that scikit-learn passes is ignored.
+        Parameters ---------- X : Preferences, array_like of int, shape (n, 2, K), path, ParquetLog,
+        DaskLog or Dask dataframe
+            Pairs, the preferred list first; or Parquet files, a folder or a pattern of them,
+            however large. The `y` that scikit-learn passes is ignored.
         start : Utility, optional
             Initial W, such as the solution at another `C`.
         engine : distributed.Client, str or int, optional
-            Learn on a Dask cluster: a client, a scheduler's address, or a number of processes on this machine.
+            Learn on a Dask cluster: a client, a scheduler's address, or a number of processes on
+            this machine.
         memory : str or int, optional
-            Memory limit of this process, such as ``"2GB"``, where `X` is a path; grades beyond it are kept on disk.
+            Memory limit of this process, such as ``"2GB"``, where `X` is a path; grades beyond it
+            are kept on disk.
         checkpoint, resume : path, bool, optional
-            A file that keeps the sums of every pass; whether to continue from it, to the same bytes.
+            A file that keeps the sums of every pass; whether to continue from it, to the same
+            bytes.
         as_is : bool
             Learn from a log even if it seems to be upside down.
         """

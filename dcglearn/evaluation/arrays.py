@@ -32,9 +32,11 @@ def evaluate_arrays(
     ties: str = "average",
     empty: float = 0.0,
 ) -> Floats | dict[str, Floats]:
-    """Return the NDCG or DCG of each query's ranking by score, shape (Q,); of several metrics, by name.
+    """Return the NDCG or DCG of each query's ranking by score, shape (Q,); of several metrics, by
+    name.
 
-    Raises InputError if shapes differ, a grade is above a metric's, a score is not finite, or `ties` is unknown.
+    Raises InputError if shapes differ, a grade is above a metric's, a score is not finite, or
+    `ties` is unknown.
 
     Parameters
     ----------
@@ -47,8 +49,8 @@ def evaluate_arrays(
     normalise, empty
         As in `evaluate`.
     ties : {"average", "stable"}
-        Documents with equal scores share their positions, as in scikit-learn, or keep the order of the row ("stable"),
-        if that is the order that users saw.
+        Documents with equal scores share their positions, as in scikit-learn, or keep the order of
+        the row ("stable"), if that is the order that users saw.
 
     See Also
     --------
@@ -63,11 +65,15 @@ def evaluate_arrays(
     by_name = _dcgs(labelled(metrics), grades)
     sizes = {dcg.n_grades for dcg in by_name.values()}
     if len(sizes) != 1:
-        raise InputError(f"give one metric or more, all of one number of grades, not of {sorted(sizes)}")
+        raise InputError(
+            f"give one metric or more, all of one number of grades, not of {sorted(sizes)}"
+        )
     table = np.atleast_2d(graded_lists(grades, "grades", sizes.pop()))
     keys = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     if table.shape != keys.shape:
-        raise InputError(f"grades {table.shape} and scores {keys.shape} must have one shape, (Q, N)")
+        raise InputError(
+            f"grades {table.shape} and scores {keys.shape} must have one shape, (Q, N)"
+        )
     if not np.isfinite(keys).all():
         finite_array(np.where(table >= 0, keys, 0.0), "scores", 2)
     if ties not in ("average", "stable"):
@@ -82,7 +88,9 @@ def evaluate_arrays(
 
 
 def _dcgs(metrics: Mapping[str, DCGLike], grades: ArrayLike) -> dict[str, DCG]:
-    """Return metrics as DCGs; names take the number of grades of the others, or else of the data."""
+    """Return metrics as DCGs; names take the number of grades of the others, or else of the
+    data.
+    """
     parsed = {name: metric_or_name(metric) for name, metric in metrics.items()}
     own = [metric.n_grades for metric in parsed.values() if isinstance(metric, DCG)]
     if len(own) == len(parsed):
@@ -100,8 +108,12 @@ def _without_ties(scores: Floats) -> Floats:
     return ranks
 
 
-def _values_and_counts(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -> tuple[Floats, Floats]:
-    """Return the DCG of each row under each metric, shape (Q, M), and how many documents have each grade, (Q, L)."""
+def _values_and_counts(
+    scores: Floats, grades: Grades, metrics: Sequence[DCG]
+) -> tuple[Floats, Floats]:
+    """Return the DCG of each row under each metric, shape (Q, M), and how many documents have each
+    grade, (Q, L).
+    """
     width, n_grades = grades.shape[1], metrics[0].n_grades
     depth = min(max(dcg.depth for dcg in metrics), width)
     values, counts = np.empty((len(grades), len(metrics))), np.zeros((len(grades), n_grades))
@@ -133,7 +145,9 @@ def _in_parts(part: Callable[[int, int], None], scores: Floats) -> None:
 
 
 def _sorted_values(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -> Floats:
-    """Return the DCG of each row under each metric, shape (Q, M); documents with equal scores share their positions."""
+    """Return the DCG of each row under each metric, shape (Q, M); documents with equal scores share
+    their positions.
+    """
     width = scores.shape[1]
     keys = np.where(grades >= 0, -scores, np.inf)
     order = np.argsort(keys, axis=1)
@@ -153,12 +167,20 @@ def _sorted_values(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -> Fl
 
 
 def _grade_shares(
-    scores: Floats, grades: Grades, depth: int, shares: Floats, counts: Floats, start: int, stop: int
+    scores: Floats,
+    grades: Grades,
+    depth: int,
+    shares: Floats,
+    counts: Floats,
+    start: int,
+    stop: int,
 ) -> None:
-    """Write the share of each grade at each of the first positions, and the count of each grade, of some queries.
+    """Write the share of each grade at each of the first positions, and the count of each grade, of
+    some queries.
 
-    `scores` and `grades` (-1 = no document) have shape (Q, N); the zeros of `shares`, (Q, K, L), and `counts`, (Q, L),
-    are written to. Documents with equal scores have equal shares of their positions.
+    `scores` and `grades` (-1 = no document) have shape (Q, N); the zeros of `shares`, (Q, K, L),
+    and `counts`, (Q, L), are written to. Documents with equal scores have equal shares of their
+    positions.
     """
     n, width = scores.shape
     n_grades, work = counts.shape[1], np.empty(_work_of_shares(depth, width))

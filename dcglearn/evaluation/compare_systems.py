@@ -1,4 +1,6 @@
-"""Paired tests of systems against a baseline, with intervals of their differences, under one metric or several."""
+"""Paired tests of systems against a baseline, with intervals of their differences, under one metric
+or several.
+"""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -38,15 +40,17 @@ _TEX = str.maketrans(
 class SystemComparison(Shown):
     """Differences between systems and a baseline; prints as a table.
 
-    `frame` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``, ``difference`` (of means),
-    ``low`` and ``high`` (bootstrap interval of the difference, with confidence `level`), ``p_t`` (paired t-test),
-    ``p_permutation`` (sign permutations), ``p_corrected`` (the latter after `correction` for the number of rows). Where
-    the measure compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. With a machine's
-    judgements, intervals and p-values are by Student's t, ``p_permutation`` is null, and ``lambda`` and ``worth`` say
-    how far the machine is followed, and how many topics judged by people it is worth. `samples` has
-    ``n_topics`` (paired differences), ``n_shared``, ``n_run`` and ``n_baseline`` (topics that both runs, the run and
-    the baseline have), ``n_measured`` (topics with a judged document that the measure values differently from the worst
-    grade, and a judged document in either run) and ``spread`` (the differences' standard deviation) of each row.
+    `frame` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``,
+    ``difference`` (of means), ``low`` and ``high`` (bootstrap interval of the difference, with
+    confidence `level`), ``p_t`` (paired t-test), ``p_permutation`` (sign permutations),
+    ``p_corrected`` (the latter after `correction` for the number of rows). Where the measure
+    compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. With a
+    machine's judgements, intervals and p-values are by Student's t, ``p_permutation`` is null, and
+    ``lambda`` and ``worth`` say how far the machine is followed, and how many topics judged by
+    people it is worth. `samples` has ``n_topics`` (paired differences), ``n_shared``, ``n_run`` and
+    ``n_baseline`` (topics that both runs, the run and the baseline have), ``n_measured`` (topics
+    with a judged document that the measure values differently from the worst grade, and a judged
+    document in either run) and ``spread`` (the differences' standard deviation) of each row.
     """
 
     frame: PolarsFrame
@@ -58,21 +62,29 @@ class SystemComparison(Shown):
     def gate(self, min_difference: float = 0.0, rule: str = "harm") -> Gate:
         """Decide whether the runs are good enough to replace the baseline.
 
-        A run is "worse" if the upper limit of its interval is below `min_difference`, "not worse" if the lower limit is
-        above it, else "undecided". Each rule looks at one limit of the interval, so at a true difference of
-        `min_difference` its decision is wrong with a probability of ``(1 - level) / 2``. Raises InputError if the rule
-        is unknown, the margin is not finite, two runs have no judged topic in common, one lacks most of them, or no
-        topic is measured (``n_measured`` of `samples`).
+        A run is "worse" if the upper limit of its interval is below `min_difference`, "not worse"
+        if the lower limit is above it, else "undecided". Each rule looks at one limit of the
+        interval, so at a true difference of `min_difference` its decision is wrong with a
+        probability of ``(1 - level) / 2``. Raises InputError if the rule is unknown, the margin is
+        not finite, two runs have no judged topic in common, one lacks most of them, or no topic is
+        measured (``n_measured`` of `samples`).
 
-        `min_difference` is the margin: the smallest difference from the baseline that is acceptable, such as -0.005.
-        "harm" lets a run pass unless it is worse; "non-inferior" lets it pass only if it is not worse.
+        `min_difference` is the margin: the smallest difference from the baseline that is
+        acceptable, such as -0.005. "harm" lets a run pass unless it is worse; "non-inferior" lets
+        it pass only if it is not worse.
         """
         return gated(self.frame, self.samples, self.level, min_difference, rule)
 
     @property
     def cells(self) -> list[list[str]]:
         """The table as text, the head first."""
-        head = ["run", "measure", "mean", f"minus {self.frame['baseline'][0]}", f"{self.level:.0%} interval"]
+        head = [
+            "run",
+            "measure",
+            "mean",
+            f"minus {self.frame['baseline'][0]}",
+            f"{self.level:.0%} interval",
+        ]
         p_names = [name for name in P_VALUES if not self.frame[name].has_nulls()]
         rows = [[*head, *(P_VALUES[name] for name in p_names)]]
         for row in self.frame.iter_rows(named=True):
@@ -94,12 +106,18 @@ class SystemComparison(Shown):
 
     @property
     def note(self) -> str:
-        """How many queries there are, how p-values are corrected, and which runs lack most topics, a line each."""
+        """How many queries there are, how p-values are corrected, and which runs lack most topics,
+        a line each.
+        """
         corrected = f"corrected ({self.correction}) over {number_of(len(self.frame), 'rows')}"
         how = "not corrected" if self.correction == "none" else corrected
-        rows = zip(self.frame.iter_rows(named=True), self.samples.iter_rows(named=True), strict=True)
+        rows = zip(
+            self.frame.iter_rows(named=True), self.samples.iter_rows(named=True), strict=True
+        )
         absent = dict.fromkeys(filter(None, (mostly_absent(*row) for row in rows)))
-        few = self.samples.filter(self.samples["n_measured"] < self.samples["n_topics"])["n_measured"].to_list()
+        few = self.samples.filter(self.samples["n_measured"] < self.samples["n_topics"])[
+            "n_measured"
+        ].to_list()
         at_least = "at least " if len(self.frame) > 1 else ""
         powered = self.frame.rows(named=True) if "worth" in self.frame.columns else []
         lines = [
@@ -107,7 +125,9 @@ class SystemComparison(Shown):
             *(f"{fact}; the others count as 0" for fact in absent),
         ]
         if few:
-            lines.append(f"queries that count: {at_least}{min(few)} of {self.n_queries}; in the others {UNMEASURED}")
+            lines.append(
+                f"queries that count: {at_least}{min(few)} of {self.n_queries}; in the others {UNMEASURED}"
+            )
         for x in powered:
             worth = f"the machine is worth {x['worth']:.0f} more queries judged by people (lambda {x['lambda']:.2f})"
             lines.append(one_line(f"{x['run']}, {x['measure']}: {worth}"))
@@ -120,8 +140,15 @@ class SystemComparison(Shown):
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (booktabs)."""
-        head, *lines = (" & ".join(cell.translate(_TEX) for cell in row) + r" \\" for row in self.cells)
-        top = [rf"\begin{{tabular}}{{ll{'r' * (head.count(' & ') - 1)}}}", r"\toprule", head, r"\midrule"]
+        head, *lines = (
+            " & ".join(cell.translate(_TEX) for cell in row) + r" \\" for row in self.cells
+        )
+        top = [
+            rf"\begin{{tabular}}{{ll{'r' * (head.count(' & ') - 1)}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+        ]
         return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
 
 
@@ -140,29 +167,34 @@ def compare_systems(
 ) -> SystemComparison:
     """Compare systems with a baseline by paired tests over queries.
 
-    Raises InputError as in `evaluate`; if there are fewer than two systems or two queries, or the baseline is not one
-    of the runs; if the machine lacks a query that people judged, or has none of its own.
+    Raises InputError as in `evaluate`; if there are fewer than two systems or two queries, or the
+    baseline is not one of the runs; if the machine lacks a query that people judged, or has none of
+    its own.
 
     Parameters
     ----------
     runs, judgements, metrics, **settings
-        See `evaluate`; two systems or more. Beside metrics, the names ``RPP``, ``invRPP``, ``dcgRPP``,
-        ``lexi-precision`` and ``lexi-recall`` compare the ranks of relevant documents without gains: their difference
-        is the mean preference for the run over the baseline, from -1 to 1, see `recall_paired_preference` and
-        `lexi_precision`. RPP is averaged over the grades above 0 that occur, each standing for the documents of at
-        least this grade and weighing as many as there are; for the others all of these are relevant.
+        See `evaluate`; two systems or more. Beside metrics, the names ``RPP``, ``invRPP``,
+        ``dcgRPP``, ``lexi-precision`` and ``lexi-recall`` compare the ranks of relevant documents
+        without gains: their difference is the mean preference for the run over the baseline, from
+        -1 to 1, see `recall_paired_preference` and `lexi_precision`. RPP is averaged over the
+        grades above 0 that occur, each standing for the documents of at least this grade and
+        weighing as many as there are; for the others all of these are relevant.
     baseline : str, optional
         The run with which the others are compared; the first by default. Name the system in use.
     level : float
         Confidence level of the bootstrap intervals (percentiles of means of resampled queries).
     correction : {"holm", "bh", "none"}
-        Correction for multiple tests: Holm's (family-wise error rate) suits a decision, Benjamini and Hochberg's (false
-        discovery rate) a search among many systems, "none" a single comparison planned beforehand.
+        Correction for multiple tests: Holm's (family-wise error rate) suits a decision, Benjamini
+        and Hochberg's (false discovery rate) a search among many systems, "none" a single
+        comparison planned beforehand.
     n_resamples, seed : int
-        Number of bootstrap samples and, at most, of sign permutations; their seed. 10,000 give p-values down to 0.0001.
+        Number of bootstrap samples and, at most, of sign permutations; their seed. 10,000 give
+        p-values down to 0.0001.
     proxy : judgements, optional
-        A machine's judgements of the same queries and of more. Differences then rest on both: PPI++ corrects the
-        machine by the queries that people judged, so that its errors widen the intervals and shift nothing.
+        A machine's judgements of the same queries and of more. Differences then rest on both: PPI++
+        corrects the machine by the queries that people judged, so that its errors widen the
+        intervals and shift nothing.
 
     See Also
     --------
@@ -188,13 +220,17 @@ def compare_systems(
 def evaluated_and_paired(
     runs: RunsLike, judgements: JudgementsLike, metrics: Metrics, **settings: Any
 ) -> tuple[Evaluation, PairedRuns | None]:
-    """Return the evaluation of runs by metrics, and the runs to compare by preferences such as RPP, if any is named."""
+    """Return the evaluation of runs by metrics, and the runs to compare by preferences such as RPP,
+    if any is named.
+    """
     by_name = labelled(metrics)
     names = [name for word in by_name if (name := companion_of(word))]
     if not names:
         return evaluate(runs, judgements, by_name, **settings), None
     if settings.get("unjudged", "worst") != "worst":
-        raise InputError(f"{names[0]} knows relevant documents alone: leave out unjudged={settings['unjudged']!r}")
+        raise InputError(
+            f"{names[0]} knows relevant documents alone: leave out unjudged={settings['unjudged']!r}"
+        )
     duplicates = settings.get("duplicates", "error")
     systems, judged = read_runs(runs, duplicates), read_judgements(judgements, duplicates)
     others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
@@ -215,7 +251,9 @@ def compared(
     paired: PairedRuns | None = None,
     machine: tuple[Evaluation, PairedRuns | None] | None = None,
 ) -> SystemComparison:
-    """Return the comparison of evaluated systems, by preferences too, and with both by a machine's judgements."""
+    """Return the comparison of evaluated systems, by preferences too, and with both by a machine's
+    judgements.
+    """
     import polars as pl
 
     if not 0 < level < 1:
@@ -235,9 +273,14 @@ def compared(
     for i, (measure, r, values, measured) in enumerate(_by_query(evaluation, paired, b)):
         differences = values[0][~np.isnan(values[0])]
         if len(differences) < 2:
-            raise InputError(f"too few queries to compare: {len(differences)} in common, and two are needed")
+            raise InputError(
+                f"too few queries to compare: {len(differences)} in common, and two are needed"
+            )
         if by_machine:
-            machines, kept = by_machine[i][2][:, order], ~np.isnan(values[0])  # a run lacks a query whoever judges it
+            machines, kept = (
+                by_machine[i][2][:, order],
+                ~np.isnan(values[0]),
+            )  # a run lacks a query whoever judges it
             further = machines[:, n:][:, ~np.isnan(machines[0, n:])]
             powered = list(map(powered_mean, values[:, kept], machines[:, :n][:, kept], further))
             means, spread = [mean.mean for mean in powered], powered[0].error * powered[0].n ** 0.5
@@ -245,20 +288,41 @@ def compared(
         else:
             means, spread = np.nanmean(values, axis=1).tolist(), float(differences.std(ddof=1))
             tests = _tests(differences, level, n_resamples, seed)
-        counts = {"n_shared": (has[r] & has[b]).sum(), "n_run": has[r].sum(), "n_baseline": has[b].sum()}
+        counts = {
+            "n_shared": (has[r] & has[b]).sum(),
+            "n_run": has[r].sum(),
+            "n_baseline": has[b].sum(),
+        }
         counts["n_measured"] = measured[~np.isnan(values[0])].sum()
-        samples.append({"n_topics": len(differences), **{k: int(n) for k, n in counts.items()}, "spread": spread})
+        samples.append(
+            {
+                "n_topics": len(differences),
+                **{k: int(n) for k, n in counts.items()},
+                "spread": spread,
+            }
+        )
         mean = means[1] if len(means) > 1 else None
-        rows.append({"run": evaluation.runs[r], "baseline": base, "measure": measure, "mean": mean, **tests})
+        rows.append(
+            {"run": evaluation.runs[r], "baseline": base, "measure": measure, "mean": mean, **tests}
+        )
     frame = pl.DataFrame(rows, schema_overrides={"mean": pl.Float64, "p_permutation": pl.Float64})
     corrected = _corrected(frame["p_t" if by_machine else "p_permutation"].to_numpy(), correction)
-    _LOG.info("compared %d runs with %s by %d bootstrap samples", len(evaluation.runs) - 1, base, n_resamples)
-    frame = frame.with_columns(p_corrected=corrected).select(*COLUMNS, *frame.columns[len(COLUMNS) - 1 :])
+    _LOG.info(
+        "compared %d runs with %s by %d bootstrap samples",
+        len(evaluation.runs) - 1,
+        base,
+        n_resamples,
+    )
+    frame = frame.with_columns(p_corrected=corrected).select(
+        *COLUMNS, *frame.columns[len(COLUMNS) - 1 :]
+    )
     return SystemComparison(frame, level, correction, n, pl.DataFrame(samples))
 
 
 def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
-    """Return the numbers of the machine's queries, those that people judged too first, in their order."""
+    """Return the numbers of the machine's queries, those that people judged too first, in their
+    order.
+    """
     place = {query: q for q, query in enumerate(machine)}
     shared = [place.pop(query) for query in people if query in place]
     if len(shared) < len(people) or len(place) < 2:
@@ -272,24 +336,38 @@ def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]
 def _by_query(
     evaluation: Evaluation, paired: PairedRuns | None, b: int
 ) -> Iterator[tuple[str, int, Floats, NDArray[np.bool_]]]:
-    """Yield measure, run and, by query, its differences from run b and its values, shape (2, Q); (1, Q) without any.
+    """Yield measure, run and, by query, its differences from run b and its values, shape (2, Q);
+    (1, Q) without any.
 
     Also whether the measure has something to measure in either run, shape (Q,).
     """
     others = [r for r in range(len(evaluation.runs)) if r != b]
-    everywhere = np.ones(evaluation.values.shape, dtype=bool) if evaluation.measured is None else evaluation.measured
+    everywhere = (
+        np.ones(evaluation.values.shape, dtype=bool)
+        if evaluation.measured is None
+        else evaluation.measured
+    )
     for m, measure in enumerate(evaluation.metrics):
         values, measured = evaluation.filled[:, m], everywhere[:, m]
         for r in others:
-            yield measure, r, np.stack([values[r] - values[b], values[r]]), measured[r] | measured[b]
+            yield (
+                measure,
+                r,
+                np.stack([values[r] - values[b], values[r]]),
+                measured[r] | measured[b],
+            )
     if paired is not None:
         measured = paired.measured
         for measure, r in product(paired.names, others):
             yield measure, r, paired.against(measure, r, b)[None], measured[r] | measured[b]
 
 
-def _tests(differences: Floats, level: float, n_resamples: int, seed: int) -> dict[str, float | None]:
-    """Return the mean difference, its bootstrap interval, and p-values of a t-test and of sign permutations."""
+def _tests(
+    differences: Floats, level: float, n_resamples: int, seed: int
+) -> dict[str, float | None]:
+    """Return the mean difference, its bootstrap interval, and p-values of a t-test and of sign
+    permutations.
+    """
     from scipy.stats import permutation_test, ttest_1samp
 
     mean = float(differences.mean())
@@ -300,16 +378,28 @@ def _tests(differences: Floats, level: float, n_resamples: int, seed: int) -> di
         low, high = interval_of_mean(differences, level, n_resamples, seed)
         p_t = float(ttest_1samp(differences, 0.0).pvalue)
         draws = _draws(differences, n_resamples, seed)
-        p_permutation = float(permutation_test((differences,), np.mean, permutation_type="samples", **draws).pvalue)
-    return {"difference": mean, "low": low, "high": high, "p_t": p_t, "p_permutation": p_permutation}
+        p_permutation = float(
+            permutation_test((differences,), np.mean, permutation_type="samples", **draws).pvalue
+        )
+    return {
+        "difference": mean,
+        "low": low,
+        "high": high,
+        "p_t": p_t,
+        "p_permutation": p_permutation,
+    }
 
 
-def interval_of_mean(differences: Floats, level: float, n_resamples: int, seed: int) -> tuple[float, float]:
+def interval_of_mean(
+    differences: Floats, level: float, n_resamples: int, seed: int
+) -> tuple[float, float]:
     """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,)."""
     from scipy.stats import bootstrap
 
     draws = _draws(differences, n_resamples, seed)
-    result = bootstrap((differences,), np.mean, confidence_level=level, method="percentile", **draws)
+    result = bootstrap(
+        (differences,), np.mean, confidence_level=level, method="percentile", **draws
+    )
     low, high = result.confidence_interval
     return float(low), float(high)
 

@@ -46,12 +46,13 @@ _LOG = logging.getLogger(__name__)
 class Evaluation(Shown):
     """Values of every query of every run under every metric; prints as a table of means.
 
-    `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the query; with `missing`
-    "zero" such a query counts as 0 in the mean, with "skip" it is left out. `unjudged`, shape (R,), is the share of
-    documents that are not judged, among those above the depth of the deepest metric. `residuals`, shape (R, M, Q), is
-    what judging them could still add to a value, NaN for metrics of ir_measures; None unless asked for. `measured`,
-    shape (R, M, Q), tells where a query has a judged document that the metric values differently from the worst grade,
-    and the run ranks a judged document where the metric looks; None where nobody knows.
+    `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the
+    query; with `missing` "zero" such a query counts as 0 in the mean, with "skip" it is left out.
+    `unjudged`, shape (R,), is the share of documents that are not judged, among those above the
+    depth of the deepest metric. `residuals`, shape (R, M, Q), is what judging them could still add
+    to a value, NaN for metrics of ir_measures; None unless asked for. `measured`, shape (R, M, Q),
+    tells where a query has a judged document that the metric values differently from the worst
+    grade, and the run ranks a judged document where the metric looks; None where nobody knows.
     """
 
     values: Floats
@@ -86,7 +87,8 @@ class Evaluation(Shown):
         return np.isnan(self.values[:, 0]).sum(axis=1)
 
     def frame(self, *, by_query: bool = True) -> PolarsFrame:
-        """Return columns ``run``, ``query_id``, ``measure``, ``value``; rows of query ``all`` are means.
+        """Return columns ``run``, ``query_id``, ``measure``, ``value``; rows of query ``all`` are
+        means.
 
         Where there are residuals, they are in the column ``residual``.
         """
@@ -94,7 +96,11 @@ class Evaluation(Shown):
 
         queries = (*self.queries, "all") if by_query else ("all",)
         n = len(queries)
-        tables = {"value": np.concatenate([self.filled, self.means[:, :, None]], axis=2)[:, :, -n:].ravel()}
+        tables = {
+            "value": np.concatenate([self.filled, self.means[:, :, None]], axis=2)[
+                :, :, -n:
+            ].ravel()
+        }
         if self.residuals is not None:
             residuals = np.where(np.isnan(self.filled), np.nan, self.residuals)
             means = self.mean_residuals[:, :, None]
@@ -107,13 +113,21 @@ class Evaluation(Shown):
                 **tables,
             }
         ).filter(pl.col("value").is_not_nan())
-        return frame if self.residuals is None else frame.with_columns(pl.col("residual").fill_nan(None))
+        return (
+            frame
+            if self.residuals is None
+            else frame.with_columns(pl.col("residual").fill_nan(None))
+        )
 
     def ordered(self) -> Evaluation:
-        """Return the same evaluation with the runs sorted by their means under the first metric, best first."""
+        """Return the same evaluation with the runs sorted by their means under the first metric,
+        best first.
+        """
         best = np.argsort(-self.means[:, 0], kind="stable")
         names = tuple(self.runs[i] for i in best)
-        rows: dict[str, Any] = {name: getattr(self, name) for name in ("values", "unjudged", "residuals", "measured")}
+        rows: dict[str, Any] = {
+            name: getattr(self, name) for name in ("values", "unjudged", "residuals", "measured")
+        }
         rows = {name: None if row is None else row[best] for name, row in rows.items()}
         return replace(self, runs=names, **rows)
 
@@ -131,13 +145,19 @@ class Evaluation(Shown):
     def notes(self) -> list[str]:
         """What stands below the table: the number of queries, and what is missing or not judged."""
         how = "count as 0" if self.missing == "zero" else "are left out"
-        lacking = [f"{one_line(run)} {n}" for run, n in zip(self.runs, self.n_missing, strict=True) if n]
+        lacking = [
+            f"{one_line(run)} {n}" for run, n in zip(self.runs, self.n_missing, strict=True) if n
+        ]
         notes = [f"({number_of(len(self.queries), 'queries')})"]
         notes += [f"queries that are missing {how}: {', '.join(lacking)}"] if lacking else []
         if self.residuals is not None:
-            notes.append("residual: what unjudged documents could still add, if all had the best grade")
+            notes.append(
+                "residual: what unjudged documents could still add, if all had the best grade"
+            )
         if np.nanmin(self.values, initial=0.0) < 0:
-            notes.append("values below 0: what is harmful (gains below 0) outweighs the rest; the ideal leaves it out")
+            notes.append(
+                "values below 0: what is harmful (gains below 0) outweighs the rest; the ideal leaves it out"
+            )
         if self.unjudged.max() > 0:
             notes.append(f"not judged: up to {self.unjudged.max():.1%} of the positions looked at")
         return notes
@@ -146,7 +166,12 @@ class Evaluation(Shown):
         values = self.filled[:, 0]
         ends = np.nanpercentile(values, [25, 75], axis=1)
         rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
-        return [{"title": f"mean {self.metrics[0]}, and the middle half of the queries", "rows": [*rows]}]
+        return [
+            {
+                "title": f"mean {self.metrics[0]}, and the middle half of the queries",
+                "rows": [*rows],
+            }
+        ]
 
     def __str__(self) -> str:
         return "\n".join([*aligned(self.cells, least=6), *self.notes])
@@ -168,46 +193,55 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate runs under any number of metrics, sorting once.
 
-    Raises InputError if a file cannot be read, a grade is above a metric's, run and judgements share no query, a
-    setting is unknown, or ties="average" or a gain of unjudged documents is asked of a metric that is no DCG. Warns
-    with ScaleWarning if a DCG or a file has gains for more grades than the judgements (see `read_judgements`).
+    Raises InputError if a file cannot be read, a grade is above a metric's, run and judgements
+    share no query, a setting is unknown, or ties="average" or a gain of unjudged documents is asked
+    of a metric that is no DCG. Warns with ScaleWarning if a DCG or a file has gains for more grades
+    than the judgements (see `read_judgements`).
 
     Parameters
     ----------
     runs, judgements
-        The ranked documents and the grades, in any form that `read_runs` and `read_judgements` accept.
+        The ranked documents and the grades, in any form that `read_runs` and `read_judgements`
+        accept.
     metrics : DCG, ListUtility, file or name, several of these, or a mapping of names to them
-        An object of `textbook_list_metrics` has the same values as its name.
-        ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
-        ranked or judged. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of `textbook_list_metrics`, with or without
-        ``@K``. Other names (``AP``, ``P@10``) are computed by ir_measures. Those of trec_eval, ranx and MTEB mean the
-        same (``ndcg_cut_10``, ``map``, ``recip_rank``, ``recall_at_100``).
+        An object of `textbook_list_metrics` has the same values as its name. ``nDCG@10`` (linear
+        gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
+        ranked or judged. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of
+        `textbook_list_metrics`, with or without ``@K``. Other names (``AP``, ``P@10``) are computed
+        by ir_measures. Those of trec_eval, ranx and MTEB mean the same (``ndcg_cut_10``, ``map``,
+        ``recip_rank``, ``recall_at_100``).
     normalise : bool
-        Divide by the best value that the query's documents allow (NDCG), so that every query counts the same; else
-        plain. A metric with ``plain=True``, such as ERR, INST and RBP, is never divided.
+        Divide by the best value that the query's documents allow (NDCG), so that every query counts
+        the same; else plain. A metric with ``plain=True``, such as ERR, INST and RBP, is never
+        divided.
     ties : {"docno-desc", "stable", "average"}
-        How documents with equal scores are ranked, see `ranked_grades`; with "average" they share the mean of their
-        gains at all their positions, as in scikit-learn. Keep the default to agree with trec_eval; take "stable" if the
-        file is in the order that users saw, "average" if the order of ties is chance.
+        How documents with equal scores are ranked, see `ranked_grades`; with "average" they share
+        the mean of their gains at all their positions, as in scikit-learn. Keep the default to
+        agree with trec_eval; take "stable" if the file is in the order that users saw, "average" if
+        the order of ties is chance.
     unjudged : {"worst", "best", "drop"} or float
-        How a document without a judgement counts: as the worst grade, as the best, with this gain, or not at all
-        (documents below it move up). With ``normalise=False`` and gains that rise with the grade, "worst" and "best"
-        bound the value that judging everything would give; NDCG may fall below both, since the ideal rises too. "drop"
-        suits judgements that leave out much of what the runs find.
+        How a document without a judgement counts: as the worst grade, as the best, with this gain,
+        or not at all (documents below it move up). With ``normalise=False`` and gains that rise
+        with the grade, "worst" and "best" bound the value that judging everything would give; NDCG
+        may fall below both, since the ideal rises too. "drop" suits judgements that leave out much
+        of what the runs find.
     missing : {"zero", "skip"}
-        Whether judged queries that a run does not have count as 0 in its mean or are left out. Take "skip" for a run
-        that was made for some of the queries only.
+        Whether judged queries that a run does not have count as 0 in its mean or are left out. Take
+        "skip" for a run that was made for some of the queries only.
     ideal : {"judgements", "list"}
-        Documents of the best ranking: all that are judged (followed by unjudged ones if these have a gain), or those in
-        the run's own list, for rankers of the same candidates. With ``unjudged="best"`` a list may beat the former.
+        Documents of the best ranking: all that are judged (followed by unjudged ones if these have
+        a gain), or those in the run's own list, for rankers of the same candidates. With
+        ``unjudged="best"`` a list may beat the former.
     empty : float
-        NDCG of a query whose best ranking is worth nothing. Some libraries, such as LightGBM, take 1.
+        NDCG of a query whose best ranking is worth nothing. Some libraries, such as LightGBM, take
+        1.
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
-        What to do with a document that occurs twice for one query. "first" suits joined runs, if it is the one shown.
+        What to do with a document that occurs twice for one query. "first" suits joined runs, if it
+        is the one shown.
     residuals : bool
-        Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum over them of the
-        discount times what the best grade gains over the worst, divided as the value is, by the ideal of the documents
-        judged so far.
+        Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum
+        over them of the discount times what the best grade gains over the worst, divided as the
+        value is, by the ideal of the documents judged so far.
 
     See Also
     --------
@@ -235,14 +269,25 @@ def evaluate(
     depth = max((dcg.depth for dcg in dcgs.values()), default=1)
     n_grades = _common_scale(by_name, judged)
     queries, counts = judged_counts(judged, n_grades)
-    divided = {m: dcg for m, dcg in dcgs.items() if normalise and isinstance(dcg, SCORING) and not dcg.plain}
-    ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in divided.items() if ideal == "judgements"}
+    divided = {
+        m: dcg
+        for m, dcg in dcgs.items()
+        if normalise and isinstance(dcg, SCORING) and not dcg.plain
+    }
+    ideals = {
+        m: judged_ideal(dcg, counts, unjudged)
+        for m, dcg in divided.items()
+        if ideal == "judgements"
+    }
     if depth > 10_000:  # no list is so long
         depth = min(depth, longest_list(*systems))
     values = np.empty((len(systems), len(by_name), len(queries)))
     share_unjudged = np.empty(len(systems))
     added = np.full(values.shape, np.nan) if residuals else None
-    worth = [valued_grades(dcgs[m])[:n_grades] if m in dcgs else slice(1, None) for m in range(len(by_name))]
+    worth = [
+        valued_grades(dcgs[m])[:n_grades] if m in dcgs else slice(1, None)
+        for m in range(len(by_name))
+    ]
     informative = [counts[:, grades].any(axis=1) for grades in worth]
     measured = np.empty(values.shape, dtype=bool)
     whole = unjudged == "drop" or ties == "average" or ideal == "list"
@@ -259,19 +304,30 @@ def evaluate(
             more = ranked.values(dcg, "best") - value if residuals else value
             if m in divided:
                 top = ideals[m] if ideal == "judgements" else ranked.own_ideal(divided[m], unjudged)
-                value, more = normalised_values(value, top, empty), normalised_values(more, top, 0.0)
+                value, more = (
+                    normalised_values(value, top, empty),
+                    normalised_values(more, top, 0.0),
+                )
             if added is not None:
                 added[r, m] = more
             values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
     if others:
-        values[:, list(others)] = measured_elsewhere(list(others.values()), systems, judged, queries)
-    _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), ", ".join(by_name))
+        values[:, list(others)] = measured_elsewhere(
+            list(others.values()), systems, judged, queries
+        )
+    _LOG.info(
+        "evaluated %d runs on %d queries under %s", len(systems), len(queries), ", ".join(by_name)
+    )
     names = tuple(run.name for run in systems)
-    return Evaluation(values, names, tuple(by_name), queries, missing, share_unjudged, added, measured)
+    return Evaluation(
+        values, names, tuple(by_name), queries, missing, share_unjudged, added, measured
+    )
 
 
 def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> int:
-    """Return the number of grades that all metrics have, no fewer than the judgements; warn if one has more."""
+    """Return the number of grades that all metrics have, no fewer than the judgements; warn if one
+    has more.
+    """
     sizes = {name: dcg.n_grades for name, dcg in metrics.items() if not isinstance(dcg, str)}
     for name, size in sizes.items():
         if judged.n_grades > size:
@@ -280,22 +336,32 @@ def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -
                 "the grades of the judgements to its own (DCG.map_grades, or --map-grades)",
                 see="scales",
             )
-    own = {name: size for name, size in sizes.items() if size > max(judged.n_grades, 2)}  # names have at least two
+    own = {
+        name: size for name, size in sizes.items() if size > max(judged.n_grades, 2)
+    }  # names have at least two
     warn_of_scale(own, judged.n_grades, judged.name, stacklevel=3)
     return min(sizes.values(), default=judged.n_grades)
 
 
 def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) -> None:
     if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
-        raise InputError(f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}")
+        raise InputError(
+            f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}"
+        )
     one_of(missing, "missing", get_args(Missing))
     one_of(ideal, "ideal", get_args(Ideal))
     if unjudged == "drop" and ties == "average":
-        raise InputError('unjudged="drop" and ties="average" do not go together: documents moving up leave their ties')
+        raise InputError(
+            'unjudged="drop" and ties="average" do not go together: documents moving up leave their ties'
+        )
 
 
-def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, ListMetric | str]:
-    """Return one or more metrics or names by name; names of other metrics stay strings, for ir_measures."""
+def as_metrics(
+    metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()
+) -> dict[str, ListMetric | str]:
+    """Return one or more metrics or names by name; names of other metrics stay strings, for
+    ir_measures.
+    """
     by_name: dict[str, ListMetric | str] = {}
     for name, metric in labelled(metrics).items():
         if isinstance(metric, (str, os.PathLike)):
@@ -308,11 +374,17 @@ def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = (
     return by_name
 
 
-def named(word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, ListMetric | str]:
-    """Return the name, with a depth (the longest list's by default), and the metric; foreign names as they are."""
+def named(
+    word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()
+) -> tuple[str, ListMetric | str]:
+    """Return the name, with a depth (the longest list's by default), and the metric; foreign names
+    as they are.
+    """
     name = os.fspath(word)
     if companion_of(name):
-        raise InputError(f"{name} compares two runs and has no value for one: give it to compare_systems or compare")
+        raise InputError(
+            f"{name} compares two runs and has no value for one: give it to compare_systems or compare"
+        )
     ours = is_metric_file(word) or ListMetricName.is_one(name) or re.match(r"[a-z0-9.]+-", name)
     if not ours and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
         usual = usual_name(name)
@@ -321,7 +393,9 @@ def named(word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()) -> t
     if not isinstance(parsed, NamedMetric):
         return name, parsed
     depth = parsed.depth or longest_list(judgements, *runs)
-    return parsed.at(depth), read_metric(parsed, max(judgements.n_grades, 2), depth, accept=EVALUATED)
+    return parsed.at(depth), read_metric(
+        parsed, max(judgements.n_grades, 2), depth, accept=EVALUATED
+    )
 
 
 def longest_list(*tables: Run | Judgements) -> int:

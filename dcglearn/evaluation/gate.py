@@ -1,4 +1,6 @@
-"""A gate for a new ranker: from a paired interval, whether it is worse than a margin, not worse, or undecided."""
+"""A gate for a new ranker: from a paired interval, whether it is worse than a margin, not worse, or
+undecided.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -9,7 +11,9 @@ from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import markdown, one_line
 from dcglearn.foundation.validation import InputError, PolarsFrame, one_of
 
-UNMEASURED = "every judged document is worth what the worst grade is, or neither run has a judged document"
+UNMEASURED = (
+    "every judged document is worth what the worst grade is, or neither run has a judged document"
+)
 """Why a topic does not count."""
 
 
@@ -17,11 +21,12 @@ UNMEASURED = "every judged document is worth what the worst grade is, or neither
 class Verdict:
     """What a gate says of one run under one measure.
 
-    `difference`, `low` and `high` are the mean difference from the baseline over topics and the limits of its interval.
-    `verdict` is "worse" if `high` is below the margin, "not worse" if `low` is above it, else "undecided"; `passed`
-    tells whether the rule lets the run through. `n_topics` are compared, `n_shared` are in both runs, `n_measured` have
-    something to measure (see `SystemComparison`). `detectable` is the distance from the margin, in units of the
-    measure, that these topics detect four times in five.
+    `difference`, `low` and `high` are the mean difference from the baseline over topics and the
+    limits of its interval. `verdict` is "worse" if `high` is below the margin, "not worse" if `low`
+    is above it, else "undecided"; `passed` tells whether the rule lets the run through. `n_topics`
+    are compared, `n_shared` are in both runs, `n_measured` have something to measure (see
+    `SystemComparison`). `detectable` is the distance from the margin, in units of the measure, that
+    these topics detect four times in five.
     """
 
     run: str
@@ -42,7 +47,8 @@ class Verdict:
 class Gate(Shown):
     """The decision on the runs of a comparison; prints as text.
 
-    `passed` is False if any run fails under any measure. For rules and error rates see `SystemComparison.gate`.
+    `passed` is False if any run fails under any measure. For rules and error rates see
+    `SystemComparison.gate`.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -69,7 +75,9 @@ class Gate(Shown):
         relation = "undecided against" if row.verdict == "undecided" else f"{row.verdict} than"
         sentence = f"{row.run}: {relation} {row.baseline} under {row.measure}"
         counted = f"{row.n_measured} of {row.n_topics} topics count"
-        return one_line(f"{sentence} (difference {row.difference:+.4f}, {interval}, margin {self._margin}; {counted})")
+        return one_line(
+            f"{sentence} (difference {row.difference:+.4f}, {interval}, margin {self._margin}; {counted})"
+        )
 
     @property
     def rule_in_words(self) -> str:
@@ -88,16 +96,23 @@ class Gate(Shown):
         sentences = []
         for row in self.verdicts:
             loss = row.detectable - self.min_difference
-            shown = f"a loss of {loss:.4f}" if loss >= 0 else f"a true difference of {-loss:+.4f} to be worse"
+            shown = (
+                f"a loss of {loss:.4f}"
+                if loss >= 0
+                else f"a true difference of {-loss:+.4f} to be worse"
+            )
             if self.rule == "non-inferior":
                 shown = f"a true difference of {self.min_difference + row.detectable:+.4f} to be not worse"
             whose = f"({row.run}, {row.measure})"
-            sentences.append(one_line(f"these {row.n_topics} topics can show {shown} four times in five {whose}"))
+            sentences.append(
+                one_line(f"these {row.n_topics} topics can show {shown} four times in five {whose}")
+            )
         return tuple(sentences)
 
     def _pictures(self) -> list[dict[str, Any]]:
         rows = [
-            (f"{row.run}, {row.measure}: {row.verdict}", row.difference, row.low, row.high) for row in self.verdicts
+            (f"{row.run}, {row.measure}: {row.verdict}", row.difference, row.low, row.high)
+            for row in self.verdicts
         ]
         return [{"title": f"{self.level:.0%} intervals; margin {self._margin}", "rows": rows}]
 
@@ -105,17 +120,23 @@ class Gate(Shown):
         lines = [f"gate: {'passed' if self.passed else 'failed'}"]
         lines += [f"  {self._sentence(row)}" for row in self.verdicts]
         lines += [f"  {one_line(row.run)}: {shared}" for row, shared in self._partial]
-        lines += [f"rule: {self.rule_in_words}", *(f"power: {sentence}" for sentence in self.power_in_words)]
+        lines += [
+            f"rule: {self.rule_in_words}",
+            *(f"power: {sentence}" for sentence in self.power_in_words),
+        ]
         return "\n".join(lines)
 
     @property
     def _partial(self) -> list[tuple[Verdict, str]]:
         """Rows with topics that one run lacks, or that do not count, and how many these are."""
         rows = [row for row in self.verdicts if row.n_shared < row.n_topics]
-        facts = [(row, f"only {row.n_shared} of {row.n_topics} topics are in both runs") for row in rows]
+        facts = [
+            (row, f"only {row.n_shared} of {row.n_topics} topics are in both runs") for row in rows
+        ]
         rows = [row for row in self.verdicts if row.n_measured < row.n_topics]
         return facts + [
-            (row, f"in {row.n_topics - row.n_measured} of {row.n_topics} topics {UNMEASURED}") for row in rows
+            (row, f"in {row.n_topics - row.n_measured} of {row.n_topics} topics {UNMEASURED}")
+            for row in rows
         ]
 
     @property
@@ -125,9 +146,15 @@ class Gate(Shown):
     def to_markdown(self) -> str:
         """Return the decision as Markdown, for the summary of a pull request."""
         outcome = "passed" if self.passed else "failed"
-        lines = [f"- {'✅' if row.passed else '❌'} {markdown(self._sentence(row))}" for row in self.verdicts]
+        lines = [
+            f"- {'✅' if row.passed else '❌'} {markdown(self._sentence(row))}"
+            for row in self.verdicts
+        ]
         lines += [f"- {shared} ({markdown(row.run)})" for row, shared in self._partial]
-        notes = [f"Rule: {self.rule_in_words}.", *(f"Power: {markdown(sentence)}." for sentence in self.power_in_words)]
+        notes = [
+            f"Rule: {self.rule_in_words}.",
+            *(f"Power: {markdown(sentence)}." for sentence in self.power_in_words),
+        ]
         return "\n".join([f"**Gate {outcome}**", "", *lines, "", *notes])
 
     def to_junit(self) -> str:
@@ -137,7 +164,9 @@ class Gate(Shown):
         cases = str(len(self.verdicts))
         failures = str(sum(not row.passed for row in self.verdicts))
         suites = ElementTree.Element("testsuites", tests=cases, failures=failures)
-        suite = ElementTree.SubElement(suites, "testsuite", name="dcglearn compare", tests=cases, failures=failures)
+        suite = ElementTree.SubElement(
+            suites, "testsuite", name="dcglearn compare", tests=cases, failures=failures
+        )
         properties = ElementTree.SubElement(suite, "properties")
         for name, value in self._settings.items():
             ElementTree.SubElement(properties, "property", name=name, value=str(value))
@@ -147,33 +176,50 @@ class Gate(Shown):
                 suite, "testcase", classname=f"dcglearn.gate.{self.rule}", name=name, time="0"
             )
             if not row.passed:
-                failure = ElementTree.SubElement(case, "failure", type=row.verdict, message=self._sentence(row))
+                failure = ElementTree.SubElement(
+                    case, "failure", type=row.verdict, message=self._sentence(row)
+                )
                 failure.text = self.rule_in_words
             ElementTree.SubElement(case, "system-out").text = f"{self._sentence(row)}\n{power}"
         ElementTree.indent(suites)
-        return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, encoding="unicode")
+        return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(
+            suites, encoding="unicode"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as plain Python values."""
-        return {"passed": self.passed, **self._settings, "verdicts": [asdict(row) for row in self.verdicts]}
+        return {
+            "passed": self.passed,
+            **self._settings,
+            "verdicts": [asdict(row) for row in self.verdicts],
+        }
 
 
-def gated(frame: PolarsFrame, samples: PolarsFrame, level: float, min_difference: float, rule: str) -> Gate:
+def gated(
+    frame: PolarsFrame, samples: PolarsFrame, level: float, min_difference: float, rule: str
+) -> Gate:
     """Return the decision on the rows of a comparison; see `SystemComparison.gate`."""
     one_of(rule, "rule", ("harm", "non-inferior"))
     if not abs(min_difference) < float("inf"):
-        raise InputError(f"min_difference={min_difference!r} must be a finite number, such as -0.005")
+        raise InputError(
+            f"min_difference={min_difference!r} must be a finite number, such as -0.005"
+        )
     verdicts = []
     for row, sample in zip(frame.iter_rows(named=True), samples.iter_rows(named=True), strict=True):
         if not sample["n_shared"]:
-            raise InputError(f"{row['run']} and {row['baseline']} share no judged topic; check the files", see="names")
+            raise InputError(
+                f"{row['run']} and {row['baseline']} share no judged topic; check the files",
+                see="names",
+            )
         if absence := mostly_absent(row, sample):
             raise InputError(
                 f"{absence}: it did not run as it should, so the gate decides nothing; run it again, or compare the "
                 'topics of both by --missing skip (missing="skip")'
             )
         if not sample["n_measured"]:
-            pair = one_line(f"{row['measure']} measures nothing of {row['run']} and {row['baseline']}")
+            pair = one_line(
+                f"{row['measure']} measures nothing of {row['run']} and {row['baseline']}"
+            )
             raise InputError(
                 f"{pair}: in each of the {sample['n_topics']} topics {UNMEASURED}, so the gate decides nothing; check "
                 "the grades of the judgements, and whether runs and judgements name the same documents",
@@ -193,7 +239,9 @@ def gated(frame: PolarsFrame, samples: PolarsFrame, level: float, min_difference
 
 
 def mostly_absent(row: Mapping[str, Any], sample: Mapping[str, Any]) -> str:
-    """Return the words for a run that lacks most topics of the other, which count as 0; empty if none does."""
+    """Return the words for a run that lacks most topics of the other, which count as 0; empty if
+    none does.
+    """
     n_either = sample["n_run"] + sample["n_baseline"] - sample["n_shared"]
     if sample["n_topics"] == sample["n_shared"] or 2 * sample["n_shared"] >= n_either:
         return ""
@@ -204,9 +252,10 @@ def mostly_absent(row: Mapping[str, Any], sample: Mapping[str, Any]) -> str:
 def detectable_difference(spread: float, n_topics: int, level: float, power: float = 0.8) -> float:
     """Return the distance from the margin at which a gate decides with probability `power`.
 
-    It is ``(z[(1 + level) / 2] + z[power]) * spread / sqrt(n_topics)`` with quantiles z of the normal distribution: the
-    sample size formula of a one-sided paired z test, solved for the difference. `spread` is the standard deviation of
-    the paired differences, `level` the confidence level of their two-sided interval.
+    It is ``(z[(1 + level) / 2] + z[power]) * spread / sqrt(n_topics)`` with quantiles z of the
+    normal distribution: the sample size formula of a one-sided paired z test, solved for the
+    difference. `spread` is the standard deviation of the paired differences, `level` the confidence
+    level of their two-sided interval.
 
     Examples
     --------

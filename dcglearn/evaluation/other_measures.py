@@ -1,4 +1,6 @@
-"""Measures by other tools' names: those of trec_eval and others as ours, and what ir_measures computes."""
+"""Measures by other tools' names: those of trec_eval and others as ours, and what ir_measures
+computes.
+"""
 
 import contextlib
 import re
@@ -14,10 +16,37 @@ from dcglearn.metric.textbook import NAMES
 
 ALIASES = {
     **{"ndcg": "nDCG", "ndcg_burges": "exponential-log2", "err": "ERR"},
-    **{"map": "AP", "ap": "AP", "p": "P", "precision": "P", "r": "R", "recall": "R", "rprec": "Rprec"},
-    **{"recip_rank": "RR", "mrr": "RR", "rr": "RR", "bpref": "Bpref", "success": "Success", "hit_rate": "Success"},
-    **{"set_p": "SetP", "set_recall": "SetR", "set_f": "SetF", "set_map": "SetAP", "iprec_at_recall": "IPrec"},
-    **{"num_q": "NumQ", "num_ret": "NumRet", "num_rel": "NumRel", "num_rel_ret": "NumRelRet", "infap": "infAP"},
+    **{
+        "map": "AP",
+        "ap": "AP",
+        "p": "P",
+        "precision": "P",
+        "r": "R",
+        "recall": "R",
+        "rprec": "Rprec",
+    },
+    **{
+        "recip_rank": "RR",
+        "mrr": "RR",
+        "rr": "RR",
+        "bpref": "Bpref",
+        "success": "Success",
+        "hit_rate": "Success",
+    },
+    **{
+        "set_p": "SetP",
+        "set_recall": "SetR",
+        "set_f": "SetF",
+        "set_map": "SetAP",
+        "iprec_at_recall": "IPrec",
+    },
+    **{
+        "num_q": "NumQ",
+        "num_ret": "NumRet",
+        "num_rel": "NumRel",
+        "num_rel_ret": "NumRelRet",
+        "infap": "infAP",
+    },
 }
 """Names of trec_eval, ranx and MTEB, in lower case, and ours or those of ir_measures."""
 
@@ -40,7 +69,9 @@ def usual_name(word: str) -> str:
 def measured_elsewhere(
     names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]
 ) -> Floats:
-    """Return the values of ir_measures' measures, (R, M, Q), NaN for missing queries; raise InputError if it cannot."""
+    """Return the values of ir_measures' measures, (R, M, Q), NaN for missing queries; raise
+    InputError if it cannot.
+    """
     try:
         import ir_measures
     except ImportError as error:
@@ -52,7 +83,8 @@ def measured_elsewhere(
         judged.setdefault(query, {})[document] = grade
     places = {query: q for q, query in enumerate(queries)}
     values = np.full((len(runs), len(names), len(queries)), np.nan)
-    # One measure per evaluator: in one call, versions up to 0.4.3 confuse nDCG with and without gains.
+    # One measure per evaluator: in one call, versions up to 0.4.3 confuse nDCG with and without
+    # gains.
     evaluators = []
     for name in names:
         measure = _parsed(name)
@@ -72,7 +104,9 @@ def measured_elsewhere(
 
 
 def _parsed(name: str) -> Any:
-    """Return a measure of ir_measures; raise InputError if it has none of this name, or the cut-off is below 1."""
+    """Return a measure of ir_measures; raise InputError if it has none of this name, or the cut-off
+    is below 1.
+    """
     import ir_measures
 
     try:
@@ -80,9 +114,13 @@ def _parsed(name: str) -> Any:
     except Exception as error:  # the parser raises many kinds
         known = [*ir_measures.measures.registry, *ALIASES]
         alike = nearest(re.split(r"[@(]", name)[0], known)
-        raise InputError(f"metric {name!r} is neither a file nor {NAMES}, nor known to ir_measures{alike}") from error
+        raise InputError(
+            f"metric {name!r} is neither a file nor {NAMES}, nor known to ir_measures{alike}"
+        ) from error
     if not isinstance(measure, ir_measures.measures.Measure) or measure.params.get("cutoff", 1) < 1:
-        raise InputError(f"metric {name!r}: the cut-off is a whole number of at least 1")  # trec_eval crashes on 0
+        raise InputError(
+            f"metric {name!r}: the cut-off is a whole number of at least 1"
+        )  # trec_eval crashes on 0
     return measure
 
 
@@ -92,5 +130,9 @@ def _errors_of(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        reason = re.sub(r"invalid param (\w+)=<object.*", r"it needs \1=", " ".join(str(error).split()))
-        raise InputError(f"ir_measures cannot compute {name}: {reason or type(error).__name__}") from error
+        reason = re.sub(
+            r"invalid param (\w+)=<object.*", r"it needs \1=", " ".join(str(error).split())
+        )
+        raise InputError(
+            f"ir_measures cannot compute {name}: {reason or type(error).__name__}"
+        ) from error

@@ -1,4 +1,6 @@
-"""Means of few outcomes by people and many of a machine: PPI++ (Angelopoulos, Duchi and Zrnic 2023)."""
+"""Means of few outcomes by people and many of a machine: PPI++ (Angelopoulos, Duchi and Zrnic
+2023).
+"""
 
 from dataclasses import dataclass
 
@@ -7,14 +9,17 @@ import numpy as np
 from dcglearn.foundation.validation import Floats
 
 CROSS_FITTED = 30
-"""With up to this many outcomes by people, each one's share of the machine is tuned on the others."""
+"""With up to this many outcomes by people, each one's share of the machine is tuned on the others.
+"""
 
 
 @dataclass(frozen=True)
 class PoweredMean:
-    """A mean of `n` outcomes by people, with its standard error; `share` is lambda, how far the machine is followed.
+    """A mean of `n` outcomes by people, with its standard error; `share` is lambda, how far the
+    machine is followed.
 
-    `worth` is the number of further outcomes by people that would make the mean as precise without the machine.
+    `worth` is the number of further outcomes by people that would make the mean as precise without
+    the machine.
     """
 
     mean: float
@@ -24,21 +29,36 @@ class PoweredMean:
     worth: float
 
     def tests(self, level: float) -> dict[str, float | None]:
-        """Return the mean, its interval and two-sided p-value by Student's t, as in a comparison of systems."""
+        """Return the mean, its interval and two-sided p-value by Student's t, as in a comparison of
+        systems.
+        """
         from scipy.special import stdtr, stdtrit
 
         reach = float(stdtrit(self.n - 1, (1 + level) / 2)) * self.error
-        p_t = 2 * stdtr(self.n - 1, -abs(self.mean) / self.error) if self.error else abs(self.mean) <= 1e-12
-        ends = {"difference": self.mean, "low": self.mean - reach, "high": self.mean + reach, "p_t": float(p_t)}
+        p_t = (
+            2 * stdtr(self.n - 1, -abs(self.mean) / self.error)
+            if self.error
+            else abs(self.mean) <= 1e-12
+        )
+        ends = {
+            "difference": self.mean,
+            "low": self.mean - reach,
+            "high": self.mean + reach,
+            "p_t": float(p_t),
+        }
         return {**ends, "p_permutation": None, "lambda": self.share, "worth": self.worth}
 
 
-def powered_mean(people: Floats, machine: Floats, further: Floats, *, cross_fitted: bool | None = None) -> PoweredMean:
-    """Return the mean of outcomes by people, shape (n,), with the machine's on the same cases and on N further ones.
+def powered_mean(
+    people: Floats, machine: Floats, further: Floats, *, cross_fitted: bool | None = None
+) -> PoweredMean:
+    """Return the mean of outcomes by people, shape (n,), with the machine's on the same cases and
+    on N further ones.
 
-    The estimate is mean(people) + lambda (mean(further) - mean(machine)): right on average whatever the machine does.
-    Lambda has the smallest variance, as `ppi-python` computes it; with `cross_fitted`, by default up to `CROSS_FITTED`
-    cases, each case has that of the others, since lambda follows chance where it is tuned on the case itself.
+    The estimate is mean(people) + lambda (mean(further) - mean(machine)): right on average whatever
+    the machine does. Lambda has the smallest variance, as `ppi-python` computes it; with
+    `cross_fitted`, by default up to `CROSS_FITTED` cases, each case has that of the others, since
+    lambda follows chance where it is tuned on the case itself.
     """
     n, everyone = len(people), np.arange(len(people))
     one_by_one = n <= CROSS_FITTED if cross_fitted is None else cross_fitted
@@ -47,7 +67,9 @@ def powered_mean(people: Floats, machine: Floats, further: Floats, *, cross_fitt
     outcomes = people - share * (machine - further.mean())
     variance = outcomes.var(ddof=1) / n + share.mean() ** 2 * further.var(ddof=1) / len(further)
     worth = people.var(ddof=1) / variance - n if variance > 0 else 0.0
-    return PoweredMean(float(outcomes.mean()), float(variance**0.5), float(share.mean()), n, max(0.0, float(worth)))
+    return PoweredMean(
+        float(outcomes.mean()), float(variance**0.5), float(share.mean()), n, max(0.0, float(worth))
+    )
 
 
 def _share(people: Floats, machine: Floats, further: Floats) -> float:

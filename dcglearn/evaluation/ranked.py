@@ -7,7 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.trec import Judgements, Run
-from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, Grades, InputError, Integers, PolarsFrame, one_of
+from dcglearn.foundation.validation import (
+    EMPTY,
+    UNKNOWN,
+    Floats,
+    Grades,
+    InputError,
+    Integers,
+    PolarsFrame,
+    one_of,
+)
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.textbook_lists import AdaptiveMetric, ListMetric
@@ -20,9 +29,10 @@ TIES: tuple[str, ...] = get_args(Ties)
 class RankedGrades:
     """The grades that a run puts at each position.
 
-    `grades`, shape (Q, K), holds grades by judged query, in the order of their names, and position; -1 where no judged
-    document is ranked. `lengths`, shape (Q,), counts the documents ranked, 0 where the run does not have the query.
-    Positions with equal numbers in `groups`, shape (Q, K), hold equal scores; None where ties are broken.
+    `grades`, shape (Q, K), holds grades by judged query, in the order of their names, and position;
+    -1 where no judged document is ranked. `lengths`, shape (Q,), counts the documents ranked, 0
+    where the run does not have the query. Positions with equal numbers in `groups`, shape (Q, K),
+    hold equal scores; None where ties are broken.
     """
 
     grades: Grades
@@ -54,8 +64,12 @@ class RankedGrades:
 
     def own_ideal(self, metric: DCG | ListUtility, unjudged: str | float) -> Floats:
         """Return the largest value of the documents in the run's own lists, shape (Q,)."""
-        grades = self.grades if isinstance(metric, DCG) else self.judged_as(metric.n_grades, unjudged)
-        counts = np.stack([(grades == grade).sum(axis=1) for grade in range(metric.n_grades)], axis=1)
+        grades = (
+            self.grades if isinstance(metric, DCG) else self.judged_as(metric.n_grades, unjudged)
+        )
+        counts = np.stack(
+            [(grades == grade).sum(axis=1) for grade in range(metric.n_grades)], axis=1
+        )
         if not isinstance(metric, DCG) or unjudged == "drop":
             return metric.ideal_of_counts(counts)
         n_unjudged = (self.ranked & (self.grades < 0)).sum(axis=1)
@@ -64,7 +78,9 @@ class RankedGrades:
 
 
 def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...], Integers]:
-    """Return the judged queries, in order, and their numbers of documents by grade (below 0 as 0), shape (Q, L)."""
+    """Return the judged queries, in order, and their numbers of documents by grade (below 0 as 0),
+    shape (Q, L).
+    """
     queries = judgements.frame["query"].unique().sort()
     rows = judgements.frame["query"].replace_strict(queries, np.arange(len(queries))).to_numpy()
     grades = judgements.frame["grade"].clip(0).to_numpy()
@@ -73,11 +89,15 @@ def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...
     return tuple(queries), counts
 
 
-def as_judged(grades: Grades, shown: NDArray[np.bool_], n_grades: int, unjudged: str | float) -> Grades:
-    """Return grades by position with those of unjudged documents, -2 where there is no document, shape (n, K).
+def as_judged(
+    grades: Grades, shown: NDArray[np.bool_], n_grades: int, unjudged: str | float
+) -> Grades:
+    """Return grades by position with those of unjudged documents, -2 where there is no document,
+    shape (n, K).
 
-    `grades` holds -1 where no judged document is, and `shown` tells where there is a document. Unjudged ones have the
-    "worst" or the "best" grade, an "unknown" one (-1) or a given one; "drop" moves up the documents below them.
+    `grades` holds -1 where no judged document is, and `shown` tells where there is a document.
+    Unjudged ones have the "worst" or the "best" grade, an "unknown" one (-1) or a given one; "drop"
+    moves up the documents below them.
     """
     grades = np.where(shown & ((grades >= 0) | (unjudged != "drop")), grades, np.int8(EMPTY))
     if unjudged == "drop":
@@ -93,18 +113,24 @@ def averaged(gains: Floats, groups: Integers) -> Floats:
 
 
 def in_order(lines: PolarsFrame, ties: str = "docno-desc") -> PolarsFrame:
-    """Return lines with columns ``query``, ``score``, ``document`` by query and rank; see `ranked_grades`."""
+    """Return lines with columns ``query``, ``score``, ``document`` by query and rank; see
+    `ranked_grades`.
+    """
     query = lines["query"].rank("dense").to_numpy().astype(np.int64)
     score = lines["score"].to_numpy().astype(np.float32)
     return lines[_order(query, score, lines["document"], ties, np.arange(len(lines)))]
 
 
-def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ties: str = "docno-desc") -> RankedGrades:
-    """Return the grades that a run puts at each of K positions, by default as many as its longest list.
+def ranked_grades(
+    run: Run, judgements: Judgements, depth: int | None = None, ties: str = "docno-desc"
+) -> RankedGrades:
+    """Return the grades that a run puts at each of K positions, by default as many as its longest
+    list.
 
-    With `ties` "docno-desc", documents with equal scores (as float32, which is how trec_eval compares) are ranked in
-    descending order of their names, as in trec_eval; with "stable" they keep the order of the file, with "average" they
-    share their positions (see `groups`). Raises InputError if run and judgements have no query in common.
+    With `ties` "docno-desc", documents with equal scores (as float32, which is how trec_eval
+    compares) are ranked in descending order of their names, as in trec_eval; with "stable" they
+    keep the order of the file, with "average" they share their positions (see `groups`). Raises
+    InputError if run and judgements have no query in common.
     """
     import polars as pl
 
@@ -112,12 +138,20 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     queries = judgements.frame["query"].unique().sort()
     numbers = pl.DataFrame({"query": queries, "number": np.arange(len(queries))})
     names = run.frame["query"]
-    heads = np.flatnonzero((names != names.shift()).fill_null(value=True).to_numpy())  # a query's lines often adjoin
-    found = names.gather(heads).to_frame().join(numbers, on="query", how="left", maintain_order="left")["number"]
+    heads = np.flatnonzero(
+        (names != names.shift()).fill_null(value=True).to_numpy()
+    )  # a query's lines often adjoin
+    found = (
+        names.gather(heads)
+        .to_frame()
+        .join(numbers, on="query", how="left", maintain_order="left")["number"]
+    )
     query = np.repeat(found.fill_null(-1).to_numpy(), np.diff(heads, append=len(names)))
     lines = np.flatnonzero(query >= 0)
     if not len(lines):
-        raise InputError(f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?")
+        raise InputError(
+            f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?"
+        )
     query, score = query[lines], run.frame["score"].cast(pl.Float32).to_numpy()[lines]
     lengths = np.bincount(query, minlength=len(queries))
     top = np.arange(len(lines)) if depth is None else _first_lines(query, score, depth)
@@ -128,7 +162,9 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     grades = np.full((len(queries), depth or int(ranks.max()) + 1), -1, dtype=np.int8)
     kept = ranks < grades.shape[1]  # only these documents are looked up in the judgements
     shown = run.frame.select(pl.col("query", "document").gather(lines[kept]))
-    looked_up = shown.join(judgements.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
+    looked_up = shown.join(
+        judgements.frame, on=["query", "document"], how="left", maintain_order="left"
+    )["grade"]
     grades[query[kept], ranks[kept]] = looked_up.clip(0).fill_null(-1).to_numpy()
     groups = _groups(query, score, ranks, grades.shape) if ties == "average" else None
     return RankedGrades(grades, lengths, groups)
@@ -140,33 +176,49 @@ def _places(sizes: Integers) -> Integers:
 
 
 def _first_lines(query: Integers, score: NDArray[np.float32], depth: int) -> Integers:
-    """Return the lines that may rank among the first `depth`: all, unless a query's lines adjoin and scores fall."""
+    """Return the lines that may rank among the first `depth`: all, unless a query's lines adjoin
+    and scores fall.
+    """
     starts = np.flatnonzero(np.diff(query, prepend=-1))
     rises = score[1:] > score[:-1]  # a difference of infinities is not a number
     rises[starts[1:] - 1] = False
     if rises.any() or len(np.unique(query[starts])) < len(starts):
         return np.arange(len(query))
     sizes, beyond = np.diff(starts, append=len(query)), np.minimum(starts + depth, len(query) - 1)
-    cut = (sizes > depth) & (score[beyond] < score[beyond - 1])  # else ties may reach beyond the depth
+    cut = (sizes > depth) & (
+        score[beyond] < score[beyond - 1]
+    )  # else ties may reach beyond the depth
     taken = np.where(cut, depth, sizes)
     return np.repeat(starts, taken) + _places(taken)
 
 
-def _groups(query: Integers, score: NDArray[np.float32], ranks: Integers, shape: tuple[int, int]) -> Integers:
-    """Return a number for each run of equal scores, shape (Q, K); an empty position has a number of its own."""
+def _groups(
+    query: Integers, score: NDArray[np.float32], ranks: Integers, shape: tuple[int, int]
+) -> Integers:
+    """Return a number for each run of equal scores, shape (Q, K); an empty position has a number of
+    its own.
+    """
     groups = np.arange(shape[0] * shape[1]).reshape(shape)
     new = (np.diff(query, prepend=-1) != 0) | np.append(True, score[1:] != score[:-1])
     first = np.flatnonzero(new)[np.cumsum(new) - 1]
     kept = ranks < shape[1]
-    groups[query[kept], ranks[kept]] = groups[query[first[kept]], np.minimum(ranks[first[kept]], shape[1] - 1)]
+    groups[query[kept], ranks[kept]] = groups[
+        query[first[kept]], np.minimum(ranks[first[kept]], shape[1] - 1)
+    ]
     return groups
 
 
-def _order(query: Integers, score: NDArray[np.float32], names: Any, ties: str, rows: Integers) -> Integers:
-    """Return the order of lines `rows` by query and falling score, equal scores by falling name or as they stand."""
+def _order(
+    query: Integers, score: NDArray[np.float32], names: Any, ties: str, rows: Integers
+) -> Integers:
+    """Return the order of lines `rows` by query and falling score, equal scores by falling name or
+    as they stand.
+    """
     order = np.argsort(query, kind="stable")
     same_query = np.diff(query[order]) == 0
-    if (same_query & (score[order[1:]] > score[order[:-1]])).any():  # most files need no sorting within a query
+    if (
+        same_query & (score[order[1:]] > score[order[:-1]])
+    ).any():  # most files need no sorting within a query
         order = np.lexsort((-score, query))
     same = same_query & (score[order[1:]] == score[order[:-1]])
     if ties != "docno-desc" or not same.any():
@@ -186,20 +238,30 @@ def valued_grades(metric: ListMetric) -> NDArray[np.bool_]:
     return (metric.gains != metric.gains[0]) & metric.discounts.any()
 
 
-def check_list_settings(name: str, metric: ListMetric, unjudged: str | float, ties: str, *, residuals: bool) -> None:
+def check_list_settings(
+    name: str, metric: ListMetric, unjudged: str | float, ties: str, *, residuals: bool
+) -> None:
     """Raise InputError if a setting is defined only where values are sums over positions."""
     if isinstance(metric, DCG):
         return
     if residuals:
-        raise InputError(f"{name} is not a DCG: a better document may make those below it worth less, so no residual")
+        raise InputError(
+            f"{name} is not a DCG: a better document may make those below it worth less, so no residual"
+        )
     if not isinstance(unjudged, str):
-        raise InputError(f"{name} is not a DCG: documents without a judgement count as worst or best, or are dropped")
+        raise InputError(
+            f"{name} is not a DCG: documents without a judgement count as worst or best, or are dropped"
+        )
     if ties == "average":
-        raise InputError(f'{name} is not a DCG, so documents of equal score cannot share gains: give ties="docno-desc"')
+        raise InputError(
+            f'{name} is not a DCG, so documents of equal score cannot share gains: give ties="docno-desc"'
+        )
 
 
 def judged_ideal(metric: DCG | ListUtility, counts: Integers, unjudged: str | float) -> Floats:
-    """Return the largest value of the judged documents, followed by unjudged ones if these have a gain, shape (Q,)."""
+    """Return the largest value of the judged documents, followed by unjudged ones if these have a
+    gain, shape (Q,).
+    """
     padded = np.pad(counts, ((0, 0), (0, metric.n_grades - counts.shape[1])))
     if isinstance(metric, DCG):
         filler = 0.0 if unjudged == "best" else max(_gain_of_unjudged(metric, unjudged), 0.0)

@@ -1,9 +1,10 @@
-"""Two rankings of one query compared by the ranks of their relevant documents, without gains or discounts.
+"""Two rankings of one query compared by the ranks of their relevant documents, without gains or
+discounts.
 
-Recall-paired preference: F. Diaz and A. Ferraro, "Offline retrieval evaluation without evaluation metrics", SIGIR 2022.
-Lexicographic precision and recall: F. Diaz, "Best-case retrieval evaluation: improving the sensitivity of reciprocal
-rank with lexicographic precision", 2023; F. Diaz, M. D. Ekstrand and B. Mitra, "Recall, robustness, and lexicographic
-evaluation", 2023.
+Recall-paired preference: F. Diaz and A. Ferraro, "Offline retrieval evaluation without evaluation
+metrics", SIGIR 2022. Lexicographic precision and recall: F. Diaz, "Best-case retrieval evaluation:
+improving the sensitivity of reciprocal rank with lexicographic precision", 2023; F. Diaz, M. D.
+Ekstrand and B. Mitra, "Recall, robustness, and lexicographic evaluation", 2023.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,21 +27,24 @@ WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
 """Weights of the i-th relevant documents, up to a factor."""
 
 
-def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None], weight: str = "uniform") -> float:
+def recall_paired_preference(
+    x: Sequence[float | None], y: Sequence[float | None], weight: str = "uniform"
+) -> float:
     """Return how far ranking x is preferred to ranking y, from -1 to 1 (Diaz and Ferraro 2022).
 
-    The i-th relevant documents of the two rankings are paired, and each pair votes for the ranking that has it higher:
-    ``sum_i w_i sign(y_i - x_i)``, with weights that sum to 1. Raises InputError if the numbers of documents differ, a
-    rank is below 1 or NaN or occurs twice, or `weight` is unknown.
+    The i-th relevant documents of the two rankings are paired, and each pair votes for the ranking
+    that has it higher: ``sum_i w_i sign(y_i - x_i)``, with weights that sum to 1. Raises InputError
+    if the numbers of documents differ, a rank is below 1 or NaN or occurs twice, or `weight` is
+    unknown.
 
     Parameters
     ----------
     x, y : sequence of float
-        The ranks, from 1, at which each ranking has its relevant documents, in any order; None or infinity for those
-        that it does not have. Both have the same number of relevant documents.
+        The ranks, from 1, at which each ranking has its relevant documents, in any order; None or
+        infinity for those that it does not have. Both have the same number of relevant documents.
     weight : {"uniform", "reciprocal", "log2"}
-        Weight of the i-th pair: equal, ``1 / i``, or ``1 / log2(i + 1)``. Take "uniform" for users who want all
-        relevant documents, one of the others for users who want the first few.
+        Weight of the i-th pair: equal, ``1 / i``, or ``1 / log2(i + 1)``. Take "uniform" for users
+        who want all relevant documents, one of the others for users who want the first few.
 
     See Also
     --------
@@ -57,12 +61,15 @@ def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None
     return _paired(*_both(x, y), weight)
 
 
-def lexi_precision(x: Sequence[float | None], y: Sequence[float | None], form: str = "sign") -> float:
-    """Return which ranking is better at the first i where the ranks of their i-th relevant documents differ.
+def lexi_precision(
+    x: Sequence[float | None], y: Sequence[float | None], form: str = "sign"
+) -> float:
+    """Return which ranking is better at the first i where the ranks of their i-th relevant
+    documents differ.
 
-    `form` is "sign", 1 or -1 for the better one, 0 if the ranks do not differ; or "reciprocal", the difference
-    ``1 / x_i - 1 / y_i`` there. Take "sign" to count wins, "reciprocal" to weigh differences near the top more. For x,
-    y and errors see `recall_paired_preference`.
+    `form` is "sign", 1 or -1 for the better one, 0 if the ranks do not differ; or "reciprocal", the
+    difference ``1 / x_i - 1 / y_i`` there. Take "sign" to count wins, "reciprocal" to weigh
+    differences near the top more. For x, y and errors see `recall_paired_preference`.
 
     See Also
     --------
@@ -78,7 +85,8 @@ def lexi_precision(x: Sequence[float | None], y: Sequence[float | None], form: s
 
 
 def lexi_recall(x: Sequence[float | None], y: Sequence[float | None], form: str = "sign") -> float:
-    """Return which ranking is better at the last i where the ranks of their i-th relevant documents differ.
+    """Return which ranking is better at the last i where the ranks of their i-th relevant documents
+    differ.
 
     Parameters, returns and errors are as in `lexi_precision`.
 
@@ -98,11 +106,17 @@ def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats,
     """Return the ranks of both, ascending, with infinity for documents that are not ranked."""
     ranks = []
     for name, values in (("x", x), ("y", y)):
-        ordered = np.sort(np.array([np.inf if value is None else value for value in values], dtype=np.float64))
+        ordered = np.sort(
+            np.array([np.inf if value is None else value for value in values], dtype=np.float64)
+        )
         if np.isnan(ordered).any() or (ordered < 1).any():
-            raise InputError(f"{name}={list(values)!r}: ranks are numbers from 1; None is a document not ranked")
+            raise InputError(
+                f"{name}={list(values)!r}: ranks are numbers from 1; None is a document not ranked"
+            )
         if (np.diff(ordered[np.isfinite(ordered)]) == 0).any():
-            raise InputError(f"{name}={list(values)!r}: two documents have one rank; break the tie first")
+            raise InputError(
+                f"{name}={list(values)!r}: two documents have one rank; break the tie first"
+            )
         ranks.append(ordered)
     if len(ranks[0]) != len(ranks[1]):
         raise InputError(
@@ -113,7 +127,9 @@ def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats,
 
 
 def _votes(x: Floats, y: Floats) -> Floats:
-    """Return 1 where x has the i-th relevant document higher, -1 where y has, else 0; infinities tie."""
+    """Return 1 where x has the i-th relevant document higher, -1 where y has, else 0; infinities
+    tie.
+    """
     return (x < y).astype(np.float64) - (y < x)
 
 
@@ -138,7 +154,9 @@ GRADED: dict[str, Callable[[Floats, Floats], float]] = {
     "invRPP": partial(_paired, weight="reciprocal"),
     "dcgRPP": partial(_paired, weight="log2"),
 }
-"""Preferences between two runs, by the names that `compare_systems` takes, that are averaged over the grades."""
+"""Preferences between two runs, by the names that `compare_systems` takes, that are averaged over
+the grades.
+"""
 
 COMPANIONS = GRADED | {
     "lexi-precision": partial(_first_difference, first=True),
@@ -148,17 +166,22 @@ COMPANIONS = GRADED | {
 
 
 def companion_of(word: Any) -> str | None:
-    """Return the name of the preference that a word names, whatever its case, hyphens and underscores; else None."""
+    """Return the name of the preference that a word names, whatever its case, hyphens and
+    underscores; else None.
+    """
     plain = {name.lower().replace("-", ""): name for name in COMPANIONS}
-    return plain.get(word.lower().replace("-", "").replace("_", "")) if isinstance(word, str) else None
+    return (
+        plain.get(word.lower().replace("-", "").replace("_", "")) if isinstance(word, str) else None
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class PairedRuns:
     """Runs whose rankings can be compared query by query, each with each.
 
-    `ranked` holds the grades of each run by position, and `counts`, shape (Q, L), the judged documents by grade. Each
-    grade stands for the documents of at least this grade, and weighs as many as there are of them.
+    `ranked` holds the grades of each run by position, and `counts`, shape (Q, L), the judged
+    documents by grade. Each grade stands for the documents of at least this grade, and weighs as
+    many as there are of them.
     """
 
     names: tuple[str, ...]
@@ -167,8 +190,12 @@ class PairedRuns:
     missing: str
 
     @classmethod
-    def of(cls, names: Sequence[str], runs: Sequence[Run], judged: Judgements, ties: str, missing: str) -> Self:
-        """Join runs with judgements; raise InputError if `ties` is "average", or a run has no judged query."""
+    def of(
+        cls, names: Sequence[str], runs: Sequence[Run], judged: Judgements, ties: str, missing: str
+    ) -> Self:
+        """Join runs with judgements; raise InputError if `ties` is "average", or a run has no
+        judged query.
+        """
         if ties == "average":
             raise InputError(f'{names[0]} compares ranks: give ties="docno-desc" or "stable"')
         ranked = tuple(ranked_grades(run, judged, None, ties) for run in runs)
@@ -186,7 +213,9 @@ class PairedRuns:
         return seen & self.counts[:, 1:].any(axis=1)
 
     def against(self, name: str, run: int, baseline: int) -> Floats:
-        """Return the preference for a run over the baseline, shape (Q,); NaN for queries that are left out."""
+        """Return the preference for a run over the baseline, shape (Q,); NaN for queries that are
+        left out.
+        """
         ours, theirs = self.ranked[run], self.ranked[baseline]
         values = np.zeros(len(self.counts))
         for q, counts in enumerate(self.counts):
@@ -197,8 +226,12 @@ class PairedRuns:
 
     @staticmethod
     def _of_query(name: str, ours: Any, theirs: Any, counts: Integers) -> float:
-        """Return the preference of a query: over all relevant documents, or the mean over grades, see `PairedRuns`."""
-        levels = [level for level in range(1, len(counts)) if counts[level]] if name in GRADED else [1]
+        """Return the preference of a query: over all relevant documents, or the mean over grades,
+        see `PairedRuns`.
+        """
+        levels = (
+            [level for level in range(1, len(counts)) if counts[level]] if name in GRADED else [1]
+        )
         total = weights = 0.0
         for level in levels:
             n = int(counts[level:].sum())
@@ -208,7 +241,9 @@ class PairedRuns:
 
 
 def _ranks(grades: Any, level: int, n: int) -> Floats:
-    """Return the ranks of the n documents of at least a grade, infinity for those that are not ranked."""
+    """Return the ranks of the n documents of at least a grade, infinity for those that are not
+    ranked.
+    """
     ranks = np.full(n, np.inf)
     places = np.flatnonzero(grades >= level) + 1
     ranks[: len(places)] = places

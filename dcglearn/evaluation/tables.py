@@ -1,4 +1,6 @@
-"""Read runs and judgements from TREC files, JSON, Parquet, CSV, data frames and nested dictionaries."""
+"""Read runs and judgements from TREC files, JSON, Parquet, CSV, data frames and nested
+dictionaries.
+"""
 
 from __future__ import annotations
 
@@ -35,51 +37,71 @@ from dcglearn.readers.read_table import columns_of, frame_of, opener_of, opener_
 from dcglearn.readers.roles import Role, first_names, recognised
 
 RunsLike: TypeAlias = Any
-"""A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these."""
+"""A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these.
+"""
 
 JudgementsLike: TypeAlias = Any
 """`Judgements`, a path, a data frame, or a dictionary ``{query: {document: grade}}``."""
 
 KEYS = {
-    "query": Role("name", ("query", "query_id", "qid", "q_id", "topic", "query text"), required=True),
-    "document": Role("name", ("document", "doc_id", "docid", "docno", "doc", "doc id"), required=True),
+    "query": Role(
+        "name", ("query", "query_id", "qid", "q_id", "topic", "query text"), required=True
+    ),
+    "document": Role(
+        "name", ("document", "doc_id", "docid", "docno", "doc", "doc id"), required=True
+    ),
 }
-JUDGEMENT = {**KEYS, "grade": Role("score", ("grade", "relevance", "rel", "label", "rating"), required=True)}
+JUDGEMENT = {
+    **KEYS,
+    "grade": Role("score", ("grade", "relevance", "rel", "label", "rating"), required=True),
+}
 RUN = {
     **KEYS,
     "score": Role("score", ("score", "sim", "pred", "prediction"), required=True),
     "run": Role("name", ("run", "run_id", "tag", "system", "snapshot name")),
 }
-"""The columns of judgements and of runs; of several with one role, the first of these names counts."""
+"""The columns of judgements and of runs; of several with one role, the first of these names counts.
+"""
 
-RANKED = {**KEYS, "rank": Role("score", ("rank", "position", "doc position"), required=True), "run": RUN["run"]}
+RANKED = {
+    **KEYS,
+    "rank": Role("score", ("rank", "position", "doc position"), required=True),
+    "run": RUN["run"],
+}
 """The columns of runs without scores."""
 
 Table = TypeVar("Table", Judgements, Run)
 
 
 def read_judgements(
-    judgements: JudgementsLike, duplicates: Duplicates = "error", n_grades: int | None = None, cutoffs: Cutoffs = None
+    judgements: JudgementsLike,
+    duplicates: Duplicates = "error",
+    n_grades: int | None = None,
+    cutoffs: Cutoffs = None,
 ) -> Judgements:
     """Return judgements, reading them if a path is given.
 
-    Raises InputError if a column is missing, a value has the wrong type, a grade is off the scale, or a file is bad.
+    Raises InputError if a column is missing, a value has the wrong type, a grade is off the scale,
+    or a file is bad.
 
     Parameters
     ----------
     judgements : Judgements, path, data frame or dict
-        Tables have columns for query, document and grade, under any of the usual names (``query_id, doc_id,
-        relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or any with ``columns``;
-        dictionaries are ``{query: {document: grade}}``, as in pytrec_eval. Paths ending in .jsonl, .json, .csv, .tsv,
-        .xlsx or .parquet are read as tables, all others as TREC files; exports of Quepid and OpenSearch are recognised.
+        Tables have columns for query, document and grade, under any of the usual names (``query_id,
+        doc_id, relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or
+        any with ``columns``; dictionaries are ``{query: {document: grade}}``, as in pytrec_eval.
+        Paths ending in .jsonl, .json, .csv, .tsv, .xlsx or .parquet are read as tables, all others
+        as TREC files; exports of Quepid and OpenSearch are recognised.
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
-        What to do with a document judged twice for one query. Take "last" where later lines correct earlier ones, and
-        one of the others where raters differ: means and medians are rounded to a grade, halves up; of several most
-        frequent grades the worst counts.
+        What to do with a document judged twice for one query. Take "last" where later lines correct
+        earlier ones, and one of the others where raters differ: means and medians are rounded to a
+        grade, halves up; of several most frequent grades the worst counts.
     n_grades : int, optional
-        Number of grades of their scale; by default the largest grade plus 1. Give it if the top grade may not occur.
+        Number of grades of their scale; by default the largest grade plus 1. Give it if the top
+        grade may not occur.
     cutoffs : str, sequence of float or int, optional
-        For grades that are fractions from 0 to 1: where they are cut into levels, as in `read_preferences`.
+        For grades that are fractions from 0 to 1: where they are cut into levels, as in
+        `read_preferences`.
 
     See Also
     --------
@@ -108,14 +130,16 @@ def read_judgements(
 def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
     """Return runs, reading them if paths are given.
 
-    Raises InputError if there is no run, two have the same name, a column is missing, or a file cannot be read.
+    Raises InputError if there is no run, two have the same name, a column is missing, or a file
+    cannot be read.
 
     Parameters
     ----------
     runs : Run, path, data frame, dict, or a list of these
-        As for `read_judgements`, with scores or ranks instead of grades; a table of several runs also has a column of
-        their names; dictionaries are ``{query: {document: score}}`` or ``{run: {query: {document: score}}}``. Quepid's
-        snapshots, predictions of sentence-transformers and files of ranx (.lz4 where lz4 is installed) are recognised.
+        As for `read_judgements`, with scores or ranks instead of grades; a table of several runs
+        also has a column of their names; dictionaries are ``{query: {document: score}}`` or ``{run:
+        {query: {document: score}}}``. Quepid's snapshots, predictions of sentence-transformers and
+        files of ranx (.lz4 where lz4 is installed) are recognised.
     duplicates : {"error", "first", "last"}
         What to do with a document ranked twice for one query.
 
@@ -129,7 +153,9 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
     ['old', 'new']
     """
     sources: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else [runs]
-    by_source = [(source, _runs(source, f"run {i + 1}", duplicates)) for i, source in enumerate(sources)]
+    by_source = [
+        (source, _runs(source, f"run {i + 1}", duplicates)) for i, source in enumerate(sources)
+    ]
     names = [run.name for _, read in by_source for run in read]
     if not names:
         raise InputError("there is no run to evaluate")
@@ -154,7 +180,9 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
 
 
 def _deduplicated(table: Table, duplicates: Duplicates) -> Table:
-    """Return judgements or a run with one row per query and document, if `duplicates` says which row to keep."""
+    """Return judgements or a run with one row per query and document, if `duplicates` says which
+    row to keep.
+    """
     if duplicates == "error":  # refused where they were read
         return table
     return replace(table, frame=without_duplicates(table.name, table.frame, [*KEYS], duplicates))
@@ -165,7 +193,9 @@ def _is_path(value: Any) -> bool:
 
 
 def is_trec(source: Any) -> bool:
-    """Return whether a source is a path whose suffix is that of no table: it is read in TREC's format."""
+    """Return whether a source is a path whose suffix is that of no table: it is read in TREC's
+    format.
+    """
     return _is_path(source) and suffix_of(source) not in FORMATS.keys() - {".txt"}
 
 
@@ -176,7 +206,9 @@ def _table(
     expected: str = "one judgement a line",
     duplicates: Duplicates = "error",
 ) -> tuple[str, PolarsFrame]:
-    """Return the name, of a file its path, and the columns by role of a dictionary, a data frame or a file."""
+    """Return the name, of a file its path, and the columns by role of a dictionary, a data frame or
+    a file.
+    """
     number = list(roles)[2]
     frame = None
     if isinstance(source, Mapping):
@@ -186,7 +218,11 @@ def _table(
             _, open_with = opener_of(source, roles)
     else:
         name, data = content(source, expected)
-        of_tool = partial(table_of_tool, duplicates=duplicates) if number == "grade" else rankings_of_lines
+        of_tool = (
+            partial(table_of_tool, duplicates=duplicates)
+            if number == "grade"
+            else rankings_of_lines
+        )
         frame = of_tool(name, data)
         if frame is None and kind_of(name, data) == "json":
             frame = nested_json(name, data, number)
@@ -202,7 +238,9 @@ def _table(
 
 
 def _columns(name: str, lines: Source) -> PolarsFrame:
-    """Return the columns by role, names as text and scores as floats; raise InputError for the first bad line."""
+    """Return the columns by role, names as text and scores as floats; raise InputError for the
+    first bad line.
+    """
     import polars as pl
 
     # columns of which every cell is plain
@@ -232,14 +270,18 @@ def _scored_or_ranked(names: Sequence[str], roles: Mapping[str, Role]) -> Mappin
 
 
 def _by_rank(table: PolarsFrame, name: str) -> PolarsFrame:
-    """Return the table of runs with scores in place of ranks; raise InputError if two documents share a rank."""
+    """Return the table of runs with scores in place of ranks; raise InputError if two documents
+    share a rank.
+    """
     import polars as pl
 
     if "rank" not in table.columns:
         return table
     row = first_repeated(table, [column for column in table.columns if column != "document"])
     if row is not None:
-        raise InputError(f"{name}: rank {row['rank']:g} of the query {row['query']!r} occurs twice; give scores too")
+        raise InputError(
+            f"{name}: rank {row['rank']:g} of the query {row['query']!r} occurs twice; give scores too"
+        )
     return table.with_columns(score=-pl.col("rank")).drop("rank")
 
 
@@ -251,7 +293,9 @@ def nested_json(name: str, data: bytes, number: str) -> PolarsFrame | None:
     """Return the table in a JSON file of nested objects, or None if the file is lines of JSON."""
     first, _, rest = data.strip().partition(b"\n")
     if rest:
-        with contextlib.suppress(ValueError, RecursionError):  # then the first line is part of an object, or damaged
+        with contextlib.suppress(
+            ValueError, RecursionError
+        ):  # then the first line is part of an object, or damaged
             json.loads(first)
             return None
     try:
@@ -266,16 +310,25 @@ def nested_json(name: str, data: bytes, number: str) -> PolarsFrame | None:
 
 
 def nested_table(values: Any, number: str) -> PolarsFrame:
-    """Return the table of ``{query: {document: number}}`` or ``{run: ...}``, a dict or pairs, or raise InputError."""
+    """Return the table of ``{query: {document: number}}`` or ``{run: ...}``, a dict or pairs, or
+    raise InputError.
+    """
     import polars as pl
 
     shape = f"{{query: {{document: {number}}}}}"
     queries = _items(values, shape)
     runs: list[tuple[Any, Any]] = [(None, queries)]
     inside = [part for _, part in queries if isinstance(part, (Mapping, _Object))]
-    if number == "score" and any(isinstance(v, (Mapping, _Object)) for part in inside for _, v in _items(part, shape)):
+    if number == "score" and any(
+        isinstance(v, (Mapping, _Object)) for part in inside for _, v in _items(part, shape)
+    ):
         runs = [(run, _items(part, shape)) for run, part in queries]
-    rows = [(run, q, d, v) for run, part in runs for q, documents in part for d, v in _items(documents, shape, query=q)]
+    rows = [
+        (run, q, d, v)
+        for run, part in runs
+        for q, documents in part
+        for d, v in _items(documents, shape, query=q)
+    ]
     keys = {role: [str(row[i]) for row in rows] for i, role in ((1, "query"), (2, "document"))}
     if runs[0][0] is not None:
         keys["run"] = [str(row[0]) for row in rows]
@@ -283,7 +336,9 @@ def nested_table(values: Any, number: str) -> PolarsFrame:
     try:
         return pl.DataFrame({**keys, number: numbers}, schema_overrides={number: pl.Float64})
     except UnicodeEncodeError as error:  # half a surrogate pair
-        raise InputError(f"a query or a document is {shown(error.object)}; use plain text") from error
+        raise InputError(
+            f"a query or a document is {shown(error.object)}; use plain text"
+        ) from error
 
 
 def _items(value: Any, shape: str, query: Any = None) -> Iterable[tuple[Any, Any]]:

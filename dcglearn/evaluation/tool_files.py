@@ -1,4 +1,6 @@
-"""Files of other tools: judgements of Quepid and OpenSearch, rankings as JSON lines, responses of ``_rank_eval``."""
+"""Files of other tools: judgements of Quepid and OpenSearch, rankings as JSON lines, responses of
+``_rank_eval``.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +24,30 @@ LARGEST = 1e15
 """Largest number that is read as a grade; which grades a metric has is checked later."""
 
 FORMULA = ("-", "=", "+", "@")
-"""First characters before which Quepid writes a blank, so that spreadsheets do not take a query for a formula."""
+"""First characters before which Quepid writes a blank, so that spreadsheets do not take a query for
+a formula.
+"""
 
 
 def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> PolarsFrame | None:
-    """Return the table in a file of these tools, with query, document and grade; None for other files.
+    """Return the table in a file of these tools, with query, document and grade; None for other
+    files.
 
-    - OpenSearch: ``{"judgmentRatings": [{"query": ..., "ratings": [{"docId": ..., "rating": ...}]}]}``, alone, as an
+    - OpenSearch: ``{"judgmentRatings": [{"query": ..., "ratings": [{"docId": ..., "rating":
+      ...}]}]}``, alone, as an
       array of such queries, or as a saved answer of the server.
-    - A request of ``_rank_eval``: ``{"requests": [{"id": ..., "ratings": [{"_index", "_id", "rating"}]}]}``.
-    - Quepid's export for RRE: ``{"queries": [{"placeholders": {"$query": ...}, "relevant_documents": {...}}]}``.
-    - Quepid's CSV ``query,docid,rating``, where queries without ratings have a line of their own, which is left out.
-    - Quepid's book: CSV with ``query,docid`` and a column for each rater, and a row for each rating in the table; where
+    - A request of ``_rank_eval``: ``{"requests": [{"id": ..., "ratings": [{"_index", "_id",
+      "rating"}]}]}``.
+    - Quepid's export for RRE: ``{"queries": [{"placeholders": {"$query": ...},
+      "relevant_documents": {...}}]}``.
+    - Quepid's CSV ``query,docid,rating``, where queries without ratings have a line of their own,
+      which is left out.
+    - Quepid's book: CSV with ``query,docid`` and a column for each rater, and a row for each rating
+      in the table; where
       `duplicates` are an error, the same rating by several counts once.
 
-    Raises InputError if a part is missing, or a rating is not a whole number; the message names the place.
+    Raises InputError if a part is missing, or a rating is not a whole number; the message names the
+    place.
     """
     import polars as pl
 
@@ -47,7 +58,11 @@ def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> P
     if ratings is None:
         return None
     rows = [
-        (str(query), str(document), _grade(f"{name}, {place}", f"{document!r} for the query {query!r}", rating))
+        (
+            str(query),
+            str(document),
+            _grade(f"{name}, {place}", f"{document!r} for the query {query!r}", rating),
+        )
         for place, query, document, rating in ratings
     ]
     if not rows:
@@ -75,7 +90,9 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
         value = json.loads(data)
     except (ValueError, RecursionError):
         return None  # lines of JSON, or a fault that the reader of tables names
-    requests, queries = (value.get(key) if isinstance(value, dict) else None for key in ("requests", "queries"))
+    requests, queries = (
+        value.get(key) if isinstance(value, dict) else None for key in ("requests", "queries")
+    )
     lists = [("query", "query", "docId", parts) for parts in _judgement_lists(value)]
     if not lists and isinstance(requests, list):
         lists = [("request", "id", "_id", requests)]
@@ -88,9 +105,15 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
                 for rating in part["ratings"]
             ]
         if isinstance(queries, list):
-            return [row for number, part in enumerate(queries, 1) for row in _rre_rows(f"query {number}", part)]
+            return [
+                row
+                for number, part in enumerate(queries, 1)
+                for row in _rre_rows(f"query {number}", part)
+            ]
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{name}: a query or a rating has another form ({error}); export it again") from error
+        raise InputError(
+            f"{name}: a query or a rating has another form ({error}); export it again"
+        ) from error
     return None
 
 
@@ -119,7 +142,8 @@ def _rre_rows(place: str, part: dict[str, Any]) -> Iterator[Rating]:
 def rankings_of_lines(name: str, data: bytes) -> PolarsFrame | None:
     """Return the table of a run whose lines of JSON hold a ranking each, or None for other files.
 
-    - Predictions of sentence-transformers: ``{"query_id": ..., "results": [{"corpus_id": ..., "score": ...}]}``.
+    - Predictions of sentence-transformers: ``{"query_id": ..., "results": [{"corpus_id": ...,
+      "score": ...}]}``.
     - Rankings without scores: ``{"query_id": ..., "documents": [...]}``, the best document first.
 
     Raises InputError for a line of another form.
@@ -138,18 +162,26 @@ def rankings_of_lines(name: str, data: bytes) -> PolarsFrame | None:
             else:
                 ranked = [(document, -rank) for rank, document in enumerate(value["documents"])]
             query = str(value["query_id"])
-            "".join([query, *(str(document) for document, _ in ranked)]).encode()  # half a surrogate pair is refused
-            rows += [(query, str(document), checked_score(score, "score")) for document, score in ranked]
+            "".join(
+                [query, *(str(document) for document, _ in ranked)]
+            ).encode()  # half a surrogate pair is refused
+            rows += [
+                (query, str(document), checked_score(score, "score")) for document, score in ranked
+            ]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
                 f"{name}, line {number}: not a ranking ({error}); expected query_id, and either results, with "
                 "corpus_id and score each, or documents"
             ) from error
-    return pl.DataFrame(rows, schema={"query": pl.String, "document": pl.String, "score": pl.Float64}, orient="row")
+    return pl.DataFrame(
+        rows, schema={"query": pl.String, "document": pl.String, "score": pl.Float64}, orient="row"
+    )
 
 
 def _from_csv(name: str, data: bytes) -> list[Rating] | None:
-    """Return the ratings of a CSV of Quepid; None if every line has one rating, and for other tables."""
+    """Return the ratings of a CSV of Quepid; None if every line has one rating, and for other
+    tables.
+    """
     try:
         text = data.decode()
         lines = csv.reader(io.StringIO(text, newline=""))
@@ -164,9 +196,17 @@ def _from_csv(name: str, data: bytes) -> list[Rating] | None:
     for number, fields in rows:
         place = f"line {number}"
         if len(fields) not in (0, 1, len(header)):
-            raise InputError(f"{name}, {place}: {len(fields)} fields where the header has {len(header)}")
-        query = fields[0][1:] if fields and fields[0][:1] == " " and fields[0][1:2] in FORMULA else "".join(fields[:1])
-        ratings += [(place, query, fields[1], rating) for rating in fields[2:] if rating.strip(BLANK)]
+            raise InputError(
+                f"{name}, {place}: {len(fields)} fields where the header has {len(header)}"
+            )
+        query = (
+            fields[0][1:]
+            if fields and fields[0][:1] == " " and fields[0][1:2] in FORMULA
+            else "".join(fields[:1])
+        )
+        ratings += [
+            (place, query, fields[1], rating) for rating in fields[2:] if rating.strip(BLANK)
+        ]
     return ratings
 
 
@@ -188,8 +228,9 @@ ENDPOINTS = {
 class RankEval:
     """A response of ``_rank_eval``.
 
-    `run` holds the hits in order, and `rated` those that are rated, with columns ``query``, ``document``, ``grade``.
-    `queries` are those with details, with hits or without; `failures` maps the queries that failed to the reason.
+    `run` holds the hits in order, and `rated` those that are rated, with columns ``query``,
+    ``document``, ``grade``. `queries` are those with details, with hits or without; `failures` maps
+    the queries that failed to the reason.
     """
 
     run: Run
@@ -205,11 +246,13 @@ class RankEval:
 
 
 def read_rank_eval(path: PathLike) -> RankEval:
-    """Read a saved response of ``_rank_eval``, also compressed (.gz, .zst, .xz); ``-`` is standard input.
+    """Read a saved response of ``_rank_eval``, also compressed (.gz, .zst, .xz); ``-`` is standard
+    input.
 
-    Documents are named by their ``_id``; they keep the order of the response, whatever their scores. Raises InputError
-    if the file is the response of another endpoint, an error, or the request; if a hit has no ``_id``, a document
-    occurs twice in the hits of a query, a rating is not a whole number, or no query has a hit.
+    Documents are named by their ``_id``; they keep the order of the response, whatever their
+    scores. Raises InputError if the file is the response of another endpoint, an error, or the
+    request; if a hit has no ``_id``, a document occurs twice in the hits of a query, a rating is
+    not a whole number, or no query has a hit.
 
     See Also
     --------
@@ -237,7 +280,9 @@ def read_rank_eval(path: PathLike) -> RankEval:
         place = f"{name}, query {query!r}"
         hits = detail.get("hits") if isinstance(detail, dict) else None
         if not isinstance(hits, list):
-            raise InputError(f"{place} has no list of hits; save the whole response, without filter_path")
+            raise InputError(
+                f"{place} has no list of hits; save the whole response, without filter_path"
+            )
         rows += [(query, *_hit(f"{place}, hit {i + 1}", item), i) for i, item in enumerate(hits)]
     if not rows:
         raise InputError(f"{name}: no query has a hit, so there is nothing to evaluate")
@@ -249,31 +294,49 @@ def read_rank_eval(path: PathLike) -> RankEval:
             f"{name}, query {twice['query']!r}: the document {twice['document']!r} is among the hits more than once "
             "(in several indices?); evaluate one index at a time"
         )
-    run = Run(frame.select("query", "document", score=-pl.col("rank").cast(pl.Float64)), Path(name).name)
+    run = Run(
+        frame.select("query", "document", score=-pl.col("rank").cast(pl.Float64)), Path(name).name
+    )
     rated = frame.filter(pl.col("grade").is_not_null()).select("query", "document", "grade")
     failures = {str(query): _reason(fault) for query, fault in (body.get("failures") or {}).items()}
     return RankEval(run, rated, tuple(body["details"]), failures)
 
 
 def _body(name: str, data: bytes) -> dict[str, Any]:
-    """Return the object with the details; raise InputError for what is not a response of _rank_eval."""
+    """Return the object with the details; raise InputError for what is not a response of
+    _rank_eval.
+    """
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not valid JSON ({error}); save the response of _rank_eval as it is") from error
+        raise InputError(
+            f"{name}: not valid JSON ({error}); save the response of _rank_eval as it is"
+        ) from error
     remedy = "; save the response of POST INDEX/_rank_eval"
     if not isinstance(value, dict):
-        raise InputError(f"{name} holds a JSON {type(value).__name__}, not the response of _rank_eval{remedy}")
+        raise InputError(
+            f"{name} holds a JSON {type(value).__name__}, not the response of _rank_eval{remedy}"
+        )
     body = value["rank_eval"] if isinstance(value.get("rank_eval"), dict) else value
     if isinstance(body.get("details"), dict) and "metric_score" in body:
         return body
     if "error" in value:
         raise InputError(f"{name} is an error of the server, not a response: {_reason(value)}")
     if "requests" in value:
-        raise InputError(f"{name} is the request of a _rank_eval, not its response{remedy}; give that by --qrels")
+        raise InputError(
+            f"{name} is the request of a _rank_eval, not its response{remedy}; give that by --qrels"
+        )
     endpoint = next((endpoint for key, endpoint in ENDPOINTS.items() if key in value), None)
-    kind = "another JSON" if endpoint is None else f"the response of {endpoint}" if endpoint[0] == "_" else endpoint
-    raise InputError(f"{name} is {kind}, not the response of _rank_eval (its keys are {listed(list(value))}){remedy}")
+    kind = (
+        "another JSON"
+        if endpoint is None
+        else f"the response of {endpoint}"
+        if endpoint[0] == "_"
+        else endpoint
+    )
+    raise InputError(
+        f"{name} is {kind}, not the response of _rank_eval (its keys are {listed(list(value))}){remedy}"
+    )
 
 
 def _hit(place: str, item: Any) -> tuple[str, int | None]:
@@ -295,25 +358,35 @@ def _reason(fault: Any) -> str:
 
 
 def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = None) -> Judgements:
-    """Return the ratings among hits: enough for DCG, not NDCG; raise InputError if they differ, or there is none."""
+    """Return the ratings among hits: enough for DCG, not NDCG; raise InputError if they differ, or
+    there is none.
+    """
     import polars as pl
 
     names = ", ".join(response.run.name for response in responses)
     rated = pl.concat([response.rated for response in responses]).unique(maintain_order=True)
     if not len(rated):
-        raise InputError(f"{names}: no hit is rated; do _index and _id of ratings and hits agree?", see="names")
+        raise InputError(
+            f"{names}: no hit is rated; do _index and _id of ratings and hits agree?", see="names"
+        )
     differing = first_repeated(rated, ["query", "document"])
     if differing is not None:
         query, document, grade = differing.values()
-        raise InputError(f"{names} rate the document {document!r} for the query {query!r} differently ({grade}, ...)")
+        raise InputError(
+            f"{names} rate the document {document!r} for the query {query!r} differently ({grade}, ...)"
+        )
     queries = dict.fromkeys(query for response in responses for query in response.queries)
     bare = [query for query in queries if query not in set(rated["query"])]
-    empty = pl.DataFrame({"query": bare, "document": [""] * len(bare), "grade": [0] * len(bare)}, schema=rated.schema)
+    empty = pl.DataFrame(
+        {"query": bare, "document": [""] * len(bare), "grade": [0] * len(bare)}, schema=rated.schema
+    )
     return Judgements(pl.concat([rated, empty]), names, n_grades)  # type: ignore[arg-type]
 
 
 def notes_of_responses(responses: Sequence[RankEval], judged: Judgements, depth: int) -> list[str]:
-    """Return sentences on failures, queries without judgements, ratings that differ, and lists that are short."""
+    """Return sentences on failures, queries without judgements, ratings that differ, and lists that
+    are short.
+    """
     judged_queries = set(judged.frame["query"])
     notes = []
     for response in responses:
@@ -329,7 +402,9 @@ def notes_of_responses(responses: Sequence[RankEval], judged: Judgements, depth:
         both = response.rated.join(judged.frame, on=["query", "document"], suffix=" of judgements")
         differing = int((both["grade"] != both["grade of judgements"]).sum())
         if differing:
-            notes.append(f"{name}: {number_of(differing, 'ratings')} unlike those of {judged.name}, whose grades count")
+            notes.append(
+                f"{name}: {number_of(differing, 'ratings')} unlike those of {judged.name}, whose grades count"
+            )
         if response.longest < depth:
             notes.append(
                 f"{name}: at most {response.longest} hits a query, while the metric counts {depth} positions; ask for "

@@ -1,8 +1,22 @@
-"""A DCG in other tools: programs and settings where they hold it, callables where not, errors where values differ."""
+"""A DCG in other tools: programs and settings where they hold it, callables where not, errors where
+values differ.
+"""
 
-from dcglearn.exports.callables import ir_measure, lightgbm_callables, sklearn_scorer, xgboost_callables
+from dcglearn.exports.callables import (
+    ir_measure,
+    lightgbm_callables,
+    sklearn_scorer,
+    xgboost_callables,
+)
 from dcglearn.exports.programs import to_python, to_quepid, to_sql
-from dcglearn.exports.settings import cwl_continuation, cwl_gains, integer_gains, is_log2, to_lightgbm, to_trec_eval
+from dcglearn.exports.settings import (
+    cwl_continuation,
+    cwl_gains,
+    integer_gains,
+    is_log2,
+    to_lightgbm,
+    to_trec_eval,
+)
 from dcglearn.exports.targets import TARGETS, exported
 
 __all__ = [

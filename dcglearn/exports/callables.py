@@ -20,11 +20,12 @@ Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, siz
 def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
     """Return an objective and a metric for LightGBM.
 
-    In ``lightgbm.train`` they are ``params["objective"]`` and ``feval``; in ``LGBMRanker`` they are ``objective=`` and,
-    in ``fit``, ``eval_metric=``. The objective returns gradient and Hessian, as in `BoostedRanker`, and is minimised by
-    LightGBM; the metric returns ``("NDCG", value, True)``. `dcg`, or its file, has any gains and discounts; `loss`
-    is the objective to train against, ``ApproxNDCG(dcg)`` by default. Weights of documents have no effect. Raises
-    InputError if the data have no groups; when LightGBM calls them.
+    In ``lightgbm.train`` they are ``params["objective"]`` and ``feval``; in ``LGBMRanker`` they are
+    ``objective=`` and, in ``fit``, ``eval_metric=``. The objective returns gradient and Hessian, as
+    in `BoostedRanker`, and is minimised by LightGBM; the metric returns ``("NDCG", value, True)``.
+    `dcg`, or its file, has any gains and discounts; `loss` is the objective to train against,
+    ``ApproxNDCG(dcg)`` by default. Weights of documents have no effect. Raises InputError if the
+    data have no groups; when LightGBM calls them.
 
     See Also
     --------
@@ -42,27 +43,36 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
     descended, mean_ndcg = _callables(carried(dcg, "LightGBM"), loss)
 
     # Four parameters: LGBMRanker passes groups to no other callable.
-    def objective(first: Any, second: Any, _weight: Any = None, group: Any = None) -> tuple[Floats, Floats]:
+    def objective(
+        first: Any, second: Any, _weight: Any = None, group: Any = None
+    ) -> tuple[Floats, Floats]:
         return descended(*_lightgbm_queries(first, second, group))
 
-    def metric(first: Any, second: Any, _weight: Any = None, group: Any = None) -> tuple[str, float, bool]:
+    def metric(
+        first: Any, second: Any, _weight: Any = None, group: Any = None
+    ) -> tuple[str, float, bool]:
         return "NDCG", mean_ndcg(*_lightgbm_queries(first, second, group)), True
 
     return objective, metric
 
 
 def _lightgbm_queries(first: Any, second: Any, group: Any) -> Queries:
-    """Return what ``lightgbm.train`` passes as scores and a Dataset, and LGBMRanker as labels, scores and groups."""
+    """Return what ``lightgbm.train`` passes as scores and a Dataset, and LGBMRanker as labels,
+    scores and groups.
+    """
     scores, grades = second, first
     if hasattr(second, "get_label"):
         scores, grades, group = first, second.get_label(), second.get_group()
     if group is None:
-        raise InputError("LightGBM's data have no groups: give Dataset(..., group=) or LGBMRanker.fit(..., group=)")
+        raise InputError(
+            "LightGBM's data have no groups: give Dataset(..., group=) or LGBMRanker.fit(..., group=)"
+        )
     return scores, grades, np.asarray(group)
 
 
 def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
-    """Return an objective and a metric for ``xgboost.train``: ``obj`` and ``custom_metric`` (``maximize=True``).
+    """Return an objective and a metric for ``xgboost.train``: ``obj`` and ``custom_metric``
+    (``maximize=True``).
 
     Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
 
@@ -92,12 +102,16 @@ def _xgboost_queries(scores: Floats, data: Any) -> Queries:
 
 
 def _callables(dcg: DCG, loss: Objective | None) -> Callables:
-    """Return gradient and curvature, and the mean NDCG, as functions of scores, grades and sizes of queries."""
+    """Return gradient and curvature, and the mean NDCG, as functions of scores, grades and sizes of
+    queries.
+    """
     objective_of_dcg = ApproxNDCG(dcg) if loss is None else loss
 
     def descended(scores: Floats, grades: Floats, sizes: Integers) -> tuple[Floats, Floats]:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        return descent(objective_of_dcg, np.asarray(scores, dtype=np.float64), grades.astype(np.int64), offsets)
+        return descent(
+            objective_of_dcg, np.asarray(scores, dtype=np.float64), grades.astype(np.int64), offsets
+        )
 
     def mean_ndcg(scores: Floats, grades: Floats, sizes: Integers) -> float:
         return _mean_ndcg(dcg, *_rows(grades, scores, sizes))
@@ -106,7 +120,9 @@ def _callables(dcg: DCG, loss: Objective | None) -> Callables:
 
 
 def _rows(grades: Floats, scores: Floats, sizes: Integers) -> tuple[Floats, Floats]:
-    """Return grades and scores of documents as tables with a row for each query; a grade of -1 is no document."""
+    """Return grades and scores of documents as tables with a row for each query; a grade of -1 is
+    no document.
+    """
     present = np.arange(sizes.max()) < sizes[:, None]
     padded, values = np.full(present.shape, -1.0), np.zeros(present.shape)
     padded[present], values[present] = grades, scores
@@ -122,12 +138,14 @@ def _mean_ndcg(dcg: DCG, grades: ArrayLike, scores: ArrayLike) -> float:
 def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
     """Return a scorer for scikit-learn's ``scoring=``: the mean NDCG over queries.
 
-    ``scorer(estimator, X, y, qid=qid)`` takes grades ``y`` and scores ``estimator.predict(X)`` of documents, shape
-    (n,), and the query of each, the documents of a query together. It requests `qid` by scikit-learn's metadata
-    routing: after ``sklearn.set_config(enable_metadata_routing=True)``, ``cross_val_score(..., params={"qid": qid})``
-    hands each fold its part. Without `qid`, each row of ``y``, shape (Q, N), is a query, and so of the scores; a grade
-    of -1 is no document. Documents of equal scores share their positions, as in `evaluate_arrays`. When scikit-learn
-    calls it, it raises InputError if `y` has one dimension and there is no `qid`, or `qid` does not fit.
+    ``scorer(estimator, X, y, qid=qid)`` takes grades ``y`` and scores ``estimator.predict(X)`` of
+    documents, shape (n,), and the query of each, the documents of a query together. It requests
+    `qid` by scikit-learn's metadata routing: after
+    ``sklearn.set_config(enable_metadata_routing=True)``, ``cross_val_score(..., params={"qid":
+    qid})`` hands each fold its part. Without `qid`, each row of ``y``, shape (Q, N), is a query,
+    and so of the scores; a grade of -1 is no document. Documents of equal scores share their
+    positions, as in `evaluate_arrays`. When scikit-learn calls it, it raises InputError if `y` has
+    one dimension and there is no `qid`, or `qid` does not fit.
 
     See Also
     --------
@@ -169,8 +187,9 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
 def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True) -> Any:
     """Return a measure for ir_measures, and so for PyTerrier, with its provider registered.
 
-    It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's ``eval_metrics``, as NDCG
-    or, unless `normalise`, as DCG. Raises InputError if ir_measures is not installed, or has another of this name.
+    It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's
+    ``eval_metrics``, as NDCG or, unless `normalise`, as DCG. Raises InputError if ir_measures is
+    not installed, or has another of this name.
 
     See Also
     --------

@@ -29,7 +29,9 @@ class Evaluator(providers.Evaluator):
     def _iter_calc(self, run: Any) -> Iterator[Metric]:
         scores = util.RunConverter(run).as_dict_of_dict()
         for measure in self.measures:
-            evaluation = evaluate({"run": scores}, self.judged, {"": measure.dcg}, normalise=measure.normalise)
+            evaluation = evaluate(
+                {"run": scores}, self.judged, {"": measure.dcg}, normalise=measure.normalise
+            )
             for query, value in zip(evaluation.queries, evaluation.filled[0, 0], strict=True):
                 yield Metric(query_id=query, measure=measure, value=float(value))
 
@@ -48,14 +50,22 @@ class Provider(providers.Provider):
 
 
 def measure_of(dcg: DCG, name: str, normalise: bool) -> LearnedMeasure:
-    """Register a DCG as a measure of ir_measures and return it; for errors see `exports.ir_measure`."""
+    """Register a DCG as a measure of ir_measures and return it; for errors see
+    `exports.ir_measure`.
+    """
     registered = ir_measures.measures.registry.get(name)
-    if not name.isidentifier() or not (registered is None or isinstance(registered, LearnedMeasure)):
-        raise InputError(f"name={name!r} is not a plain name, or one that ir_measures has for another measure")
+    if not name.isidentifier() or not (
+        registered is None or isinstance(registered, LearnedMeasure)
+    ):
+        raise InputError(
+            f"name={name!r} is not a plain name, or one that ir_measures has for another measure"
+        )
     normalise = normalise and not dcg.plain
     doc = f"{'NDCG' if normalise else 'DCG'} with learned gains and discounts (dcglearn)."
     kind = type(
-        name, (LearnedMeasure,), {"__name__": name, "NAME": name, "__doc__": doc, "dcg": dcg, "normalise": normalise}
+        name,
+        (LearnedMeasure,),
+        {"__name__": name, "NAME": name, "__doc__": doc, "dcg": dcg, "normalise": normalise},
     )
     measure: LearnedMeasure = kind()
     ir_measures.measures.register(measure)

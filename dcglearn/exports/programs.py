@@ -1,4 +1,6 @@
-"""A DCG as a program: a scorer for Quepid in JavaScript, a query in standard SQL, a few lines of Python."""
+"""A DCG as a program: a scorer for Quepid in JavaScript, a query in standard SQL, a few lines of
+Python.
+"""
 
 from pathlib import Path
 from string import Template
@@ -15,7 +17,8 @@ from dcglearn.metric.dcg import DCG, DCGLike
 TEMPLATES = Path(__file__).parent / "templates"
 """The programs, with places for the metric.
 
-Quepid may refuse loops, and may run a scorer again in the same context, which ``var`` outlives and ``const`` not.
+Quepid may refuse loops, and may run a scorer again in the same context, which ``var`` outlives and
+``const`` not.
 """
 
 UNJUDGED = Template("""
@@ -24,12 +27,13 @@ UNJUDGED = Template("""
 
 
 def to_python(dcg: DCGLike, name: str = "the metric") -> str:
-    """Return a program of twenty lines with the functions ``dcg(grades)`` and ``ndcg(run, judged)``.
+    """Return a program of twenty lines with the functions ``dcg(grades)`` and ``ndcg(run,
+    judged)``.
 
-    Values are those of `evaluate`; a document without a judgement counts as the worst grade, the ideal ranking is made
-    from the judgements, and a grade above the metric's raises an IndexError. `dcg`, or its file, has any gains and
-    discounts of 0 or more; `name` is what to call it in the first line. Raises InputError if the best grade gains
-    nothing, or a discount is below 0.
+    Values are those of `evaluate`; a document without a judgement counts as the worst grade, the
+    ideal ranking is made from the judgements, and a grade above the metric's raises an IndexError.
+    `dcg`, or its file, has any gains and discounts of 0 or more; `name` is what to call it in the
+    first line. Raises InputError if the best grade gains nothing, or a discount is below 0.
 
     See Also
     --------
@@ -43,11 +47,17 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
     0.697
     """
     metric = _carried(dcg, "python")
-    return _filled("python.txt", title=_title(metric, name), gains=_row(metric.gains), discounts=_row(metric.discounts))
+    return _filled(
+        "python.txt",
+        title=_title(metric, name),
+        gains=_row(metric.gains),
+        discounts=_row(metric.discounts),
+    )
 
 
 def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
-    """Return the NDCG of a DCG as a scorer for Quepid, in JavaScript; parameters and errors are those of `to_python`.
+    """Return the NDCG of a DCG as a scorer for Quepid, in JavaScript; parameters and errors are
+    those of `to_python`.
 
     The value is that of `evaluate`; the ideal ranking is made from all ratings of the query.
 
@@ -75,8 +85,8 @@ def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
 def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     """Return a query in standard SQL for DCG and NDCG of every query of every run.
 
-    Values are those of `evaluate`; comments tell what other systems than DuckDB and SQLite need. Parameters and errors
-    are those of `to_python`.
+    Values are those of `evaluate`; comments tell what other systems than DuckDB and SQLite need.
+    Parameters and errors are those of `to_python`.
 
     See Also
     --------
@@ -95,7 +105,9 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
         highest=metric.n_grades - 1,
         filled=", followed by unjudged\n-- documents" if filler > 0 else "",
         discounts=_weights(metric),
-        gains=" ".join(f"WHEN {grade} THEN {_double(gain)}" for grade, gain in enumerate(metric.gains)),
+        gains=" ".join(
+            f"WHEN {grade} THEN {_double(gain)}" for grade, gain in enumerate(metric.gains)
+        ),
         unjudged=UNJUDGED.substitute(filler=_double(filler)) if filler > 0 else "",
         worst=_double(metric.gains[0]),
         zero=_double(0.0),
@@ -103,7 +115,9 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
 
 
 def _carried(metric: DCGLike, tool: str) -> DCG:
-    """Return the DCG to carry into a program, as `carried`; raise InputError for discounts below 0 too."""
+    """Return the DCG to carry into a program, as `carried`; raise InputError for discounts below 0
+    too.
+    """
     dcg = carried(metric, tool)
     if dcg.discounts.min() < 0:
         rank = int(dcg.discounts.argmin())
@@ -119,7 +133,9 @@ def _filled(template: str, **places: Any) -> str:
 
 
 def _title(dcg: DCG, name: str) -> str:
-    """Return the first words of a program: what it computes, from which metric, by which version."""
+    """Return the first words of a program: what it computes, from which metric, by which
+    version.
+    """
     return f"NDCG@{dcg.depth} of {one_line(name)}, written by dcglearn {__version__}"
 
 
@@ -129,7 +145,9 @@ def _row(values: Floats) -> str:
 
 
 def _weights(dcg: DCG) -> str:
-    """Return rows of rank, discount and the discount in descending order, as selections that every dialect has."""
+    """Return rows of rank, discount and the discount in descending order, as selections that every
+    dialect has.
+    """
     rows = zip(dcg.discounts, np.sort(dcg.discounts)[::-1], strict=True)
     names = (" AS pos", " AS discount", " AS ideal"), ("", "", "")
     return " UNION ALL\n".join(
@@ -140,6 +158,8 @@ def _weights(dcg: DCG) -> str:
 
 
 def _double(value: float) -> str:
-    """Return a number in the notation that makes it floating-point, with all its digits: ``0.5e0``."""
+    """Return a number in the notation that makes it floating-point, with all its digits:
+    ``0.5e0``.
+    """
     text = repr(float(value)).removesuffix(".0")
     return text if "e" in text else f"{text}e0"

@@ -1,4 +1,6 @@
-"""Settings that make LightGBM, trec_eval, pytrec_eval, ranx or cwl_eval compute a DCG; checks before any export."""
+"""Settings that make LightGBM, trec_eval, pytrec_eval, ranx or cwl_eval compute a DCG; checks
+before any export.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,20 @@ from dcglearn.metric.reading import SAVED, read_metric
 from dcglearn.metric.textbook import textbook_discounts
 
 SCALE = 1000
-"""Largest whole gain by default. trec_eval allocates a table as long as the largest gain, so it should be small."""
+"""Largest whole gain by default. trec_eval allocates a table as long as the largest gain, so it
+should be small.
+"""
 
 PLAIN = ("ir-measures", "cwl-eval")
 """Tools whose values need not be divided by the ideal."""
 
 
 def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | None = None) -> DCG:
-    """Return the DCG to carry into a tool (a `ListUtility` without stops or a share of the best result is one).
+    """Return the DCG to carry into a tool (a `ListUtility` without stops or a share of the best
+    result is one).
 
-    Raise InputError if it is no DCG, its best grade gains nothing, no position counts, or it is plain and the tool
-    normalises; `n_grades` is that of a name.
+    Raise InputError if it is no DCG, its best grade gains nothing, no position counts, or it is
+    plain and the tool normalises; `n_grades` is that of a name.
     """
     dcg: DCG = _summed(metric, tool, n_grades)
     if dcg.gains[-1] <= 0:
@@ -38,7 +43,9 @@ def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | 
             "export DCG(dcg.gains, dcg.discounts)"
         )
     if dcg.discounts.max() <= 0:
-        raise InputError(f"{tool}: no discount is above 0, so no position counts; there is nothing to export")
+        raise InputError(
+            f"{tool}: no discount is above 0, so no position counts; there is nothing to export"
+        )
     return dcg
 
 
@@ -49,7 +56,10 @@ def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
     if isinstance(metric, ListUtility):
         if metric.form == "dcg":
             return metric.dcg
-        forms = {"saturation": "a good result makes those below it worth less", "best": "the best result counts extra"}
+        forms = {
+            "saturation": "a good result makes those below it worth less",
+            "best": "the best result counts extra",
+        }
         raise InputError(
             f"{tool} can hold only a DCG, a sum over positions, but {name} is a ListUtility of the form "
             f"{metric.form!r} ({forms[metric.form]}); use dcglearn there, or learn a DCG",
@@ -77,14 +87,19 @@ def is_log2(dcg: DCG) -> bool:
     (True, False)
     """
     first = dcg.discounts[0]
-    return bool(first > 0 and np.allclose(dcg.discounts / first, textbook_discounts("log2", dcg.depth), rtol=1e-9))
+    return bool(
+        first > 0
+        and np.allclose(dcg.discounts / first, textbook_discounts("log2", dcg.depth), rtol=1e-9)
+    )
 
 
 def lost_in_settings(dcg: DCG) -> list[str]:
     """Return what settings of gains alone leave out of a DCG, in words."""
     lost = [] if is_log2(dcg) else ["the discounts: the tool counts 1 / log2(rank + 1) instead"]
     if dcg.gains[0]:
-        lost.append(f"the worst grade's gain, {dcg.gains[0]:g}, which is subtracted from all: NDCG differs")
+        lost.append(
+            f"the worst grade's gain, {dcg.gains[0]:g}, which is subtracted from all: NDCG differs"
+        )
     return lost
 
 
@@ -101,20 +116,27 @@ def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> N
 
 
 def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
-    """Raise InputError if a gain is below 0, or below the worst grade's, for tools that count gains from 0."""
+    """Raise InputError if a gain is below 0, or below the worst grade's, for tools that count gains
+    from 0.
+    """
     grade = int(dcg.gains.argmin())
     if dcg.gains[grade] < 0:
-        raise InputError(f"{tool} has no gains below 0, but grade {grade} has the gain {dcg.gains[grade]:g}; {remedy}")
+        raise InputError(
+            f"{tool} has no gains below 0, but grade {grade} has the gain {dcg.gains[grade]:g}; {remedy}"
+        )
     if dcg.gains[grade] < dcg.gains[0]:
-        raise InputError(f"{tool} counts from the worst grade's gain, but grade {grade} gains less; {remedy}")
+        raise InputError(
+            f"{tool} counts from the worst grade's gain, but grade {grade} gains less; {remedy}"
+        )
 
 
 def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_eval") -> list[int]:
     """Return gains as whole numbers from 0, which trec_eval, pytrec_eval and ranx need.
 
-    `scale` is the best grade's whole gain; by default whole gains stay as they are, and of others the largest is 1000.
-    The error of NDCG is at most about 1 / scale. `tool` is the tool that errors name. Raises InputError if a gain is
-    below 0, gains fall from one grade to the next, or two would become one number.
+    `scale` is the best grade's whole gain; by default whole gains stay as they are, and of others
+    the largest is 1000. The error of NDCG is at most about 1 / scale. `tool` is the tool that
+    errors name. Raises InputError if a gain is below 0, gains fall from one grade to the next, or
+    two would become one number.
 
     See Also
     --------
@@ -126,26 +148,34 @@ def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_e
     [0, 500, 1000]
     """
     dcg = carried(dcg, tool)
-    _refuse_gains_below_the_worst(dcg, tool, "evaluate with dcglearn or ir_measures, which take any gains")
+    _refuse_gains_below_the_worst(
+        dcg, tool, "evaluate with dcglearn or ir_measures, which take any gains"
+    )
     gains = dcg.gains - dcg.gains[0]
     if (np.diff(gains) < 0).any() or gains[-1] <= 0:
-        raise InputError(f"gains that fall from a grade to the next cannot be written as judgements for {tool}")
+        raise InputError(
+            f"gains that fall from a grade to the next cannot be written as judgements for {tool}"
+        )
     if scale is None and (gains == np.round(gains)).all() and gains[-1] <= 100 * SCALE:
         return [int(gain) for gain in gains]
     top = SCALE if scale is None else whole_number(scale, "scale", 1)
     whole = np.round(gains / gains[-1] * top).astype(int)
     if ((np.diff(whole) == 0) & (np.diff(gains) > 0)).any():
-        raise InputError(f"scale={top} makes different gains equal, {whole.tolist()}; give a larger scale")
+        raise InputError(
+            f"scale={top} makes different gains equal, {whole.tolist()}; give a larger scale"
+        )
     return [int(gain) for gain in whole]
 
 
 def to_trec_eval(
     dcg: DCGLike, scale: int | None = None, *, lossy: bool = False, tool: str = "trec_eval"
 ) -> dict[str, Any]:
-    """Return the grades to write into judgements for trec_eval, pytrec_eval and ranx, and the name of the measure.
+    """Return the grades to write into judgements for trec_eval, pytrec_eval and ranx, and the name
+    of the measure.
 
-    For `scale` and `tool` see `integer_gains`; `lossy` exports the gains without the discounts. Raises InputError if
-    the discounts are not log2 and `lossy` is not set, or gains fall or are below 0.
+    For `scale` and `tool` see `integer_gains`; `lossy` exports the gains without the discounts.
+    Raises InputError if the discounts are not log2 and `lossy` is not set, or gains fall or are
+    below 0.
 
     See Also
     --------
@@ -157,16 +187,23 @@ def to_trec_eval(
     {'relevance_of_grade': {0: 0, 1: 1, 2: 3}, 'measure': 'ndcg_cut.5', 'ranx': 'ndcg@5'}
     """
     dcg = carried(dcg, tool)
-    _refuse_lost_discount(dcg, tool, "evaluate with dcglearn or ir_measures, which carry them", lossy=lossy)
+    _refuse_lost_discount(
+        dcg, tool, "evaluate with dcglearn or ir_measures, which carry them", lossy=lossy
+    )
     gains = dict(enumerate(integer_gains(dcg, scale, tool=tool)))
-    return {"relevance_of_grade": gains, "measure": f"ndcg_cut.{dcg.depth}", "ranx": f"ndcg@{dcg.depth}"}
+    return {
+        "relevance_of_grade": gains,
+        "measure": f"ndcg_cut.{dcg.depth}",
+        "ranx": f"ndcg@{dcg.depth}",
+    }
 
 
 def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     """Return LightGBM's parameters for this metric: ``label_gain`` and the depth.
 
-    LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the whole process.
-    Raises InputError if the discounts are not log2 and `lossy` is not set, or a gain is below 0 or the worst grade's.
+    LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the
+    whole process. Raises InputError if the discounts are not log2 and `lossy` is not set, or a gain
+    is below 0 or the worst grade's.
 
     See Also
     --------
@@ -178,16 +215,20 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     {'label_gain': [0.0, 1.0, 3.0], 'eval_at': [5], 'lambdarank_truncation_level': 5}
     """
     dcg = carried(dcg, "LightGBM")
-    _refuse_gains_below_the_worst(dcg, "LightGBM's label_gain", "use lightgbm_callables, which carry any gains")
+    _refuse_gains_below_the_worst(
+        dcg, "LightGBM's label_gain", "use lightgbm_callables, which carry any gains"
+    )
     _refuse_lost_discount(dcg, "LightGBM", "use lightgbm_callables, which carry them", lossy=lossy)
     gains = (dcg.gains - dcg.gains[0]).tolist()
     return {"label_gain": gains, "eval_at": [dcg.depth], "lambdarank_truncation_level": dcg.depth}
 
 
 def cwl_continuation(dcg: DCGLike) -> list[float]:
-    """Return cwl_eval's continuation probabilities, ``C(i) = W(i+1) / W(i)``, 0 after the last position.
+    """Return cwl_eval's continuation probabilities, ``C(i) = W(i+1) / W(i)``, 0 after the last
+    position.
 
-    Raises InputError if the discounts are not positive and decreasing, since a continuation probability is at most 1.
+    Raises InputError if the discounts are not positive and decreasing, since a continuation
+    probability is at most 1.
 
     See Also
     --------
@@ -200,7 +241,9 @@ def cwl_continuation(dcg: DCGLike) -> list[float]:
     """
     discounts = carried(dcg, "cwl_eval").discounts
     if (discounts <= 0).any() or (np.diff(discounts) > 1e-12 * discounts[0]).any():
-        raise InputError("cwl_eval needs positive discounts that never rise from one position to the next")
+        raise InputError(
+            "cwl_eval needs positive discounts that never rise from one position to the next"
+        )
     return [*np.minimum(discounts[1:] / discounts[:-1], 1.0).tolist(), 0.0]
 
 
@@ -219,5 +262,7 @@ def cwl_gains(dcg: DCGLike) -> list[float]:
     [0.0, 0.25, 1.0]
     """
     metric = carried(dcg, "cwl_eval")
-    _refuse_gains_below_the_worst(metric, "cwl_eval", "evaluate with dcglearn, which takes any gains")
+    _refuse_gains_below_the_worst(
+        metric, "cwl_eval", "evaluate with dcglearn, which takes any gains"
+    )
     return metric.normalised().gains.tolist()

@@ -1,11 +1,20 @@
-"""The tools that a metric can be exported to, by name: what each can hold, and what is written for it."""
+"""The tools that a metric can be exported to, by name: what each can hold, and what is written for
+it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from dcglearn.exports.programs import to_python, to_quepid, to_sql
-from dcglearn.exports.settings import carried, cwl_continuation, cwl_gains, lost_in_settings, to_lightgbm, to_trec_eval
+from dcglearn.exports.settings import (
+    carried,
+    cwl_continuation,
+    cwl_gains,
+    lost_in_settings,
+    to_lightgbm,
+    to_trec_eval,
+)
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
@@ -26,7 +35,12 @@ TARGETS = {
 }
 """What each target can hold, by its name."""
 
-ALIASES = {"torch": "pytorch", "sklearn": "scikit-learn", "pyterrier": "ir-measures", "pytrec-eval": "trec-eval"}
+ALIASES = {
+    "torch": "pytorch",
+    "sklearn": "scikit-learn",
+    "pyterrier": "ir-measures",
+    "pytrec-eval": "trec-eval",
+}
 
 FIXED = ("elasticsearch", "opensearch")
 """Tools whose DCG has fixed gains and discounts."""
@@ -34,7 +48,10 @@ FIXED = ("elasticsearch", "opensearch")
 PROGRAMS: dict[str, Callable[..., str]] = {"quepid": to_quepid, "sql": to_sql, "python": to_python}
 
 LINES = {
-    "pytorch": ["from dcglearn.torch_losses import TorchLoss", "loss = TorchLoss(dcglearn.ApproxNDCG(dcg))"],
+    "pytorch": [
+        "from dcglearn.torch_losses import TorchLoss",
+        "loss = TorchLoss(dcglearn.ApproxNDCG(dcg))",
+    ],
     "lightgbm": ["objective, metric = dcglearn.exports.lightgbm_callables(dcg)"],
     "xgboost": ["objective, metric = dcglearn.exports.xgboost_callables(dcg)"],
     "ir-measures": ["measure = dcglearn.exports.ir_measure(dcg)"],
@@ -52,7 +69,9 @@ class Export:
 
 
 def target_of(word: str) -> str:
-    """Return the target that a word names, with hyphens or underscores; raise InputError if there is none."""
+    """Return the target that a word names, with hyphens or underscores; raise InputError if there
+    is none.
+    """
     name = word.strip().lower().replace("_", "-").replace(" ", "-")
     name = ALIASES.get(name, name)
     if name in FIXED:
@@ -62,16 +81,24 @@ def target_of(word: str) -> str:
         )
     if name not in TARGETS:
         begun = [target for target in TARGETS if target.startswith(name)]
-        guess = f"; the nearest is {begun[0]}" if begun else nearest(name, [*TARGETS, *ALIASES], cutoff=0.5)
-        raise InputError(f"there is no target {word!r}{guess}; the targets are {', '.join(TARGETS)}")
+        guess = (
+            f"; the nearest is {begun[0]}"
+            if begun
+            else nearest(name, [*TARGETS, *ALIASES], cutoff=0.5)
+        )
+        raise InputError(
+            f"there is no target {word!r}{guess}; the targets are {', '.join(TARGETS)}"
+        )
     return name
 
 
-def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: int | None = None) -> Export:
+def exported(
+    dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: int | None = None
+) -> Export:
     """Return what is written for a target; raise InputError if it cannot hold the metric.
 
-    `name` is the metric's file or name, by which lines of code load it. For `target`, `lossy` and `scale` see
-    `target_of` and `to_trec_eval`.
+    `name` is the metric's file or name, by which lines of code load it. For `target`, `lossy` and
+    `scale` see `target_of` and `to_trec_eval`.
 
     See Also
     --------
@@ -88,14 +115,18 @@ def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: in
         return Export(text=PROGRAMS[target](dcg, name))
     lost = lost_in_settings(dcg)
     if target == "lightgbm" and (lossy or not lost):
-        return Export(settings={"tool": target, "params": to_lightgbm(dcg, lossy=lossy), "lost": lost})
+        return Export(
+            settings={"tool": target, "params": to_lightgbm(dcg, lossy=lossy), "lost": lost}
+        )
     if target in ("trec-eval", "ranx"):
         settings = to_trec_eval(dcg, scale, lossy=lossy, tool=target.replace("-", "_"))
         return Export(settings={"tool": target, **settings, "lost": lost})
     if target == "cwl-eval":
         parts = {"gains": cwl_gains(dcg), "continuation": cwl_continuation(dcg)}
         return Export(settings={"tool": target, **parts})
-    load = f"load({name!r})" if is_metric_file(name) else f"parse({name!r}, n_grades={dcg.n_grades})"
+    load = (
+        f"load({name!r})" if is_metric_file(name) else f"parse({name!r}, n_grades={dcg.n_grades})"
+    )
     lines = ["import dcglearn", f"dcg = dcglearn.DCG.{load}", *LINES[target]]
     if target == "pytorch":
         return Export(text="\n".join(lines) + "\n")

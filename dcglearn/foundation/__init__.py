@@ -1,1 +1,3 @@
-"""Checks, files, bytes, threads and clusters: the tools of every wing, without any knowledge of DCG."""
+"""Checks, files, bytes, threads and clusters: the tools of every wing, without any knowledge of
+DCG.
+"""

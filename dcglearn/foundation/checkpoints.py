@@ -1,8 +1,9 @@
 """Checkpoint files: the identity of a training, then its state in parts, each with a checksum.
 
-The first line names the format and the version of dcglearn, the second holds the SHA-256 and the text of the identity,
-in JSON. Each part follows its length and the SHA-256 of length and part, so that a part cut short or changed is
-noticed, as after a kill in the middle of writing, and zeros are no part.
+The first line names the format and the version of dcglearn, the second holds the SHA-256 and the
+text of the identity, in JSON. Each part follows its length and the SHA-256 of length and part, so
+that a part cut short or changed is noticed, as after a kill in the middle of writing, and zeros are
+no part.
 """
 
 import hashlib
@@ -27,9 +28,14 @@ _IDENTITY = re.compile(rb"([0-9a-f]{64}) (.*)\n")
 def write_checkpoint(path: PathLike, identity: dict[str, Any], *parts: bytes) -> int:
     """Write a checkpoint whole or not at all; return its size in bytes."""
     text = json.dumps(identity, sort_keys=True).encode()
-    lines = (f"dcglearn checkpoint {FORMAT} of dcglearn {__version__}", f"{hashlib.sha256(text).hexdigest()} ")
+    lines = (
+        f"dcglearn checkpoint {FORMAT} of dcglearn {__version__}",
+        f"{hashlib.sha256(text).hexdigest()} ",
+    )
     with written_beside(path) as beside:
-        return beside.write_bytes("\n".join(lines).encode() + text + b"\n" + b"".join(map(framed, parts)))
+        return beside.write_bytes(
+            "\n".join(lines).encode() + text + b"\n" + b"".join(map(framed, parts))
+        )
 
 
 def framed(part: bytes) -> bytes:
@@ -39,7 +45,9 @@ def framed(part: bytes) -> bytes:
 
 
 def read_checkpoint(path: PathLike, identity: dict[str, Any]) -> tuple[list[bytes], int]:
-    """Return a checkpoint's whole parts and the size up to their end; raise InputError for another training."""
+    """Return a checkpoint's whole parts and the size up to their end; raise InputError for another
+    training.
+    """
     kept, content, end = _opened(path)
     wanted = json.loads(json.dumps(identity))
     for name in {**wanted, **kept}:
@@ -53,19 +61,29 @@ def read_checkpoint(path: PathLike, identity: dict[str, Any]) -> tuple[list[byte
 
 
 def inspect_checkpoint(path: PathLike) -> dict[str, Any]:
-    """Return what a checkpoint holds: its training, the number of whole parts, and the bytes behind them."""
+    """Return what a checkpoint holds: its training, the number of whole parts, and the bytes behind
+    them.
+    """
     kept, content, start = _opened(path)
     parts, end = _whole_parts(content, start)
-    return {"training": kept, "whole parts": len(parts), "bytes that a resumed training drops": len(content) - end}
+    return {
+        "training": kept,
+        "whole parts": len(parts),
+        "bytes that a resumed training drops": len(content) - end,
+    }
 
 
 def _opened(path: PathLike) -> tuple[dict[str, Any], bytes, int]:
-    """Return the identity of a checkpoint, its content, and where the parts begin; see `read_checkpoint`."""
+    """Return the identity of a checkpoint, its content, and where the parts begin; see
+    `read_checkpoint`.
+    """
     file = as_path(path)
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: no checkpoint to resume from ({error.strerror}); start without resume") from error
+        raise InputError(
+            f"{path}: no checkpoint to resume from ({error.strerror}); start without resume"
+        ) from error
     writer = _WRITER.match(content)
     if writer and int(writer[1]) != FORMAT:
         raise InputError(
@@ -74,12 +92,17 @@ def _opened(path: PathLike) -> tuple[dict[str, Any], bytes, int]:
         )
     identity = _IDENTITY.match(content, writer.end()) if writer else None
     if identity is None or hashlib.sha256(identity[2]).hexdigest().encode() != identity[1]:
-        raise InputError(f"{path} is not a dcglearn checkpoint, or damaged: start again, without resume", see="damaged")
+        raise InputError(
+            f"{path} is not a dcglearn checkpoint, or damaged: start again, without resume",
+            see="damaged",
+        )
     return json.loads(identity[2]), content, identity.end()
 
 
 def _whole_parts(content: bytes, end: int) -> tuple[list[bytes], int]:
-    """Return the parts from `end` on, up to the first that is cut short or changed, and the end of the last of them."""
+    """Return the parts from `end` on, up to the first that is cut short or changed, and the end of
+    the last of them.
+    """
     parts = []
     head = _LENGTH.size + _CHECKSUM
     while end + head <= len(content):
@@ -101,5 +124,8 @@ def read_state(path: PathLike, identity: dict[str, Any]) -> dict[str, Any]:
     """Return the state that `write_state` wrote; see `read_checkpoint`."""
     parts, _ = read_checkpoint(path, identity)
     if not parts:
-        raise InputError(f"{path} is damaged: its state is cut short or changed; start without resume", see="damaged")
+        raise InputError(
+            f"{path} is damaged: its state is cut short or changed; start without resume",
+            see="damaged",
+        )
     return json.loads(parts[0])

@@ -41,10 +41,11 @@ class ClusterLost(RuntimeError):
 
 
 def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str] = ()) -> Client:
-    """Return a client of an engine: a client, the address of a scheduler, or a number of local processes to start.
+    """Return a client of an engine: a client, the address of a scheduler, or a number of local
+    processes to start.
 
-    `closing` closes what is started here. Raise InputError if Dask is not installed, no scheduler answers, or the
-    workers have other versions of dcglearn, Python or `packages` than this process.
+    `closing` closes what is started here. Raise InputError if Dask is not installed, no scheduler
+    answers, or the workers have other versions of dcglearn, Python or `packages` than this process.
     """
     try:
         import dask
@@ -57,7 +58,9 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
         try:
             client = closing.enter_context(Client(engine, timeout=CONNECT))
         except (OSError, ValueError) as error:
-            raise InputError(f"no Dask scheduler answers at {engine} ({error}); start one, or give workers") from error
+            raise InputError(
+                f"no Dask scheduler answers at {engine} ({error}); start one, or give workers"
+            ) from error
         except TypeError as error:  # of tls:// without certificates
             raise InputError(
                 f"{engine}: cannot be reached without certificates ({error}); name them in Dask's configuration "
@@ -66,37 +69,63 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
     elif isinstance(engine, int) and not isinstance(engine, bool) and engine >= 1:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Port .* is already in use")
-            closing.enter_context(safe_import_paths())  # until the cluster is closed, since Dask sets it and leaves it
-            with dask.config.set({f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"}):  # if restarted, too
-                options = {"n_workers": engine, "threads_per_worker": 1, "processes": True, "memory_limit": 0}
-                cluster = LocalCluster(**options, dashboard_address=None, security=_keys_of_this_run())
+            closing.enter_context(
+                safe_import_paths()
+            )  # until the cluster is closed, since Dask sets it and leaves it
+            with dask.config.set(
+                {f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"}
+            ):  # if restarted, too
+                options = {
+                    "n_workers": engine,
+                    "threads_per_worker": 1,
+                    "processes": True,
+                    "memory_limit": 0,
+                }
+                cluster = LocalCluster(
+                    **options, dashboard_address=None, security=_keys_of_this_run()
+                )
             closing.callback(cluster.close)
             client = closing.enter_context(Client(cluster))
             client.run(os.dup2, 2, 1)  # standard output is for the result of this process
     else:
-        raise InputError(f"engine={engine!r} is not a Dask client, a scheduler's address or a number of processes")
+        raise InputError(
+            f"engine={engine!r} is not a Dask client, a scheduler's address or a number of processes"
+        )
     if client.asynchronous:
-        raise InputError("engine: an asynchronous client cannot be waited for; give one without asynchronous=True")
+        raise InputError(
+            "engine: an asynchronous client cannot be waited for; give one without asynchronous=True"
+        )
     check_versions(client, packages)
     return client
 
 
 def _keys_of_this_run() -> Any:
-    """Return new keys for TLS between this process and its workers, so that no other user of the machine can join."""
+    """Return new keys for TLS between this process and its workers, so that no other user of the
+    machine can join.
+    """
     from distributed import Security
 
     try:
         return Security.temporary()
     except ImportError as error:
-        raise InputError("workers need the package cryptography: pip install 'dcglearn[dask]'") from error
+        raise InputError(
+            "workers need the package cryptography: pip install 'dcglearn[dask]'"
+        ) from error
 
 
 def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
-    """Raise InputError unless all workers have the same dcglearn, `packages` and minor version of Python as here."""
-    versions = {"dcglearn": __version__, **{name: import_module(name).__version__ for name in packages}}
+    """Raise InputError unless all workers have the same dcglearn, `packages` and minor version of
+    Python as here.
+    """
+    versions = {
+        "dcglearn": __version__,
+        **{name: import_module(name).__version__ for name in packages},
+    }
     remedy = f"install {', '.join(f'{name} {version}' for name, version in versions.items())} on every worker"
     # Every worker can unpickle a text, even one that lacks a package.
-    asked = [f"__import__({name!r}).__version__" for name in versions] + ["__import__('platform').python_version()"]
+    asked = [f"__import__({name!r}).__version__" for name in versions] + [
+        "__import__('platform').python_version()"
+    ]
     versions["Python"] = platform.python_version()
     from distributed.comm import CommClosedError
 
@@ -105,18 +134,26 @@ def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
     for worker, answer in sorted(answers.items()):
         if isinstance(answer, ModuleNotFoundError):
             raise InputError(f"worker {worker} lacks a package ({answer}); {remedy}")
-        if isinstance(answer, CommClosedError) or (isinstance(answer, OSError) and worker not in workers_of(client)):
-            raise ClusterLost(f"worker {worker} was lost while the cluster was checked ({answer}): run this again")
+        if isinstance(answer, CommClosedError) or (
+            isinstance(answer, OSError) and worker not in workers_of(client)
+        ):
+            raise ClusterLost(
+                f"worker {worker} was lost while the cluster was checked ({answer}): run this again"
+            )
         if isinstance(answer, BaseException):
             raise InputError(f"worker {worker} cannot load a package: {answer!r}; {remedy}")
         for (package, version), theirs in zip(versions.items(), answer, strict=True):
             parts = 2 if package == "Python" else None
             if theirs.split(".")[:parts] != version.split(".")[:parts]:
-                raise InputError(f"worker {worker} has {package} {theirs}, this process {version}: install the same")
+                raise InputError(
+                    f"worker {worker} has {package} {theirs}, this process {version}: install the same"
+                )
 
 
 def scheduler_of(client: Client) -> Mapping[str, Any]:
-    """Return what the scheduler knows of itself and all its workers (ask until it lists all); empty if it is lost."""
+    """Return what the scheduler knows of itself and all its workers (ask until it lists all); empty
+    if it is lost.
+    """
     while True:
         info: Mapping[str, Any] = client.scheduler_info(n_workers=-1)
         if len(info.get("workers", ())) == info.get("n_workers", 0):
@@ -132,7 +169,9 @@ def workers_of(client: Client) -> Mapping[str, Any]:
 
 
 def awaited(client: Client, future: Future) -> Any:
-    """Return a future's result; raise ClusterLost if no process is left for it, or it kills every worker."""
+    """Return a future's result; raise ClusterLost if no process is left for it, or it kills every
+    worker.
+    """
     idle_since = None
     while True:
         with cluster_errors(client):
@@ -146,14 +185,18 @@ def awaited(client: Client, future: Future) -> Any:
             elif idle_since is None:
                 idle_since = time.monotonic()
             elif time.monotonic() - idle_since > PATIENCE:
-                raise ClusterLost(f"no worker is left, and none came for {PATIENCE:g} seconds; {_RESUME}")
+                raise ClusterLost(
+                    f"no worker is left, and none came for {PATIENCE:g} seconds; {_RESUME}"
+                )
 
 
 def watched(client: Client, own: Client, workers: Sequence[str], work: Callable[[], Any]) -> Any:
-    """Return ``work()``, which runs in a thread and needs all of these workers (addresses); end its tasks if it fails.
+    """Return ``work()``, which runs in a thread and needs all of these workers (addresses); end its
+    tasks if it fails.
 
-    `work` uses `own`, a second client of the scheduler, which is closed if it fails. Raise ClusterLost if a worker or
-    the scheduler is lost; workers that may wait for a lost one without end, in compiled code, are restarted.
+    `work` uses `own`, a second client of the scheduler, which is closed if it fails. Raise
+    ClusterLost if a worker or the scheduler is lost; workers that may wait for a lost one without
+    end, in compiled code, are restarted.
     """
     pool = ThreadPoolExecutor(1)
     job = pool.submit(work)
@@ -180,7 +223,10 @@ def _lost(client: Client, workers: Sequence[str]) -> str:
     if present is None:
         return "the scheduler was lost: start it and its workers, and run this again"
     missing = next((worker for worker in workers if worker not in present), "")
-    return missing and f"worker {missing} was lost, and the workers that waited for it were restarted: run this again"
+    return (
+        missing
+        and f"worker {missing} was lost, and the workers that waited for it were restarted: run this again"
+    )
 
 
 def _end_tasks(client: Client, own: Client) -> None:
@@ -188,7 +234,11 @@ def _end_tasks(client: Client, own: Client) -> None:
     with contextlib.suppress(Exception):  # there may be no cluster left
         end = time.monotonic() + GRACE
         while True:
-            busy = [worker for worker, keys in client.processing().items() if own.futures.keys() & set(keys)]
+            busy = [
+                worker
+                for worker, keys in client.processing().items()
+                if own.futures.keys() & set(keys)
+            ]
             if not busy or time.monotonic() > end:
                 break
             time.sleep(BEAT)
@@ -209,14 +259,20 @@ def cluster_errors(client: Client) -> Any:
     try:
         yield
     except KilledWorker as error:
-        raise ClusterLost(f"{error.task}: every worker that took it died ({error}); does it fit in memory?") from error
+        raise ClusterLost(
+            f"{error.task}: every worker that took it died ({error}); does it fit in memory?"
+        ) from error
     except (CancelledError, CommClosedError, ClosedClientError) as error:
         address = getattr(client.scheduler, "address", None) or "the cluster"
         raise ClusterLost(f"the scheduler of {address} was lost ({error}); {_RESUME}") from error
 
 
-def over_cluster(function: Callable[[Any], Any], items: Iterable[Any], engine: Any) -> Iterator[Any]:
-    """Yield ``function(item)`` of every item, in order, computed on a cluster; `engine` and errors as in `DaskLog`."""
+def over_cluster(
+    function: Callable[[Any], Any], items: Iterable[Any], engine: Any
+) -> Iterator[Any]:
+    """Yield ``function(item)`` of every item, in order, computed on a cluster; `engine` and errors
+    as in `DaskLog`.
+    """
     with contextlib.ExitStack() as closing:
         client = connected(engine, closing)
         with cluster_errors(client):

@@ -1,7 +1,7 @@
 """The steps by which an output reaches the disk, one function each.
 
-Whatever dcglearn keeps goes through these functions. Callers name them as ``disk.renamed``, so that the tests can wrap
-them and stop the program at each.
+Whatever dcglearn keeps goes through these functions. Callers name them as ``disk.renamed``, so that
+the tests can wrap them and stop the program at each.
 """
 
 import contextlib
@@ -24,14 +24,20 @@ _TAIL = 40
 """Characters of the final name that the name of an unfinished file ends with."""
 
 _RENAMES_OPEN_FILES = sys.platform != "win32"
-"""Whether a file can be renamed while it is open, so that an unfinished one can be locked until then."""
+"""Whether a file can be renamed while it is open, so that an unfinished one can be locked until
+then.
+"""
 
 _LOCKED_BYTE = (1 << 31) - 2
-"""Position of the byte that is locked on Windows, where others may not read what is locked: beyond any content."""
+"""Position of the byte that is locked on Windows, where others may not read what is locked: beyond
+any content.
+"""
 
 
 def lock(handle: int) -> None:
-    """Lock an open file until it is closed or its process ends; raise OSError if another process holds its lock."""
+    """Lock an open file until it is closed or its process ends; raise OSError if another process
+    holds its lock.
+    """
     if sys.platform == "win32":
         before = os.lseek(handle, 0, os.SEEK_CUR)
         os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
@@ -47,8 +53,9 @@ def lock(handle: int) -> None:
 def unfinished(target: Path) -> Iterator[Path]:
     """Yield a new empty file beside `target`, and remove it afterwards if it still has its name.
 
-    The file is locked meanwhile. Files that other processes left there when they were killed are not: they are removed
-    before. On Windows an open file cannot be renamed, so nothing is locked there, and leftovers stay.
+    The file is locked meanwhile. Files that other processes left there when they were killed are
+    not: they are removed before. On Windows an open file cannot be renamed, so nothing is locked
+    there, and leftovers stay.
     """
     tail = target.name[-_TAIL:]
     for entry in os.scandir(target.parent):

@@ -24,10 +24,11 @@ ROOM = 1 << 16
 def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it takes the name `path` only if the block succeeds.
 
-    An error, a full disk, an interrupt or a kill leaves what was at `path` before; a kill leaves a hidden file too,
-    which the next writer of `path` removes. Links are followed, and a file that is replaced keeps its mode and, where
-    the system allows, its owner. A device or a pipe is written to when the block has succeeded. Raise InputError if
-    the folder does not exist or cannot be written, or `path` exists and `force` is false.
+    An error, a full disk, an interrupt or a kill leaves what was at `path` before; a kill leaves a
+    hidden file too, which the next writer of `path` removes. Links are followed, and a file that is
+    replaced keeps its mode and, where the system allows, its owner. A device or a pipe is written
+    to when the block has succeeded. Raise InputError if the folder does not exist or cannot be
+    written, or `path` exists and `force` is false.
     """
     refuse_existing(path, force=force)
     if written_through(path):
@@ -46,9 +47,13 @@ def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
             disk.synced(temporary)
             disk.renamed(temporary, target)
         except OSError as error:
-            raise InputError(f"{path}: not written ({error.strerror or error}); nothing was changed") from error
+            raise InputError(
+                f"{path}: not written ({error.strerror or error}); nothing was changed"
+            ) from error
         except Exception as error:
-            if type(error).__module__.split(".")[0] != "polars":  # whose errors of the disk are no OSError
+            if (
+                type(error).__module__.split(".")[0] != "polars"
+            ):  # whose errors of the disk are no OSError
                 raise
             raise InputError(f"{path}: not written ({error}); nothing was changed") from error
         disk.entered(target.parent)
@@ -56,7 +61,9 @@ def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
 
 
 def written_through(path: PathLike) -> bool:
-    """Return whether a path is written to as it is: a device, a pipe, or the name of an open file (/dev/stdout)."""
+    """Return whether a path is written to as it is: a device, a pipe, or the name of an open file
+    (/dev/stdout).
+    """
     if os.path.abspath(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):  # noqa: PTH100
         return True
     # os.path answers False for names that no file can have, where Path raises OSError.
@@ -77,7 +84,9 @@ def _through(path: Path) -> Iterator[Path]:
 
 
 def _set_mode(temporary: Path, target: Path) -> None:
-    """Give a new file the mode and owner of the file that it replaces, or the mode of any new file."""
+    """Give a new file the mode and owner of the file that it replaces, or the mode of any new
+    file.
+    """
     try:
         before = target.stat()
     except FileNotFoundError:
@@ -92,7 +101,9 @@ def _set_mode(temporary: Path, target: Path) -> None:
 
 
 def refuse_existing(path: PathLike, *, force: bool) -> None:
-    """Raise InputError if an output path is a folder, has no folder, or is a file and `force` is false."""
+    """Raise InputError if an output path is a folder, has no folder, or is a file and `force` is
+    false.
+    """
     target = as_path(path)
     try:
         target.stat()
@@ -109,14 +120,18 @@ def refuse_existing(path: PathLike, *, force: bool) -> None:
 
 
 def refuse_unwritable(path: PathLike, *, force: bool) -> None:
-    """Raise InputError if `ROOM` bytes, written and removed as a trial, cannot be written to `path`."""
+    """Raise InputError if `ROOM` bytes, written and removed as a trial, cannot be written to
+    `path`.
+    """
     refuse_existing(path, force=force)
     if not written_through(path):
         try_to_write(Path(path).resolve(), path)
 
 
 def try_to_write(target: Path, path: PathLike) -> None:
-    """Write and remove `ROOM` bytes beside `target`; raise InputError, about `path`, if they cannot be written."""
+    """Write and remove `ROOM` bytes beside `target`; raise InputError, about `path`, if they cannot
+    be written.
+    """
     try:
         with disk.unfinished(target) as temporary:
             temporary.write_bytes(bytes(ROOM))
@@ -126,6 +141,8 @@ def try_to_write(target: Path, path: PathLike) -> None:
 
 def write_json(path: PathLike, value: dict[str, Any], *, force: bool = True) -> None:
     """Write a JSON object, a line a key, beside `path` and rename it into place."""
-    lines = [f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}" for key, item in value.items()]
+    lines = [
+        f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}" for key, item in value.items()
+    ]
     with written_beside(path, force=force) as temporary:
         temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Paths that are expanded, bytes and JSON that are read strictly, and no more of them than memory holds."""
+"""Paths that are expanded, bytes and JSON that are read strictly, and no more of them than memory
+holds.
+"""
 
 import contextlib
 import glob
@@ -31,8 +33,12 @@ def is_path(value: Any) -> bool:
 
 
 def expand_paths(paths: Paths, inside: str) -> list[str]:
-    """Return the files that paths, folders (of files `inside`) and patterns name, in order, or raise InputError."""
-    named = [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    """Return the files that paths, folders (of files `inside`) and patterns name, in order, or
+    raise InputError.
+    """
+    named = [
+        os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)
+    ]
     if not named:
         raise InputError(f"no file is named; name files, or a folder with files {inside}")
     files: list[str] = []
@@ -41,22 +47,30 @@ def expand_paths(paths: Paths, inside: str) -> list[str]:
         if os.path.isdir(path):  # noqa: PTH112
             matches = sorted(str(match) for match in Path(path).glob(inside) if match.is_file())
             if not matches:
-                raise InputError(f"{path} is a folder, and no file in it matches {inside}; check the name")
+                raise InputError(
+                    f"{path} is a folder, and no file in it matches {inside}; check the name"
+                )
         else:
             matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))  # noqa: PTH110, PTH207
             if not matches:
-                raise InputError(f"{path} does not exist, and no file matches it as a pattern; check the name")
+                raise InputError(
+                    f"{path} does not exist, and no file matches it as a pattern; check the name"
+                )
         files += matches
     return list(dict.fromkeys(files))
 
 
 def most_bytes() -> int:
-    """Return the most bytes of a file that are read into memory: half of what is free, since they are then parsed."""
+    """Return the most bytes of a file that are read into memory: half of what is free, since they
+    are then parsed.
+    """
     return available() // 2
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """Return the bytes of a file of up to `most_bytes` or of a pipe that a program writes to; else raise InputError."""
+    """Return the bytes of a file of up to `most_bytes` or of a pipe that a program writes to; else
+    raise InputError.
+    """
     file = as_path(path)
     try:
         about = file.stat()
@@ -74,7 +88,9 @@ def _refuse_no_file(path: PathLike, about: os.stat_result) -> None:
     if stat.S_ISDIR(about.st_mode):
         raise InputError(f"{path} is a folder; name a file in it")
     if not stat.S_ISREG(about.st_mode):
-        raise InputError(f"{path} is a device, not a file or a pipe; name a file, or - for standard input")
+        raise InputError(
+            f"{path} is a device, not a file or a pipe; name a file, or - for standard input"
+        )
     if about.st_size > 1 << 24:
         _refuse_longer(about.st_size, most_bytes(), str(path))
 
@@ -103,28 +119,38 @@ def _from_pipe(path: PathLike) -> bytes:
         raise InputError(f"{path}: not a file")
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
         if not select.select([pipe], [], [], PIPE_WAIT)[0]:
-            raise InputError(f"{path}: no program wrote to this pipe in {PIPE_WAIT:g} seconds; start the writer first")
+            raise InputError(
+                f"{path}: no program wrote to this pipe in {PIPE_WAIT:g} seconds; start the writer first"
+            )
         os.set_blocking(pipe.fileno(), True)
         return read_within(pipe, str(path))
 
 
 def read_json_object(path: PathLike) -> dict[str, Any]:
-    """Return the JSON object in a file; InputError for any other content, NaN, Infinity and repeated keys."""
+    """Return the JSON object in a file; InputError for any other content, NaN, Infinity and
+    repeated keys.
+    """
     try:
         text = read_bytes(path).decode()
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); is it a dcglearn JSON file?") from error
+        raise InputError(
+            f"{path}: not UTF-8 text (byte {error.start}); is it a dcglearn JSON file?"
+        ) from error
     try:
         value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not valid JSON ({error}); the file is damaged or of another kind") from error
+        raise InputError(
+            f"{path}: not valid JSON ({error}); the file is damaged or of another kind"
+        ) from error
     if not isinstance(value, dict):
         raise InputError(f"{path}: holds a JSON {type(value).__name__}, expected an object")
     return value
 
 
 def refuse_constant(name: str) -> float:
-    """Raise ValueError for NaN and Infinity, which JSON does not have (``parse_constant`` of `json.loads`)."""
+    """Raise ValueError for NaN and Infinity, which JSON does not have (``parse_constant`` of
+    `json.loads`).
+    """
     raise ValueError(f"{name} is not a number that JSON allows")
 
 
@@ -136,14 +162,18 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def available() -> int:
-    """Return the bytes that can still be taken: free memory, or what a container's or the process's limit leaves."""
+    """Return the bytes that can still be taken: free memory, or what a container's or the process's
+    limit leaves.
+    """
     import psutil
 
     return max(0, min([psutil.virtual_memory().available, *_limits()]))
 
 
 def _limits() -> list[int]:
-    """Return what is left of the limits of the container (cgroup v2, v1) and of the address space."""
+    """Return what is left of the limits of the container (cgroup v2, v1) and of the address
+    space.
+    """
     left = []
     old = "memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"
     for limit, used in (("memory.max", "memory.current"), old):
@@ -166,4 +196,6 @@ def refuse_beyond_memory(needed: float, what: str, remedy: str) -> None:
         return
     free = available()
     if needed > free:
-        raise InputError(f"{what} needs {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free; {remedy}")
+        raise InputError(
+            f"{what} needs {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free; {remedy}"
+        )

@@ -1,4 +1,6 @@
-"""HTML from Jinja's templates, in which every name is escaped; results that notebooks show as pictures and a table."""
+"""HTML from Jinja's templates, in which every name is escaped; results that notebooks show as
+pictures and a table.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,23 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        finalize=lambda value: escaped(value) if type(value) is str else value,  # templates' own markup is no str
+        finalize=lambda value: (
+            escaped(value) if type(value) is str else value
+        ),  # templates' own markup is no str
     )
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return the HTML of a template, or the plain text of a .txt, named by its path in the package."""
+    """Return the HTML of a template, or the plain text of a .txt, named by its path in the
+    package.
+    """
     return _environment().get_template(template).render(values)
 
 
 class Shown:
-    """Mixin of results that notebooks show as pictures and their printed table; plain text stays `repr`."""
+    """Mixin of results that notebooks show as pictures and their printed table; plain text stays
+    `repr`.
+    """
 
     def _pictures(self) -> list[dict[str, Any]]:
         """Return the arguments of each picture, as ``foundation/pictures.html`` takes them."""

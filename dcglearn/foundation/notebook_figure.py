@@ -1,4 +1,6 @@
-"""A figure that a notebook shows when it is the value of a cell, also where pyplot was never imported."""
+"""A figure that a notebook shows when it is the value of a cell, also where pyplot was never
+imported.
+"""
 
 import io
 

@@ -1,4 +1,6 @@
-"""Text to print: text from files with its control characters escaped, and nouns that agree with their number."""
+"""Text to print: text from files with its control characters escaped, and nouns that agree with
+their number.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,12 +14,16 @@ _PLURAL = re.compile(r"\b(?:(quer)ies|(\w+[a-rt-z])s)\b")
 
 
 def escaped(text: str) -> str:
-    r"""Return the text with its control characters (and surrogates) as ``\x1b``, but for tabs and line ends."""
+    r"""Return the text with its control characters (and surrogates) as ``\x1b``, but for tabs and
+    line ends.
+    """
     return _UNSAFE.sub(_shown, text)
 
 
 def one_line(text: str) -> str:
-    r"""Return the text with its control characters as ``\x1b``, tabs and line ends as ``\t`` and ``\n``."""
+    r"""Return the text with its control characters as ``\x1b``, tabs and line ends as ``\t`` and
+    ``\n``.
+    """
     return _UNSAFE_IN_LINE.sub(_shown, text)
 
 
@@ -27,7 +33,9 @@ def markdown(text: str) -> str:
 
 
 def spreadsheet(frame: PolarsFrame, separator: str = ",") -> str:
-    """Return a table as CSV or TSV in which no text is a formula: it gets an apostrophe, unless it is a number."""
+    """Return a table as CSV or TSV in which no text is a formula: it gets an apostrophe, unless it
+    is a number.
+    """
     import polars as pl
 
     text = pl.col(pl.String)
@@ -37,18 +45,25 @@ def spreadsheet(frame: PolarsFrame, separator: str = ",") -> str:
 
 
 def number_of(n: int, things: str, form: str = "") -> str:
-    """Return a number of things, which are named in the plural: "2 pairs of lists", but "1 pair of lists"."""
+    """Return a number of things, which are named in the plural: "2 pairs of lists", but "1 pair of
+    lists".
+    """
     if n == 1:
         things = _PLURAL.sub(lambda noun: "query" if noun[1] else noun[2], things, count=1)
     return f"{n:{form}} {things}"
 
 
 def aligned(rows: Sequence[Sequence[str]], n_left: int = 1, least: int = 0) -> list[str]:
-    """Return a table's lines: its first `n_left` columns flush left, the others flush right and at least so wide."""
+    """Return a table's lines: its first `n_left` columns flush left, the others flush right and at
+    least so wide.
+    """
     rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths = [width if i < n_left else max(width, least) for i, width in enumerate(widths)]
-    cells = ([(cell.ljust if i < n_left else cell.rjust)(widths[i]) for i, cell in enumerate(row)] for row in rows)
+    cells = (
+        [(cell.ljust if i < n_left else cell.rjust)(widths[i]) for i, cell in enumerate(row)]
+        for row in rows
+    )
     return ["  ".join(row).rstrip() for row in cells]
 
 

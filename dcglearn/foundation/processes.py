@@ -1,8 +1,10 @@
-"""Worker processes: a function applied to items in several processes, which end with the one that started them.
+"""Worker processes: a function applied to items in several processes, which end with the one that
+started them.
 
-`concurrent.futures.ProcessPoolExecutor` does not serve here. A worker that is stopped while it writes a result leaves
-the pool waiting for the rest of it, without end; and after a SIGKILL of the parent its workers finish what they do.
-Here each worker has a connection of its own, closed at both ends when either process ends.
+`concurrent.futures.ProcessPoolExecutor` does not serve here. A worker that is stopped while it
+writes a result leaves the pool waiting for the rest of it, without end; and after a SIGKILL of the
+parent its workers finish what they do. Here each worker has a connection of its own, closed at both
+ends when either process ends.
 """
 
 from __future__ import annotations
@@ -24,20 +26,26 @@ if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
 SAFE_PATH = "PYTHONSAFEPATH"
-"""Variable of the environment that keeps the working folder off the import path of a Python process."""
+"""Variable of the environment that keeps the working folder off the import path of a Python
+process.
+"""
 
 
 def in_processes(
     function: Callable[[Any], Any], items: Iterable[Any], n: int, *, in_order: bool = True
 ) -> Generator[Any, None, None]:
-    """Yield ``function(item)`` of every item, computed in `n` spawned processes; in the order of the items, or as done.
+    """Yield ``function(item)`` of every item, computed in `n` spawned processes; in the order of
+    the items, or as done.
 
-    Workers ignore interrupts; they are ended when the generator is closed (use `contextlib.closing`, so that an error
-    in the caller's loop closes it at once), and end by themselves when this process dies. An exception of the function
-    is raised here. Raise RuntimeError if a worker dies.
+    Workers ignore interrupts; they are ended when the generator is closed (use
+    `contextlib.closing`, so that an error in the caller's loop closes it at once), and end by
+    themselves when this process dies. An exception of the function is raised here. Raise
+    RuntimeError if a worker dies.
     """
     workers: dict[Any, SpawnProcess] = {}
-    context = multiprocessing.get_context("spawn")  # since a fork of a process whose threads hold locks hangs
+    context = multiprocessing.get_context(
+        "spawn"
+    )  # since a fork of a process whose threads hold locks hangs
     try:
         with _interrupts_later(), safe_import_paths():
             for _ in range(n):
@@ -63,7 +71,9 @@ def in_processes(
 
 @contextlib.contextmanager
 def safe_import_paths() -> Iterator[None]:
-    """Keep the working folder off the import path of processes started in this context, where ``random.py`` may lie."""
+    """Keep the working folder off the import path of processes started in this context, where
+    ``random.py`` may lie.
+    """
     before = os.environ.get(SAFE_PATH)
     os.environ[SAFE_PATH] = "1"
     try:
@@ -77,7 +87,9 @@ def safe_import_paths() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Hold interrupts back in this thread, and for good in the processes that it starts meanwhile."""
+    """Hold interrupts back in this thread, and for good in the processes that it starts
+    meanwhile.
+    """
     if sys.platform == "win32":  # where a thread cannot hold a signal back
         yield
         return
@@ -91,7 +103,9 @@ def _interrupts_later() -> Iterator[None]:
 def _results(
     function: Callable[[Any], Any], items: Iterable[Any], workers: dict[Any, SpawnProcess]
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the index and the result of every item, as they are done; items are taken as workers become idle."""
+    """Yield the index and the result of every item, as they are done; items are taken as workers
+    become idle.
+    """
     idle = list(workers)
     for connection in idle:
         with _worker_errors(workers[connection]):
@@ -106,7 +120,9 @@ def _results(
             busy[connection] = task[0]
         if not busy:
             return
-        for ready in wait(list(busy), timeout=1.0):  # without an end, no interrupt is noticed once Polars is loaded
+        for ready in wait(
+            list(busy), timeout=1.0
+        ):  # without an end, no interrupt is noticed once Polars is loaded
             connection = cast("Connection", ready)
             with _worker_errors(workers[connection]):
                 error, result = connection.recv()
@@ -124,7 +140,11 @@ def _worker_errors(process: SpawnProcess) -> Iterator[None]:
     except (EOFError, ConnectionError) as error:
         process.join()
         code = process.exitcode or 0
-        how = f"by signal {-code}, as when memory runs out: use fewer processes" if code < 0 else f"with status {code}"
+        how = (
+            f"by signal {-code}, as when memory runs out: use fewer processes"
+            if code < 0
+            else f"with status {code}"
+        )
         raise RuntimeError(f"a worker process was ended {how}") from error
 
 

@@ -1,4 +1,6 @@
-"""The bytes of a file or of standard input: decompressed, in UTF-8, and recognised as JSON lines, text or Parquet."""
+"""The bytes of a file or of standard input: decompressed, in UTF-8, and recognised as JSON lines,
+text or Parquet.
+"""
 
 import bz2
 import contextlib
@@ -40,7 +42,9 @@ PARTS = "split the file, or store the log as Parquet and learn with --memory (me
 """Remedy for a file that does not fit in memory."""
 
 RATIO, PLAIN = 200, 1 << 26
-"""A compressed file may inflate to this many times its bytes, or to this many bytes if that is more."""
+"""A compressed file may inflate to this many times its bytes, or to this many bytes if that is
+more.
+"""
 
 
 def content(
@@ -49,7 +53,9 @@ def content(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> tuple[str, bytes]:
-    """Return the name and bytes of one file as `contents` does; raise InputError if a zip file holds several."""
+    """Return the name and bytes of one file as `contents` does; raise InputError if a zip file
+    holds several.
+    """
     files = contents(path, expected, encoding, sheet)
     if len(files) > 1:
         names = listed(name.removeprefix(f"{path}/") for name, _ in files)
@@ -63,17 +69,20 @@ def contents(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> list[tuple[str, bytes]]:
-    """Return a file's name for messages, and its bytes decompressed, text as UTF-8 without a byte-order mark.
+    """Return a file's name for messages, and its bytes decompressed, text as UTF-8 without a
+    byte-order mark.
 
-    The path ``-`` is standard input. Of a zip file, each file inside is returned. Text is in UTF-8 unless an `encoding`
-    is given. A `sheet` of an Excel workbook, by default the first, becomes text separated by tabs. Raise InputError if
-    the file is missing, empty (the message says what is `expected`), too large for the memory, or cannot be read,
-    decompressed or decoded.
+    The path ``-`` is standard input. Of a zip file, each file inside is returned. Text is in UTF-8
+    unless an `encoding` is given. A `sheet` of an Excel workbook, by default the first, becomes
+    text separated by tabs. Raise InputError if the file is missing, empty (the message says what is
+    `expected`), too large for the memory, or cannot be read, decompressed or decoded.
     """
     name = "standard input" if str(path) == "-" else str(path)
     if str(path) == "-" and sys.stdin is None:
         raise InputError("standard input is closed; name a file, or redirect one to standard input")
-    data = decompressed(name, read_within(sys.stdin.buffer, name) if str(path) == "-" else read_bytes(path))
+    data = decompressed(
+        name, read_within(sys.stdin.buffer, name) if str(path) == "-" else read_bytes(path)
+    )
     files = [(name, data)]
     if data.startswith(ZIP):
         with _bounded(name, data) as most:
@@ -86,7 +95,9 @@ def contents(
 
 
 def refuse_unknown(place: str, names: Iterable[str]) -> None:
-    """Raise InputError if some of the files in a folder or a zip file have the suffix of no known format."""
+    """Raise InputError if some of the files in a folder or a zip file have the suffix of no known
+    format.
+    """
     unknown = [name for name in names if suffix_of(name) not in (*FORMATS, ".zip")]
     if unknown:
         raise InputError(
@@ -94,7 +105,9 @@ def refuse_unknown(place: str, names: Iterable[str]) -> None:
         )
 
 
-def _plain(name: str, data: bytes, expected: str, encoding: str | None, sheet: str | int | None) -> bytes:
+def _plain(
+    name: str, data: bytes, expected: str, encoding: str | None, sheet: str | int | None
+) -> bytes:
     """Return the bytes of one file, text as UTF-8; raise InputError if it is empty."""
     if data.startswith(ZIP):  # an Excel workbook
         data = sheet_text(name, data, sheet)
@@ -108,31 +121,44 @@ def _plain(name: str, data: bytes, expected: str, encoding: str | None, sheet: s
 
 
 def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
-    """Return text as UTF-8; raise InputError if its encoding is unknown, another, or not given and UTF-16."""
+    """Return text as UTF-8; raise InputError if its encoding is unknown, another, or not given and
+    UTF-16.
+    """
     if encoding is None:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            refusal = f"{name} is UTF-16 text; save it as UTF-8, or name its encoding (encoding='utf-16')"
+            refusal = (
+                f"{name} is UTF-16 text; save it as UTF-8, or name its encoding (encoding='utf-16')"
+            )
             raise InputError(refusal, cure={"encoding": "utf-16"})
         return data
     try:
         return data.decode(encoding).encode()
     except LookupError as error:
-        raise InputError(f"encoding={encoding!r} is not known; give one such as cp1252, latin-1 or utf-16") from error
+        raise InputError(
+            f"encoding={encoding!r} is not known; give one such as cp1252, latin-1 or utf-16"
+        ) from error
     except UnicodeError as error:
-        raise InputError(f"{name}: not text in {encoding} ({error}); give its encoding, or save it as UTF-8") from error
+        raise InputError(
+            f"{name}: not text in {encoding} ({error}); give its encoding, or save it as UTF-8"
+        ) from error
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the data decompressed from gzip, bzip2, xz, zstd or lz4, if they are; InputError beyond a bound."""
+    """Return the data decompressed from gzip, bzip2, xz, zstd or lz4, if they are; InputError
+    beyond a bound.
+    """
     magic = next((magic for magic in _MEMBERS if data.startswith(magic)), None)
     try:
         with _bounded(name, data) as most:
             inside = data if magic is None else _inflated(data, magic, most)
     except ModuleNotFoundError as error:
-        raise InputError(f"{name} is compressed by lz4: pip install lz4, or save it as JSON") from error
+        raise InputError(
+            f"{name} is compressed by lz4: pip install lz4, or save it as JSON"
+        ) from error
     except (EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
         raise InputError(
-            f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text", see="damaged"
+            f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text",
+            see="damaged",
         ) from error
     _refuse_others(name, inside)
     return inside
@@ -146,7 +172,11 @@ def _bounded(name: str, data: bytes) -> Iterator[int]:
     try:
         yield most
     except TooLongError:
-        bound = "half of the memory that is free" if most == by_memory else f"more than {RATIO} times as much"
+        bound = (
+            "half of the memory that is free"
+            if most == by_memory
+            else f"more than {RATIO} times as much"
+        )
         raise InputError(
             f"{name}: inflates from {len(data):,} bytes to more than {most / 1e9:,.2f} GB, {bound}; {PARTS}",
             see="memory-error",
@@ -157,7 +187,9 @@ def _refuse_others(name: str, inside: bytes) -> None:
     """Raise InputError for data that are still compressed, or of another kind than is read."""
     # Polars would inflate these by itself, without a bound.
     if inside.startswith((*_MEMBERS, b"x\x01", b"x\x9c")):
-        raise InputError(f"{name}: compressed twice, or by zlib; give text, or compress it once by gzip, xz or zstd")
+        raise InputError(
+            f"{name}: compressed twice, or by zlib; give text, or compress it once by gzip, xz or zstd"
+        )
     for begin, what, remedy in _OTHERS:
         if re.match(begin, inside):
             raise InputError(f"{name} is {what}; {remedy}")
@@ -166,10 +198,22 @@ def _refuse_others(name: str, inside: bytes) -> None:
 AS_TABLE = "save the table as Parquet or CSV"
 
 _OTHERS = (
-    (rb"ARROW1\0|FEA1|\xff\xff\xff\xff", "an Arrow or Feather file", "save it as Parquet (polars: write_parquet)"),
-    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook (.xls)", "save it as .xlsx, or the sheet as CSV"),
+    (
+        rb"ARROW1\0|FEA1|\xff\xff\xff\xff",
+        "an Arrow or Feather file",
+        "save it as Parquet (polars: write_parquet)",
+    ),
+    (
+        rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "an old Excel workbook (.xls)",
+        "save it as .xlsx, or the sheet as CSV",
+    ),
     (rb"SQLite format 3\0", "an SQLite database", AS_TABLE),
-    (rb"\x93NUMPY", "a NumPy array (.npy)", "load it (numpy.load) and give Python the arrays, or save it as CSV"),
+    (
+        rb"\x93NUMPY",
+        "a NumPy array (.npy)",
+        "load it (numpy.load) and give Python the arrays, or save it as CSV",
+    ),
     (rb"\x80[\x02-\x05]", "a pickle, which is not read since it can run code", AS_TABLE),
     (rb"(?s)ORC.*ORC.\Z", "an ORC file", AS_TABLE),
     (rb"Obj\x01", "an Avro file", AS_TABLE),
@@ -186,14 +230,18 @@ _MEMBERS: dict[bytes, Callable[[int], Any]] = {
     b"\x28\xb5\x2f\xfd": lambda most: zstd.ZstdDecompressor(),
     b"\x04\x22\x4d\x18": lambda most: importlib.import_module("lz4.frame").LZ4FrameDecompressor(),
 }
-"""What decompresses a member of a file, a gzip, bzip2, xz, zstd or lz4 that begins with these bytes."""
+"""What decompresses a member of a file, a gzip, bzip2, xz, zstd or lz4 that begins with these
+bytes.
+"""
 
 _SKIPPED = b"*M\x18"
 """What follows the first byte of a frame of zstd that holds no data."""
 
 
 def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
-    """Return the members of a compressed file, one after the other, with zeros between and after them."""
+    """Return the members of a compressed file, one after the other, with zeros between and after
+    them.
+    """
     parts: list[bytes] = []
     size = 0
     while data:
@@ -211,19 +259,25 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
 
 
 def suffix_of(path: PathLike) -> str:
-    """Return the suffix of a file's name in lower case, without .gz, .bz2, .xz or .zst: ".csv" of "Run.CSV.xz"."""
+    """Return the suffix of a file's name in lower case, without .gz, .bz2, .xz or .zst: ".csv" of
+    "Run.CSV.xz".
+    """
     return Path(re.sub(r"(\.(gz|bz2|xz|zst))+\Z", "", str(path).lower())).suffix
 
 
 def kind_of(name: str, data: bytes) -> str:
-    """Return "json", "text" or "parquet", by the first bytes of Parquet, by the suffix, or by the first byte."""
+    """Return "json", "text" or "parquet", by the first bytes of Parquet, by the suffix, or by the
+    first byte.
+    """
     if data[:4] == b"PAR1":
         return "parquet"
     return FORMATS.get(suffix_of(name)) or ("json" if data.lstrip()[:1] == b"{" else "text")
 
 
 def parquet_rows(name: str, data: bytes) -> PolarsFrame:
-    """Return the table in a Parquet file as `plain_types`; raise InputError if it is damaged, empty or too large."""
+    """Return the table in a Parquet file as `plain_types`; raise InputError if it is damaged, empty
+    or too large.
+    """
     import polars as pl
 
     try:
@@ -245,4 +299,6 @@ def plain_types(frame: PolarsFrame) -> PolarsFrame:
     import polars as pl
     import polars.selectors as cs
 
-    return frame.with_columns((cs.categorical() | cs.enum()).cast(pl.String), cs.decimal().cast(pl.Float64))
+    return frame.with_columns(
+        (cs.categorical() | cs.enum()).cast(pl.String), cs.decimal().cast(pl.Float64)
+    )

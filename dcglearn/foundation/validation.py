@@ -1,4 +1,6 @@
-"""Types of arrays, and checks of arguments, made once in containers and readers: the code below trusts its arrays."""
+"""Types of arrays, and checks of arguments, made once in containers and readers: the code below
+trusts its arrays.
+"""
 
 import contextlib
 import os
@@ -34,13 +36,17 @@ Seed: TypeAlias = int | np.random.Generator | None
 """What `numpy.random.default_rng` takes: an int repeats itself, None does not."""
 
 MAX_GRADES = 127
-"""Largest number of grades: grades are stored as int8, with -1 and -2 for unknown grades and empty places."""
+"""Largest number of grades: grades are stored as int8, with -1 and -2 for unknown grades and empty
+places.
+"""
 
 UNKNOWN, EMPTY = -1, -2
 """Codes of a result whose grade is not known, and of a place without a result."""
 
 LARGEST = 1e15
-"""Largest weight, strength or margin of a pair: sums of larger ones lose the smaller in double precision."""
+"""Largest weight, strength or margin of a pair: sums of larger ones lose the smaller in double
+precision.
+"""
 
 MOST_ECHOED = 80
 """Most characters of a refused value in a message."""
@@ -54,14 +60,20 @@ _LONG = re.compile(
 
 @cache
 def _errors_page() -> str:
-    """Return the address of the page of errors: on the site that the package names, or in its source."""
+    """Return the address of the page of errors: on the site that the package names, or in its
+    source.
+    """
     from importlib import metadata
 
     try:
         urls = metadata.metadata("dcglearn").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
         urls = []
-    sites = [url.removeprefix("Documentation, ").rstrip("/") for url in urls if url.startswith("Documentation, ")]
+    sites = [
+        url.removeprefix("Documentation, ").rstrip("/")
+        for url in urls
+        if url.startswith("Documentation, ")
+    ]
     return f"{sites[0]}/reference/errors.html" if sites else "docs/reference/errors.md"
 
 
@@ -78,10 +90,10 @@ def shortened(message: str) -> str:
 class InputError(ValueError):
     """Input that cannot be used as it is; the message names the place, the value and the remedy.
 
-    `see` is an anchor on the page of errors, to which the message points. `cure` holds the options of
-    `read_preferences` that would read a log, by name, with "?" where the user has to decide. Where a reader fills them
-    in, it sets `log`, the path of the log or several, and `proposal`, the call or the command line with which the
-    message ends.
+    `see` is an anchor on the page of errors, to which the message points. `cure` holds the options
+    of `read_preferences` that would read a log, by name, with "?" where the user has to decide.
+    Where a reader fills them in, it sets `log`, the path of the log or several, and `proposal`, the
+    call or the command line with which the message ends.
 
     See Also
     --------
@@ -96,7 +108,9 @@ class InputError(ValueError):
     discounts[1]: nan is not a finite number
     """
 
-    def __init__(self, message: str, see: str | None = None, cure: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, message: str, see: str | None = None, cure: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(shortened(message))
         self.see, self.cure = see, dict(cure or {})
         self.log: PathLike | Sequence[PathLike] | None = None
@@ -108,9 +122,11 @@ class InputError(ValueError):
 
 
 class UpsideDownError(InputError):
-    """A log that all textbook DCGs contradict: grades, winners or sides were read the wrong way round.
+    """A log that all textbook DCGs contradict: grades, winners or sides were read the wrong way
+    round.
 
-    The message says which reversal makes sense of it, and the option that reads it so; ``as_is=True`` insists.
+    The message says which reversal makes sense of it, and the option that reads it so;
+    ``as_is=True`` insists.
 
     See Also
     --------
@@ -138,34 +154,51 @@ def errors_in(place: object) -> Iterator[None]:
 
 def filled(lists: Grades, grade: int = UNKNOWN) -> Grades:
     """Return lists with a grade, by default an unknown one, in their empty places."""
-    return np.where(lists == EMPTY, np.int8(grade), lists) if lists.min(initial=0) == EMPTY else lists
+    return (
+        np.where(lists == EMPTY, np.int8(grade), lists) if lists.min(initial=0) == EMPTY else lists
+    )
 
 
-def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None, *, empty: bool = False) -> Grades:
-    """Return grades by position, shape (n, K) or (K,), checked, as int8: 0 = worst, -1 = unknown, -2 = no result.
+def graded_lists(
+    lists: ArrayLike, name: str = "lists", n_grades: int | None = None, *, empty: bool = False
+) -> Grades:
+    """Return grades by position, shape (n, K) or (K,), checked, as int8: 0 = worst, -1 = unknown,
+    -2 = no result.
 
     Unless `empty`, the two count the same, and both are -1.
     """
     try:
         array = np.asarray(lists)
     except ValueError as error:
-        raise InputError(f"{name}: the lists have different lengths; pad the shorter with -2", see="lengths") from error
+        raise InputError(
+            f"{name}: the lists have different lengths; pad the shorter with -2", see="lengths"
+        ) from error
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
-        raise InputError(f"{name} has shape {array.shape}; expected (n, K) or (K,) grades with K >= 1")
+        raise InputError(
+            f"{name} has shape {array.shape}; expected (n, K) or (K,) grades with K >= 1"
+        )
     if array.dtype == bool or array.dtype.kind not in "iuf":
-        raise InputError(f"{name} holds {array.dtype}; grades are integers, 0 = worst, -1 = unknown")
+        raise InputError(
+            f"{name} holds {array.dtype}; grades are integers, 0 = worst, -1 = unknown"
+        )
     if array.size == 0:
         return array.astype(np.int8)
     if array.dtype.kind == "f":
         fraction = ~np.isfinite(array) | (array != np.floor(array))
         if fraction.any():
-            raise InputError(f"{_first(name, array, fraction)} is not an integer grade; use -1 for no grade")
+            raise InputError(
+                f"{_first(name, array, fraction)} is not an integer grade; use -1 for no grade"
+            )
     top = MAX_GRADES if n_grades is None else n_grades
     if array.min() < EMPTY or array.max() >= top:
         outside = (array < EMPTY) | (array >= top)
         raise InputError(
             f"{_first(name, array, outside, 'grade ')} lies outside {EMPTY}..{top - 1}; "
-            + ("at most 127 grades are supported" if n_grades is None else f"the scale has n_grades={n_grades}")
+            + (
+                "at most 127 grades are supported"
+                if n_grades is None
+                else f"the scale has n_grades={n_grades}"
+            )
         )
     grades = array.astype(np.int8, copy=False)
     return grades if empty else filled(grades)
@@ -173,19 +206,27 @@ def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = N
 
 def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
     """Check the grades of one list and return them as int8, shape (N,); see `graded_lists`."""
-    documents = graded_lists(grades, "grades", None if n_grades is None else scale_size(n_grades, 0))
+    documents = graded_lists(
+        grades, "grades", None if n_grades is None else scale_size(n_grades, 0)
+    )
     if documents.ndim != 1:
-        raise InputError(f"grades has shape {documents.shape}; expected the grades of one list, (N,)")
+        raise InputError(
+            f"grades has shape {documents.shape}; expected the grades of one list, (N,)"
+        )
     return documents
 
 
 def scale_size(n_grades: int | None, top: int, name: str = "n_grades") -> int:
-    """Return the number of grades: `n_grades`, checked (1 to 127), or `top`, the largest grade of the data, plus 1."""
+    """Return the number of grades: `n_grades`, checked (1 to 127), or `top`, the largest grade of
+    the data, plus 1.
+    """
     return max(top + 1, 1) if n_grades is None else whole_number(n_grades, name, 1, MAX_GRADES)
 
 
 def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
-    """Return a read-only float64 copy, or raise InputError unless it is finite, not empty and has `ndim` dimensions."""
+    """Return a read-only float64 copy, or raise InputError unless it is finite, not empty and has
+    `ndim` dimensions.
+    """
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -198,7 +239,9 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
 
 
 def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False) -> Floats:
-    """Return a finite float per pair (a positive one with `positive`), shape (n,), read-only; else raise InputError."""
+    """Return a finite float per pair (a positive one with `positive`), shape (n,), read-only; else
+    raise InputError.
+    """
     array = np.array(values, dtype=np.float64) if n == 0 else finite_array(values, name, 1)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one value per pair, ({n},)")
@@ -211,28 +254,38 @@ def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False)
 
 
 def as_path(path: Any) -> Path:
-    """Return text or a path object as a path, or raise InputError if no file or folder can have that name."""
+    """Return text or a path object as a path, or raise InputError if no file or folder can have
+    that name.
+    """
     name = os.fspath(path) if isinstance(path, os.PathLike) else path
     try:
         can_be = isinstance(name, str) and b"\0" not in os.fsencode(name)
     except UnicodeError:
         can_be = False
     if not can_be:
-        raise InputError(f"{path!r} cannot be the name of a file: give text or a path, such as 'result.json'")
+        raise InputError(
+            f"{path!r} cannot be the name of a file: give text or a path, such as 'result.json'"
+        )
     return Path(name)
 
 
 def suffix_among(path: Any, suffixes: Iterable[str], contents: str) -> str:
-    """Return the suffix of an output path in lower case, or raise InputError unless `contents` are written by it."""
+    """Return the suffix of an output path in lower case, or raise InputError unless `contents` are
+    written by it.
+    """
     suffix = as_path(path).suffix.lower()
     if suffix not in suffixes:
         known = ", ".join(filter(None, suffixes))
-        raise InputError(f"{path}: {contents} are not written as {suffix or 'a file without a suffix'}; give {known}")
+        raise InputError(
+            f"{path}: {contents} are not written as {suffix or 'a file without a suffix'}; give {known}"
+        )
     return suffix
 
 
 def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
-    """Return offsets, shape (m + 1,), and names, shape (m,), of queries whose documents are next to each other."""
+    """Return offsets, shape (m + 1,), and names, shape (m,), of queries whose documents are next to
+    each other.
+    """
     if qid is None:
         raise InputError("qid is missing: give the query of each document, one label per row of X")
     labels = np.asarray(qid)
@@ -240,9 +293,13 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
         hint = ""
         if labels.ndim == 1 and labels.dtype.kind in "iuf" and len(labels) and labels.sum() == n:
             hint = "; these look like group sizes: give np.repeat(np.arange(len(sizes)), sizes), or Queries.from_groups"
-        raise InputError(f"qid has shape {labels.shape}; expected one label per document, ({n},){hint}")
+        raise InputError(
+            f"qid has shape {labels.shape}; expected one label per document, ({n},){hint}"
+        )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError(f"qid[{int((~np.isfinite(labels)).argmax())}] is a missing value; give every document's query")
+        raise InputError(
+            f"qid[{int((~np.isfinite(labels)).argmax())}] is a missing value; give every document's query"
+        )
     labels = labels.astype(str) if labels.dtype.kind == "O" else labels
     starts = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), labels[1:] != labels[:-1]]))
     names = labels[starts]
@@ -257,8 +314,12 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
     return np.append(starts, n).astype(np.int64), names.copy()
 
 
-def whole_number(value: Any, name: str, least: int = 1, most: int | None = None, remedy: str = "") -> int:
-    """Return an integer from `least` to `most` as an int, or raise InputError, ending with `remedy`."""
+def whole_number(
+    value: Any, name: str, least: int = 1, most: int | None = None, remedy: str = ""
+) -> int:
+    """Return an integer from `least` to `most` as an int, or raise InputError, ending with
+    `remedy`.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{name}={value!r} is not an integer")
     if value < least or (most is not None and value > most):
@@ -268,7 +329,13 @@ def whole_number(value: Any, name: str, least: int = 1, most: int | None = None,
 
 
 def within(
-    value: Any, name: str, most: float = np.inf, remedy: str = "", *, above: bool = False, below: bool = False
+    value: Any,
+    name: str,
+    most: float = np.inf,
+    remedy: str = "",
+    *,
+    above: bool = False,
+    below: bool = False,
 ) -> None:
     """Raise InputError, ending with `remedy`, unless `value` is a finite number from 0 to `most`.
 
@@ -278,7 +345,12 @@ def within(
     if isinstance(value, Real) and not isinstance(value, bool):
         with contextlib.suppress(OverflowError):  # of integers beyond all floats
             number = float(value)
-    if 0 <= number <= most and number < np.inf and not (above and number == 0) and not (below and number == most):
+    if (
+        0 <= number <= most
+        and number < np.inf
+        and not (above and number == 0)
+        and not (below and number == most)
+    ):
         return
     limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
     allowed = f"a finite number {'above' if above else 'of at least'} 0{limit}"
@@ -317,7 +389,9 @@ def _first(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], noun: str =
 
 
 def is_frame(value: Any) -> bool:
-    """Return whether a value is a table: of polars, pandas, or any library with Arrow's interchange."""
+    """Return whether a value is a table: of polars, pandas, or any library with Arrow's
+    interchange.
+    """
     if any(hasattr(value, name) for name in ("to_delayed", "dask", "__array_interface__")):
         return False
     kind = type(value).__module__.split(".")[0]
@@ -330,7 +404,9 @@ def is_frame(value: Any) -> bool:
 
 
 def is_records(value: Any) -> bool:
-    """Return whether a value is a sequence of mappings, or of tuples that hold lists and others, as (a, b, winner)."""
+    """Return whether a value is a sequence of mappings, or of tuples that hold lists and others, as
+    (a, b, winner).
+    """
     if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
         return False
     first = value[0]

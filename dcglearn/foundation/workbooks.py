@@ -19,7 +19,9 @@ SPARSE, PLAIN = 20, 1 << 22
 """Sheets may span this many times the cells that they hold, or this many cells if that is more."""
 
 CELL_BYTES = 300.0
-"""Bytes of memory for a cell of the span, at most: measured with openpyxl, which takes more than calamine."""
+"""Bytes of memory for a cell of the span, at most: measured with openpyxl, which takes more than
+calamine.
+"""
 
 REMEDY = "delete the rows and columns beyond the table, or save the sheet as CSV (UTF-8)"
 
@@ -29,11 +31,12 @@ _CELL = re.compile(r"\$?([A-Z]+)\$?([0-9]+)")
 
 
 def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
-    """Return a sheet of an Excel workbook, the first by default, as text separated by tabs, a line a row.
+    """Return a sheet of an Excel workbook, the first by default, as text separated by tabs, a line
+    a row.
 
-    A sheet is told by its name or its number from 1. Raise InputError if there is no such sheet, if the file is
-    damaged, if no engine is installed, or if its sheets span more cells than `SPARSE` and `PLAIN` allow or the memory
-    holds.
+    A sheet is told by its name or its number from 1. Raise InputError if there is no such sheet, if
+    the file is damaged, if no engine is installed, or if its sheets span more cells than `SPARSE`
+    and `PLAIN` allow or the memory holds.
     """
     import polars as pl
 
@@ -46,34 +49,48 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
             "installed (pip install openpyxl)"
         )
     # Memory is counted before anything is inflated.
-    refuse_beyond_memory(4.0 * sum(part.file_size for part in archive.infolist()), f"{name}: the workbook", SPLIT)
+    refuse_beyond_memory(
+        4.0 * sum(part.file_size for part in archive.infolist()), f"{name}: the workbook", SPLIT
+    )
     try:
         names = _refuse_wide(name, archive)
         which = None if sheet is None else _sheet_among(name, sheet, names)
         # Columns are text, since a type that is inferred turns other cells into nulls or numbers.
         table = pl.read_excel(
-            io.BytesIO(data), sheet_name=which, engine=engine, infer_schema_length=0, drop_empty_rows=False
+            io.BytesIO(data),
+            sheet_name=which,
+            engine=engine,
+            infer_schema_length=0,
+            drop_empty_rows=False,
         )
     except InputError:
         raise
     except Exception as error:  # each engine raises errors of its own for what is damaged
-        raise InputError(f"{name} is an Excel or zip file that cannot be read ({error}); save it as CSV") from error
+        raise InputError(
+            f"{name} is an Excel or zip file that cannot be read ({error}); save it as CSV"
+        ) from error
     return table.with_columns(pl.all().replace("", None)).write_csv(separator="\t").encode()
 
 
 def _sheet_among(name: str, sheet: str | int, names: list[str]) -> str:
-    """Return the name of a sheet that is told by its name or number; raise InputError if there is none."""
+    """Return the name of a sheet that is told by its name or number; raise InputError if there is
+    none.
+    """
     if sheet in names:
         return str(sheet)
     if str(sheet).isdecimal() and 0 < int(sheet) <= len(names):
         return names[int(sheet) - 1]
-    raise InputError(f"{name} has no sheet {sheet!r}; sheet= (--sheet) takes one of {listed(names)}, or its number")
+    raise InputError(
+        f"{name} has no sheet {sheet!r}; sheet= (--sheet) takes one of {listed(names)}, or its number"
+    )
 
 
 def _refuse_wide(name: str, archive: zipfile.ZipFile) -> list[str]:
-    """Return the names of the sheets; raise InputError if they span too many cells, or hold more text than the memory.
+    """Return the names of the sheets; raise InputError if they span too many cells, or hold more
+    text than the memory.
 
-    One cell far from the others spans a whole sheet, and cells that share a text each get a copy of it.
+    One cell far from the others spans a whole sheet, and cells that share a text each get a copy of
+    it.
     """
     found = _Cells()
     for part in archive.infolist():
@@ -92,10 +109,10 @@ def _refuse_wide(name: str, archive: zipfile.ZipFile) -> list[str]:
 class _Cells:
     """What the parts of a workbook hold, counted as they are read.
 
-    `held` is the number of cells. `spanned` counts all from A1 to the last one of each sheet, and those that merged
-    cells, links and tables name, which are made one by one even where they are empty; `last` names the farthest.
-    `texts` has the lengths of the texts that cells share, and `uses` how many cells show each. `sheets` are the names
-    of the sheets, in order.
+    `held` is the number of cells. `spanned` counts all from A1 to the last one of each sheet, and
+    those that merged cells, links and tables name, which are made one by one even where they are
+    empty; `last` names the farthest. `texts` has the lengths of the texts that cells share, and
+    `uses` how many cells show each. `sheets` are the names of the sheets, in order.
     """
 
     def __init__(self) -> None:

@@ -16,9 +16,11 @@ _HIDING = threading.Lock()
 
 
 def import_matplotlib() -> Any:
-    """Return matplotlib, imported without the settings of ``matplotlibrc``, unless it was imported before.
+    """Return matplotlib, imported without the settings of ``matplotlibrc``, unless it was imported
+    before.
 
-    That file can name a module that is imported to draw, and have TeX run. The user's own settings are read.
+    That file can name a module that is imported to draw, and have TeX run. The user's own settings
+    are read.
     """
     settings = "matplotlibrc"
     if "matplotlib" not in sys.modules and os.path.lexists(settings):
@@ -30,7 +32,9 @@ def import_matplotlib() -> Any:
 
 @contextlib.contextmanager
 def _hidden(name: str) -> Iterator[None]:
-    """Let `os.path.exists` deny a file of the working folder, which matplotlib asks before it reads its own."""
+    """Let `os.path.exists` deny a file of the working folder, which matplotlib asks before it reads
+    its own.
+    """
     with _HIDING:
         exists = os.path.exists
         os.path.exists = lambda path: path != name and exists(path)

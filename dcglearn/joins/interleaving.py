@@ -34,7 +34,9 @@ IMPRESSION = {
     "difference": Role("number", ("difference",), required=True),
     "left out": Role("label", ()),
 }
-"""The columns of credited impressions besides the rankings: a's clicks minus b's, and why a line does not count."""
+"""The columns of credited impressions besides the rankings: a's clicks minus b's, and why a line
+does not count.
+"""
 
 SILENT = "impressions without a click"
 UNCREDITED = "impressions whose clicks belong to either ranking"
@@ -43,10 +45,12 @@ UNCREDITED = "impressions whose clicks belong to either ranking"
 
 @dataclass(frozen=True)
 class Impression:
-    """One interleaved list that was shown: the two rankings, the list or its teams, and the positions clicked.
+    """One interleaved list that was shown: the two rankings, the list or its teams, and the
+    positions clicked.
 
-    `a` and `b` hold grades or names of documents, `merged` names, `teams` ``"a"``, ``"b"`` or None (neither) for each
-    position shown, `clicks` positions from 1. Raises InputError if they contradict each other.
+    `a` and `b` hold grades or names of documents, `merged` names, `teams` ``"a"``, ``"b"`` or None
+    (neither) for each position shown, `clicks` positions from 1. Raises InputError if they
+    contradict each other.
     """
 
     a: list[Any]
@@ -59,19 +63,27 @@ class Impression:
         # each is a list, if it is there
         for name, value in vars(self).items():
             if value is None and name in ("a", "b", "clicks"):
-                raise InputError(f"{name} is missing; an impression has a, b, teams or merged, and clicks")
+                raise InputError(
+                    f"{name} is missing; an impression has a, b, teams or merged, and clicks"
+                )
             if value is not None and not isinstance(value, list):
                 raise InputError(f"{name} is {shown(value)}, not a list")
 
         # a team for each position
         wrong = [team for team in self.teams or [] if team not in (*TEAMS, "", None)]
         if wrong:
-            raise InputError(f"teams holds {shown(wrong[0])}; use a, b, or null for a position of neither")
+            raise InputError(
+                f"teams holds {shown(wrong[0])}; use a, b, or null for a position of neither"
+            )
         positions = self.teams if self.merged is None else self.merged
         if positions is None:
-            raise InputError("neither teams nor merged is there; give each position's team, or the list shown")
+            raise InputError(
+                "neither teams nor merged is there; give each position's team, or the list shown"
+            )
         if self.teams is not None and len(self.teams) != len(positions):
-            raise InputError(f"{len(self.teams)} teams for {len(positions)} positions of merged; give one for each")
+            raise InputError(
+                f"{len(self.teams)} teams for {len(positions)} positions of merged; give one for each"
+            )
 
         # clicks on these positions
         for click in self.clicks:
@@ -90,7 +102,9 @@ class Impression:
         return clicked.count("a"), clicked.count("b")
 
     def _teams(self) -> list[str | None]:
-        """Return the team of each position of a merged list; None where either ranking can have drafted it."""
+        """Return the team of each position of a merged list; None where either ranking can have
+        drafted it.
+        """
         merged = self._merged("teams or merged")
         teams: list[str | None] = []
         while len(teams) < len(merged):
@@ -114,14 +128,18 @@ class Impression:
         return teams
 
     def _credits_of_balanced(self) -> tuple[int, int]:
-        """Return the clicks on the top k of each ranking, k the depth at which one of them has the lowest click."""
+        """Return the clicks on the top k of each ranking, k the depth at which one of them has the
+        lowest click.
+        """
         merged = self._merged("merged")
         if not self.clicks:
             return 0, 0
         lowest = merged[max(self.clicks) - 1]
         depths = [ranking.index(lowest) + 1 for ranking in (self.a, self.b) if lowest in ranking]
         if not depths:
-            raise InputError(f"merged has {lowest!r} at position {max(self.clicks)}, in neither a nor b")
+            raise InputError(
+                f"merged has {lowest!r} at position {max(self.clicks)}, in neither a nor b"
+            )
         clicked = {merged[position - 1] for position in self.clicks}
         ahead, behind = (len(clicked & set(ranking[: min(depths)])) for ranking in (self.a, self.b))
         return ahead, behind
@@ -169,16 +187,18 @@ def preferences_from_interleaving(
 ) -> Preferences:
     """Turn clicks on interleaved rankings into preferences between the two rankings.
 
-    An impression is ``{"query": "q1", "a": [...], "b": [...], "teams": ["a", "b", "b"], "clicks": [1, 3]}``: the two
-    rankings, best first, as grades or (with `judgements`) as names of documents, the team of each position that was
-    shown, and the positions clicked, from 1. With ``merged``, the names of the documents shown, the teams of team
-    drafting can be left out, as far as the list tells them; balanced interleaving needs ``merged`` and no teams.
-    ``weight`` (or ``impressions``) counts a line several times.
+    An impression is ``{"query": "q1", "a": [...], "b": [...], "teams": ["a", "b", "b"], "clicks":
+    [1, 3]}``: the two rankings, best first, as grades or (with `judgements`) as names of documents,
+    the team of each position that was shown, and the positions clicked, from 1. With ``merged``,
+    the names of the documents shown, the teams of team drafting can be left out, as far as the list
+    tells them; balanced interleaving needs ``merged`` and no teams. ``weight`` (or ``impressions``)
+    counts a line several times.
 
-    The winner of each impression has more credited clicks, the strength is the difference, and equal numbers are a tie.
-    Impressions of the same rankings with the same result are one pair; its weight is their number. `dropped` counts
-    those without a click, and those whose clicks are all on positions that either ranking can have given. Raises
-    InputError if an impression is bad (it names line, value and remedy), or no click can be credited.
+    The winner of each impression has more credited clicks, the strength is the difference, and
+    equal numbers are a tie. Impressions of the same rankings with the same result are one pair; its
+    weight is their number. `dropped` counts those without a click, and those whose clicks are all
+    on positions that either ranking can have given. Raises InputError if an impression is bad (it
+    names line, value and remedy), or no click can be credited.
 
     Parameters
     ----------
@@ -187,9 +207,10 @@ def preferences_from_interleaving(
     judgements, duplicates
         As in `read_judgements`.
     method : {"team-draft", "balanced"}
-        How the rankings were interleaved. A click on a position of team drafting is credited to its team (Radlinski et
-        al. 2008); in balanced interleaving, the clicks on the top k of each ranking are compared, where k is the depth
-        at which the first of them has the lowest click (Joachims 2002).
+        How the rankings were interleaved. A click on a position of team drafting is credited to its
+        team (Radlinski et al. 2008); in balanced interleaving, the clicks on the top k of each
+        ranking are compared, where k is the depth at which the first of them has the lowest click
+        (Joachims 2002).
     depth, unjudged, missing, n_grades
         As in `join_judgements`.
     as_is
@@ -216,7 +237,9 @@ def preferences_from_interleaving(
     rankings = {team: replace(PREFERENCE[team], kind=kind) for team in TEAMS}
     name, open_with = opener_of(impressions, IMPRESSION)
     with errors_in(name):
-        source = open_with({**rankings, **SHOWN, "query": IMPRESSION["query"], "weight": IMPRESSION["weight"]})
+        source = open_with(
+            {**rankings, **SHOWN, "query": IMPRESSION["query"], "weight": IMPRESSION["weight"]}
+        )
     table, _ = columns_of(name, Credited(source, {**rankings, **IMPRESSION}, method), mapping)
     table, rows, dropped = _distinct(table)
     table["winner"], table["strength"] = by_sign(table.pop("difference"), "a", 0.0)
@@ -229,7 +252,13 @@ def preferences_from_interleaving(
         docs = np.column_stack([table.pop("a"), table.pop("b")])
         judged = read_judgements(judgements, duplicates)
         log = log_of_documents(
-            table, dropped, docs, judged, joining, mapping, lambda i: place_of(name, source, rows[i])
+            table,
+            dropped,
+            docs,
+            judged,
+            joining,
+            mapping,
+            lambda i: place_of(name, source, rows[i]),
         )
     if not as_is:
         check_sense(log)
@@ -237,7 +266,9 @@ def preferences_from_interleaving(
 
 
 def _distinct(table: Table) -> tuple[Table, Integers, dict[str, int]]:
-    """Return each pair of rankings with one result once, its weight the sum, their rows, and what is left out."""
+    """Return each pair of rankings with one result once, its weight the sum, their rows, and what
+    is left out.
+    """
     n = len(table["difference"])
     weights = table.pop("weight", np.ones(n))
     reasons = table.pop("left out", np.full(n, ""))
@@ -245,13 +276,17 @@ def _distinct(table: Table) -> tuple[Table, Integers, dict[str, int]]:
     # first row and weight of each pair
     pairs: dict[tuple[str, ...], list[Any]] = {}
     dropped: Counter[str] = Counter()
-    for i, key in enumerate(zip(*(map(str, values.tolist()) for values in table.values()), strict=True)):
+    for i, key in enumerate(
+        zip(*(map(str, values.tolist()) for values in table.values()), strict=True)
+    ):
         if reasons[i]:
             dropped[reasons[i]] += weights[i]
         else:
             pairs.setdefault(key, [i, 0.0])[1] += weights[i]
     if not pairs:
-        raise InputError("no impression has a click that can be credited to one ranking, so nothing is preferred")
+        raise InputError(
+            "no impression has a click that can be credited to one ranking, so nothing is preferred"
+        )
 
     rows, weight = map(np.array, zip(*pairs.values(), strict=True))
     distinct = {role: values[rows] for role, values in table.items()}

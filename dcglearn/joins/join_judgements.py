@@ -1,4 +1,6 @@
-"""Logs whose lists name documents, or runs with a verdict a query, joined with judgements to a log of grades."""
+"""Logs whose lists name documents, or runs with a verdict a query, joined with judgements to a log
+of grades.
+"""
 
 from __future__ import annotations
 
@@ -60,21 +62,24 @@ def join_judgements(
 ) -> Preferences:
     """Read a log whose lists name documents, and look up their grades by query and document.
 
-    The log's `dropped` counts pairs without a judged document, and pairs of queries without judgements; its `counted`
-    the documents looked up, and those without a judgement; its `docs` holds the names of the documents. Raises
-    InputError if a file is bad, a query has no judgements, or no document of the log is judged; it names the place.
+    The log's `dropped` counts pairs without a judged document, and pairs of queries without
+    judgements; its `counted` the documents looked up, and those without a judgement; its `docs`
+    holds the names of the documents. Raises InputError if a file is bad, a query has no judgements,
+    or no document of the log is judged; it names the place.
 
     Parameters
     ----------
     log : path, data frame or sequence
-        As `read_preferences` reads it, with names of documents in place of grades in `a` and `b` (or beside the grades,
-        in `docs_a` and `docs_b`), and a query on every line.
+        As `read_preferences` reads it, with names of documents in place of grades in `a` and `b`
+        (or beside the grades, in `docs_a` and `docs_b`), and a query on every line.
     judgements : Judgements, path, data frame or dict
-        The grades, as in `read_judgements`: TREC files, CSV ``query,docid,rating``, files of Quepid and OpenSearch.
+        The grades, as in `read_judgements`: TREC files, CSV ``query,docid,rating``, files of Quepid
+        and OpenSearch.
     unjudged : {"worst", "best", "drop", "unknown"} or int
-        What a document without a judgement counts as: the worst grade, the best, nothing at all (documents below it
-        move up), a position without a known grade, or this grade. Keep "worst" if what was worth judging was judged;
-        take "drop" if the judgements leave out much of what was shown.
+        What a document without a judgement counts as: the worst grade, the best, nothing at all
+        (documents below it move up), a position without a known grade, or this grade. Keep "worst"
+        if what was worth judging was judged; take "drop" if the judgements leave out much of what
+        was shown.
     missing : {"error", "skip"}
         Whether a query without judgements is an error, or its pairs are left out and counted.
     n_grades, duplicates
@@ -96,16 +101,23 @@ def join_judgements(
     """
     own = LogMapping.of(n_grades, **options)
     if own.best_grade is not None:
-        raise InputError("best_grade= is for grades in the log: turn those of the judgements round in their file")
+        raise InputError(
+            "best_grade= is for grades in the log: turn those of the judgements round in their file"
+        )
     joining = Joining(own.depth, unjudged, missing, own.n_grades)
     own, judged = own.updated(n_grades=None, depth=None), read_judgements(judgements, duplicates)
     name, open_with = opener_of(log, PREFERENCE, own)
-    with proposing("join_judgements", log, own, qrels=judgements), finding_columns(open_with, PREFERENCE, own):
+    with (
+        proposing("join_judgements", log, own, qrels=judgements),
+        finding_columns(open_with, PREFERENCE, own),
+    ):
         with errors_in(name):
             source = open_shaped(open_with, _roles_of_documents(open_with, own), own)
         table, dropped = columns_of(name, source, own, skip_bad)
     if "query" not in table:
-        raise InputError(f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})")
+        raise InputError(
+            f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})"
+        )
     docs = np.column_stack([table.pop("a"), table.pop("b")])
 
     def place(i: int) -> str:
@@ -115,12 +127,21 @@ def join_judgements(
 
 
 def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Role]:
-    """Return the roles of a log of documents: `docs_a` and `docs_b` where it has them, else `a` and `b`."""
+    """Return the roles of a log of documents: `docs_a` and `docs_b` where it has them, else `a` and
+    `b`.
+    """
     names = {name.lower() for name in open_with({}).names}
     roles = mapping.roles(PREFERENCE)
     docs = {side: roles[f"docs_{side}"].names for side in ("a", "b")}
-    lists = docs if all(names & set(of_side) for of_side in docs.values()) else {s: roles[s].names for s in docs}
-    return {**{side: Role("documents", of_side, required=True) for side, of_side in lists.items()}, **OTHERS}
+    lists = (
+        docs
+        if all(names & set(of_side) for of_side in docs.values())
+        else {s: roles[s].names for s in docs}
+    )
+    return {
+        **{side: Role("documents", of_side, required=True) for side, of_side in lists.items()},
+        **OTHERS,
+    }
 
 
 def place_of(name: str, source: Source, i: int) -> str:
@@ -138,7 +159,9 @@ def log_of_documents(
     mapping: LogMapping,
     place: Callable[[int], str],
 ) -> Preferences:
-    """Return a log of the columns by role and the grades of the documents `docs`, shape (n, 2), if it makes sense."""
+    """Return a log of the columns by role and the grades of the documents `docs`, shape (n, 2), if
+    it makes sense.
+    """
     query = table.get("query", np.full(len(docs), "", dtype=object))
     joined = joined_lists(query, docs, judged, joining, place)
 
@@ -169,7 +192,8 @@ def preferences_from_runs(
 ) -> Preferences:
     """Turn two runs with verdicts on their result lists into a log of preferences.
 
-    Raises InputError if a file is bad, or a verdict is on a query that a run or the judgements do not have.
+    Raises InputError if a file is bad, or a verdict is on a query that a run or the judgements do
+    not have.
 
     Parameters
     ----------
@@ -178,13 +202,14 @@ def preferences_from_runs(
     judgements : Judgements, path, data frame or dict
         The grades, as in `read_judgements`.
     verdicts : path, data frame, sequence or mapping
-        Which run was better: ``{query: winner}``, or a table with columns `query` and `winner` and, if there are any,
-        `rater`, `weight`, `strength` and `swapped`, a row a verdict. The winner is a word of `read_preferences` (a is
-        the first run) or the name of a run.
+        Which run was better: ``{query: winner}``, or a table with columns `query` and `winner` and,
+        if there are any, `rater`, `weight`, `strength` and `swapped`, a row a verdict. The winner
+        is a word of `read_preferences` (a is the first run) or the name of a run.
     depth : int
         K: how many documents of each run count. Take as many as the judges saw.
     unjudged, missing, n_grades, duplicates
-        As in `join_judgements`, as are `dropped` and `counted` of the log, which has a pair a verdict.
+        As in `join_judgements`, as are `dropped` and `counted` of the log, which has a pair a
+        verdict.
     ties : {"docno-desc", "stable"}
         How documents with equal scores are ranked, as in `evaluate`.
     as_is
@@ -201,11 +226,18 @@ def preferences_from_runs(
     >>> log.preferred.tolist(), log.other.tolist()
     ([[2, 1]], [[1, 0]])
     """
-    joining, judged = Joining(depth, unjudged, missing, n_grades), read_judgements(judgements, duplicates)
+    joining, judged = (
+        Joining(depth, unjudged, missing, n_grades),
+        read_judgements(judgements, duplicates),
+    )
     if ties not in ("docno-desc", "stable"):
         raise InputError(f"ties={ties!r}: give docno-desc or stable")
     runs = [_one_run(run, side, duplicates) for run, side in ((first, "first"), (second, "second"))]
-    names = {run.name: side for run, side in zip(runs, ("a", "b"), strict=True) if runs[0].name != runs[1].name}
+    names = {
+        run.name: side
+        for run, side in zip(runs, ("a", "b"), strict=True)
+        if runs[0].name != runs[1].name
+    }
     mapping = LogMapping(winner_words=names or None, as_is=as_is)
     rows = verdicts
     if not is_path(verdicts) and hasattr(verdicts, "items") and not hasattr(verdicts, "columns"):
@@ -216,7 +248,9 @@ def preferences_from_runs(
     table, dropped = columns_of(name, source, mapping)
     query = table["query"]
     for run in runs:
-        lacking = np.flatnonzero(~np.isin(query.astype(str), run.frame["query"].unique().to_numpy().astype(str)))
+        lacking = np.flatnonzero(
+            ~np.isin(query.astype(str), run.frame["query"].unique().to_numpy().astype(str))
+        )
         if len(lacking):
             i = int(lacking[0])
             raise InputError(
@@ -226,7 +260,9 @@ def preferences_from_runs(
             )
     most = None if unjudged == "drop" else depth  # dropped documents let others move up
     docs = np.column_stack([_lists(run, query, most, ties) for run in runs])
-    return log_of_documents(table, dropped, docs, judged, joining, mapping, partial(place_of, name, source))
+    return log_of_documents(
+        table, dropped, docs, judged, joining, mapping, partial(place_of, name, source)
+    )
 
 
 def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:
@@ -237,11 +273,15 @@ def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:
     return runs[0]
 
 
-def _lists(run: Run, query: NDArray[np.object_], depth: int | None, ties: str) -> NDArray[np.object_]:
+def _lists(
+    run: Run, query: NDArray[np.object_], depth: int | None, ties: str
+) -> NDArray[np.object_]:
     """Return the documents that a run ranks highest for each query, joined by tabs, shape (n,)."""
     import polars as pl
 
-    named = run.frame.filter(pl.col("query").is_in(pl.Series(np.unique(query.astype(str))).implode()))
+    named = run.frame.filter(
+        pl.col("query").is_in(pl.Series(np.unique(query.astype(str))).implode())
+    )
     documents = pl.col("document").head(depth or pl.len()).str.join("\t")
     ranked = in_order(named, ties).group_by("query", maintain_order=True).agg(documents)
     lists: NDArray[np.object_] = (
@@ -252,7 +292,9 @@ def _lists(run: Run, query: NDArray[np.object_], depth: int | None, ties: str) -
 
 @dataclass(frozen=True)
 class Joining:
-    """How lists of documents become lists of grades; for `depth`, `unjudged` and the others see `join_judgements`."""
+    """How lists of documents become lists of grades; for `depth`, `unjudged` and the others see
+    `join_judgements`.
+    """
 
     depth: int | None = None
     unjudged: str | int = "worst"
@@ -266,20 +308,30 @@ class Joining:
             scale_size(self.n_grades, 0)
         one_of(self.missing, "missing", ("error", "skip"))
         if isinstance(self.unjudged, str) and self.unjudged not in UNJUDGED:
-            raise InputError(f"unjudged={self.unjudged!r}: give a grade, or one of {', '.join(UNJUDGED)}")
+            raise InputError(
+                f"unjudged={self.unjudged!r}: give a grade, or one of {', '.join(UNJUDGED)}"
+            )
         if not isinstance(self.unjudged, str):
-            whole_number(self.unjudged, "unjudged", 0, MAX_GRADES - 1, "a log holds grades, not gains")
+            whole_number(
+                self.unjudged, "unjudged", 0, MAX_GRADES - 1, "a log holds grades, not gains"
+            )
 
     def scale(self, judged: Judgements) -> int:
-        """Return the number of grades; raise InputError if a grade of the judgements or of unjudged lies above it."""
+        """Return the number of grades; raise InputError if a grade of the judgements or of unjudged
+        lies above it.
+        """
         size = self.n_grades or max(judged.n_grades, 2)
         top = max(judged.n_grades - 1, self.unjudged if isinstance(self.unjudged, int) else 0)
         if top >= size:
-            raise InputError(f"{judged.name}: grade {top} lies outside 0..{size - 1}; raise n_grades={size} (--grades)")
+            raise InputError(
+                f"{judged.name}: grade {top} lies outside 0..{size - 1}; raise n_grades={size} (--grades)"
+            )
         return size
 
     def filled(self, grades: Grades, shown: NDArray[np.bool_], n_grades: int) -> Grades:
-        """Return grades by position with those of unjudged documents, shape (n, K), as `as_judged`."""
+        """Return grades by position with those of unjudged documents, shape (n, K), as
+        `as_judged`.
+        """
         grades = as_judged(grades, shown, n_grades, self.unjudged)
         depth = self.depth or int(np.flatnonzero((grades >= 0).any(axis=0)).max(initial=0)) + 1
         padded = np.full((len(grades), max(depth - grades.shape[1], 0)), EMPTY, dtype=np.int8)
@@ -289,14 +341,18 @@ class Joining:
 def looked_up(
     query: NDArray[np.object_], docs: NDArray[np.object_], judged: Judgements
 ) -> tuple[Grades, NDArray[np.bool_]]:
-    """Return the grades of `docs`, joined by tabs, -1 for unjudged ones, and where there is a document; (n, N) each."""
+    """Return the grades of `docs`, joined by tabs, -1 for unjudged ones, and where there is a
+    document; (n, N) each.
+    """
     import polars as pl
 
     lists = pl.Series(docs.astype(str)).str.split("\t")
     row = np.repeat(np.arange(len(docs)), lists.list.len().to_numpy())
     long = pl.DataFrame({"query": query[row].astype(str), "document": flattened(lists)})
     rank = np.arange(len(long)) - np.searchsorted(row, row)
-    grade = long.join(judged.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
+    grade = long.join(judged.frame, on=["query", "document"], how="left", maintain_order="left")[
+        "grade"
+    ]
     place = row, rank
     grades = np.full((len(docs), int(rank.max(initial=0)) + 1), -1, dtype=np.int8)
     shown = np.zeros(grades.shape, dtype=bool)
@@ -309,8 +365,9 @@ def looked_up(
 class JoinedLists:
     """Lists of documents, S for each entry of a log, with their grades.
 
-    `lists` holds grades by position, shape (S, m, K), `kept`, shape (n,), tells which of the entries these are.
-    `dropped` counts those left out, by reason, and `counted` the documents looked up, and those without a judgement.
+    `lists` holds grades by position, shape (S, m, K), `kept`, shape (n,), tells which of the
+    entries these are. `dropped` counts those left out, by reason, and `counted` the documents
+    looked up, and those without a judgement.
     """
 
     lists: Grades
@@ -328,18 +385,31 @@ def joined_lists(
     place: Callable[[int], str],
     entries: str = "pairs",
 ) -> JoinedLists:
-    """Return the grades of the lists of entries, whose documents `docs`, (n, S), names, or raise InputError."""
-    has_judgements = np.isin(query.astype(str), judged.frame["query"].unique().to_numpy().astype(str))
+    """Return the grades of the lists of entries, whose documents `docs`, (n, S), names, or raise
+    InputError.
+    """
+    has_judgements = np.isin(
+        query.astype(str), judged.frame["query"].unique().to_numpy().astype(str)
+    )
     if (not has_judgements.all() and joining.missing == "error") or not has_judgements.any():
-        first, lacking = int(np.flatnonzero(~has_judgements)[0]), len(np.unique(query[~has_judgements].astype(str)))
+        first, lacking = (
+            int(np.flatnonzero(~has_judgements)[0]),
+            len(np.unique(query[~has_judgements].astype(str))),
+        )
         raise InputError(
             f"{place(first)}: the query {query[first]!r} has no judgement in {judged.name} ({lacking:,} of "
             f"{len(np.unique(query.astype(str))):,} queries have none); do the names agree? Add judgements"
-            + (f', or leave such {entries} out with missing="skip" (--missing skip)' if has_judgements.any() else ""),
+            + (
+                f', or leave such {entries} out with missing="skip" (--missing skip)'
+                if has_judgements.any()
+                else ""
+            ),
             see="names",
         )
     n, n_sides = int(has_judgements.sum()), docs.shape[1]
-    grades, shown = looked_up(np.tile(query[has_judgements], n_sides), docs[has_judgements].T.ravel(), judged)
+    grades, shown = looked_up(
+        np.tile(query[has_judgements], n_sides), docs[has_judgements].T.ravel(), judged
+    )
     unjudged = shown & (grades < 0)
     if (grades < 0).all():
         document = docs[has_judgements][0, 0].split("\t")[0]
@@ -348,7 +418,9 @@ def joined_lists(
             f"{document!r} for the query {query[has_judgements][0]!r}; do the names of the documents agree?",
             see="names",
         )
-    blank = (grades.reshape(n_sides, n, -1) < 0).all(axis=(0, 2)) & (n_sides > 1)  # such pairs are of equal lists
+    blank = (grades.reshape(n_sides, n, -1) < 0).all(axis=(0, 2)) & (
+        n_sides > 1
+    )  # such pairs are of equal lists
     n_grades = joining.scale(judged)
     lists = joining.filled(grades, shown, n_grades).reshape(n_sides, n, -1)
     kept = has_judgements.copy()

@@ -1,4 +1,6 @@
-"""Logs of answers: what was retrieved for a question, as grades or as names of documents, and how right it is."""
+"""Logs of answers: what was retrieved for a question, as grades or as names of documents, and how
+right it is.
+"""
 
 from typing import Any, Unpack
 
@@ -25,19 +27,21 @@ def read_answers(
 ) -> Answers:
     """Read answers that a machine gave to questions: the list of each, and whether it is right.
 
-    A line is ``{"question": "q1", "list": [2, 0, 1], "right": true, "configuration": "top 3"}``, in any format that
-    `read_preferences` reads; lists may differ in length, and the configuration may be missing. Columns may also be
-    called question: query, qid; list: grades, results; right: correct, score, outcome, holding true or false, right or
-    wrong, or a score from 0 to 1; configuration: config, system, retriever. A document may have a row: ``question,
-    configuration, position, grade, right``. Raises InputError if a line is bad (the message names file, line, value and
-    remedy), or all answers are equally right.
+    A line is ``{"question": "q1", "list": [2, 0, 1], "right": true, "configuration": "top 3"}``, in
+    any format that `read_preferences` reads; lists may differ in length, and the configuration may
+    be missing. Columns may also be called question: query, qid; list: grades, results; right:
+    correct, score, outcome, holding true or false, right or wrong, or a score from 0 to 1;
+    configuration: config, system, retriever. A document may have a row: ``question, configuration,
+    position, grade, right``. Raises InputError if a line is bad (the message names file, line,
+    value and remedy), or all answers are equally right.
 
     Parameters
     ----------
     path, n_grades, skip_bad, **options
         As in `read_preferences` (`depth`, `scale`, `cutoffs`, `best_grade`, `mapping`).
     judgements : Judgements, path, data frame or dict, optional
-        The grades of the documents that lists name, by question, as in `read_judgements`; others have the worst grade.
+        The grades of the documents that lists name, by question, as in `read_judgements`; others
+        have the worst grade.
 
     See Also
     --------
@@ -51,7 +55,11 @@ def read_answers(
     (Answers(2 answers, depth 2, 3 grades), [[2, 0], [0, -2]])
     """
     mapping = LogMapping.of(n_grades, **options).updated(pad=True)
-    documents = {} if judgements is None else {"list": Role("documents", ANSWER["list"].names, required=True)}
+    documents = (
+        {}
+        if judgements is None
+        else {"list": Role("documents", ANSWER["list"].names, required=True)}
+    )
     table, dropped, recognised = read_columns(path, {**ANSWER, **documents}, mapping, skip_bad)
     mapping = recognised.mapping
     systems = np.unique(table.get("configuration", np.array([""])).astype(str))
@@ -59,9 +67,14 @@ def read_answers(
     if judgements is None:
         lists, n_grades = table["list"], mapping.n_known or max(int(table["list"].max()) + 1, 2)
     else:
-        judged, joining = read_judgements(judgements), Joining(mapping.depth, n_grades=mapping.n_grades)
+        judged, joining = (
+            read_judgements(judgements),
+            Joining(mapping.depth, n_grades=mapping.n_grades),
+        )
         docs = table["list"][:, None]
-        joined = joined_lists(table["question"], docs, judged, joining, lambda i: f"answer {i + 1}", "answers")
+        joined = joined_lists(
+            table["question"], docs, judged, joining, lambda i: f"answer {i + 1}", "answers"
+        )
         table = {role: values[joined.kept] for role, values in table.items()}
         lists, n_grades = joined.lists[0], joined.n_grades
         dropped, counted = {**joined.dropped, **dropped}, {**counted, **joined.counted}
@@ -69,5 +82,7 @@ def read_answers(
     names = None if mapping.scale is None else tuple(mapping.scale)
     right, name = table["right"], name_of(path) if is_path(path) else "answers"
     if np.ptp(right) == 0:
-        raise InputError(f"{name}: all {len(right):,} are equally right ({right[0]:g}), so nothing tells lists apart")
+        raise InputError(
+            f"{name}: all {len(right):,} are equally right ({right[0]:g}), so nothing tells lists apart"
+        )
     return Answers(lists, right, table["question"].astype(str), n_grades, names, dropped, counted)

@@ -1,4 +1,6 @@
-"""Pairs of lists that could be judged, of a file or of two runs: their grades, and what a rater sees of them."""
+"""Pairs of lists that could be judged, of a file or of two runs: their grades, and what a rater
+sees of them.
+"""
 
 import gzip
 import hashlib
@@ -49,7 +51,9 @@ Item = dict[str, str]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two lists that could be judged; `key` is the same for these lists and this query in every run and log."""
+    """Two lists that could be judged; `key` is the same for these lists and this query in every run
+    and log.
+    """
 
     query: str
     a: tuple[int, ...]
@@ -67,13 +71,18 @@ class Pair:
 
 def pair_key(query: str, a: Sequence[int], b: Sequence[int], items_a: Any, items_b: Any) -> str:
     """Return a digest of a query and two lists that does not depend on the order of the lists."""
-    sides = sorted(json.dumps([list(grades), items], sort_keys=True) for grades, items in ((a, items_a), (b, items_b)))
+    sides = sorted(
+        json.dumps([list(grades), items], sort_keys=True)
+        for grades, items in ((a, items_a), (b, items_b))
+    )
     return hashlib.sha256(json.dumps([query, sides]).encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Distinct pairs that could be judged, of one depth, the names of the two systems, and what was left out."""
+    """Distinct pairs that could be judged, of one depth, the names of the two systems, and what was
+    left out.
+    """
 
     pairs: tuple[Pair, ...]
     n_grades: int
@@ -97,8 +106,15 @@ class Candidates:
 
     @property
     def image_hosts(self) -> list[str]:
-        """The origins, such as ``https://images.example.org``, of the pictures that the items name."""
-        items = [item for pair in self.pairs for side in (pair.items_a, pair.items_b) for item in side or ()]
+        """The origins, such as ``https://images.example.org``, of the pictures that the items
+        name.
+        """
+        items = [
+            item
+            for pair in self.pairs
+            for side in (pair.items_a, pair.items_b)
+            for item in side or ()
+        ]
         return sorted({origin for item in items if (origin := web_origin(item.get("image", "")))})
 
     def __len__(self) -> int:
@@ -106,7 +122,9 @@ class Candidates:
 
 
 def known_pairs(candidates: Candidates) -> list[Pair]:
-    """Return pairs that every sensible metric orders alike: a list best first, and worst first; most telling ahead."""
+    """Return pairs that every sensible metric orders alike: a list best first, and worst first;
+    most telling ahead.
+    """
     pairs = []
     for pair in candidates.pairs:
         ways = [sorted(range(len(pair.a)), key=lambda i: sign * pair.a[i]) for sign in (-1, 1)]
@@ -117,8 +135,12 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
     return sorted(pairs, key=lambda pair: (pair.b[0] - pair.a[0], pair.key))
 
 
-def distinct(pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[str, str] | None = None) -> Candidates:
-    """Return the pairs that tell something, each once, and count the others; raise InputError if none is left."""
+def distinct(
+    pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[str, str] | None = None
+) -> Candidates:
+    """Return the pairs that tell something, each once, and count the others; raise InputError if
+    none is left.
+    """
     kept: dict[str, Pair] = {}
     equal = repeated = 0
     for pair in pairs:
@@ -148,14 +170,17 @@ def read_candidates(
 ) -> Candidates:
     """Read pairs that could be judged; parameters are those of `read_preferences`.
 
-    A line of JSON is ``{"query": "q1", "intent": "...", "a": [3, 0], "b": [2, 1], "items_a": [{"title": "...",
-    "snippet": "...", "url": "https://..."}, ...], "items_b": [...]}``; only `a` and `b` are required. Parquet has such
-    columns; CSV and TSV have grades and queries only. With `documents`, as in `candidates_from_runs`, the items are
-    looked up by the names in `docs_a` and `docs_b`. Raises InputError, naming file, line and value, if the file
-    cannot be read, is larger than `MOST_BYTES`, or a line is bad: items of another length than the grades, say.
+    A line of JSON is ``{"query": "q1", "intent": "...", "a": [3, 0], "b": [2, 1], "items_a":
+    [{"title": "...", "snippet": "...", "url": "https://..."}, ...], "items_b": [...]}``; only `a`
+    and `b` are required. Parquet has such columns; CSV and TSV have grades and queries only. With
+    `documents`, as in `candidates_from_runs`, the items are looked up by the names in `docs_a` and
+    `docs_b`. Raises InputError, naming file, line and value, if the file cannot be read, is larger
+    than `MOST_BYTES`, or a line is bad: items of another length than the grades, say.
     """
     if str(path) == "-":
-        raise InputError("candidates are read from a file, so that a restart finds them again; name one")
+        raise InputError(
+            "candidates are read from a file, so that a restart finds them again; name one"
+        )
     if Path(path).exists() and Path(path).stat().st_size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
     mapping = LogMapping.of(n_grades, **options)
@@ -167,7 +192,9 @@ def read_candidates(
         extras = _extras(path, table["a"].shape[1], mapping, named=documents is not None)
     pairs = [
         Pair(str(query), tuple(a), tuple(b), **extra)
-        for a, b, query, extra in zip(table["a"].tolist(), table["b"].tolist(), queries, extras, strict=True)
+        for a, b, query, extra in zip(
+            table["a"].tolist(), table["b"].tolist(), queries, extras, strict=True
+        )
     ]
     lacking = _look_up(pairs, documents)
     candidates = distinct(pairs, recognised.mapping.n_known)
@@ -175,13 +202,20 @@ def read_candidates(
     return candidates
 
 
-def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -> list[dict[str, Any]]:
-    """Return intent and items of every line; with `named`, the items are the names of the documents."""
+def _extras(
+    path: PathLike, n_items: int, mapping: LogMapping, *, named: bool
+) -> list[dict[str, Any]]:
+    """Return intent and items of every line; with `named`, the items are the names of the
+    documents.
+    """
     extras = []
     for place, record in records_of(path, SHOWN, mapping):
         with errors_in(place):
             columns = {side: side.replace("items", "docs") if named else side for side in SIDES}
-            items = {side: checked_items(record.get(x), x, n_items, mapping.depth) for side, x in columns.items()}
+            items = {
+                side: checked_items(record.get(x), x, n_items, mapping.depth)
+                for side, x in columns.items()
+            }
             extras.append({"intent": _text(record.get("intent"), "intent", 2000), **items})
             if (items["items_a"] is None) != (items["items_b"] is None):
                 raise InputError("items for one list only; give items_a and items_b, or neither")
@@ -194,7 +228,9 @@ def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> dict[str, int
         return {}
     items = [item for pair in pairs for side in (pair.items_a, pair.items_b) for item in side or ()]
     if not items:
-        raise InputError("the candidates name no documents: give docs_a and docs_b, or leave --documents out")
+        raise InputError(
+            "the candidates name no documents: give docs_a and docs_b, or leave --documents out"
+        )
     wanted = {item["title"] for item in items if item}
     texts = _texts(documents, wanted)
     for item in items:
@@ -203,15 +239,23 @@ def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> dict[str, int
     return {"documents without a text": lacking} if lacking else {}
 
 
-def checked_items(items: Any, role: str, n_items: int, depth: int | None = None) -> tuple[Item, ...] | None:
-    """Return a list's items by position, in the fields of `TEXT_LIMITS`, or None; raise InputError if wrong."""
+def checked_items(
+    items: Any, role: str, n_items: int, depth: int | None = None
+) -> tuple[Item, ...] | None:
+    """Return a list's items by position, in the fields of `TEXT_LIMITS`, or None; raise InputError
+    if wrong.
+    """
     if items is None:
         return None
     if not isinstance(items, list):
-        raise InputError(f"{role} is {shown(items)}, not a list of objects with title, snippet, url")
+        raise InputError(
+            f"{role} is {shown(items)}, not a list of objects with title, snippet, url"
+        )
     items = items[:depth]
     if len(items) != n_items:
-        raise InputError(f"{role} has {len(items)} items for {n_items} grades; give one a grade, {{}} where unknown")
+        raise InputError(
+            f"{role} has {len(items)} items for {n_items} grades; give one a grade, {{}} where unknown"
+        )
     return tuple(_item(item, f"{role}[{position}]") for position, item in enumerate(items))
 
 
@@ -222,7 +266,9 @@ def _item(item: Any, role: str) -> Item:
         return {}
     if not isinstance(item, dict):
         raise InputError(f"{role} is {shown(item)}, not an object with title, snippet, url")
-    texts = {name: _text(item.get(name), f"{role}.{name}", most) for name, most in TEXT_LIMITS.items()}
+    texts = {
+        name: _text(item.get(name), f"{role}.{name}", most) for name, most in TEXT_LIMITS.items()
+    }
     return {name: text for name, text in texts.items() if text}
 
 
@@ -232,7 +278,9 @@ def _text(value: Any, role: str, most: int = MAX_LABEL) -> str:
     if not isinstance(value, str):
         raise InputError(f"{role} is {shown(value)}; use text")
     if len(value) > most:
-        raise InputError(f"{role} has {len(value)} characters; at most {most} are shown: shorten it")
+        raise InputError(
+            f"{role} has {len(value)} characters; at most {most} are shown: shorten it"
+        )
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -241,7 +289,9 @@ def _text(value: Any, role: str, most: int = MAX_LABEL) -> str:
 
 
 def web_origin(url: str) -> str | None:
-    """Return the scheme and host of an address that a page may use, None unless it is a plain http(s) address."""
+    """Return the scheme and host of an address that a page may use, None unless it is a plain
+    http(s) address.
+    """
     try:
         parts = urlsplit(url)
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
@@ -253,10 +303,16 @@ def web_origin(url: str) -> str | None:
 
 
 def seen_items(items: Sequence[Mapping[str, str]], *, images: bool) -> list[Item]:
-    """Return what a page may show of a list's items: addresses only if they are http(s), pictures only if allowed."""
+    """Return what a page may show of a list's items: addresses only if they are http(s), pictures
+    only if allowed.
+    """
     texts, links = ("title", "snippet"), ("url", "image") if images else ("url",)
     return [
-        {name: item[name] for name in (*texts, *links) if name in item and (name in texts or web_origin(item[name]))}
+        {
+            name: item[name]
+            for name in (*texts, *links)
+            if name in item and (name in texts or web_origin(item[name]))
+        }
         for item in items
     ]
 
@@ -273,24 +329,31 @@ def candidates_from_runs(
 ) -> Candidates:
     """Return the pairs that two runs make: the first K documents of each, a pair a query.
 
-    `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, and a `snippet` or `text`; `url` and
-    `image`; without them, lists are shown as grades. `topics` are lines of a query's name, a tab and its text. Lists
-    shorter than `depth` end in positions without a grade; `n_grades` counts where it is larger than that of the
-    judgements; `unjudged` is a setting of `evaluate`. Raises InputError if there are not two runs, they share no judged
-    query, or a file cannot be read.
+    `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, and a `snippet` or
+    `text`; `url` and `image`; without them, lists are shown as grades. `topics` are lines of a
+    query's name, a tab and its text. Lists shorter than `depth` end in positions without a grade;
+    `n_grades` counts where it is larger than that of the judgements; `unjudged` is a setting of
+    `evaluate`. Raises InputError if there are not two runs, they share no judged query, or a file
+    cannot be read.
     """
     systems = read_runs(runs)
     if len(systems) != 2:
-        raise InputError(f"{len(systems)} runs ({', '.join(run.name for run in systems)}); give two to compare")
+        raise InputError(
+            f"{len(systems)} runs ({', '.join(run.name for run in systems)}); give two to compare"
+        )
     if unjudged not in UNJUDGED:
-        raise InputError(f"unjudged={unjudged!r}: lists hold grades, so give one of {', '.join(UNJUDGED)}")
+        raise InputError(
+            f"unjudged={unjudged!r}: lists hold grades, so give one of {', '.join(UNJUDGED)}"
+        )
     judged = read_judgements(qrels).frame
     top = max(int(judged["grade"].max() or 0), 1)  # type: ignore[arg-type]
     names = tuple(run.name for run in systems)
     tops = [_top(run.frame, judged, depth, unjudged, top) for run in systems]
     common = [query for query in tops[0] if query in tops[1]]
     if not common:
-        raise InputError(f"the runs {names[0]} and {names[1]} have no judged query in common; do the names agree?")
+        raise InputError(
+            f"the runs {names[0]} and {names[1]} have no judged query in common; do the names agree?"
+        )
     queries = {} if topics is None else dict(_topics(topics))
     pairs = []
     for query in common:
@@ -307,7 +370,9 @@ def candidates_from_runs(
 def _top(
     run: PolarsFrame, judged: PolarsFrame, depth: int, unjudged: str, top: int
 ) -> dict[str, tuple[list[str], list[int]]]:
-    """Return the first documents of each judged query, as trec_eval ranks them, and their grades."""
+    """Return the first documents of each judged query, as trec_eval ranks them, and their
+    grades.
+    """
     import polars as pl
 
     # the lines of judged queries with their grades
@@ -323,15 +388,21 @@ def _top(
     return {query: (names, grades) for query, names, grades in lists.iter_rows()}
 
 
-def _side(names: list[str], grades: list[int], depth: int) -> tuple[tuple[int, ...], tuple[Item, ...]]:
-    """Return the grades of one list, filled to `depth` with positions that hold nothing, and its documents' names."""
+def _side(
+    names: list[str], grades: list[int], depth: int
+) -> tuple[tuple[int, ...], tuple[Item, ...]]:
+    """Return the grades of one list, filled to `depth` with positions that hold nothing, and its
+    documents' names.
+    """
     missing = depth - len(names)
     items = [*({"title": name} for name in names), *({} for _ in range(missing))]
     return (*grades, *[-1] * missing), tuple(items)
 
 
 def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:
-    """Return the items of the wanted documents; the file is read line by line, since collections are large."""
+    """Return the items of the wanted documents; the file is read line by line, since collections
+    are large.
+    """
     items: dict[str, Item] = {}
     for number, line in _lines(path):
         try:
@@ -349,10 +420,14 @@ def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:
 
 
 def _item_of(document: dict[str, Any], name: str) -> Item:
-    texts = {key: _first(document, keys) for key, keys in (("title", TITLES), ("snippet", SNIPPETS))}
+    texts = {
+        key: _first(document, keys) for key, keys in (("title", TITLES), ("snippet", SNIPPETS))
+    }
     texts |= {key: _first(document, (key,)) for key in ("url", "image")}
     snippet = texts["snippet"]
-    texts["snippet"] = snippet if len(snippet) <= SNIPPET else snippet[: SNIPPET - 3].rsplit(" ", 1)[0] + " ..."
+    texts["snippet"] = (
+        snippet if len(snippet) <= SNIPPET else snippet[: SNIPPET - 3].rsplit(" ", 1)[0] + " ..."
+    )
     texts["title"] = texts["title"][: TEXT_LIMITS["title"]] or name
     return {key: text for key, text in texts.items() if text and len(text) <= TEXT_LIMITS[key]}
 
@@ -365,7 +440,9 @@ def _topics(path: PathLike) -> Iterator[tuple[str, str]]:
     for number, line in _lines(path):
         name, tab, text = line.decode(errors="replace").strip("\r\n").partition("\t")
         if not tab:
-            raise InputError(f"{path}, line {number}: no tab; write a query's name, a tab and its text")
+            raise InputError(
+                f"{path}, line {number}: no tab; write a query's name, a tab and its text"
+            )
         yield name, text[: TEXT_LIMITS["title"]]
 
 

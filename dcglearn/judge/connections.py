@@ -1,4 +1,6 @@
-"""Connections of the judging page: those that send no request are closed, so that they cannot stop the page."""
+"""Connections of the judging page: those that send no request are closed, so that they cannot stop
+the page.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ MOST_WAITING = 100
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP of a connection that has `PATIENCE` seconds for its first request; a refused request closes it (`Guard`)."""
+    """HTTP of a connection that has `PATIENCE` seconds for its first request; a refused request
+    closes it (`Guard`).
+    """
 
     _waiting: ClassVar[dict[PatientProtocol, None]] = {}
 

@@ -1,4 +1,6 @@
-"""What has been learned, for those who run a study: curves, raters, agreement, the learning curve, exports."""
+"""What has been learned, for those who run a study: curves, raters, agreement, the learning curve,
+exports.
+"""
 
 import contextlib
 import hashlib
@@ -31,7 +33,9 @@ INTERVAL_LEVEL = 0.95
 """Level of the intervals of agreement and wins."""
 
 CLAIM_LEVEL = 0.999
-"""Level at which a rater is said to favour a side, or a system to be preferred: one looks after every verdict."""
+"""Level at which a rater is said to favour a side, or a system to be preferred: one looks after
+every verdict.
+"""
 
 NO_BETTER = (
     "So far no metric orders verdicts that it was not learned from better than a coin: the curves show what was "
@@ -71,7 +75,9 @@ class Progress(Newest["LatestFit"]):
             "goal": study.goal(),
             "enough": latest.enough(study.rules.width),
             "short": study.short(),
-            "raters": _raters(standing, study.checks, self._details.get("raters", {}) if latest.beats_coin else {}),
+            "raters": _raters(
+                standing, study.checks, self._details.get("raters", {}) if latest.beats_coin else {}
+            ),
             "alpha": self._details.get("alpha"),
             "n_units": self._details.get("n_units", 0),
             "curve": self._details.get("curve", []),
@@ -95,7 +101,9 @@ class Progress(Newest["LatestFit"]):
         latest = self._study.learned.latest
         usual = DCG.standard(latest.dcg.n_grades, latest.dcg.depth)
         buffer = io.BytesIO()
-        banded_figure(latest.dcg, {"exponential-log2": usual}, latest.bands).savefig(buffer, format="png", dpi=150)
+        banded_figure(latest.dcg, {"exponential-log2": usual}, latest.bands).savefig(
+            buffer, format="png", dpi=150
+        )
         return buffer.getvalue()
 
     def _work_out(self, latest: LatestFit) -> None:
@@ -103,13 +111,19 @@ class Progress(Newest["LatestFit"]):
             machine = self._study.machine
             agreement = rater_agreement(latest.log, latest.fit, level=INTERVAL_LEVEL).to_dict()
             raters = {row["rater"]: row for row in agreement["raters"]}
-            details = {"alpha": agreement["nominal"], "n_units": agreement["n_units"], "raters": raters}
+            details = {
+                "alpha": agreement["nominal"],
+                "n_units": agreement["n_units"],
+                "raters": raters,
+            }
             curves = {"machine": [] if machine is None else machine_curve(latest.log, machine)}
             self._details = {**details, **curves, "curve": learning_curve(latest.log)}
 
 
 def sentences(report: dict[str, Any]) -> list[str]:
-    """Return what a report says in words. Nothing is said to be found that a coin could have brought about."""
+    """Return what a report says in words. Nothing is said to be found that a coin could have
+    brought about.
+    """
     # what was learned, and how much is missing
     words = []
     if report["curves"] is None:
@@ -124,10 +138,14 @@ def sentences(report: dict[str, Any]) -> list[str]:
             words.append(f"That is below {report['width']}: there are enough verdicts.")
         elif report["goal"] is not None:
             low, high = report["goal"]
-            words.append(f"About {low} to {high} verdicts in all are wanted to bring it below {report['width']}.")
+            words.append(
+                f"About {low} to {high} verdicts in all are wanted to bring it below {report['width']}."
+            )
     if report["short"]:
         lacking = number_of(report["short"], "verdicts")
-        words.append(f"The candidates end at least {lacking} before that: add some, or raise --redundancy.")
+        words.append(
+            f"The candidates end at least {lacking} before that: add some, or raise --redundancy."
+        )
 
     # who judged
     for row in report["raters"]:
@@ -147,14 +165,18 @@ def sentences(report: dict[str, Any]) -> list[str]:
         last = report["machine"][-1]
         chance = ", which chance may explain" if last["low"] <= 0.5 else ""
         alike = f"{last['share']:.1%} of {number_of(last['n'], 'verdicts')} alike"
-        words.append(f"The proxy orders {alike} (95%: {last['low']:.1%} to {last['high']:.1%}){chance}.")
+        words.append(
+            f"The proxy orders {alike} (95%: {last['low']:.1%} to {last['high']:.1%}){chance}."
+        )
     return words
 
 
 def side_of(left: dict[str, float] | None) -> str:
-    """Return the side that a rater favours, by the share of verdicts for the left list; none if 1/2 is within errors.
+    """Return the side that a rater favours, by the share of verdicts for the left list; none if 1/2
+    is within errors.
 
-    Sides are drawn, so the share of a rater without a position bias is 1/2, whatever the pairs and the metric.
+    Sides are drawn, so the share of a rater without a position bias is 1/2, whatever the pairs and
+    the metric.
     """
     if left is None or left["low"] <= 0.5 <= left["high"]:
         return ""
@@ -166,22 +188,34 @@ def _of_wins(found: dict[str, Any]) -> str:
     (old, new), (share, low, high), p_value = found["systems"], found["share"], found["p_value"]
     better = new if share > 0.5 else old
     verdict = (
-        f"{better} is preferred" if p_value < 1 - CLAIM_LEVEL else f"Neither {old} nor {new} is shown to be better"
+        f"{better} is preferred"
+        if p_value < 1 - CLAIM_LEVEL
+        else f"Neither {old} nor {new} is shown to be better"
     )
     wins = f"{new} wins {share:.1%} of the queries that are not tied (95%: {low:.1%} to {high:.1%})"
     return f"{verdict}: {wins}; sign test by query: p = {p_value:.2g}."
 
 
-def _raters(standing: list[Verdict], checks: list[Verdict], known: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return counts, outcomes of checks, share for the left list, and error rate, if known, of each rater."""
+def _raters(
+    standing: list[Verdict], checks: list[Verdict], known: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return counts, outcomes of checks, share for the left list, and error rate, if known, of each
+    rater.
+    """
     rows = []
     for name in sorted({verdict["rater"] or "" for verdict in (*standing, *checks)}):
         own = [verdict for verdict in standing if (verdict["rater"] or "") == name]
         winners = [verdict["winner"] for verdict in own]
-        sides = [verdict["winner"] == verdict["shown_left"] for verdict in own if verdict["winner"] in ("a", "b")]
+        sides = [
+            verdict["winner"] == verdict["shown_left"]
+            for verdict in own
+            if verdict["winner"] in ("a", "b")
+        ]
         left = wilson(sum(sides), len(sides), CLAIM_LEVEL)
         counts: dict[str, Any] = {"ties": winners.count("tie"), "skipped": winners.count("open")}
-        counts["checks"] = Counter(verdict["check"] for verdict in checks if (verdict["rater"] or "") == name)
+        counts["checks"] = Counter(
+            verdict["check"] for verdict in checks if (verdict["rater"] or "") == name
+        )
         counts["left"] = vars(left) if sides else None
         counts["error"] = known.get(name, {}).get("error")
         rows.append({"name": name, "verdicts": len(winners) - counts["skipped"], **counts})
@@ -193,10 +227,17 @@ def _curves(latest: LatestFit) -> dict[str, Any] | None:
     if latest.fit is None:
         return None
     dcg, bands = latest.dcg, latest.bands
-    curves: dict[str, Any] = {"n": latest.n, "gains": dcg.gains.tolist(), "discounts": dcg.discounts.tolist()}
+    curves: dict[str, Any] = {
+        "n": latest.n,
+        "gains": dcg.gains.tolist(),
+        "discounts": dcg.discounts.tolist(),
+    }
     if bands is not None:
         both = (bands, bands.simultaneous)
-        gains, discounts = [x.gain_band.tolist() for x in both], [x.discount_band.tolist() for x in both]
+        gains, discounts = (
+            [x.gain_band.tolist() for x in both],
+            [x.discount_band.tolist() for x in both],
+        )
         curves["bands"] = {"by": bands.by, "gains": gains, "discounts": discounts}
     return curves
 
@@ -204,8 +245,8 @@ def _curves(latest: LatestFit) -> dict[str, Any] | None:
 def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     """Return the share of held-out verdicts respected by what was learned from the first n others.
 
-    The same fifth of the pairs is held out whatever n, by a digest of their grades and query, so the curve does not
-    jump as the log grows. Each point has n, the share, and Wilson's interval.
+    The same fifth of the pairs is held out whatever n, by a digest of their grades and query, so
+    the curve does not jump as the log grows. Each point has n, the share, and Wilson's interval.
     """
     out = np.array([_is_held_out(log, i) for i in range(len(log))])
     held_out, train = log[out].decided, log[~out]
@@ -220,7 +261,9 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
 
 
 def machine_curve(log: Preferences, machine: DCG) -> list[dict[str, Any]]:
-    """Return the share of the first n decided verdicts that a machine's DCG orders alike, with Wilson's interval."""
+    """Return the share of the first n decided verdicts that a machine's DCG orders alike, with
+    Wilson's interval.
+    """
     decided = log.decided
     return [{"n": n, **_respected(decided[:n], machine)} for n in _sizes(len(decided)) if n]
 
@@ -238,7 +281,9 @@ def _respected(log: Preferences, dcg: DCG) -> dict[str, float]:
 
 
 def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any]:
-    """Return how often each of two systems won, and a sign test by query (its majority) with Wilson's interval."""
+    """Return how often each of two systems won, and a sign test by query (its majority) with
+    Wilson's interval.
+    """
     counts = Counter(verdict["winner"] for verdict in verdicts)
     by_query: dict[str, int] = defaultdict(int)
     for verdict in verdicts:

@@ -53,7 +53,9 @@ SHORTEST_TOKEN = 16
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask: under which host names, with which token; the `owner`'s opens what is learned too."""
+    """Who may ask: under which host names, with which token; the `owner`'s opens what is learned
+    too.
+    """
 
     hosts: tuple[str, ...]
     token: str
@@ -61,10 +63,14 @@ class Access:
     image_hosts: tuple[str, ...] = ()
 
     def cookies(self, path: str) -> dict[str, str]:
-        """Return the tokens that open a path, by the name of their cookie; the ports of a host share cookies."""
+        """Return the tokens that open a path, by the name of their cookie; the ports of a host
+        share cookies.
+        """
         port = self.hosts[0].rpartition(":")[2]
         owners = {f"dcglearn_owner_{port}": self.owner}
-        return owners if path.startswith(OWNERS) else {f"dcglearn_judge_{port}": self.token, **owners}
+        return (
+            owners if path.startswith(OWNERS) else {f"dcglearn_judge_{port}": self.token, **owners}
+        )
 
     @property
     def headers(self) -> dict[str, str]:
@@ -80,7 +86,9 @@ class Access:
             "frame-ancestors": "'none'",
         }
         return {
-            "content-security-policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+            "content-security-policy": "; ".join(
+                f"{name} {value}" for name, value in policy.items()
+            ),
             "referrer-policy": "no-referrer",
             "x-content-type-options": "nosniff",
             "x-frame-options": "DENY",
@@ -91,7 +99,9 @@ class Access:
 
 
 class Guard:
-    """ASGI middleware: refuses foreign hosts and origins, requests without the token, and bodies that are not JSON."""
+    """ASGI middleware: refuses foreign hosts and origins, requests without the token, and bodies
+    that are not JSON.
+    """
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access
@@ -103,7 +113,9 @@ class Guard:
             return
         if scope["type"] != "http":
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         extra = dict(self._access.headers)
         refusal = self._refusal(scope, headers, extra)
 
@@ -121,10 +133,14 @@ class Guard:
             await self._app(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope, headers: dict[str, str], extra: dict[str, str]) -> Any:
-        """Return the answer to a request that is refused, None for one that passes; a new cookie goes to `extra`."""
+        """Return the answer to a request that is refused, None for one that passes; a new cookie
+        goes to `extra`.
+        """
         access = self._access
         if headers.get("host", "").lower() not in access.hosts:
-            return PlainTextResponse(f"This server answers to http://{access.hosts[0]} only.\n", 421)
+            return PlainTextResponse(
+                f"This server answers to http://{access.hosts[0]} only.\n", 421
+            )
         origins = [f"http://{host}" for host in access.hosts]
         if "origin" in headers and headers["origin"].lower() not in origins:
             return PlainTextResponse("Requests from other sites are refused.\n", 403)
@@ -132,11 +148,16 @@ class Guard:
             message = "Open the address that dcglearn judge printed: it holds the token of this session.\n"
             return PlainTextResponse(message, 403)
         if scope["method"] == "POST":
-            if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            if (
+                headers.get("content-type", "").partition(";")[0].strip().lower()
+                != "application/json"
+            ):
                 return PlainTextResponse("Send JSON, as application/json.\n", 415)
             length = headers.get("content-length", "")
             if not length.isdigit() or int(length) > MOST_BODY:
-                return PlainTextResponse(f"Send at most {MOST_BODY} bytes, with their number.\n", 413)
+                return PlainTextResponse(
+                    f"Send at most {MOST_BODY} bytes, with their number.\n", 413
+                )
         return None
 
     def _has_token(self, scope: Scope, headers: dict[str, str], extra: dict[str, str]) -> bool:
@@ -153,7 +174,11 @@ class Guard:
 
 def allowed_hosts(port: int, names: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the hosts under which a server on this machine is asked: its names with the port."""
-    return tuple(dict.fromkeys(f"{name.lower()}:{port}" for name in (*names, "127.0.0.1", "localhost", "[::1]")))
+    return tuple(
+        dict.fromkeys(
+            f"{name.lower()}:{port}" for name in (*names, "127.0.0.1", "localhost", "[::1]")
+        )
+    )
 
 
 def _same(text: str, token: str) -> bool:
@@ -169,10 +194,15 @@ def judging_app(study: Study, access: Access) -> Starlette:
         Route("/page.css", _file("page.css")),
         Route("/page.js", _file("page.js")),
         Route("/api/session", _called(partial(_session, study))),
-        Route("/api/next", _called(lambda body: JSONResponse(_pairs(study, body))), methods=["POST"]),
+        Route(
+            "/api/next", _called(lambda body: JSONResponse(_pairs(study, body))), methods=["POST"]
+        ),
         Route("/api/verdicts", _called(partial(_save, study)), methods=["POST"]),
         Route("/api/progress", _called(lambda _: JSONResponse(progress.report()))),
-        Route("/export/verdicts.jsonl", _called(lambda _: _download("verdicts.jsonl", study.log.path.read_bytes()))),
+        Route(
+            "/export/verdicts.jsonl",
+            _called(lambda _: _download("verdicts.jsonl", study.log.path.read_bytes())),
+        ),
         Route("/export/dcg.json", _called(lambda _: _download("dcg.json", progress.dcg_bytes()))),
         Route("/export/dcg.png", _called(lambda _: _download("dcg.png", progress.picture_bytes()))),
     ]
@@ -238,17 +268,29 @@ def _pairs(study: Study, body: dict[str, Any]) -> dict[str, Any]:
     """Return the next pairs of a rater, and what the rater may know of the progress."""
     rater = study.rater(body.get("rater"))
     holding = body.get("holding", [])
-    if not isinstance(holding, list) or len(holding) > 10 or not all(isinstance(key, str) for key in holding):
+    if (
+        not isinstance(holding, list)
+        or len(holding) > 10
+        or not all(isinstance(key, str) for key in holding)
+    ):
         raise Refused("holding is a list of pairs")
     dropped = study.leased_again(rater, _tab(body), holding)
     holding = [key for key in holding if key not in dropped]
     pairs = study.next_pairs(rater, _tab(body), holding)
     wanted = body.get("spare", 0)
     spare = (
-        study.spare_pairs(rater, wanted, [*holding, *(pair["pair"] for pair in pairs)]) if type(wanted) is int else []
+        study.spare_pairs(rater, wanted, [*holding, *(pair["pair"] for pair in pairs)])
+        if type(wanted) is int
+        else []
     )
     done = "" if pairs or holding else study.nothing_left(rater)
-    return {"pairs": pairs, "dropped": dropped, "spare": spare, "done": done, "progress": study.progress(rater)}
+    return {
+        "pairs": pairs,
+        "dropped": dropped,
+        "spare": spare,
+        "done": done,
+        "progress": study.progress(rater),
+    }
 
 
 def _tab(body: dict[str, Any]) -> str:
@@ -278,7 +320,9 @@ class Place:
     browser: bool = True
 
     def __post_init__(self) -> None:
-        if self.token is not None and (len(self.token) < SHORTEST_TOKEN or not self.token.isalnum()):
+        if self.token is not None and (
+            len(self.token) < SHORTEST_TOKEN or not self.token.isalnum()
+        ):
             raise InputError(
                 f"the token keeps strangers out: give {SHORTEST_TOKEN} letters and digits or more, or leave it out "
                 "and one is drawn"
@@ -291,7 +335,9 @@ class Place:
 
 
 def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
-    """Answer until interrupted; `say` prints for the person who started it. Raise InputError if no port is free."""
+    """Answer until interrupted; `say` prints for the person who started it. Raise InputError if no
+    port is free.
+    """
     import uvicorn
 
     from dcglearn.judge.connections import PatientProtocol
@@ -301,7 +347,9 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     token, owner = place.token or secrets.token_hex(16), secrets.token_hex(16)
     name = f"[{place.host}]" if ":" in place.host else place.host
     own = socket.gethostname()
-    known = (own, name) if name in ("0.0.0.0", "[::]") else (name, own)  # to the network; the first is printed
+    known = (
+        (own, name) if name in ("0.0.0.0", "[::]") else (name, own)
+    )  # to the network; the first is printed
     names = () if place.local else known
     hosts = allowed_hosts(port, names)
     images = tuple(study.candidates.image_hosts) if study.rules.images else ()
@@ -310,24 +358,34 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     if port != place.port:
         say(f"port {place.port} is taken; this is the next free one: {port}")
     if not place.local:
-        say("warning: this is plain http, so everyone on the network can read along; use it on networks you trust")
+        say(
+            "warning: this is plain http, so everyone on the network can read along; use it on networks you trust"
+        )
     say(f"what is learned, for you alone: http://{hosts[0]}/progress?token={owner}")
     say(f"open: {url}")
     if place.browser:
         webbrowser.open(url)
     quiet: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
-    config = uvicorn.Config(app, http=PatientProtocol, ws="none", lifespan="off", timeout_graceful_shutdown=2, **quiet)
+    config = uvicorn.Config(
+        app, http=PatientProtocol, ws="none", lifespan="off", timeout_graceful_shutdown=2, **quiet
+    )
     _LOG.info("the judging page listens on %s and writes to %s", hosts[0], study.log.path)
     uvicorn.Server(config).run(sockets=[listening])
     _LOG.info("the judging page has ended")
 
 
 def listen(place: Place) -> socket.socket:
-    """Return a socket that listens on the port of a place, or on the next free one; for errors see `serve`."""
+    """Return a socket that listens on the port of a place, or on the next free one; for errors see
+    `serve`.
+    """
     try:
-        family, _, _, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(
+            place.host, place.port, type=socket.SOCK_STREAM
+        )[0]
     except OSError as error:
-        raise InputError(f"--host {place.host}: {error.strerror}; give an address of this machine") from error
+        raise InputError(
+            f"--host {place.host}: {error.strerror}; give an address of this machine"
+        ) from error
     for port in range(place.port, min(place.port + 50, 65536)):
         listening = socket.socket(family)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -339,4 +397,6 @@ def listen(place: Place) -> socket.socket:
             reason = error
         else:
             return listening
-    raise InputError(f"{place.host}: no port from {place.port} on could be used ({reason.strerror})")
+    raise InputError(
+        f"{place.host}: no port from {place.port} on could be used ({reason.strerror})"
+    )

@@ -1,4 +1,6 @@
-"""A study: candidates, raters and the log of their verdicts; what is asked of whom, and what an answer does."""
+"""A study: candidates, raters and the log of their verdicts; what is asked of whom, and what an
+answer does.
+"""
 
 import hashlib
 import math
@@ -35,7 +37,9 @@ LEASE = 600.0
 """Seconds for which a pair shown to one rater is not offered to another."""
 
 RETURN = 60.0
-"""Seconds from the start in which a page is given one pair at a time, while others tell which pairs they hold."""
+"""Seconds from the start in which a page is given one pair at a time, while others tell which pairs
+they hold.
+"""
 
 AHEAD, SPARE = 3, 20
 """Pairs that a page holds: the one shown and two more, and those for the time without a server."""
@@ -47,10 +51,11 @@ _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 class Rules:
     """How a study is run.
 
-    `raters` are the names allowed, empty for any; each pair is asked of `redundancy` raters; `active` is false for
-    pairs at random; `balanced` asks all queries about equally often; `strengths` is the number of strengths of
-    preference; `width` is that of the widest band at which there are enough verdicts; `images` shows pictures.
-    With `practice`, a rater begins with three pairs whose answer is known; `checks` is the share of such pairs later.
+    `raters` are the names allowed, empty for any; each pair is asked of `redundancy` raters;
+    `active` is false for pairs at random; `balanced` asks all queries about equally often;
+    `strengths` is the number of strengths of preference; `width` is that of the widest band at
+    which there are enough verdicts; `images` shows pictures. With `practice`, a rater begins with
+    three pairs whose answer is known; `checks` is the share of such pairs later.
     """
 
     raters: tuple[str, ...] = ()
@@ -68,13 +73,19 @@ class Rules:
         if self.redundancy < 1:
             raise InputError(f"redundancy={self.redundancy}: each pair is asked of 1 rater or more")
         if self.raters and self.redundancy > len(self.raters):
-            raise InputError(f"redundancy={self.redundancy} for {len(self.raters)} raters; name more raters")
+            raise InputError(
+                f"redundancy={self.redundancy} for {len(self.raters)} raters; name more raters"
+            )
         if not 1 <= self.strengths <= 5:
             raise InputError(f"strengths={self.strengths}: give 1 (which list is better) to 5")
         if not 0 <= self.checks <= 0.5:
-            raise InputError(f"checks={self.checks}: give the share of pairs with a known answer, from 0 to 0.5")
+            raise InputError(
+                f"checks={self.checks}: give the share of pairs with a known answer, from 0 to 0.5"
+            )
         if not 0 < self.width < 1:
-            raise InputError(f"width={self.width}: a band of gains from 0 to 1 is between 0 and 1 wide")
+            raise InputError(
+                f"width={self.width}: a band of gains from 0 to 1 is between 0 and 1 wide"
+            )
 
 
 @dataclass
@@ -92,12 +103,17 @@ class Refused(Exception):
 class Study:
     """Candidates, rules, and the log of what was said; safe to call from several threads.
 
-    An existing log of verdicts is continued. Raises InputError if it is not one of this page, or its lists are of
-    another depth or scale. The `machine`, the DCG of a proxy, is used as `DCGLearner.fit` does; no rater hears of it.
+    An existing log of verdicts is continued. Raises InputError if it is not one of this page, or
+    its lists are of another depth or scale. The `machine`, the DCG of a proxy, is used as
+    `DCGLearner.fit` does; no rater hears of it.
     """
 
     def __init__(
-        self, candidates: Candidates, log: PathLike, rules: Rules | None = None, machine: DCG | None = None
+        self,
+        candidates: Candidates,
+        log: PathLike,
+        rules: Rules | None = None,
+        machine: DCG | None = None,
     ) -> None:
         self.candidates, self.rules, self.machine = candidates, rules or Rules(), machine
         self.log = VerdictLog(log)
@@ -119,7 +135,9 @@ class Study:
 
     @property
     def name(self) -> str:
-        """A digest of the log's place, by which a browser keeps the unsaved verdicts of studies apart."""
+        """A digest of the log's place, by which a browser keeps the unsaved verdicts of studies
+        apart.
+        """
         return hashlib.sha256(str(self.log.path.resolve()).encode()).hexdigest()[:12]
 
     def close(self) -> None:
@@ -129,17 +147,23 @@ class Study:
 
     def rater(self, name: Any) -> str:
         """Return a rater's name; raise Refused if there is no such rater."""
-        if not isinstance(name, str) or not name.strip() or len(name) > 60 or not name.isprintable():
+        if (
+            not isinstance(name, str)
+            or not name.strip()
+            or len(name) > 60
+            or not name.isprintable()
+        ):
             raise Refused("give a name of 1 to 60 characters")
         if self.rules.raters and name.strip() not in self.rules.raters:
             raise Refused(f"{name.strip()} is not one of the raters of this study")
         return name.strip()
 
     def leased_again(self, rater: str, tab: str, holding: Sequence[str]) -> list[str]:
-        """Lease the pairs that a page holds without a lease: from before a restart of the server, or for bad times.
+        """Lease the pairs that a page holds without a lease: from before a restart of the server,
+        or for bad times.
 
-        Return those that it should drop, since enough other raters have judged or hold them by now. The first is on
-        the screen, and stays.
+        Return those that it should drop, since enough other raters have judged or hold them by now.
+        The first is on the screen, and stays.
         """
         with self._lock:
             self._refreshed()
@@ -156,7 +180,9 @@ class Study:
             return dropped
 
     def next_pairs(self, rater: str, tab: str, holding: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the pairs that a page lacks, where it holds some already: leased earlier, or the most telling ones."""
+        """Return the pairs that a page lacks, where it holds some already: leased earlier, or the
+        most telling ones.
+        """
         with self._lock:
             self._refreshed()
             now = time.monotonic()
@@ -178,14 +204,21 @@ class Study:
             return [self._shown(key, mine[key].left_is_a) for key in offered]
 
     def spare_pairs(self, rater: str, n: int, held: Sequence[str]) -> list[dict[str, Any]]:
-        """Return up to n pairs at random for the time when the server cannot be asked; others may be asked them too."""
+        """Return up to n pairs at random for the time when the server cannot be asked; others may
+        be asked them too.
+        """
         with self._lock:
             allowed = self._allowed(rater, set(held), time.monotonic())
             drawn = np.random.default_rng().permutation(allowed)[: max(0, min(n, SPARE))]
-            return [self._shown(self.candidates.pairs[i].key, self._chooser.chance()) for i in drawn]
+            return [
+                self._shown(self.candidates.pairs[i].key, self._chooser.chance()) for i in drawn
+            ]
 
-    def save(self, rater: str, tab: str, answers: Sequence[Any]) -> tuple[list[str], list[dict[str, str]]]:
-        """Write answers to the log; return the ids that are saved, and those that have no meaning, with reasons.
+    def save(
+        self, rater: str, tab: str, answers: Sequence[Any]
+    ) -> tuple[list[str], list[dict[str, str]]]:
+        """Write answers to the log; return the ids that are saved, and those that have no meaning,
+        with reasons.
 
         Raises NotSaved if nothing could be written.
         """
@@ -216,24 +249,41 @@ class Study:
                 self._count()
             return saved, refused
 
-    def _refuse_second(self, answer: Mapping[str, Any], rater: str, new: Mapping[str, Verdict]) -> None:
-        """Raise Refused if a verdict of this rater on the pair stands, unless the answer undoes one."""
+    def _refuse_second(
+        self, answer: Mapping[str, Any], rater: str, new: Mapping[str, Verdict]
+    ) -> None:
+        """Raise Refused if a verdict of this rater on the pair stands, unless the answer undoes
+        one.
+        """
         gone = {verdict["supersedes"] for verdict in new.values()}
-        standing = [v for v in (*self.log.standing(), *new.values()) if v["id"] not in gone and not v["supersedes"]]
-        if answer["choice"] != "undo" and answer["pair"] in {_key(v) for v in standing if v["rater"] == rater}:
+        standing = [
+            v
+            for v in (*self.log.standing(), *new.values())
+            if v["id"] not in gone and not v["supersedes"]
+        ]
+        if answer["choice"] != "undo" and answer["pair"] in {
+            _key(v) for v in standing if v["rater"] == rater
+        }:
             raise Refused("you have judged this pair already, in another tab")
 
     def progress(self, rater: str) -> dict[str, Any]:
-        """Return what a rater may know: own verdicts, those of all, and how many are about wanted, from and to."""
+        """Return what a rater may know: own verdicts, those of all, and how many are about wanted,
+        from and to.
+        """
         with self._lock:
-            skips = [verdict["winner"] == "open" for verdict in self._standing if verdict["rater"] == rater]
+            skips = [
+                verdict["winner"] == "open"
+                for verdict in self._standing
+                if verdict["rater"] == rater
+            ]
             judged = len(skips) - sum(skips)
             counts = {"judged": judged, "skipped": sum(skips), "all": self._n, "goal": self.goal()}
             enough = self.learned.latest.enough(self.rules.width)
             return {**counts, "enough": enough, "changes": self.log.changes}
 
     def goal(self) -> tuple[int, int] | None:
-        """Return about how many verdicts are wanted, from and to, at most as many as the candidates allow.
+        """Return about how many verdicts are wanted, from and to, at most as many as the candidates
+        allow.
 
         None if nobody can tell yet.
         """
@@ -247,14 +297,20 @@ class Study:
         if self._leased(time.monotonic(), None) and self._allowed(rater, set(), math.inf).size:
             return "The last pairs are out with other raters. Wait a moment: they come back if nobody judges them."
         short = self.short()
-        before = f" before the goal, which is {number_of(short, 'verdicts')} away or more" if short else ""
+        before = (
+            f" before the goal, which is {number_of(short, 'verdicts')} away or more"
+            if short
+            else ""
+        )
         return (
             f"Every pair is judged{before}. Thank you! Next: {self.next_command(self.log.path.name)} - or start "
             "the page again with more candidates, or with a higher --redundancy to ask more raters about each pair."
         )
 
     def next_command(self, path: PathLike, proxy: PathLike | None = None) -> str:
-        """Return the command that learns what the page shows; it has the scale where no verdict has the top grade."""
+        """Return the command that learns what the page shows; it has the scale where no verdict has
+        the top grade.
+        """
         log = self.preferences()
         lacking = log is not None and max(log.preferred.max(), log.other.max()) + 1 < log.n_grades
         scale = f" --grades {self.candidates.n_grades}" if lacking else ""
@@ -262,16 +318,25 @@ class Study:
         return f"dcglearn learn {path}{proxied}{scale} -o dcg.json"
 
     def short(self) -> int:
-        """Return about how many verdicts the candidates lack for bands, and for narrow ones; 0 if enough or unknown."""
+        """Return about how many verdicts the candidates lack for bands, and for narrow ones; 0 if
+        enough or unknown.
+        """
         with self._lock:
             latest = self.learned.latest
             wanted = latest.wanted(self._n)
-            fewest = wanted[0] if wanted and not latest.enough(self.rules.width) else self.learned.bands_from
+            fewest = (
+                wanted[0]
+                if wanted and not latest.enough(self.rules.width)
+                else self.learned.bands_from
+            )
             return max(fewest - self._n - self._to_come(), 0)
 
     def _to_come(self) -> int:
         """Return how many verdicts the candidates still allow."""
-        return sum(max(self.rules.redundancy - len(self._raters_of[key]), 0) for key in self.candidates.index)
+        return sum(
+            max(self.rules.redundancy - len(self._raters_of[key]), 0)
+            for key in self.candidates.index
+        )
 
     @property
     def n_verdicts(self) -> int:
@@ -285,13 +350,17 @@ class Study:
             return list(self._standing)
 
     def preferences(self) -> Preferences | None:
-        """Return the verdicts that count as a log, on the candidates' scale; None before the first."""
+        """Return the verdicts that count as a log, on the candidates' scale; None before the
+        first.
+        """
         with self._lock:
             counted = [verdict for verdict in self._standing if verdict["winner"] != "open"]
         return as_log(counted, self.candidates.n_grades) if counted else None
 
     def _refreshed(self) -> None:
-        """Read the log again if another program changed it; raises NotSaved if it can no longer be read."""
+        """Read the log again if another program changed it; raises NotSaved if it can no longer be
+        read.
+        """
         if not self.log.refresh():
             return
         try:
@@ -307,7 +376,10 @@ class Study:
             place = f"{self.log.path}, verdict {verdict['id']}"
             for side in ("a", "b"):
                 grades = verdict[side]
-                if not all(type(grade) is int and grade >= -1 for grade in grades) or len(grades) != depth:
+                if (
+                    not all(type(grade) is int and grade >= -1 for grade in grades)
+                    or len(grades) != depth
+                ):
                     raise InputError(
                         f"{place}: {side} = {grades}, where the candidates have {depth} grades; name another log, or "
                         "give the candidates this log was made with"
@@ -328,7 +400,9 @@ class Study:
         self._done: dict[str, set[str]] = defaultdict(set)
         self._raters_of: dict[str, set[str]] = defaultdict(set)
         for verdict in standing:
-            key = self._keys.get(verdict["id"]) or self._keys.setdefault(verdict["id"], _key(verdict))
+            key = self._keys.get(verdict["id"]) or self._keys.setdefault(
+                verdict["id"], _key(verdict)
+            )
             self._done[verdict["rater"] or ""].add(key)
             if verdict["winner"] != "open":
                 self._raters_of[key].add(verdict["rater"] or "")
@@ -337,11 +411,18 @@ class Study:
 
     def _held(self, now: float) -> list[tuple[str, str]]:
         """Return the rater and the pair of each lease that has not ended."""
-        return [(r, key) for (r, _), held in self._leases.items() for key, x in held.items() if x.until > now]
+        return [
+            (r, key)
+            for (r, _), held in self._leases.items()
+            for key, x in held.items()
+            if x.until > now
+        ]
 
     def _leased(self, now: float, rater: str | None) -> Counter[str]:
         """Return how many pages of others, who have not judged it, hold each pair."""
-        return Counter(key for other, key in self._held(now) if other not in (rater, *self._raters_of[key]))
+        return Counter(
+            key for other, key in self._held(now) if other not in (rater, *self._raters_of[key])
+        )
 
     def _allowed(self, rater: str, held: set[str], now: float) -> Any:
         """Return the numbers of the pairs that may be asked of a rater who holds some already."""
@@ -349,12 +430,16 @@ class Study:
         allowed = [
             number
             for key, number in self.candidates.index.items()
-            if key not in done and key not in held and len(self._raters_of[key] - {rater}) + leased[key] < wanted
+            if key not in done
+            and key not in held
+            and len(self._raters_of[key] - {rater}) + leased[key] < wanted
         ]
         return np.array(allowed, dtype=np.intp)
 
     def _known_pair(self, rater: str, now: float) -> str | None:
-        """Return a pair with a known answer if it is time for one: in the practice round, later by chance."""
+        """Return a pair with a known answer if it is time for one: in the practice round, later by
+        chance.
+        """
         taken = self._done[rater] | {key for other, key in self._held(now) if other == rater}
         key = next((key for key in self._known if key not in taken), None)
         return key if key in self._practice or self._chooser.chance(self.rules.checks) else None
@@ -370,7 +455,10 @@ class Study:
         chosen = np.array(begun, dtype=np.intp) if begun else allowed
         out = [self.candidates.index[key] for _, key in leased if key not in self._known]
         if self.rules.balanced:
-            counts = Counter([verdict["query"] or "" for verdict in self._standing] + [pairs[i].query for i in out])
+            counts = Counter(
+                [verdict["query"] or "" for verdict in self._standing]
+                + [pairs[i].query for i in out]
+            )
             times = np.array([counts[pairs[i].query] for i in chosen])
             chosen = chosen[times == times.min()]
         asked = [(v["a"], v["b"]) for v in self._standing if v["winner"] != "open"] + [
@@ -380,10 +468,14 @@ class Study:
         return pairs[self._chooser.choose(chosen, self.learned.latest, lists)].key
 
     def _shown(self, key: str, left_is_a: bool) -> dict[str, Any]:
-        """Return a pair as a page shows it: no scores, no systems, and grades only where there is nothing else."""
+        """Return a pair as a page shows it: no scores, no systems, and grades only where there is
+        nothing else.
+        """
         pair = self._pairs[key]
         sides = [
-            {"grades": list(grades)} if items is None else {"items": seen_items(items, images=self.rules.images)}
+            {"grades": list(grades)}
+            if items is None
+            else {"items": seen_items(items, images=self.rules.images)}
             for grades, items in ((pair.a, pair.items_a), (pair.b, pair.items_b))
         ]
         left, right = sides if left_is_a else sides[::-1]
@@ -427,7 +519,10 @@ class Study:
             winner = "a" if (winner == "left") == (left == "a") else "b"
         check = None
         if pair.key in self._known:  # never a judgement
-            kind, right = "practice" if pair.key in self._practice else "check", "right" if winner == "a" else "wrong"
+            kind, right = (
+                "practice" if pair.key in self._practice else "check",
+                "right" if winner == "a" else "wrong",
+            )
             winner, tie, check = "open", None, f"{kind} {right}"
         line = {
             "id": name,
@@ -458,7 +553,9 @@ class Study:
 
 
 def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
-    """Return verdicts with an answer as `read_preferences` returns them, on a scale of `n_grades`."""
+    """Return verdicts with an answer as `read_preferences` returns them, on a scale of
+    `n_grades`.
+    """
     won = [(v["b"], v["a"]) if v["winner"] == "b" else (v["a"], v["b"]) for v in verdicts]
     labels = {name: [v.get(name) or "" for v in verdicts] for name in ("rater", "query", "time")}
     columns: dict[str, Any] = {name: values for name, values in labels.items() if any(values)}
@@ -466,14 +563,23 @@ def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
         columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]
     tie = [v["winner"] == "tie" for v in verdicts]
     if all(v["shown_left"] for v in verdicts):
-        columns["swapped"] = [v["shown_left"] != ("b" if v["winner"] == "b" else "a") for v in verdicts]
-    return Preferences(np.array(won, np.int8), n_grades=n_grades, tie=tie if any(tie) else None, **columns)
+        columns["swapped"] = [
+            v["shown_left"] != ("b" if v["winner"] == "b" else "a") for v in verdicts
+        ]
+    return Preferences(
+        np.array(won, np.int8), n_grades=n_grades, tie=tie if any(tie) else None, **columns
+    )
 
 
 def _key(verdict: Verdict) -> str:
-    return pair_key(verdict["query"] or "", *(verdict[name] for name in ("a", "b", "items_a", "items_b")))
+    return pair_key(
+        verdict["query"] or "", *(verdict[name] for name in ("a", "b", "items_a", "items_b"))
+    )
 
 
 def _columns(pair: Pair) -> dict[str, Any]:
     sides = {name: getattr(pair, name) for name in ("a", "b", "items_a", "items_b")}
-    return {"query": pair.query or None, **{name: None if side is None else list(side) for name, side in sides.items()}}
+    return {
+        "query": pair.query or None,
+        **{name: None if side is None else list(side) for name, side in sides.items()},
+    }

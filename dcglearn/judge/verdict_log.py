@@ -37,17 +37,21 @@ class NotSaved(Exception):
 
 
 class VerdictLog:
-    """An open log of verdicts as JSON lines, which no other server can open; made if it does not exist.
+    """An open log of verdicts as JSON lines, which no other server can open; made if it does not
+    exist.
 
-    `verdicts` holds every line by its id, in order, without repeated ones; `changes` counts how often another program
-    has changed the log; `cut_short` is the file with the end of a line that a crash had cut short, or None. Raises
-    InputError if the file cannot be written, another server has it open, or a line is none of `FIELDS`.
+    `verdicts` holds every line by its id, in order, without repeated ones; `changes` counts how
+    often another program has changed the log; `cut_short` is the file with the end of a line that a
+    crash had cut short, or None. Raises InputError if the file cannot be written, another server
+    has it open, or a line is none of `FIELDS`.
     """
 
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         if not self.path.parent.is_dir():
-            raise InputError(f"{self.path}: the folder {self.path.parent} does not exist; make it first")
+            raise InputError(
+                f"{self.path}: the folder {self.path.parent} does not exist; make it first"
+            )
         self.verdicts: dict[str, Verdict] = {}
         self.changes = 0
         self.cut_short: Path | None = None
@@ -56,7 +60,9 @@ class VerdictLog:
         self._open()
 
     def append(self, verdicts: Sequence[Verdict]) -> None:
-        """Write verdicts, in the fields of `FIELDS`, to the disk; raise NotSaved if nothing was written."""
+        """Write verdicts, in the fields of `FIELDS`, to the disk; raise NotSaved if nothing was
+        written.
+        """
         self.refresh()
         lines = b"".join(_line(verdict) for verdict in verdicts)
         before = os.fstat(self._file).st_size
@@ -67,13 +73,19 @@ class VerdictLog:
                 os.ftruncate(self._file, before)  # half a line would spoil the log
             self._state = _state(os.fstat(self._file))
             reason = error.strerror or str(error)
-            raise NotSaved(f"{self.path.name} could not be written ({reason}); make room and try again") from error
+            raise NotSaved(
+                f"{self.path.name} could not be written ({reason}); make room and try again"
+            ) from error
         self._state = _state(os.fstat(self._file))
         self.verdicts.update({verdict["id"]: verdict for verdict in verdicts})
-        _LOG.info("%s: verdicts written: %d, in all: %d", self.path, len(verdicts), len(self.verdicts))
+        _LOG.info(
+            "%s: verdicts written: %d, in all: %d", self.path, len(verdicts), len(self.verdicts)
+        )
 
     def refresh(self) -> bool:
-        """Read the log again if another program has changed it, and return whether; raise NotSaved if it is damaged."""
+        """Read the log again if another program has changed it, and return whether; raise NotSaved
+        if it is damaged.
+        """
         try:
             now = _state(self.path.stat())
         except OSError:
@@ -94,9 +106,13 @@ class VerdictLog:
     def standing(self) -> list[Verdict]:
         """Return the lines that count, in order: neither superseded nor withdrawing another."""
         gone = {verdict["supersedes"] for verdict in self.verdicts.values()}
-        withdraws = [v["winner"] == "open" and v["supersedes"] is not None for v in self.verdicts.values()]
+        withdraws = [
+            v["winner"] == "open" and v["supersedes"] is not None for v in self.verdicts.values()
+        ]
         lines = zip(self.verdicts.values(), withdraws, strict=True)
-        return [verdict for verdict, withdrawn in lines if not withdrawn and verdict["id"] not in gone]
+        return [
+            verdict for verdict, withdrawn in lines if not withdrawn and verdict["id"] not in gone
+        ]
 
     def close(self) -> None:
         """Release the file."""
@@ -109,14 +125,20 @@ class VerdictLog:
         if not (new or self.path.is_file()):
             raise InputError(f"{self.path} is a folder, a pipe or a device; name a file")
         try:
-            file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+            file = os.open(
+                self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644
+            )
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error.strerror}); name another log") from error
+            raise InputError(
+                f"{self.path}: cannot be written ({error.strerror}); name another log"
+            ) from error
         try:
             disk.lock(file)
         except OSError as error:
             os.close(file)
-            raise InputError(f"{self.path}: another server writes to this log; stop it, or name another") from error
+            raise InputError(
+                f"{self.path}: another server writes to this log; stop it, or name another"
+            ) from error
         self._file = file
         if new:
             disk.entered(self.path.parent)
@@ -146,7 +168,9 @@ class VerdictLog:
             _parsed(rest, "")
         except InputError:
             self.cut_short = self.path.with_name(self.path.name + ".cut-short")
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # a pipe is no place for it
+            flags = (
+                os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+            )  # a pipe is no place for it
             try:
                 with os.fdopen(os.open(self.cut_short, flags, 0o644), "ab") as file:
                     file.write(rest + b"\n")
@@ -162,7 +186,9 @@ class VerdictLog:
 
 
 def _line(verdict: Verdict) -> bytes:
-    line = json.dumps({name: verdict.get(name) for name in FIELDS}, ensure_ascii=False, allow_nan=False)
+    line = json.dumps(
+        {name: verdict.get(name) for name in FIELDS}, ensure_ascii=False, allow_nan=False
+    )
     for mark in "\x85\u2028\u2029":  # some programs end a line at these
         line = line.replace(mark, f"\\u{ord(mark):04x}")
     return line.encode() + b"\n"
@@ -173,9 +199,13 @@ def _parsed(line: bytes, place: str) -> Verdict:
     try:
         verdict = json.loads(line, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: not valid JSON ({error}); correct the line, or name another log") from error
+        raise InputError(
+            f"{place}: not valid JSON ({error}); correct the line, or name another log"
+        ) from error
     needed = {"id": str, "a": list, "b": list, "winner": str}
-    if not isinstance(verdict, dict) or not all(isinstance(verdict.get(k), kind) for k, kind in needed.items()):
+    if not isinstance(verdict, dict) or not all(
+        isinstance(verdict.get(k), kind) for k, kind in needed.items()
+    ):
         raise InputError(
             f"{place}: not a verdict of this page, which has {', '.join(needed)}; name another log (--log)"
         )
@@ -185,13 +215,17 @@ def _parsed(line: bytes, place: str) -> Verdict:
 
 
 def check_fields(verdict: Verdict) -> None:
-    """Check the fields as those of any log, and make them of one type; raise InputError if one is of another kind."""
+    """Check the fields as those of any log, and make them of one type; raise InputError if one is
+    of another kind.
+    """
     from dcglearn.readers.kinds import checked  # it imports polars
 
     for name, kind in KINDS.items():
         if verdict.get(name) is not None:
             value = checked(verdict[name], name, kind)
-            verdict[name] = verdict[name] if isinstance(value, float) else value  # numbers as they are
+            verdict[name] = (
+                verdict[name] if isinstance(value, float) else value
+            )  # numbers as they are
     for side in ("a", "b"):
         checked_items(verdict.get(f"items_{side}"), f"items_{side}", len(verdict[side]))
     if verdict.get("shown_left") not in (None, "a", "b"):

@@ -179,9 +179,7 @@ def _is_working_folder(folder: str | Path) -> bool:
 
 
 def compile_kernels(
-    folder: Path,
-    target: str | None = None,
-    version: str | None = None,
+    folder: Path, target: str | None = None, version: str | None = None
 ) -> list[Path]:
     """Compile the kernels, and return the libraries that were written.
 

@@ -1,7 +1,8 @@
 """The loader of the C kernels, and checked arguments for their functions.
 
-A kernel is called through `function`, with whole numbers and arrays; `floats`, `int8s` and their like refuse an array
-of another type, order or length, because C would read past its end. Arrays that stay are `Bound` once.
+A kernel is called through `function`, with whole numbers and arrays; `floats`, `int8s` and their
+like refuse an array of another type, order or length, because C would read past its end. Arrays
+that stay are `Bound` once.
 """
 
 import ctypes
@@ -23,7 +24,9 @@ from dcglearn.kernels import KernelError
 
 HERE = Path(__file__).parent
 BASELINE, AVX2 = "kernels.lib", "kernels.avx2.lib"
-"""Names of the libraries: for any processor of the platform, and for x86-64 with AVX2. Their results are the same."""
+"""Names of the libraries: for any processor of the platform, and for x86-64 with AVX2. Their
+results are the same.
+"""
 
 COUNT, ARRAY, NUMBER = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 """Types of parameters: a whole number, the address of an array, and a number."""
@@ -39,10 +42,12 @@ def function(name: str, *parameters: Any, result: Any = None) -> Callable[..., A
 
 @cache
 def library() -> ctypes.CDLL:
-    """Load the kernels, the fastest that this processor can run; raise KernelError with a remedy if there are none.
+    """Load the kernels, the fastest that this processor can run; raise KernelError with a remedy if
+    there are none.
 
-    In a clone whose C has changed since they were built, they are built again. The variable ``DCGLEARN_KERNELS`` takes
-    others: ``baseline`` those for any processor of the platform, a path the library there.
+    In a clone whose C has changed since they were built, they are built again. The variable
+    ``DCGLEARN_KERNELS`` takes others: ``baseline`` those for any processor of the platform, a path
+    the library there.
     """
     wanted = os.environ.get("DCGLEARN_KERNELS", "")
     if wanted not in ("", "baseline"):
@@ -56,7 +61,9 @@ def library() -> ctypes.CDLL:
 
 
 def about() -> str:
-    """Return version, platform and fingerprint of the kernels in use, and whether they are those for AVX2."""
+    """Return version, platform and fingerprint of the kernels in use, and whether they are those
+    for AVX2.
+    """
     loaded = library()
     return said_by(loaded) + (", for AVX2" if Path(loaded._name).name == AVX2 else "")
 
@@ -69,7 +76,9 @@ def said_by(loaded: ctypes.CDLL) -> str:
 
 
 def load(path: Path) -> ctypes.CDLL:
-    """Load one library and return it, unless it is missing, of another platform or of another version."""
+    """Load one library and return it, unless it is missing, of another platform or of another
+    version.
+    """
     try:
         loaded = ctypes.CDLL(str(path))
     except OSError as error:
@@ -80,7 +89,9 @@ def load(path: Path) -> ctypes.CDLL:
     except AttributeError:
         raise KernelError(f"{path} is not the library of dcglearn's kernels; {_remedy()}") from None
     if not said.startswith(f"dcglearn {__version__} "):
-        raise KernelError(f"{path} holds the kernels of {said}, but this is dcglearn {__version__}; {_remedy()}")
+        raise KernelError(
+            f"{path} holds the kernels of {said}, but this is dcglearn {__version__}; {_remedy()}"
+        )
     return loaded
 
 
@@ -103,7 +114,9 @@ def _rebuild_if_changed() -> None:
     try:
         build.compile_kernels(HERE)
     except (OSError, RuntimeError) as error:
-        raise KernelError(f"the C of the kernels has changed, but they cannot be built again: {error}") from None
+        raise KernelError(
+            f"the C of the kernels has changed, but they cannot be built again: {error}"
+        ) from None
 
 
 Argument = Callable[[NDArray[Any], int], Any]
@@ -135,14 +148,18 @@ floats, int8s, int32s, int64s = map(_argument, (np.float64, np.int8, np.int32, n
 
 
 class Bound:
-    """Arrays that stay, as a struct for C: some whole numbers, then the arrays' addresses, then more numbers.
+    """Arrays that stay, as a struct for C: some whole numbers, then the arrays' addresses, then
+    more numbers.
 
-    Each array has a type and the number of entries that a kernel reads. The struct belongs to this process: whoever
-    holds one leaves it out of what is pickled.
+    Each array has a type and the number of entries that a kernel reads. The struct belongs to this
+    process: whoever holds one leaves it out of what is pickled.
     """
 
     def __init__(
-        self, first: Iterable[int], arrays: Sequence[tuple[Argument, NDArray[Any], int]], last: Iterable[int] = ()
+        self,
+        first: Iterable[int],
+        arrays: Sequence[tuple[Argument, NDArray[Any], int]],
+        last: Iterable[int] = (),
     ) -> None:
         self._arrays = arrays
         for argument, array, size in arrays:
@@ -164,7 +181,10 @@ class Stretch(NamedTuple):
 def layout(*shapes: tuple[int, ...]) -> list[Stretch]:
     """Return where arrays of the shapes stand one behind another."""
     ends = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
-    return [Stretch(stop - math.prod(shape), stop, shape) for stop, shape in zip(ends, shapes, strict=True)]
+    return [
+        Stretch(stop - math.prod(shape), stop, shape)
+        for stop, shape in zip(ends, shapes, strict=True)
+    ]
 
 
 def pieces(memory: NDArray[np.float64], layout: list[Stretch]) -> list[NDArray[np.float64]]:

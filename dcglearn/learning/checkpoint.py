@@ -1,7 +1,9 @@
-"""Checkpoints of learners: the sums of every pass are kept, and a resumed fit is answered from them.
+"""Checkpoints of learners: the sums of every pass are kept, and a resumed fit is answered from
+them.
 
-The solvers are deterministic and see the log only through these sums. So a fit that starts again asks the same
-questions in the same order; those already answered cost nothing, and the rest leads to the same bytes.
+The solvers are deterministic and see the log only through these sums. So a fit that starts again
+asks the same questions in the same order; those already answered cost nothing, and the rest leads
+to the same bytes.
 """
 
 import contextlib
@@ -27,8 +29,9 @@ _DIGEST = 16
 class Checkpoint:
     """The answers of a fit so far, in a file to which each new one is appended.
 
-    With `resume` the file must be a checkpoint of the same `identity` (parameters, and checksum of the log), otherwise
-    it must not exist: else an InputError. An answer cut short fails its checksum and is asked for again.
+    With `resume` the file must be a checkpoint of the same `identity` (parameters, and checksum of
+    the log), otherwise it must not exist: else an InputError. An answer cut short fails its
+    checksum and is asked for again.
     """
 
     def __init__(self, path: PathLike, identity: dict[str, Any], *, resume: bool = False) -> None:
@@ -44,7 +47,9 @@ class Checkpoint:
         else:
             end = write_checkpoint(path, identity)
         try:
-            self._file = self.path.open("r+b", buffering=0)  # nothing is left to write when it is closed
+            self._file = self.path.open(
+                "r+b", buffering=0
+            )  # nothing is left to write when it is closed
             self._file.truncate(end)
             self._file.seek(end)
         except OSError as error:
@@ -57,7 +62,9 @@ class Checkpoint:
         self._file.close()
 
     def answer(self, question: tuple[Any, ...], kind: type, ask: Callable[[], Any]) -> Any:
-        """Return the kept answer to a question, or ask and keep it; raise InputError if another one is kept here."""
+        """Return the kept answer to a question, or ask and keep it; raise InputError if another one
+        is kept here.
+        """
         digest = _digest(question)
         self._next += 1
         if self._next <= len(self._answers):
@@ -90,10 +97,14 @@ class Keeping:
 
     @contextlib.contextmanager
     def kept(self, identity: Callable[[], dict[str, Any]]) -> Iterator[Callable[[Any], Any]]:
-        """Yield a function from a source of pairs to one whose sums are kept; or to itself, without a checkpoint."""
+        """Yield a function from a source of pairs to one whose sums are kept; or to itself, without
+        a checkpoint.
+        """
         if self.checkpoint is None:
             if self.resume:
-                raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE (--checkpoint FILE)")
+                raise InputError(
+                    "resume needs a checkpoint to resume from: give checkpoint=FILE (--checkpoint FILE)"
+                )
             yield lambda source: source
             return
         with Checkpoint(self.checkpoint, identity(), resume=self.resume) as checkpoint:
@@ -120,12 +131,16 @@ class KeptPairs:
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W."""
         question = ("sums", weights, curvature)
-        return self.checkpoint.answer(question, PairSums, lambda: self.source.evaluate(weights, curvature))
+        return self.checkpoint.answer(
+            question, PairSums, lambda: self.source.evaluate(weights, curvature)
+        )
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points; see `JudgedPairs.sums`."""
         question = ("losses", *points.arrays, kind, order)
-        return self.checkpoint.answer(question, LossSums, lambda: self.source.sums(points, kind, order))
+        return self.checkpoint.answer(
+            question, LossSums, lambda: self.source.sums(points, kind, order)
+        )
 
 
 def _digest(question: tuple[Any, ...]) -> bytes:
@@ -144,4 +159,6 @@ def _packed(sums: Any) -> bytes:
 def _unpacked(kind: type, data: bytes) -> Any:
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         values = {name: arrays[name] for name in arrays.files}
-    return kind(**{name: float(value) if value.ndim == 0 else value for name, value in values.items()})
+    return kind(
+        **{name: float(value) if value.ndim == 0 else value for name, value in values.items()}
+    )

@@ -1,8 +1,9 @@
 """The steps in C between parameters and curves: points, what the prior charges, and derivatives.
 
-`direct_fit` says what the parameters are. Here a layout counts them: alpha, delta with the log sharpness, logits of
-error (0 or 1), gains of empty places (0 or 1), position biases (0 or 1), threshold steps; then it names the first
-threshold that is a parameter, and counts the deviations of judges' logits, which follow.
+`direct_fit` says what the parameters are. Here a layout counts them: alpha, delta with the log
+sharpness, logits of error (0 or 1), gains of empty places (0 or 1), position biases (0 or 1),
+threshold steps; then it names the first threshold that is a parameter, and counts the deviations of
+judges' logits, which follow.
 """
 
 from __future__ import annotations
@@ -23,12 +24,18 @@ _work_of_parameters = function("work_of_parameters", *[COUNT] * 3, result=COUNT)
 
 
 def fill_points(
-    layout: Layout, thetas: Floats, gains: Floats, discounts: Floats, thresholds: Floats, errors: Floats
+    layout: Layout,
+    thetas: Floats,
+    gains: Floats,
+    discounts: Floats,
+    thresholds: Floats,
+    errors: Floats,
 ) -> None:
-    """Set gains, shape (B, L), discounts times sharpness, (B, K), thresholds and judges' error rates of B points.
+    """Set gains, shape (B, L), discounts times sharpness, (B, K), thresholds and judges' error
+    rates of B points.
 
-    What is not a parameter stays as it is: the gain of the worst grade, other thresholds, errors without logits. The
-    gain of an empty place, if it is one, follows those of the grades.
+    What is not a parameter stays as it is: the gain of the worst grade, other thresholds, errors
+    without logits. The gain of an empty place, if it is one, follows those of the grades.
     """
     n, p = thetas.shape
     n_gains, n_thresholds, n_judges = gains.shape[1], thresholds.shape[1], errors.shape[1]
@@ -57,10 +64,12 @@ def add_prior(
     gradients: Floats,
     dense: Floats,
 ) -> None:
-    """Add a `CurvePrior` at B points, with derivatives, to values, (B,), gradients, (B, p), and Hessians, (B, d, d).
+    """Add a `CurvePrior` at B points, with derivatives, to values, (B,), gradients, (B, p), and
+    Hessians, (B, d, d).
 
-    `linear`, shape (q, d), are the linear functions that it charges, of which the first are curvatures, less `centre`;
-    `normals` holds precision and pull, (p,) each, and `size` the ridge and the knee.
+    `linear`, shape (q, d), are the linear functions that it charges, of which the first are
+    curvatures, less `centre`; `normals` holds precision and pull, (p,) each, and `size` the ridge
+    and the knee.
     """
     (n, p), (n_linear, d), (precision, pull) = thetas.shape, linear.shape, normals
     _add_prior(
@@ -91,11 +100,13 @@ def add_in_parameters(
     gradient: Floats,
     dense: Floats,
 ) -> Floats:
-    """Add derivatives of a loss at B points, times `share`, to the gradients, shape (B, p), and to `dense`, (B, d, d).
+    """Add derivatives of a loss at B points, times `share`, to the gradients, shape (B, p), and to
+    `dense`, (B, d, d).
 
-    `points` are gains and discounts. `slopes`, shape (B, m), and `joint`, shape (B, m, m), if there is one, are the
-    first and second derivatives in gains, discounts, thresholds and, last, the common logit of error and position
-    bias, where the layout has them. The Jacobian of these m in the first d parameters is returned, shape (B, m, d).
+    `points` are gains and discounts. `slopes`, shape (B, m), and `joint`, shape (B, m, m), if there
+    is one, are the first and second derivatives in gains, discounts, thresholds and, last, the
+    common logit of error and position bias, where the layout has them. The Jacobian of these m in
+    the first d parameters is returned, shape (B, m, d).
     """
     (n, p), d, m, (gains, discounts) = thetas.shape, dense.shape[1], slopes.shape[1], points
     jacobian, work = np.empty((n, m, d)), np.empty(_work_of_parameters(discounts.shape[1], d, m))

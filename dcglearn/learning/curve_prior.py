@@ -1,7 +1,8 @@
-"""The prior on log curves and judges at many parameters at once, with derivatives, by matrices made once a fit.
+"""The prior on log curves and judges at many parameters at once, with derivatives, by matrices made
+once a fit.
 
-The curvatures of the two log curves cost ``KNEE^2 (sqrt(1 + (curvature / KNEE)^2) - 1)``, so a few sharp ones stay
-cheap; all else is a normal distribution of linear functions of the parameters.
+The curvatures of the two log curves cost ``KNEE^2 (sqrt(1 + (curvature / KNEE)^2) - 1)``, so a few
+sharp ones stay cheap; all else is a normal distribution of linear functions of the parameters.
 """
 
 from collections.abc import Iterable
@@ -24,9 +25,10 @@ KNEE = 0.3
 class CurvePrior:
     """Minus the log density of parameters theta, shape (p,), up to a constant.
 
-    ``0.5 theta' precision theta - pull theta + level + ridge KNEE^2 sum (sqrt(1 + (curvatures / KNEE)^2) - 1)`` with
-    ``curvatures = rows theta - centre``. The `precision`, shape (p,), is diagonal but for the rank-one terms
-    `functionals`, shape (q, p), each with the weight 1. All but the diagonal are zero beyond the first d parameters.
+    ``0.5 theta' precision theta - pull theta + level + ridge KNEE^2 sum (sqrt(1 + (curvatures /
+    KNEE)^2) - 1)`` with ``curvatures = rows theta - centre``. The `precision`, shape (p,), is
+    diagonal but for the rank-one terms `functionals`, shape (q, p), each with the weight 1. All but
+    the diagonal are zero beyond the first d parameters.
     """
 
     precision: Floats
@@ -38,11 +40,19 @@ class CurvePrior:
     ridge: float
 
     def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return values (B,), gradients (B, p) and, of the first d parameters, the Hessians (B, d, d)."""
+        """Return values (B,), gradients (B, p) and, of the first d parameters, the Hessians (B, d,
+        d).
+        """
         n, d = len(thetas), self.rows.shape[1]
-        values, gradients, dense = np.full(n, self.level), np.zeros(thetas.shape), np.zeros((n, d, d))
+        values, gradients, dense = (
+            np.full(n, self.level),
+            np.zeros(thetas.shape),
+            np.zeros((n, d, d)),
+        )
         normals = self.precision, self.pull
-        add_prior(self._linear, self.centre, normals, (self.ridge, KNEE), thetas, values, gradients, dense)
+        add_prior(
+            self._linear, self.centre, normals, (self.ridge, KNEE), thetas, values, gradients, dense
+        )
         return values, gradients, dense
 
     @cached_property
@@ -56,7 +66,8 @@ class CurveShape:
     """What one log curve costs: the curvatures, differences of its slopes, and their mean.
 
     `at` is the slice of its parameters. Their slopes are ``(parameters - target) / scale`` or, with
-    `of_levels`, the differences of these. Mean and standard deviation of the mean slope are `expected`.
+    `of_levels`, the differences of these. Mean and standard deviation of the mean slope are
+    `expected`.
     """
 
     at: slice
@@ -75,11 +86,17 @@ class CurveShape:
 
 
 def curve_prior(
-    n: int, n_free: int, curves: Iterable[CurveShape], pinned: slice, normals: Iterable[Normal], ridge: float
+    n: int,
+    n_free: int,
+    curves: Iterable[CurveShape],
+    pinned: slice,
+    normals: Iterable[Normal],
+    ridge: float,
 ) -> CurvePrior:
     """Return the prior of n parameters, of which the last `n_free` are independent of all others.
 
-    The mean of the parameters at `pinned` is standard normal; `normals` holds slices, means and deviations.
+    The mean of the parameters at `pinned` is standard normal; `normals` holds slices, means and
+    deviations.
     """
     d = n - n_free
     precision, pull, level = np.zeros(n), np.zeros(n), 0.0
@@ -101,5 +118,11 @@ def curve_prior(
             rows.append(np.diff(slopes, axis=0))
             centres.append(np.diff(offset))
     return CurvePrior(
-        precision, pull, level, np.array(functionals), np.concatenate(rows), np.concatenate(centres), ridge
+        precision,
+        pull,
+        level,
+        np.array(functionals),
+        np.concatenate(rows),
+        np.concatenate(centres),
+        ridge,
     )

@@ -1,11 +1,12 @@
 """Gains and discounts fitted directly to judgements, on plain arrays: parameters, prior, objective.
 
-The parameters are logarithms. Gains rise by ``a_m = exp(alpha_m)`` from grade m - 1 to m, discounts fall by the factor
-``exp(-delta_k)`` from position k to k + 1 with ``delta_k >= 0``: increasing and decreasing by construction. On these
-scales the usual curves are straight lines: ``alpha`` is linear in the grade for gains ``p^g - 1`` (constant for linear
-gains), ``log c`` is linear in the log of the rank for discounts ``r^-q``, nearly so for ``1/log2(r + 1)``. The prior
-charges curvatures by a smooth Huber loss, so a few sharp ones stay cheap and a step in the data is learned as a step.
-Free discounts have a ``delta_k`` of either sign; a free zero is one more gain, of an empty place.
+The parameters are logarithms. Gains rise by ``a_m = exp(alpha_m)`` from grade m - 1 to m, discounts
+fall by the factor ``exp(-delta_k)`` from position k to k + 1 with ``delta_k >= 0``: increasing and
+decreasing by construction. On these scales the usual curves are straight lines: ``alpha`` is linear
+in the grade for gains ``p^g - 1`` (constant for linear gains), ``log c`` is linear in the log of
+the rank for discounts ``r^-q``, nearly so for ``1/log2(r + 1)``. The prior charges curvatures by a
+smooth Huber loss, so a few sharp ones stay cheap and a step in the data is learned as a step. Free
+discounts have a ``delta_k`` of either sign; a free zero is one more gain, of an empty place.
 """
 
 from dataclasses import dataclass, field, replace
@@ -21,30 +22,40 @@ from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
 from dcglearn.learning.trust_region import Local
 
 GAIN_SLOPE, DISCOUNT_SLOPE, FREE_SLOPE = (1.0, 3.0), (0.5, 1.0), (0.0, 1.0)
-"""Prior mean and standard deviation of the slope of ``alpha`` per grade, and of the discounts' exponent q: falling ones
-and free ones."""
+"""Prior mean and standard deviation of the slope of ``alpha`` per grade, and of the discounts'
+exponent q: falling ones and free ones."""
 
 EMPTY_SPREAD = 0.5
-"""Prior standard deviation of the gain of an empty place, with the worst grade at 0 and the best at 1."""
+"""Prior standard deviation of the gain of an empty place, with the worst grade at 0 and the best at
+1.
+"""
 
 EMPTY_GAIN, RISE = (-4.0, 0.9), 3.0
-"""Bounds of that gain, and the largest rise of the log of free discounts from one position to the next."""
+"""Bounds of that gain, and the largest rise of the log of free discounts from one position to the
+next.
+"""
 
 NEAR_TARGET = 4.0
 """With a target metric, the slope prior is this many times tighter."""
 
 SHARPNESS, SHARPNESS_SPREAD = np.log(100.0), 1.0
-"""Prior mean and standard deviation of the log of a typical pair's difference in units of the judges' noise: about 100,
-within a factor of e, since most noise is error rather than near-ties."""
+"""Prior mean and standard deviation of the log of a typical pair's difference in units of the
+judges' noise: about 100, within a factor of e, since most noise is error rather than near-ties."""
 
 BIAS_SPREAD = 2.0
-"""Prior standard deviation of the common position bias and, around it, of single judges', in units of their noise."""
+"""Prior standard deviation of the common position bias and, around it, of single judges', in units
+of their noise.
+"""
 
 ERROR, ERROR_SPREAD, RATER_SPREAD = -2.5, 1.5, 1.0
-"""Prior mean and standard deviation of the logit of the error rate; standard deviation of single judges around it."""
+"""Prior mean and standard deviation of the logit of the error rate; standard deviation of single
+judges around it.
+"""
 
 TOP_ERROR = -0.02
-"""Upper bound of the common logit of the error rate, just below an error rate of 1/2; single judges may exceed it."""
+"""Upper bound of the common logit of the error rate, just below an error rate of 1/2; single judges
+may exceed it.
+"""
 
 THRESHOLD_SPREAD = 2.0
 """Prior standard deviation of the logs of the steps between thresholds; their mean is 0."""
@@ -53,21 +64,26 @@ FURTHER_SPREAD = 1.0
 """Prior standard deviation of the further parameters, around 0."""
 
 LEAST_FALL, MOST = 0.02, 0.99
-"""In forms other than the DCG, least fall of the log discount from one position to the next, and largest stop
-probability or share of the best: beyond them lists would be tied that are only nearly level."""
+"""In forms other than the DCG, least fall of the log discount from one position to the next, and
+largest stop probability or share of the best: beyond them lists would be tied that are only nearly
+level."""
 
 GROUP = 32
-"""Values are computed at this many points at once: more need more memory than is near the processor."""
+"""Values are computed at this many points at once: more need more memory than is near the
+processor.
+"""
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Gains that rise by 1 from the worst grade to the best, discounts that sum to 1, and the parameters of the judges.
+    """Gains that rise by 1 from the worst grade to the best, discounts that sum to 1, and the
+    parameters of the judges.
 
-    `gains`, shape (L,), and `discounts`, shape (K,), are the metric; in units of the judges' noise two lists differ by
-    ``z = sharpness * (DCG of one list - DCG of the other)``. `errors`, shape (R,), is the error rate of each judge and
-    `biases`, shape (R,), the position bias, in units of the noise; none, shape (0,), where sides are not known. For
-    `thresholds`, shape (M + 2,), see `pair_loss`.
+    `gains`, shape (L,), and `discounts`, shape (K,), are the metric; in units of the judges' noise
+    two lists differ by ``z = sharpness * (DCG of one list - DCG of the other)``. `errors`, shape
+    (R,), is the error rate of each judge and `biases`, shape (R,), the position bias, in units of
+    the noise; none, shape (0,), where sides are not known. For `thresholds`, shape (M + 2,), see
+    `pair_loss`.
     """
 
     gains: Floats
@@ -85,16 +101,18 @@ class Curves:
 
 @dataclass(frozen=True)
 class Model:
-    """The model to fit: K positions, L grades, R raters, M levels of strength, the loss, and the prior.
+    """The model to fit: K positions, L grades, R raters, M levels of strength, the loss, and the
+    prior.
 
-    `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties` whether the log holds
-    ties, and `sided` whether it tells which list was shown first: then position biases are parameters. `form` is that
-    of `ListUtility`; its further parameters are the last, from 0 to 1, and at 0 the model is that of the DCG. `ridge`
-    is the strength of the prior on the two curves (on their curvatures, times `straighter`), `centre` the prior mean of
-    the log sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight lines
-    by default). `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero` is the grade that is worth nothing,
-    L for none: then the gain of an empty place is a parameter, expected at `empty`. Discounts may rise unless they are
-    `falling`.
+    `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties`
+    whether the log holds ties, and `sided` whether it tells which list was shown first: then
+    position biases are parameters. `form` is that of `ListUtility`; its further parameters are the
+    last, from 0 to 1, and at 0 the model is that of the DCG. `ridge` is the strength of the prior
+    on the two curves (on their curvatures, times `straighter`), `centre` the prior mean of the log
+    sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to
+    (straight lines by default). `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero`
+    is the grade that is worth nothing, L for none: then the gain of an empty place is a parameter,
+    expected at `empty`. Discounts may rise unless they are `falling`.
     """
 
     depth: int
@@ -117,15 +135,29 @@ class Model:
 
     @cached_property
     def parts(self) -> list[slice]:
-        """Slices of alpha, delta, log sharpness, logit of error, empty places, bias, log threshold steps, judges' own.
+        """Slices of alpha, delta, log sharpness, logit of error, empty places, bias, log threshold
+        steps, judges' own.
 
-        The judges' own are deviations of their logits, then of their biases. The further parameters follow.
+        The judges' own are deviations of their logits, then of their biases. The further parameters
+        follow.
         """
-        thresholds = 0 if self.margins is not None or self.kind == SIGMOID else self.n_levels - 1 + self.ties
+        thresholds = (
+            0 if self.margins is not None or self.kind == SIGMOID else self.n_levels - 1 + self.ties
+        )
         raters = self.n_raters if self.with_errors and self.n_raters > 1 else 0
-        common = self.n_grades - 1, self.depth - 1, 1, self.with_errors, self.zero == self.n_grades, self.sided
+        common = (
+            self.n_grades - 1,
+            self.depth - 1,
+            1,
+            self.with_errors,
+            self.zero == self.n_grades,
+            self.sided,
+        )
         ends = np.cumsum([*map(int, common), thresholds, raters, raters * self.sided])
-        return [slice(end - size, end) for end, size in zip(ends.tolist(), np.diff(ends, prepend=0), strict=True)]
+        return [
+            slice(end - size, end)
+            for end, size in zip(ends.tolist(), np.diff(ends, prepend=0), strict=True)
+        ]
 
     @cached_property
     def further(self) -> slice:
@@ -136,14 +168,24 @@ class Model:
     @cached_property
     def layout(self) -> Layout:
         """Sizes of the parts as `add_in_parameters` counts them."""
-        alpha, delta, sharp, error, empty, bias, thresholds, raters, _ = (part.stop - part.start for part in self.parts)
+        alpha, delta, sharp, error, empty, bias, thresholds, raters, _ = (
+            part.stop - part.start for part in self.parts
+        )
         first = 1 if self.ties else 2
-        return np.array([alpha, delta + sharp, error, empty, bias, thresholds, first, raters], np.int64)
+        return np.array(
+            [alpha, delta + sharp, error, empty, bias, thresholds, first, raters], np.int64
+        )
 
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the parameters, shape (p,) each."""
-        least = LEAST_FALL if self.form != "dcg" else 0.0 if self.falling else -min(RISE, 600 / self.depth)
+        least = (
+            LEAST_FALL
+            if self.form != "dcg"
+            else 0.0
+            if self.falling
+            else -min(RISE, 600 / self.depth)
+        )
         falls, sharpness = (least, 20.0), (self.centre - 8, self.centre + 4)
         judges = (-30.0, 30.0), (-9.0, 9.0), (-9.0, 9.0), (-30.0, 30.0)
         ends = (-30.0, 30.0), falls, sharpness, (-9.0, TOP_ERROR), EMPTY_GAIN, *judges, (0.0, MOST)
@@ -151,11 +193,14 @@ class Model:
         low, high = np.repeat(np.array(ends), sizes, axis=0).T
         return np.ascontiguousarray(low), np.ascontiguousarray(high)
 
-    def starts(self, log_metrics: Floats, softer: float = 0.0, empty: Floats | float = 0.0) -> Floats:
-        """Return the parameters of metrics given by alpha and delta, shape (S, L + K - 2), within bounds; shape (S, p).
+    def starts(
+        self, log_metrics: Floats, softer: float = 0.0, empty: Floats | float = 0.0
+    ) -> Floats:
+        """Return the parameters of metrics given by alpha and delta, shape (S, L + K - 2), within
+        bounds; shape (S, p).
 
-        `softer` explains noise by judges who are less sharp (by this many log units) and err less; `empty` is the gain
-        of an empty place, shape (S,), where it is a parameter.
+        `softer` explains noise by judges who are less sharp (by this many log units) and err less;
+        `empty` is the gain of an empty place, shape (S,), where it is a parameter.
         """
         _, delta, sharp, error, of_empty, *_ = self.parts
         thetas = np.zeros((len(log_metrics), self.further.stop))
@@ -178,7 +223,9 @@ class Model:
         )
 
     def zeroed(self, gains: Floats) -> Floats:
-        """Return the gains of the grades, shape (B, L), less those of what is worth nothing, from `Points`."""
+        """Return the gains of the grades, shape (B, L), less those of what is worth nothing, from
+        `Points`.
+        """
         return gains[:, : self.n_grades] - gains[:, [self.zero]]
 
     def points(self, thetas: Floats) -> Points:
@@ -187,7 +234,9 @@ class Model:
         With a free zero, the last gain is that of an empty place.
         """
         n, n_gains = len(thetas), max(self.n_grades, self.zero + 1)
-        gains, discounts, errors = (np.zeros((n, size)) for size in (n_gains, self.depth, self.n_raters))
+        gains, discounts, errors = (
+            np.zeros((n, size)) for size in (n_gains, self.depth, self.n_raters)
+        )
         thresholds = np.zeros((n, self.n_levels + 2))
         thresholds[:, -1] = np.inf
         if self.margins is not None:
@@ -209,7 +258,9 @@ class Model:
         slopes = GAIN_SLOPE, DISCOUNT_SLOPE if self.falling else FREE_SLOPE
         spacing = np.diff(np.log(np.arange(1.0, self.depth + 1)))
         curves = []
-        for i, (at, scale, (mean, spread)) in enumerate(zip((alpha, delta), (1.0, spacing), slopes, strict=True)):
+        for i, (at, scale, (mean, spread)) in enumerate(
+            zip((alpha, delta), (1.0, spacing), slopes, strict=True)
+        ):
             near = (mean, spread) if self.target is None else (0.0, spread / NEAR_TARGET)
             target = 0.0 if self.target is None else self.target[i]
             curves.append(CurveShape(at, target, scale, near, of_levels=i == 0))
@@ -224,29 +275,37 @@ class Model:
             (self.further, 0.0, FURTHER_SPREAD),
         ]
         # only differences of alpha matter: `pinned` holds their mean
-        prior = curve_prior(self.further.stop, self.further.stop - raters.start, curves, alpha, normals, self.ridge)
+        prior = curve_prior(
+            self.further.stop, self.further.stop - raters.start, curves, alpha, normals, self.ridge
+        )
         return replace(prior, ridge=self.ridge * self.straighter)
 
 
 def log_curves(gains: Floats, discounts: Floats, *, falling: bool = True) -> tuple[Floats, Floats]:
-    """Return alpha and delta of a metric; steps that are not positive are replaced by very small ones.
+    """Return alpha and delta of a metric; steps that are not positive are replaced by very small
+    ones.
 
     With `falling`, discounts that rise are cut to those above them.
     """
     steps = np.maximum(np.diff(gains), 1e-4 * max(float(np.ptp(gains)), 1e-300))
     positive = np.maximum(discounts, 1e-3 * max(float(np.abs(discounts).max()), 1e-300))
     alpha = np.log(steps / steps.sum())
-    return alpha - alpha.mean(), -np.diff(np.log(np.minimum.accumulate(positive) if falling else positive))
+    return alpha - alpha.mean(), -np.diff(
+        np.log(np.minimum.accumulate(positive) if falling else positive)
+    )
 
 
 def empty_gain(gains: Floats) -> float:
-    """Return the gain of an empty place, which is worth 0, on the scale on which gains rise from 0 to 1."""
+    """Return the gain of an empty place, which is worth 0, on the scale on which gains rise from 0
+    to 1.
+    """
     span = float(gains[-1] - gains[0])
     return -float(gains[0]) / span if span > 0 else 0.0
 
 
 def family(n_grades: int, depth: int, *, falling: bool = True) -> list[tuple[Floats, Floats]]:
-    """Return gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q: straight lines under the prior.
+    """Return gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q: straight lines under
+    the prior.
 
     Unless `falling`, these are followed by the same discounts from the bottom, and from both ends.
     """
@@ -254,13 +313,17 @@ def family(n_grades: int, depth: int, *, falling: bool = True) -> list[tuple[Flo
     gains = [(p**grades - 1) / (p - 1) for p in (0.5, 1.01, 1.5, 2.0, 3.0, 5.0, 8.0, 20.0)]
     discounts = [ranks**-q for q in (0.05, 0.25, 0.5, 1.0)]
     if not falling:
-        discounts += [d for curve in discounts for d in (curve[::-1], np.maximum(curve, curve[::-1]))]
+        discounts += [
+            d for curve in discounts for d in (curve[::-1], np.maximum(curve, curve[::-1]))
+        ]
     return [(g, d) for g in gains for d in discounts]
 
 
 @dataclass(frozen=True)
 class DirectObjective:
-    """``share * loss + prior`` as a function of the parameters, with derivatives from sums over the judgements."""
+    """``share * loss + prior`` as a function of the parameters, with derivatives from sums over the
+    judgements.
+    """
 
     model: Model
     judgements: JudgementSource
@@ -298,13 +361,23 @@ class DirectObjective:
         return local
 
 
-def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: LossSums, local: Local) -> None:
-    """Add `share` times the derivatives of the loss at parameters, shape (B, p), to those of the prior."""
+def _add_loss(
+    model: Model, thetas: Floats, share: float, points: Points, sums: LossSums, local: Local
+) -> None:
+    """Add `share` times the derivatives of the loss at parameters, shape (B, p), to those of the
+    prior.
+    """
     n, d = local.dense.shape[:2]
-    gains, discounts, errors = points.gains, points.discounts, points.errors[:, : model.n_raters * model.with_errors]
+    gains, discounts, errors = (
+        points.gains,
+        points.discounts,
+        points.errors[:, : model.n_raters * model.with_errors],
+    )
     n_curves, n_errors = gains.shape[1] + discounts.shape[1], errors.shape[1]
     free = np.s_[:, model.n_raters - n_errors :]  # an error rate of zero is no parameter
-    of_kind = np.eye(model.with_errors + model.sided).repeat(model.n_raters, axis=1)  # error rates, position biases
+    of_kind = np.eye(model.with_errors + model.sided).repeat(
+        model.n_raters, axis=1
+    )  # error rates, position biases
     n_common, n_free = of_kind.shape
     slopes = np.zeros((n, n_curves + sums.thresholds.shape[1] + n_common))
     head, tail = slice(slopes.shape[1] - n_common), slice(slopes.shape[1] - n_common, None)
@@ -330,7 +403,9 @@ def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: 
         in_kinds = np.where(of_kind, curvatures[:, None], np.tile(coupled, n_common)[:, None])
         joint[:, tail, tail] = in_kinds.reshape(n, n_common, n_common, model.n_raters).sum(axis=3)
     curves, second = (gains, discounts), joint if size else None
-    jacobian = add_in_parameters(model.layout, share, thetas, curves, slopes, second, local.gradient, local.dense)
+    jacobian = add_in_parameters(
+        model.layout, share, thetas, curves, slopes, second, local.gradient, local.dense
+    )
     if size and local.diagonal.shape[1]:
         of_tips = moves[:, :, None] * (sums.crossed @ jacobian[:, head])
         of_tips[:, :, np.r_[model.parts[3], model.parts[5]]] += in_kinds.transpose(0, 2, 1)

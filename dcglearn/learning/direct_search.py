@@ -1,7 +1,9 @@
-"""The search for the best gains, discounts and judges: multistart with successive halving, then basin hopping.
+"""The search for the best gains, discounts and judges: multistart with successive halving, then
+basin hopping.
 
-The objective is not convex. All starts are evaluated in one pass over a few pairs; descents from the best of them go on
-side by side, fewer and fewer of them; then from hops around the lowest end. Long logs are learned from samples first.
+The objective is not convex. All starts are evaluated in one pass over a few pairs; descents from
+the best of them go on side by side, fewer and fewer of them; then from hops around the lowest end.
+Long logs are learned from samples first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +25,9 @@ from dcglearn.metric.list_utility import ListUtility
 class Schedule:
     """How the search goes on: samples, steps, descents that go on, and hops."""
 
-    first_sample: int = 1 << 12  # logs of at least twice so many pairs are learned from about so many first,
+    first_sample: int = (
+        1 << 12
+    )  # logs of at least twice so many pairs are learned from about so many first,
     growth: int = 8  # then from samples that grow by this factor
     largest_sample: int = 1 << 18  # to at most so many, then from all
     compared_on: int = 1 << 8  # starts are compared on at most twice so many pairs
@@ -31,15 +35,34 @@ class Schedule:
     exact: float = 1e-9  # and on the whole log
     first_steps: int = 14  # the descents from all starts stop after so many steps,
     kept: int = 2  # and so many of the lowest go on, beside the hops
-    rungs: Mapping[int, int] = field(default_factory=lambda: {8: 12, 12: 8})  # from steps to descents that go on then
+    rungs: Mapping[int, int] = field(
+        default_factory=lambda: {8: 12, 12: 8}
+    )  # from steps to descents that go on then
     rungs_of_hops: Mapping[int, int] = field(default_factory=lambda: {12: 10})
     rounds: int = 4  # how often one hops from ever lower ends
-    sharper: tuple[float, ...] = (-0.7, 0.7, -2.0, 2.0)  # hops: changes of the log sharpness of the lowest end,
-    spreads: tuple[float, ...] = (0.5, 1.0, 0.3, 0.7)  # and, in turn, spreads of random changes of all curves
+    sharper: tuple[float, ...] = (
+        -0.7,
+        0.7,
+        -2.0,
+        2.0,
+    )  # hops: changes of the log sharpness of the lowest end,
+    spreads: tuple[float, ...] = (
+        0.5,
+        1.0,
+        0.3,
+        0.7,
+    )  # and, in turn, spreads of random changes of all curves
     random_hops: int = 4000  # the number of the latter times that of pairs,
     fewest_hops: int = 4  # with at least
     most_hops: int = 16  # and at most so many
-    softened: tuple[float, ...] = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)  # falls of a sample's log sharpness, for a larger one
+    softened: tuple[float, ...] = (
+        0.0,
+        0.5,
+        1.0,
+        1.5,
+        2.0,
+        3.0,
+    )  # falls of a sample's log sharpness, for a larger one
     near: float = 0.01  # ends go on if their objectives are within this share of the lowest
     apart: float = 0.05  # and a parameter differs by more than this,
     most_ends: int = 3  # but at most so many of them
@@ -50,7 +73,9 @@ SCHEDULE = Schedule()
 
 @dataclass(frozen=True)
 class Fit:
-    """A model, the parameters found, shape (p,), their objective, and the last descent's steps and convergence."""
+    """A model, the parameters found, shape (p,), their objective, and the last descent's steps and
+    convergence.
+    """
 
     model: Model
     theta: Floats
@@ -81,11 +106,13 @@ def fit(
     n_starts: int = 2,
     max_iter: int = 2000,
 ) -> Fit:
-    """Descend from the best of several starts; the objective of the result is at most that of every descent.
+    """Descend from the best of several starts; the objective of the result is at most that of every
+    descent.
 
-    `share` is the factor of the loss: the number of independent judgements that a unit of weight counts for.
-    `starts` holds groups of parameters, shape (S, p) each; `n_starts` of each group are descended from, in at most
-    `max_iter` iterations. A long log is learned from samples that grow, and its start is where the last one ended.
+    `share` is the factor of the loss: the number of independent judgements that a unit of weight
+    counts for. `starts` holds groups of parameters, shape (S, p) each; `n_starts` of each group are
+    descended from, in at most `max_iter` iterations. A long log is learned from samples that grow,
+    and its start is where the last one ended.
     """
     steps = _steps(len(judgements))
     samples = [judgements.every(step) if step > 1 else judgements for step in steps]
@@ -103,12 +130,26 @@ def fit(
 
 
 def warm_fit(
-    model: Model, judgements: JudgementSource, share: float, starts: Sequence[Floats], *, max_iter: int = 2000
+    model: Model,
+    judgements: JudgementSource,
+    share: float,
+    starts: Sequence[Floats],
+    *,
+    max_iter: int = 2000,
 ) -> Fit:
-    """Descend from each of a few starts near the optimum, over all judgements, and keep the best; see `fit`."""
+    """Descend from each of a few starts near the optimum, over all judgements, and keep the best;
+    see `fit`.
+    """
     objective = DirectObjective(model, judgements, share)
     to_beat = np.inf if len(starts) > 1 else None
-    ends = descend(objective, np.array(starts), model.bounds, max_iter=max_iter, tol=SCHEDULE.exact, to_beat=to_beat)
+    ends = descend(
+        objective,
+        np.array(starts),
+        model.bounds,
+        max_iter=max_iter,
+        tol=SCHEDULE.exact,
+        to_beat=to_beat,
+    )
     return _fit_of(model, ends)
 
 
@@ -123,7 +164,9 @@ def fit_from(
     max_iter: int,
     if_worse: bool,
 ) -> tuple[Fit, bool]:
-    """Return the fit from `near`, or from all starts if there is none or (`if_worse`) these end lower; and which."""
+    """Return the fit from `near`, or from all starts if there is none or (`if_worse`) these end
+    lower; and which.
+    """
     warm = None if near is None else warm_fit(model, judgements, share, near, max_iter=max_iter)
     if warm is not None and not if_worse:
         return warm, True
@@ -138,27 +181,39 @@ def fit_from(
 
 
 def _steps(n: int) -> list[int]:
-    """Return the strides of the samples that a log of n pairs is learned from, the last of which is 1."""
+    """Return the strides of the samples that a log of n pairs is learned from, the last of which is
+    1.
+    """
     steps = [n // SCHEDULE.first_sample]
     while steps[-1] >= 2:
-        steps.append(steps[-1] // SCHEDULE.growth if n * SCHEDULE.growth <= SCHEDULE.largest_sample * steps[-1] else 1)
+        steps.append(
+            steps[-1] // SCHEDULE.growth
+            if n * SCHEDULE.growth <= SCHEDULE.largest_sample * steps[-1]
+            else 1
+        )
     return [*(step for step in steps if step >= 2), 1]
 
 
 def _chosen(objective: DirectObjective, starts: Sequence[Floats], n_starts: int) -> Floats:
-    """Return the parameters of the lowest starts of each group, all evaluated in one pass over a few pairs."""
+    """Return the parameters of the lowest starts of each group, all evaluated in one pass over a
+    few pairs.
+    """
     step = len(objective.judgements) // SCHEDULE.compared_on
     if step >= 2:
         few = objective.judgements.every(step)
         factor = objective.judgements.total_weight / few.total_weight
         objective = DirectObjective(objective.model, few, objective.share * factor)
-    values = np.split(objective.values(np.concatenate(starts)), np.cumsum([len(group) for group in starts])[:-1])
+    values = np.split(
+        objective.values(np.concatenate(starts)), np.cumsum([len(group) for group in starts])[:-1]
+    )
     best = [np.argsort(value, kind="stable")[:n_starts] for value in values]
     return np.concatenate([group[i] for group, i in zip(starts, best, strict=True)])
 
 
 def _softened(objective: DirectObjective, theta: Floats) -> Floats:
-    """Return the parameters with the best of some lower sharpnesses: curves of a sample are less exact than it is."""
+    """Return the parameters with the best of some lower sharpnesses: curves of a sample are less
+    exact than it is.
+    """
     sharp = objective.model.parts[2]
     thetas = np.tile(theta, (len(SCHEDULE.softened), 1))
     thetas[:, sharp] -= np.array(SCHEDULE.softened)[:, None]
@@ -170,24 +225,38 @@ def _softened(objective: DirectObjective, theta: Floats) -> Floats:
 def _fit_of(model: Model, ends: Descents) -> Fit:
     i = ends.best
     if not np.isfinite(ends.local.value[i]):
-        raise InputError("the objective is not finite at any start: weights, strengths or the ridge are too large")
+        raise InputError(
+            "the objective is not finite at any start: weights, strengths or the ridge are too large"
+        )
     x = ends.theta[i]
     return Fit(model, x, float(ends.local.value[i]), int(ends.n_iter[i]), bool(ends.converged[i]))
 
 
-def _searched(objective: DirectObjective, thetas: Floats, max_iter: int, *, several: bool) -> Descents:
-    """Descend, roughly at first, then from around the lowest as long as that leads lower; then to the end."""
+def _searched(
+    objective: DirectObjective, thetas: Floats, max_iter: int, *, several: bool
+) -> Descents:
+    """Descend, roughly at first, then from around the lowest as long as that leads lower; then to
+    the end.
+    """
     model = objective.model
     for softer in (3.0, 1.5) if model.kind == SIGMOID else ():  # flat far from the optimum
         blunt = replace(model, centre=model.centre - softer)
         thetas[:, model.parts[2]] = blunt.centre
         thetas = descend(
-            replace(objective, model=blunt), thetas, blunt.bounds, max_iter=max_iter, tol=SCHEDULE.rough
+            replace(objective, model=blunt),
+            thetas,
+            blunt.bounds,
+            max_iter=max_iter,
+            tol=SCHEDULE.rough,
         ).theta
     if several:
-        competing = partial(descend, objective, bounds=model.bounds, tol=SCHEDULE.rough, to_beat=np.inf)
+        competing = partial(
+            descend, objective, bounds=model.bounds, tol=SCHEDULE.rough, to_beat=np.inf
+        )
         ends = competing(
-            np.clip(thetas, *model.bounds), max_iter=min(SCHEDULE.first_steps, max_iter), rungs=SCHEDULE.rungs
+            np.clip(thetas, *model.bounds),
+            max_iter=min(SCHEDULE.first_steps, max_iter),
+            rungs=SCHEDULE.rungs,
         )
         kept = ends.theta[np.lexsort((ends.local.value, ~ends.leads))[: SCHEDULE.kept]]
         rng = np.random.default_rng(0)
@@ -196,15 +265,26 @@ def _searched(objective: DirectObjective, thetas: Floats, max_iter: int, *, seve
             thetas = np.concatenate([kept, np.clip(hops, *model.bounds)])
             ends = competing(thetas, max_iter=max_iter, rungs=SCHEDULE.rungs_of_hops, spared=1)
             value = ends.local.value
-            if ends.led_from(0) == ends.best or not value[ends.best] < (1 - 10 * SCHEDULE.rough) * value[0]:
+            if (
+                ends.led_from(0) == ends.best
+                or not value[ends.best] < (1 - 10 * SCHEDULE.rough) * value[0]
+            ):
                 break
             kept = ends.theta[[ends.best]]
         thetas = ends.theta[_distinct(ends)]
-    return descend(objective, np.clip(thetas, *model.bounds), model.bounds, max_iter=max_iter, tol=SCHEDULE.exact)
+    return descend(
+        objective,
+        np.clip(thetas, *model.bounds),
+        model.bounds,
+        max_iter=max_iter,
+        tol=SCHEDULE.exact,
+    )
 
 
 def _hops(model: Model, n: int, rng: np.random.Generator) -> Floats:
-    """Return changes of the parameters to hop from an end with, the more the fewer pairs there are."""
+    """Return changes of the parameters to hop from an end with, the more the fewer pairs there
+    are.
+    """
     n_random = min(max(SCHEDULE.random_hops // max(n, 1), SCHEDULE.fewest_hops), SCHEDULE.most_hops)
     hops = np.zeros((len(SCHEDULE.sharper) + n_random, model.parts[-1].stop))
     hops[: len(SCHEDULE.sharper), model.parts[2].start] = SCHEDULE.sharper
@@ -214,11 +294,16 @@ def _hops(model: Model, n: int, rng: np.random.Generator) -> Floats:
 
 
 def _distinct(ends: Descents) -> list[int]:
-    """Return the lowest end, and others that are not near it but so low that they may be lower on the whole log."""
+    """Return the lowest end, and others that are not near it but so low that they may be lower on
+    the whole log.
+    """
     value = ends.local.value
     kept = [ends.best]
     for i in np.argsort(value, kind="stable"):
         apart = np.abs(ends.theta[kept] - ends.theta[i]).max(axis=1)
-        if value[i] <= value[kept[0]] + SCHEDULE.near * abs(value[kept[0]]) and (apart > SCHEDULE.apart).all():
+        if (
+            value[i] <= value[kept[0]] + SCHEDULE.near * abs(value[kept[0]])
+            and (apart > SCHEDULE.apart).all()
+        ):
             kept.append(int(i))
     return kept[: SCHEDULE.most_ends]

@@ -1,4 +1,6 @@
-"""Factors of a utility, gains times discounts: the singular value decomposition of its visible part."""
+"""Factors of a utility, gains times discounts: the singular value decomposition of its visible
+part.
+"""
 
 from dataclasses import dataclass
 
@@ -14,9 +16,10 @@ from dcglearn.metric.dcg import DCG, Utility
 class Factoring:
     """The DCG nearest to a utility, and how near it is.
 
-    The worst grade of `dcg` has gain 0, its first discount is 1 (where positive). `visible_weights` is the factored
-    matrix, shape (K, L), `rank_one` its nearest rank-one matrix (both NaN for grades that never occur), `explained` the
-    share of its squared norm, and `ratio` the second singular value over the first. `sentences` are notes on the DCG.
+    The worst grade of `dcg` has gain 0, its first discount is 1 (where positive). `visible_weights`
+    is the factored matrix, shape (K, L), `rank_one` its nearest rank-one matrix (both NaN for
+    grades that never occur), `explained` the share of its squared norm, and `ratio` the second
+    singular value over the first. `sentences` are notes on the DCG.
     """
 
     dcg: DCG
@@ -42,14 +45,17 @@ class Factoring:
 
     def __str__(self) -> str:
         head = f"gains times discounts reproduce {self.explained:.1%} of these weights (of their sum of squares)"
-        return "\n".join([head, *(f"  - {sentence}" for sentence in self.sentences), "", self.dcg.table()])
+        return "\n".join(
+            [head, *(f"  - {sentence}" for sentence in self.sentences), "", self.dcg.table()]
+        )
 
 
 def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = False) -> Factoring:
     """Factor a utility W into gains and discounts, the best grade's gain 1 with `normalise_gains`.
 
-    Offsets that the log cannot tell are removed first: rows are centred where the log holds full lists, columns too
-    where grades never vary (Zhou et al. 2008, section 6.3). Raises InputError if W tells no two lists apart.
+    Offsets that the log cannot tell are removed first: rows are centred where the log holds full
+    lists, columns too where grades never vary (Zhou et al. 2008, section 6.3). Raises InputError if
+    W tells no two lists apart.
     """
     seen = np.setdiff1d(np.arange(utility.n_grades), visible.unseen_grades)
     core = utility.weights[:, seen].copy()
@@ -80,7 +86,9 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
 
 
 def _offset(weights: Floats, discounts: Floats, gains: Floats, visible: Visibility) -> float:
-    """Return the offset of the gains: least squares over positions where the log shows "no grade", else g_0 = 0."""
+    """Return the offset of the gains: least squares over positions where the log shows "no grade",
+    else g_0 = 0.
+    """
     depth = len(discounts)
     told = np.setdiff1d(np.arange(depth), visible.free_rows)
     if len(told) == depth:
@@ -102,13 +110,18 @@ def _oriented(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Fl
     """Choose the sign of the two factors: discounts with a positive sum."""
     positive = float(discounts.sum())
     if visible.free_columns:
-        # Centred discounts sum to zero: the order of grades decides or, without grades, that of positions.
+        # Centred discounts sum to zero: the order of grades decides or, without grades, that of
+        # positions.
         factor_order = gains if visible.graded else -discounts
-        positive = float((np.arange(len(factor_order)) - (len(factor_order) - 1) / 2) @ factor_order)
+        positive = float(
+            (np.arange(len(factor_order)) - (len(factor_order) - 1) / 2) @ factor_order
+        )
     return (-discounts, -gains) if positive < 0 else (discounts, gains)
 
 
-def _scaled(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Floats, Floats, list[str]]:
+def _scaled(
+    discounts: Floats, gains: Floats, visible: Visibility
+) -> tuple[Floats, Floats, list[str]]:
     """Choose level and scale of the discounts; return discounts, gains and notes on conventions."""
     notes = []
     if visible.free_columns:
@@ -120,12 +133,16 @@ def _scaled(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Floa
     scale = discounts[0]
     if scale <= 0:
         scale = np.abs(discounts).max()
-        notes.append("the first discount is not positive, so discounts are scaled by the largest in size")
+        notes.append(
+            "the first discount is not positive, so discounts are scaled by the largest in size"
+        )
     return discounts / scale, gains * scale, notes
 
 
 def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
-    """Return notes on gains that are not learned, and on factors that do not have the shape of a DCG."""
+    """Return notes on gains that are not learned, and on factors that do not have the shape of a
+    DCG.
+    """
     notes, near = [], 1e-9
     if visible.unseen_grades:
         names = ", ".join(str(grade) for grade in visible.unseen_grades)
@@ -142,5 +159,7 @@ def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
         notes.append(f"the discounts do not decrease everywhere (they rise at position {rises})")
     if (discounts < -near).any():
         places = ", ".join(str(k + 1) for k in np.flatnonzero(discounts < -near))
-        notes.append(f"the discount is negative at position {places}: a better grade there counts against a list")
+        notes.append(
+            f"the discount is negative at position {places}: a better grade there counts against a list"
+        )
     return notes

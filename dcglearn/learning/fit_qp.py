@@ -1,4 +1,6 @@
-"""The fit of a utility to a log: the paper's QP with its margins, in memory, in parts or on a cluster."""
+"""The fit of a utility to a log: the paper's QP with its margins, in memory, in parts or on a
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,22 @@ from dcglearn.parts.telling_pairs import learnable, learnable_parts
 _LOG = logging.getLogger(__name__)
 
 
-def fit_qp(log: OpenLog, description: QPDescription, start: Utility | None = None, keeping: Keeping = NOWHERE) -> QPFit:
-    """Return the solution of the QP for a log; the parameters and errors are those of `UtilityLearner.fit`."""
+def fit_qp(
+    log: OpenLog,
+    description: QPDescription,
+    start: Utility | None = None,
+    keeping: Keeping = NOWHERE,
+) -> QPFit:
+    """Return the solution of the QP for a log; the parameters and errors are those of
+    `UtilityLearner.fit`.
+    """
     log = with_grades(log, description.n_grades)
     with one_blas_thread():
         pairs, dropped = _pairs(log, description)
         with keeping.kept(partial(identity, description, log)) as kept:
-            solution = _solved(kept(pairs), log, description, None if start is None else start.weights)
+            solution = _solved(
+                kept(pairs), log, description, None if start is None else start.weights
+            )
         visible = log.visible()
     unconverged = (
         f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above tol={description.tol:g}: raise "
@@ -50,14 +61,18 @@ def fit_qp(log: OpenLog, description: QPDescription, start: Utility | None = Non
     )
 
 
-def identity(description: QPDescription | DirectDescription, log: OpenLog, **more: str) -> dict[str, Any]:
+def identity(
+    description: QPDescription | DirectDescription, log: OpenLog, **more: str
+) -> dict[str, Any]:
     """Return what must be equal when a fit is resumed."""
     settings = {field.name: str(getattr(description, field.name)) for field in fields(description)}
     return {"learner": description.learner, **settings, **more, **log_fingerprint(log)}
 
 
 def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
-    """Return the QP's pairs: the decided ones with margins, and of each tie (d, -epsilon) and (-d, -epsilon)."""
+    """Return the QP's pairs: the decided ones with margins, and of each tie (d, -epsilon) and (-d,
+    -epsilon).
+    """
     log = differing_pairs(log)
     decided, ties = seen_pairs(log.decided), log.ties
     weight = np.ones(1) if decided.weight is None else decided.weight
@@ -76,7 +91,9 @@ def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: flo
 
 
 def seen_pairs(log: PreferencePairs) -> PreferencePairs:
-    """Return the pairs between whose lists a utility can see a difference: -1 and -2 are worth nothing alike."""
+    """Return the pairs between whose lists a utility can see a difference: -1 and -2 are worth
+    nothing alike.
+    """
     seen = log.filled().differing
     return log if seen.all() else log[seen]
 
@@ -88,7 +105,9 @@ def _n_unseen(log: PreferencePairs) -> int:
 
 
 def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
-    """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all, or raise InputError."""
+    """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all, or
+    raise InputError.
+    """
     if isinstance(margin, (DCG, Utility)):
         return np.abs(margin.score(log.preferred) - margin.score(log.other))
     if margin == "unit":
@@ -97,7 +116,9 @@ def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
         return (filled(log.preferred) != filled(log.other)).sum(axis=1).astype(np.float64)
     column = log.strength if log.margin is None else log.margin
     if column is None and len(log):
-        raise InputError('margin="log" needs a log with margins or strengths; use "unit" or "hamming"')
+        raise InputError(
+            'margin="log" needs a log with margins or strengths; use "unit" or "hamming"'
+        )
     return np.ones(1) if column is None else column
 
 
@@ -106,7 +127,9 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[s
     epsilon = description.tie_epsilon
     if isinstance(log, PartedLog):
         if description.solver == "cvxpy":
-            problem = 'solver="cvxpy" needs the whole log in memory: give Preferences, without engine='
+            problem = (
+                'solver="cvxpy" needs the whole log in memory: give Preferences, without engine='
+            )
             raise InputError(problem, see="whole-log")
         log, dropped = learnable_parts(log)
         n_ties, n_unseen = log.facts.n_ties, log.parts.total(_n_unseen)
@@ -127,14 +150,25 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[s
             "no pair asks for a difference of utility above 0: the margins are 0 or less, or the lists differ only "
             'between unknown grades (-1) and no result (-2); give positive margins, or margin="unit"'
         )
-    left_out = {"ties": n_ties if epsilon is None else 0, "pairs that differ between -1 and -2 only": n_unseen}
+    left_out = {
+        "ties": n_ties if epsilon is None else 0,
+        "pairs that differ between -1 and -2 only": n_unseen,
+    }
     return pairs, dropped | {reason: count for reason, count in left_out.items() if count}
 
 
-def _solved(pairs: PairSource, log: OpenLog, description: QPDescription, start: Floats | None) -> Solution:
+def _solved(
+    pairs: PairSource, log: OpenLog, description: QPDescription, start: Floats | None
+) -> Solution:
     C, monotone = description.C, description.monotone and log.graded
     if description.solver == "cvxpy":
         assert isinstance(pairs, Pairs)
-        return solve_cvxpy(pairs, log.n_grades, C, monotone=monotone, constraints=description.constraints)
-    options: dict[str, Any] = {"start": start, "tol": description.tol, "max_iter": description.max_iter}
+        return solve_cvxpy(
+            pairs, log.n_grades, C, monotone=monotone, constraints=description.constraints
+        )
+    options: dict[str, Any] = {
+        "start": start,
+        "tol": description.tol,
+        "max_iter": description.max_iter,
+    }
     return solve(pairs, log.n_grades, C, monotone=monotone, **options)

@@ -1,4 +1,6 @@
-"""Frozen descriptions of fits, and what the fits return: the QP's utility, or gains, discounts and judges."""
+"""Frozen descriptions of fits, and what the fits return: the QP's utility, or gains, discounts and
+judges.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, InputError, flag, one_of, scale_size, whole_number, within
+from dcglearn.foundation.validation import (
+    Floats,
+    InputError,
+    flag,
+    one_of,
+    scale_size,
+    whole_number,
+    within,
+)
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.metric.dcg import DCG, DCGLike, Utility
@@ -34,7 +44,9 @@ OF_MEMBERS = {
     "prior": "the metric given as prior",
     MACHINE: "the LLM judge's DCG",
 }
-"""Members of a blend by name, and what they are; the others are textbook DCGs and fits near the LLM judge's."""
+"""Members of a blend by name, and what they are; the others are textbook DCGs and fits near the LLM
+judge's.
+"""
 
 FORMS = ("dcg", "saturation", "best")
 """Forms of what a list is worth, the simplest first."""
@@ -47,7 +59,9 @@ DISCOUNTS = ("falling", "free")
 
 
 class Description:
-    """Base class of descriptions: read from a description, a fit, an estimator, or None for the defaults."""
+    """Base class of descriptions: read from a description, a fit, an estimator, or None for the
+    defaults.
+    """
 
     learner: ClassVar[str]
 
@@ -58,7 +72,9 @@ class Description:
 
     @classmethod
     def of(cls, learner: Any) -> Self:
-        """Return the description of a learner; raise InputError if it is another kind of learner."""
+        """Return the description of a learner; raise InputError if it is another kind of
+        learner.
+        """
         description = cls() if learner is None else getattr(learner, "description", None)
         if not isinstance(description, cls):
             raise InputError(f"learner={learner!r} is no {cls.learner}")
@@ -94,8 +110,12 @@ class QPDescription(Description):
 
         # check how it is solved
         one_of(self.solver, "solver", ("newton", "cvxpy"))
-        if self.constraints is not None and (self.solver != "cvxpy" or not callable(self.constraints)):
-            raise InputError(f'constraints={self.constraints!r}: give a function of W, with solver="cvxpy"')
+        if self.constraints is not None and (
+            self.solver != "cvxpy" or not callable(self.constraints)
+        ):
+            raise InputError(
+                f'constraints={self.constraints!r}: give a function of W, with solver="cvxpy"'
+            )
         within(self.tol, "tol")
         whole_number(self.max_iter, "max_iter")
 
@@ -144,7 +164,9 @@ class DirectDescription(Description):
 
     def prior_of(self, n_grades: int, depth: int) -> DCG | None:
         """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""
-        return None if self.prior is None else read_metric(self.prior, n_grades, depth, name="prior")
+        return (
+            None if self.prior is None else read_metric(self.prior, n_grades, depth, name="prior")
+        )
 
     def check(self, n_grades: int, depth: int, *, graded: bool) -> None:
         """Raise InputError if a parameter has no meaning for a log of this shape."""
@@ -154,7 +176,9 @@ class DirectDescription(Description):
         if not graded:
             raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
         if n_grades < 2:
-            raise InputError("the log has one grade only, so there is no gain to learn; give n_grades= or more grades")
+            raise InputError(
+                "the log has one grade only, so there is no gain to learn; give n_grades= or more grades"
+            )
         if self.zero != "none":
             best = f"zero= must lie below the best grade, {n_grades - 1}, which else would gain nothing; or give none"
             whole_number(self.zero, "zero", 0, n_grades - 2, best)
@@ -168,10 +192,11 @@ class DirectDescription(Description):
 class FormScore:
     """How well a form predicts held-out judgements, and how well it fits the whole log.
 
-    `log_likelihood` and `error` are the mean log likelihood of a held-out judgement and its standard error, `share` is
-    that of preferences respected; `ahead` and `ahead_error` are the mean less that of the DCG, and its error. `gain` is
-    by how much the whole log's objective is lower than that of the DCG, and `p_value` how often, if tested, it is so on
-    logs simulated from the fitted DCG.
+    `log_likelihood` and `error` are the mean log likelihood of a held-out judgement and its
+    standard error, `share` is that of preferences respected; `ahead` and `ahead_error` are the mean
+    less that of the DCG, and its error. `gain` is by how much the whole log's objective is lower
+    than that of the DCG, and `p_value` how often, if tested, it is so on logs simulated from the
+    fitted DCG.
     """
 
     log_likelihood: float
@@ -187,11 +212,12 @@ class FormScore:
 class Member:
     """A member of a blend.
 
-    `name` is "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; "prior"; "machine", the DCG of a
-    proxy, or "near machine 4" and so on, fits that have it as their prior, and the strength of that. `weight` is its
-    share of the blend; `share` that of the preferences that it respects where it was learned or chosen without them,
-    ties half, and `error` its standard error, nan where no preference could be held out. `dcg` has gains from 0 to 1,
-    or 0 for what is worth nothing, and discounts from 1; `fit` is the fit, where it is one.
+    `name` is "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; "prior";
+    "machine", the DCG of a proxy, or "near machine 4" and so on, fits that have it as their prior,
+    and the strength of that. `weight` is its share of the blend; `share` that of the preferences
+    that it respects where it was learned or chosen without them, ties half, and `error` its
+    standard error, nan where no preference could be held out. `dcg` has gains from 0 to 1, or 0 for
+    what is worth nothing, and discounts from 1; `fit` is the fit, where it is one.
     """
 
     name: str
@@ -217,7 +243,10 @@ class Member:
     def to_dict(self) -> dict[str, Any]:
         """Return name, weight, share and error, None for numbers that there are not, for JSON."""
         numbers = {"weight": self.weight, "share": self.share, "error": self.error}
-        return {"name": self.name, **{key: x if np.isfinite(x) else None for key, x in numbers.items()}}
+        return {
+            "name": self.name,
+            **{key: x if np.isfinite(x) else None for key, x in numbers.items()},
+        }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -254,17 +283,37 @@ class QPFit:
 class DirectFit:
     """What the direct fit returns: the attributes of a fitted `DCGLearner`.
 
-    `raters` names the judges of ``curves.errors``, if several, `ties` tells whether the log held ties, `list_utility`
-    is the metric in a form beyond the DCG, and `visible` is None in a fit that was loaded. `members` are those of a
-    blend. `weighed_on` is the weight of the judgements; of a blend that keeps the weights of its start, that of those
-    which they were found on. `cautions` are warnings of the log, `unconverged` that of a descent that stopped too
-    early, or empty.
+    `raters` names the judges of ``curves.errors``, if several, `ties` tells whether the log held
+    ties, `list_utility` is the metric in a form beyond the DCG, and `visible` is None in a fit that
+    was loaded. `members` are those of a blend. `weighed_on` is the weight of the judgements; of a
+    blend that keeps the weights of its start, that of those which they were found on. `cautions`
+    are warnings of the log, `unconverged` that of a descent that stopped too early, or empty.
     """
 
     results: ClassVar = (
-        *("metric", "dcg", "utility", "form", "form_scores", "scale", "error_rate", "rater_error", "tie_threshold"),
+        *(
+            "metric",
+            "dcg",
+            "utility",
+            "form",
+            "form_scores",
+            "scale",
+            "error_rate",
+            "rater_error",
+            "tie_threshold",
+        ),
         *("position_bias", "rater_bias"),
-        *("loss", "members", "objective", "n_effective", "n_iter", "warm", "visible", "dropped", "curves"),
+        *(
+            "loss",
+            "members",
+            "objective",
+            "n_effective",
+            "n_iter",
+            "warm",
+            "visible",
+            "dropped",
+            "curves",
+        ),
     )
 
     description: DirectDescription
@@ -299,7 +348,9 @@ class DirectFit:
 
     @property
     def utility(self) -> DCG | ListUtility:
-        """The metric as a `ListUtility`, or the DCG itself if its gains or discounts are not those of one."""
+        """The metric as a `ListUtility`, or the DCG itself if its gains or discounts are not those
+        of one.
+        """
         if self.list_utility is not None:
             return self.list_utility
         beyond = self.dcg.gains.min() < 0 or (np.diff(self.dcg.discounts) > 0).any()
@@ -319,7 +370,9 @@ class DirectFit:
     @property
     def rater_error(self) -> dict[str, float]:
         """Error rates by rater, where the log names more than one."""
-        return dict(zip(self.raters, self.curves.errors.tolist(), strict=True)) if self.raters else {}
+        return (
+            dict(zip(self.raters, self.curves.errors.tolist(), strict=True)) if self.raters else {}
+        )
 
     @property
     def position_bias(self) -> float:
@@ -328,30 +381,39 @@ class DirectFit:
 
     @property
     def rater_bias(self) -> dict[str, float]:
-        """Position biases by rater, where the log names more than one and tells which list was shown first."""
+        """Position biases by rater, where the log names more than one and tells which list was
+        shown first.
+        """
         return dict(zip(self.raters, self.curves.biases.tolist(), strict=False))
 
     @property
     def tie_threshold(self) -> float:
-        """Utility difference, in units of the judges' noise, up to which ties are likely; 0 without ties."""
+        """Utility difference, in units of the judges' noise, up to which ties are likely; 0 without
+        ties.
+        """
         return float(self.curves.thresholds[1]) if self.ties else 0.0
 
     @property
     def is_likelihood(self) -> bool:
         """Whether the loss is a likelihood, so that verdicts have probabilities."""
-        return LOSSES.get(self.loss, LIKELIHOOD) == LIKELIHOOD  # a blend's judges are those of the robust loss
+        return (
+            LOSSES.get(self.loss, LIKELIHOOD) == LIKELIHOOD
+        )  # a blend's judges are those of the robust loss
 
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
         return self.scale * (self.metric.score(log.preferred) - self.metric.score(log.other))
 
     def probabilities(self, log: PreferencePairs) -> Floats:
-        """Return the probabilities that a judge prefers the first list, calls a tie, prefers the second; shape (n, 3).
+        """Return the probabilities that a judge prefers the first list, calls a tie, prefers the
+        second; shape (n, 3).
 
         Raise InputError if the loss is no likelihood.
         """
         if not self.is_likelihood:
-            raise InputError(f'loss="{self.loss}" gives no probabilities; "robust" and "logistic" do')
+            raise InputError(
+                f'loss="{self.loss}" gives no probabilities; "robust" and "logistic" do'
+            )
         z = self.sureness(log)
         return chances(z, self.tie_threshold, np.full(len(z), self.error_rate))
 
@@ -378,8 +440,12 @@ def fit_of(learner: Any) -> DirectFit | None:
     return fit if isinstance(fit, DirectFit) else None
 
 
-def warn_of(fit: QPFit | DirectFit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3) -> None:
-    """Warn as a fit says, at the line of the caller's caller; `unconverged` is the class of that warning."""
+def warn_of(
+    fit: QPFit | DirectFit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3
+) -> None:
+    """Warn as a fit says, at the line of the caller's caller; `unconverged` is the class of that
+    warning.
+    """
     for caution in fit.cautions:
         warnings.warn(caution, UserWarning, stacklevel=stacklevel)
     if fit.unconverged:

@@ -1,9 +1,10 @@
 """The probability of a verdict and its derivatives, and sums over judgements in C.
 
-With ``z = <W, d>`` the utility of a pair's first list minus that of its second, a preference whose strength lies
-between the thresholds low and high has the probability ``P = sigma(z - low) - sigma(z - high)``, and a tie ``sigma(z +
-low) - sigma(z - low)``. A judge with error rate e names the other list instead: ``(1 - e) P(z) + e P(-z)``. Without
-strengths, ties and errors this is Bradley and Terry's ``sigma(z)``.
+With ``z = <W, d>`` the utility of a pair's first list minus that of its second, a preference whose
+strength lies between the thresholds low and high has the probability ``P = sigma(z - low) - sigma(z
+- high)``, and a tie ``sigma(z + low) - sigma(z - low)``. A judge with error rate e names the other
+list instead: ``(1 - e) P(z) + e P(-z)``. Without strengths, ties and errors this is Bradley and
+Terry's ``sigma(z)``.
 """
 
 from __future__ import annotations
@@ -47,12 +48,13 @@ _work_of_judgements = function("work_of_judgements", *[COUNT] * 5, result=COUNT)
 def verdicts(
     z: ArrayLike, low: ArrayLike, high: ArrayLike, tie: ArrayLike, error: ArrayLike
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the log probabilities of n verdicts, and the derivatives of their losses: shapes (n,), (n, 4), (n, 9).
+    """Return the log probabilities of n verdicts, and the derivatives of their losses: shapes (n,),
+    (n, 4), (n, 9).
 
-    Each of the arguments has shape (n,) or stands for all. The loss is minus the log. The first derivatives are those
-    in z, low, high and the error rate, the second those in z and each of z, low, high, error; low and each of low,
-    high, error; high and each of high, error. That in the error twice is the square of the slope. A tie has one
-    threshold, `low`.
+    Each of the arguments has shape (n,) or stands for all. The loss is minus the log. The first
+    derivatives are those in z, low, high and the error rate, the second those in z and each of z,
+    low, high, error; low and each of low, high, error; high and each of high, error. That in the
+    error twice is the square of the slope. A tie has one threshold, `low`.
     """
     given = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (z, low, high, tie, error)))
     z, low, high, tie, error = (np.array(x) for x in given)
@@ -65,7 +67,9 @@ def verdicts(
 
 
 def log_chances(z: Floats, error: float) -> tuple[Floats, Floats, Floats]:
-    """Return the log probabilities of preferences of the first list at n differences z; their slopes in z and error."""
+    """Return the log probabilities of preferences of the first list at n differences z; their
+    slopes in z and error.
+    """
     z = np.ascontiguousarray(z, np.float64)
     n = len(z)
     logs, of_z, of_error = np.empty(n), np.empty(n), np.empty(n)
@@ -74,7 +78,8 @@ def log_chances(z: Floats, error: float) -> tuple[Floats, Floats, Floats]:
 
 
 def chances(z: Floats, threshold: float, errors: Floats) -> Floats:
-    """Return the probabilities of a preference of the first list, a tie and the second list, shape (n, 3).
+    """Return the probabilities of a preference of the first list, a tie and the second list, shape
+    (n, 3).
 
     `z` and the error rates have shape (n,); `threshold` is that of ties, 0 where there are none.
     """
@@ -92,7 +97,9 @@ def bound_log(
     weight: Floats,
     way: NDArray[np.int8],
 ) -> Bound:
-    """Bind the columns of n judgements; the lists are graded, shape (n, K), int8, or numbered, shape (n,), int32."""
+    """Bind the columns of n judgements; the lists are graded, shape (n, K), int8, or numbered,
+    shape (n,), int32.
+    """
     first, second = map(np.ascontiguousarray, lists)
     n, depth = len(first), first.shape[1] if first.ndim > 1 else 1
     of_lists = int8s if first.ndim > 1 else int32s
@@ -102,7 +109,10 @@ def bound_log(
 
     arrays: list[tuple[Argument, NDArray[Any], int]]
     arrays = [(of_lists, first, n * depth), (of_lists, second, n * depth)]
-    arrays += [(check, column, n if each else min(n, 1)) for (check, column), each in zip(columns, varies, strict=True)]
+    arrays += [
+        (check, column, n if each else min(n, 1))
+        for (check, column), each in zip(columns, varies, strict=True)
+    ]
     return Bound((depth,), arrays, varies)
 
 
@@ -115,10 +125,12 @@ def judgement_sums(
     kind: int,
     order: int,
 ) -> list[Floats]:
-    """Return the loss of judgements at B points and its derivatives, as the first eight fields of `LossSums`.
+    """Return the loss of judgements at B points and its derivatives, as the first eight fields of
+    `LossSums`.
 
-    `rows` are the first judgement and the end. The utilities are gains, shape (B, L), and discounts, (B, K), or else,
-    third, weights, (B, K, L), which have no curvature; `judges` are the thresholds, (B, M + 2), and the judges, (B, J).
+    `rows` are the first judgement and the end. The utilities are gains, shape (B, L), and
+    discounts, (B, K), or else, third, weights, (B, K, L), which have no curvature; `judges` are the
+    thresholds, (B, M + 2), and the judges, (B, J).
     """
     gains, discounts, weights = utilities
     thresholds, free = judges
@@ -153,12 +165,16 @@ def judgement_sums(
 def _shapes(
     depth: int, n: int, n_grades: int, n_thresholds: int, n_judges: int, n_free: int, order: int
 ) -> tuple[list[Stretch], int]:
-    """Return where each of `judgement_sums` stands in memory, and how much more memory the kernel works in."""
+    """Return where each of `judgement_sums` stands in memory, and how much more memory the kernel
+    works in.
+    """
     sloped, m = int(order > VALUE), n_grades + depth + n_thresholds if order == CURVATURE else 0
     by_judge = n_free if m else 0
     slopes = (n, depth, sloped * n_grades), (n, sloped * n_thresholds), (n, sloped * n_free)
     second = (n, m, m), (n, by_judge, m), (n, by_judge), (n, n_free - n_judges if m else 0)
-    return layout((n,), *slopes, *second), _work_of_judgements(depth, n_grades, n_thresholds, n_judges, n_free)
+    return layout((n,), *slopes, *second), _work_of_judgements(
+        depth, n_grades, n_thresholds, n_judges, n_free
+    )
 
 
 def listed_sums(
@@ -172,15 +188,21 @@ def listed_sums(
 ) -> list[Floats]:
     """Return the loss of pairs of m numbered lists at B points, and its derivatives by list.
 
-    `lists` are the lists' values, shape (B, m), and their slopes in gains and discounts, (B, m, S), or (B, 0, S). The
-    sums are the loss, (B,), its slopes in the values, (B, m), thresholds and judges, the second derivatives in
-    the judges, those in the values with the error rate and alone, (B, m) each, and the products of one list's
-    factors and another's, once for each pair, (B, S, S). Second derivatives are those of preferences without strengths
-    by one judge whose bias is none.
+    `lists` are the lists' values, shape (B, m), and their slopes in gains and discounts, (B, m, S),
+    or (B, 0, S). The sums are the loss, (B,), its slopes in the values, (B, m), thresholds and
+    judges, the second derivatives in the judges, those in the values with the error rate and alone,
+    (B, m) each, and the products of one list's factors and another's, once for each pair, (B, S,
+    S). Second derivatives are those of preferences without strengths by one judge whose bias is
+    none.
     """
     values, factors = lists
     thresholds, free = judges
-    (n, m), size, n_thresholds, n_free = values.shape, factors.shape[2], thresholds.shape[1], free.shape[1]
+    (n, m), size, n_thresholds, n_free = (
+        values.shape,
+        factors.shape[2],
+        thresholds.shape[1],
+        free.shape[1],
+    )
     sloped, bent = int(order > VALUE), int(order == CURVATURE)
     slopes = (n, sloped * m), (n, sloped * n_thresholds), (n, sloped * n_free)
     second = (n, bent * n_free), (n, bent * m), (n, bent * m), (n, bent * size, bent * size)

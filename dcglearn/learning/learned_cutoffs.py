@@ -15,23 +15,28 @@ from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.parts.telling_pairs import learnable
 
 FINE = "20"
-"""The cut-offs from which ``--cutoffs learned:N`` chooses: those of so many levels of equally many grades."""
+"""The cut-offs from which ``--cutoffs learned:N`` chooses: those of so many levels of equally many
+grades.
+"""
 
 SAMPLE = 2_000
 """Judgements, about, of a larger log from which cut-offs are learned."""
 
 
 def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...]:
-    """Return the cut-offs of the levels that fit a log best, among the cut-offs with which it was read.
+    """Return the cut-offs of the levels that fit a log best, among the cut-offs with which it was
+    read.
 
-    Two neighbouring levels after another are joined: those with which the robust fit of a DCG keeps the best objective,
-    where a pair whose lists then are equal counts as a guess. The search is greedy. Raises InputError unless the log
-    was read with cut-offs of more than `n_levels` levels, and `n_levels` is at least 2.
+    Two neighbouring levels after another are joined: those with which the robust fit of a DCG keeps
+    the best objective, where a pair whose lists then are equal counts as a guess. The search is
+    greedy. Raises InputError unless the log was read with cut-offs of more than `n_levels` levels,
+    and `n_levels` is at least 2.
 
     Parameters
     ----------
     log : Preferences
-        A log that was read with many cut-offs (``cutoffs=20``); of a long one, about 2,000 judgements are used.
+        A log that was read with many cut-offs (``cutoffs=20``); of a long one, about 2,000
+        judgements are used.
     n_levels : int
         The number of levels that are left.
 
@@ -72,7 +77,9 @@ def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...
 
 def _without(log: PreferencePairs, level: int) -> PreferencePairs:
     """Return a log in which a level and the next are one."""
-    first, second = (np.where(x > level, x - 1, x).astype(np.int8) for x in (log.preferred, log.other))
+    first, second = (
+        np.where(x > level, x - 1, x).astype(np.int8) for x in (log.preferred, log.other)
+    )
     joined = {"preferred": first, "other": second, "n_grades": log.n_grades - 1}
     return log.changed(**joined, grade_names=None, all_differ=False)
 

@@ -1,8 +1,8 @@
 """The loops over lists in C: values in every form of utility, their slopes, and sums by list.
 
-A value is ``sum_k c_k g_{l_k} P_k`` with the survival ``P_k = prod_{m<k} (1 - s_{l_m})``, or ``(1 - x) sum_k c_k
-g_{l_k} + x max_k c_k g_{l_k}``; with no stop and no share of the best result it is that of a DCG. Tables of grades have
-an entry for -1, the grade that is not known, in front.
+A value is ``sum_k c_k g_{l_k} P_k`` with the survival ``P_k = prod_{m<k} (1 - s_{l_m})``, or ``(1 -
+x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``; with no stop and no share of the best result it is
+that of a DCG. Tables of grades have an entry for -1, the grade that is not known, in front.
 """
 
 import numpy as np
@@ -19,11 +19,13 @@ _add_curvatures = function("add_curvatures", *[COUNT] * 5, *[ARRAY] * 5)
 
 
 def value_slopes(utility: ListUtility, lists: Grades) -> Floats:
-    """Return the slopes of the values of lists in all weights and further parameters, shape (n, K * L + E).
+    """Return the slopes of the values of lists in all weights and further parameters, shape (n, K *
+    L + E).
 
-    The first columns are those of the weight ``W[k, l] = c_k g_l`` of each grade at each position, in the order of
-    ``W.ravel()``; W times these is the value itself. The others are those of the L stop probabilities or, for a share
-    of the best result, of that share. `lists` has shape (n, K), -1 = no known grade.
+    The first columns are those of the weight ``W[k, l] = c_k g_l`` of each grade at each position,
+    in the order of ``W.ravel()``; W times these is the value itself. The others are those of the L
+    stop probabilities or, for a share of the best result, of that share. `lists` has shape (n, K),
+    -1 = no known grade.
     """
     n, depth, width = len(lists), utility.depth, utility.n_grades + 1
     moment, of_stops, of_best = np.zeros((n, depth, width)), np.zeros((n, width)), np.zeros(n)
@@ -44,11 +46,17 @@ def value_slopes(utility: ListUtility, lists: Grades) -> Floats:
         floats(of_best, n),
         floats(survival, depth),
     )
-    return np.column_stack([moment[:, :, 1:].reshape(n, -1), of_best if utility.form == "best" else of_stops[:, 1:]])
+    return np.column_stack(
+        [moment[:, :, 1:].reshape(n, -1), of_best if utility.form == "best" else of_stops[:, 1:]]
+    )
 
 
-def fill_values(lists: Grades, gains: Floats, discounts: Floats, stops: Floats, best: Floats, values: Floats) -> None:
-    """Set the values of m lists at B points, shape (B, m); gains and stops have shape (B, L + 1), best (B,)."""
+def fill_values(
+    lists: Grades, gains: Floats, discounts: Floats, stops: Floats, best: Floats, values: Floats
+) -> None:
+    """Set the values of m lists at B points, shape (B, m); gains and stops have shape (B, L + 1),
+    best (B,).
+    """
     (n, width), (m, depth) = gains.shape, lists.shape
     _fill_values(
         n,
@@ -75,11 +83,12 @@ def spread_slopes(
     of_stops: Floats,
     of_best: Floats,
 ) -> None:
-    """Add slopes in the values, shape (B, m), to those in the further parameters and in what these multiply.
+    """Add slopes in the values, shape (B, m), to those in the further parameters and in what these
+    multiply.
 
-    `moment`, shape (B, K, L + 1), holds for every grade at every position the sum of the slopes times what a unit of
-    discount times gain is worth there. `of_stops` has shape (B, L + 1), or (B, 0) where it is not wanted, `of_best`
-    (B,).
+    `moment`, shape (B, K, L + 1), holds for every grade at every position the sum of the slopes
+    times what a unit of discount times gain is worth there. `of_stops` has shape (B, L + 1), or (B,
+    0) where it is not wanted, `of_best` (B,).
     """
     (n, width), (m, depth) = gains.shape, lists.shape
     survival = np.empty(depth)
@@ -102,7 +111,9 @@ def spread_slopes(
 
 
 def fill_factors(lists: Grades, gains: Floats, discounts: Floats, factors: Floats) -> None:
-    """Set the slopes of a DCG's values in its gains and discounts, shape (B, m, L + K), zero so far."""
+    """Set the slopes of a DCG's values in its gains and discounts, shape (B, m, L + K), zero so
+    far.
+    """
     (n, width), (m, depth) = gains.shape, lists.shape
     _fill_factors(
         n,
@@ -116,8 +127,12 @@ def fill_factors(lists: Grades, gains: Floats, discounts: Floats, factors: Float
     )
 
 
-def add_curvatures(with_error: Floats, curvatures: Floats, factors: Floats, crossed: Floats, joint: Floats) -> None:
-    """Add second derivatives in the values, shape (B, m), with the error rate and alone, to those in the parameters."""
+def add_curvatures(
+    with_error: Floats, curvatures: Floats, factors: Floats, crossed: Floats, joint: Floats
+) -> None:
+    """Add second derivatives in the values, shape (B, m), with the error rate and alone, to those
+    in the parameters.
+    """
     (n, m, size), (_, n_free, columns) = factors.shape, crossed.shape
     _add_curvatures(
         n,

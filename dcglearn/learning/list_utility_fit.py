@@ -1,7 +1,8 @@
-"""List utilities fitted to judgements: the model of `direct_fit` with stop probabilities, or with a share of the best.
+"""List utilities fitted to judgements: the model of `direct_fit` with stop probabilities, or with a
+share of the best.
 
-The further parameters are those of `ListUtility`. The search starts near the fit of the DCG, and goes by the slopes
-alone. What a list is worth is computed once for each distinct list.
+The further parameters are those of `ListUtility`. The search starts near the fit of the DCG, and
+goes by the slopes alone. What a list is worth is computed once for each distinct list.
 """
 
 from collections.abc import Sequence
@@ -31,12 +32,16 @@ NEARBY = (("linear", "log2"), ("exponential", "log2"), ("linear", "reciprocal"))
 
 
 def corners(form: str, n_grades: int) -> Floats:
-    """Return the further parameters of starts, shape (S, L) or (S, 1): from none to all, by grade."""
+    """Return the further parameters of starts, shape (S, L) or (S, 1): from none to all, by
+    grade.
+    """
     if form == "best":
         return np.array([[0.0], [0.5], [0.95]])
     grades = np.arange(n_grades) / max(n_grades - 1, 1)
     steps = [0.8 * (grades >= cut) for cut in grades[1:]]
-    smooth = [np.clip(step + 0.4 * (np.append(step[1:], 0.8) > 0) * (step == 0), 0, 1) for step in steps]
+    smooth = [
+        np.clip(step + 0.4 * (np.append(step[1:], 0.8) > 0) * (step == 0), 0, 1) for step in steps
+    ]
     return np.array([np.zeros(n_grades), *steps, *smooth, 0.5 * grades, grades, grades**2])
 
 
@@ -51,9 +56,10 @@ def fit_form(
 ) -> Fit:
     """Fit a model of a form other than the DCG to judgements.
 
-    `share` is the factor of the loss, `bases` are parameters of the DCG's model near its fit, the first its own; each
-    is combined with some corners of the form and some sharpnesses. `start`, all parameters of a fit to nearly the same
-    log, is the only start where it is given. A long log is learned from a sample first.
+    `share` is the factor of the loss, `bases` are parameters of the DCG's model near its fit, the
+    first its own; each is combined with some corners of the form and some sharpnesses. `start`, all
+    parameters of a fit to nearly the same log, is the only start where it is given. A long log is
+    learned from a sample first.
     """
     objective = DirectObjective(model, ListedJudgements.of(judgements).merged(), share)
     if start is None:
@@ -63,10 +69,14 @@ def fit_form(
 
 
 def _best_start(objective: DirectObjective, bases: Sequence[Floats]) -> Floats:
-    """Return the lowest end of short descents from the lowest starts and from the DCG itself, over a few pairs."""
+    """Return the lowest end of short descents from the lowest starts and from the DCG itself, over
+    a few pairs.
+    """
     model, judgements = objective.model, objective.judgements
     few = ListedJudgements.of(judgements.every(max(len(judgements) // SAMPLE, 1)))
-    objective = DirectObjective(model, few, objective.share * judgements.total_weight / few.total_weight)
+    objective = DirectObjective(
+        model, few, objective.share * judgements.total_weight / few.total_weight
+    )
     further, sharp = corners(model.form, model.n_grades), model.parts[2]
     starts = np.array([np.append(base, corner) for base in bases for corner in further])
     starts = np.tile(starts, (1 + len(SHARPER), 1))
@@ -79,7 +89,9 @@ def _best_start(objective: DirectObjective, bases: Sequence[Floats]) -> Floats:
 
 
 def bases_near(model: Model, theta: Floats) -> list[Floats]:
-    """Return the parameters of a fitted DCG, and those with its judges and the curves of some textbook DCGs."""
+    """Return the parameters of a fitted DCG, and those with its judges and the curves of some
+    textbook DCGs.
+    """
     bases = [theta]
     for gain, discount in NEARBY:
         dcg = DCG.standard(model.n_grades, model.depth, gain, discount)
@@ -91,7 +103,9 @@ def bases_near(model: Model, theta: Floats) -> list[Floats]:
 
 
 def parameters_of(utility: ListUtility, form: str) -> Floats:
-    """Return the further parameters of a list utility of a form, as they stand at the end of all parameters."""
+    """Return the further parameters of a list utility of a form, as they stand at the end of all
+    parameters.
+    """
     return np.array([float(utility.best)]) if form == "best" else utility.stops
 
 

@@ -1,4 +1,6 @@
-"""Judgements that share few lists, such as all pairs of rated lists: what a list is worth is computed once."""
+"""Judgements that share few lists, such as all pairs of rated lists: what a list is worth is
+computed once.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,15 @@ from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points, with_unkn
 from dcglearn.logs.unique_rows import list_numbers
 
 SHARED, MOST_LISTS = 8, 1 << 14
-"""Lists are worth numbering where there are at least so many judgements to a list, and at most so many lists: what they
-are worth at each point is in memory at once."""
+"""Lists are worth numbering where there are at least so many judgements to a list, and at most so
+many lists: what they are worth at each point is in memory at once."""
 
 
 @dataclass(frozen=True)
 class ListedJudgements(JudgedPairs):
-    """Judgements by the `numbers`, int32, shape (2, n), of their m distinct `lists`, shape (m, K)."""
+    """Judgements by the `numbers`, int32, shape (2, n), of their m distinct `lists`, shape (m,
+    K).
+    """
 
     lists: Grades = field(kw_only=True)
     numbers: NDArray[np.int32] = field(kw_only=True)
@@ -44,7 +48,9 @@ class ListedJudgements(JudgedPairs):
 
     def at(self, rows: NDArray[np.intp]) -> ListedJudgements:
         """Return the judgements in some rows, copied."""
-        return ListedJudgements(*super().at(rows).arrays, lists=self.lists, numbers=self.numbers[:, rows])
+        return ListedJudgements(
+            *super().at(rows).arrays, lists=self.lists, numbers=self.numbers[:, rows]
+        )
 
     def list_keys(self) -> tuple[NDArray[Any], ...]:
         """Return columns that are equal where the lists of two judgements are."""
@@ -53,11 +59,20 @@ class ListedJudgements(JudgedPairs):
     @cached_property
     def bound(self) -> Bound:
         """The columns as the kernel takes them, with the numbers of the lists."""
-        return bound_log((self.numbers[0], self.numbers[1]), self.level, self.rater, self.weight, self.way)
+        return bound_log(
+            (self.numbers[0], self.numbers[1]), self.level, self.rater, self.weight, self.way
+        )
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points; the second derivatives are of a DCG and one judge without bias."""
-        gains, discounts, thresholds, judges = points.gains, points.discounts, points.thresholds, points.judges
+        """Return the losses at the points; the second derivatives are of a DCG and one judge
+        without bias.
+        """
+        gains, discounts, thresholds, judges = (
+            points.gains,
+            points.discounts,
+            points.thresholds,
+            points.judges,
+        )
         (n, n_grades), (m, depth), n_judges = gains.shape, self.lists.shape, points.errors.shape[1]
         stops = np.zeros((n, n_grades)) if points.stops is None else points.stops
         best = np.zeros(n) if points.best is None else points.best
@@ -71,21 +86,31 @@ class ListedJudgements(JudgedPairs):
 
         def part(_: int, start: int, stop: int) -> list[Floats]:
             of_lists = values, factors
-            return listed_sums(self.bound, (start, stop), of_lists, (thresholds, judges), n_judges, kind, order)
+            return listed_sums(
+                self.bound, (start, stop), of_lists, (thresholds, judges), n_judges, kind, order
+            )
 
         n_chunks = min(MAX_CHUNKS, -(-len(self) // CHUNK), max(MAX_CHUNKS * MOST_LISTS // m, 1))
         chunks = in_chunks(part, len(self), n_chunks)
         totals = reduce(lambda one, other: list(map(np.add, one, other)), chunks)
-        loss, of_lists, of_thresholds, of_judges, judges_twice, with_error, curvatures, products = totals
+        loss, of_lists, of_thresholds, of_judges, judges_twice, with_error, curvatures, products = (
+            totals
+        )
         moment, of_best = np.zeros((n, depth, n_grades + 1)), np.zeros(n)
         of_stops = np.zeros((n, 0 if points.stops is None else n_grades + 1))
         if n_sloped:
             spread_slopes(self.lists, of_lists, *tables, moment, of_stops, of_best)
         n_all = size + thresholds.shape[1] if n_curved else 0
-        joint, crossed, coupled = np.zeros((n, n_all, n_all)), np.zeros((n, n_judges, n_all)), np.zeros((n, 0))
+        joint, crossed, coupled = (
+            np.zeros((n, n_all, n_all)),
+            np.zeros((n, n_judges, n_all)),
+            np.zeros((n, 0)),
+        )
         if n_curved:
             add_curvatures(with_error, curvatures, factors, crossed, joint)
             joint[:, :size, :size] -= products + products.transpose(0, 2, 1)
         further = of_stops[:, 1:] if points.best is None else of_best[:, None]
         moment = np.ascontiguousarray(moment[:, :, 1:])
-        return LossSums(loss, moment, of_thresholds, of_judges, joint, crossed, judges_twice, coupled, further)
+        return LossSums(
+            loss, moment, of_thresholds, of_judges, joint, crossed, judges_twice, coupled, further
+        )

@@ -1,9 +1,12 @@
-"""The margin QP on plain arrays: a projected Newton method, its certificate, and cvxpy as reference.
+"""The margin QP on plain arrays: a projected Newton method, its certificate, and cvxpy as
+reference.
 
-    min  ||W||^2 + C sum_i v_i xi_i^2   s.t.  <W, d_i> >= m_i - xi_i   and, if monotone,  W[k, l+1] >= W[k, l]
+    min  ||W||^2 + C sum_i v_i xi_i^2   s.t.  <W, d_i> >= m_i - xi_i   and, if monotone,  W[k, l+1]
+    >= W[k, l]
 
-Zhou et al. 2008, eq. 1, 4 and 6, as the equivalent ``F(W) = ||W||^2 + C sum v max(0, m - <W, d>)^2``: convex, once
-differentiable, piecewise quadratic. Newton's method sees the pairs only through ``evaluate(W, curvature)``.
+Zhou et al. 2008, eq. 1, 4 and 6, as the equivalent ``F(W) = ||W||^2 + C sum v max(0, m - <W,
+d>)^2``: convex, once differentiable, piecewise quadratic. Newton's method sees the pairs only
+through ``evaluate(W, curvature)``.
 """
 
 from __future__ import annotations
@@ -41,25 +44,30 @@ class PairSource(Protocol):
 
 
 SUBSAMPLE = 1 << 15
-"""Logs of at least four times this many pairs start from the solution on about this many of them."""
+"""Logs of at least four times this many pairs start from the solution on about this many of them.
+"""
 
 SETTLED = 1e-8
-"""Largest relative length of the last step where `tol` is at most this: a gap of g alone leaves W within sqrt(g).
+"""Largest relative length of the last step where `tol` is at most this: a gap of g alone leaves W
+within sqrt(g).
 
 Or of the next step, a hundredth of it, as the last two foretell it.
 """
 
 SMALL = 1.0
-"""Where Newton's method does not converge for a C above this, it starts again from the solution at a smaller C."""
+"""Where Newton's method does not converge for a C above this, it starts again from the solution at
+a smaller C.
+"""
 
 
 @dataclass(frozen=True)
 class Solution:
     """A solved QP: W, shape (K, L), the objective F(W), and how it was reached.
 
-    `gap` is the duality gap relative to F(W), an upper bound on the relative distance to the optimum. `n_iter` counts
-    Newton steps on the whole log, or iterations of cvxpy's solver. `curvature` is ``sum v d d^T`` over the pairs with a
-    shortfall at W or at an earlier iterate, shape (K*L, K*L).
+    `gap` is the duality gap relative to F(W), an upper bound on the relative distance to the
+    optimum. `n_iter` counts Newton steps on the whole log, or iterations of cvxpy's solver.
+    `curvature` is ``sum v d d^T`` over the pairs with a shortfall at W or at an earlier iterate,
+    shape (K*L, K*L).
     """
 
     weights: Floats
@@ -72,7 +80,9 @@ class Solution:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Preferred and other lists, int8 of shape (n, K); margins and weights of pairs, shape (n,), or (1,) for all."""
+    """Preferred and other lists, int8 of shape (n, K); margins and weights of pairs, shape (n,), or
+    (1,) for all.
+    """
 
     first: Grades
     second: Grades
@@ -89,7 +99,9 @@ class Pairs:
 
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W, shape (K, L)."""
-        return pair_sums(self.first, self.second, self.margin, self.weight, weights, curvature=curvature)
+        return pair_sums(
+            self.first, self.second, self.margin, self.weight, weights, curvature=curvature
+        )
 
     def every(self, step: int, first: int = 0) -> Pairs:
         """Return every `step`-th pair, from `first` on, copied."""
@@ -99,7 +111,9 @@ class Pairs:
     @property
     def total_weight(self) -> float:
         """Sum of the weights."""
-        return float(self.weight[0] * len(self.first) if len(self.weight) == 1 else self.weight.sum())
+        return float(
+            self.weight[0] * len(self.first) if len(self.weight) == 1 else self.weight.sum()
+        )
 
 
 def solve(
@@ -114,10 +128,11 @@ def solve(
 ) -> Solution:
     """Solve the QP by Newton's method, from the solution on a subsample where the log is long.
 
-    `C` weights the shortfalls; `monotone` asks that a better grade is worth at least as much at every position;
-    `start` is an initial W, shape (K, L); `tol` is the relative duality gap to reach within `max_iter` Newton steps
-    (then as many again from the solution at a smaller C). Raises InputError if the Hessian, of (K L)^2 entries, does
-    not fit in memory, or is singular in floating point because `C` or the weights are too large.
+    `C` weights the shortfalls; `monotone` asks that a better grade is worth at least as much at
+    every position; `start` is an initial W, shape (K, L); `tol` is the relative duality gap to
+    reach within `max_iter` Newton steps (then as many again from the solution at a smaller C).
+    Raises InputError if the Hessian, of (K L)^2 entries, does not fit in memory, or is singular in
+    floating point because `C` or the weights are too large.
     """
     shape = (pairs.depth, n_grades)
     refuse_beyond_memory(
@@ -134,18 +149,24 @@ def solve(
         ) from error
 
 
-def _solved(pairs: PairSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any) -> Solution:
+def _solved(
+    pairs: PairSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any
+) -> Solution:
     step = len(pairs) // SUBSAMPLE
     curvature = None
     if start is None and step >= 4:
         sample = pairs.every(step)
         share = pairs.total_weight / sample.total_weight
         guess = newton(sample.evaluate, shape, C * share, **{**options, "tol": 1e-6})
-        start, curvature = guess.weights, None if guess.curvature is None else share * guess.curvature
+        start, curvature = (
+            guess.weights,
+            None if guess.curvature is None else share * guess.curvature,
+        )
     solution = newton(pairs.evaluate, shape, C, start=start, curvature=curvature, **options)
     if solution.converged or C <= SMALL:
         return solution
-    # For a huge C on a log without noise, steps far from the solution become ever smaller: start from a smaller C.
+    # For a huge C on a log without noise, steps far from the solution become ever smaller: start
+    # from a smaller C.
     nearby = _solved(pairs, shape, C / 10, start, **options)
     return newton(pairs.evaluate, shape, C, start=nearby.weights, **options)
 
@@ -163,9 +184,10 @@ def newton(
 ) -> Solution:
     """Minimise F by a projected semismooth Newton method; see `solve`.
 
-    Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the method ends at the
-    exact optimum when the set of pairs with a shortfall stops changing. The curvature, which costs most of a pass, is
-    kept while each step reduces the gap tenfold; that of the first step may come from a sample.
+    Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the
+    method ends at the exact optimum when the set of pairs with a shortfall stops changing. The
+    curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; that of
+    the first step may come from a sample.
     """
     weights = np.zeros(shape) if start is None else _monotone(start) if monotone else start.copy()
     sums, sampled = evaluate(weights, curvature is None), curvature is not None
@@ -198,9 +220,9 @@ def newton(
 def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tuple[float, float]:
     """Return F(W) and its duality gap relative to F(W).
 
-    With ``alpha_i = 2 C v_i xi_i`` the dual value is ``sum alpha m - sum alpha^2 / (4 C v) - |p|^2 / 4``, where p is
-    ``sum alpha d`` or, with the best multipliers of the monotone constraints, its projection on the monotone cone
-    (row-wise isotonic regression). The bound holds for any W.
+    With ``alpha_i = 2 C v_i xi_i`` the dual value is ``sum alpha m - sum alpha^2 / (4 C v) - |p|^2
+    / 4``, where p is ``sum alpha d`` or, with the best multipliers of the monotone constraints, its
+    projection on the monotone cone (row-wise isotonic regression). The bound holds for any W.
     """
     objective = _objective(sums, weights, C)
     p = _monotone(2 * C * sums.moment) if monotone else 2 * C * sums.moment
@@ -216,39 +238,55 @@ def solve_cvxpy(
     monotone: bool = True,
     constraints: Callable[[Any], list[Any]] | None = None,
 ) -> Solution:
-    """Solve the same QP with cvxpy and Clarabel, slowly and independently; for the parameters see `solve`.
+    """Solve the same QP with cvxpy and Clarabel, slowly and independently; for the parameters see
+    `solve`.
 
-    `constraints` maps the cvxpy variable W, shape (K, L), to further constraints; with them, the gap is between the
-    solver's own primal and dual values. Raise RuntimeError, with the solver's status, if it reaches no optimum.
+    `constraints` maps the cvxpy variable W, shape (K, L), to further constraints; with them, the
+    gap is between the solver's own primal and dual values. Raise RuntimeError, with the solver's
+    status, if it reaches no optimum.
     """
     try:
-        import clarabel  # noqa: F401 - cvxpy calls it
+        # cvxpy calls it.
+        import clarabel  # noqa: F401
         import cvxpy as cp
     except ImportError as error:
-        raise InputError("solver=\"cvxpy\" needs cvxpy and Clarabel: pip install 'dcglearn[cvxpy]'") from error
+        raise InputError(
+            "solver=\"cvxpy\" needs cvxpy and Clarabel: pip install 'dcglearn[cvxpy]'"
+        ) from error
     depth = pairs.first.shape[1]
     W = cp.Variable((depth, n_grades))
     difference = difference_matrix(pairs.first, pairs.second, n_grades)
-    shortfall = cp.pos(np.broadcast_to(pairs.margin, len(pairs.first)) - difference @ cp.vec(W, order="C"))
+    shortfall = cp.pos(
+        np.broadcast_to(pairs.margin, len(pairs.first)) - difference @ cp.vec(W, order="C")
+    )
     roots = np.sqrt(np.broadcast_to(pairs.weight, len(pairs.first)))
     rules = [cp.diff(W, axis=1) >= 0] if monotone and n_grades > 1 else []
     rules += constraints(W) if constraints is not None else []
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(W) + C * cp.sum_squares(cp.multiply(roots, shortfall))), rules)
+    problem = cp.Problem(
+        cp.Minimize(cp.sum_squares(W) + C * cp.sum_squares(cp.multiply(roots, shortfall))), rules
+    )
     data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
     raw = chain.solve_via_data(problem, data)
     try:
         problem.unpack_results(raw, chain, inverse)
     except cp.error.SolverError as error:
-        raise RuntimeError(f"Clarabel failed on the QP ({raw.status}); a smaller C is easier to solve") from error
+        raise RuntimeError(
+            f"Clarabel failed on the QP ({raw.status}); a smaller C is easier to solve"
+        ) from error
     if problem.status not in ("optimal", "optimal_inaccurate"):
-        raise RuntimeError(f"the problem is {problem.status}: no utility satisfies the constraints that were added")
+        raise RuntimeError(
+            f"the problem is {problem.status}: no utility satisfies the constraints that were added"
+        )
     weights = np.asarray(W.value)
     if constraints is None:
         if monotone:
             weights = _monotone(weights)  # an interior point is monotone to 1e-9 only
         objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
     else:
-        objective, gap = float(problem.value), abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
+        objective, gap = (
+            float(problem.value),
+            abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value),
+        )
     return Solution(weights, objective, gap, raw.iterations, problem.status == "optimal")
 
 
@@ -269,7 +307,9 @@ def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
 
 
 def _monotone(weights: Floats) -> Floats:
-    """Return the nearest W whose rows do not fall with the grade: isotonic regression by its max-min formula."""
+    """Return the nearest W whose rows do not fall with the grade: isotonic regression by its
+    max-min formula.
+    """
     width = weights.shape[1]
     sums = np.cumsum(weights, axis=1)
     before, size = sums - weights, np.arange(width) - np.arange(width)[:, None] + 1
@@ -283,32 +323,42 @@ def _objective(sums: PairSums, weights: Floats, C: float) -> float:
     return float(np.vdot(weights, weights)) + C * sums.loss
 
 
-def _newton_step(curvature: Floats, moment: Floats, weights: Floats, C: float, monotone: bool) -> Floats:
-    """Return the step to the minimum of the local quadratic, over the monotone cone if asked; shape (K, L)."""
+def _newton_step(
+    curvature: Floats, moment: Floats, weights: Floats, C: float, monotone: bool
+) -> Floats:
+    """Return the step to the minimum of the local quadratic, over the monotone cone if asked; shape
+    (K, L).
+    """
     depth, n_grades = weights.shape
     hessian = 2 * np.eye(weights.size) + 2 * C * curvature
     gradient = 2 * weights - 2 * C * moment
     if not monotone:
         return -_solved_definite(hessian, gradient.ravel()).reshape(weights.shape)
-    # In the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for j >= 1.
+    # In the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for
+    # j >= 1.
     increments = np.diff(weights, axis=1, prepend=0.0)
     lower = np.where(np.arange(n_grades) > 0, -increments, -np.inf)
     blocks = _sums_above(_sums_above(hessian.reshape(depth, n_grades, depth, n_grades), 1), 3)
-    step = bounded_minimum(blocks.reshape(hessian.shape), _sums_above(gradient, 1).ravel(), lower.ravel())
+    step = bounded_minimum(
+        blocks.reshape(hessian.shape), _sums_above(gradient, 1).ravel(), lower.ravel()
+    )
     return np.cumsum(step.reshape(weights.shape), axis=1)
 
 
 def _sums_above(array: Floats, axis: int) -> Floats:
-    """Return the sums over each grade and those above it, which turn a derivative in W into one in delta."""
+    """Return the sums over each grade and those above it, which turn a derivative in W into one in
+    delta.
+    """
     return np.flip(np.cumsum(np.flip(array, axis), axis), axis)
 
 
 def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
     """Return the x, shape (p,), that minimises ``x'Hx/2 + g'x`` subject to ``x >= lower <= 0``.
 
-    H is positive definite; `lower` is ``-inf`` where there is no bound. Block principal pivoting (Judice and Pires
-    1994) exchanges all variables of the wrong sign (beyond rounding error) at once, while their number falls or for
-    three rounds more. If it cycles, the slower non-negative least squares of Lawson and Hanson takes over.
+    H is positive definite; `lower` is ``-inf`` where there is no bound. Block principal pivoting
+    (Judice and Pires 1994) exchanges all variables of the wrong sign (beyond rounding error) at
+    once, while their number falls or for three rounds more. If it cycles, the slower non-negative
+    least squares of Lawson and Hanson takes over.
     """
     free = lower < 0
     size = np.abs(hessian)
@@ -331,7 +381,9 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
 
 
 def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
-    """Solve `bounded_minimum` with unbounded variables eliminated, as ``min |R y + R^-T q|, y >= 0``."""
+    """Solve `bounded_minimum` with unbounded variables eliminated, as ``min |R y + R^-T q|, y >=
+    0``.
+    """
     from scipy.linalg import cho_factor, cho_solve, solve_triangular
     from scipy.optimize import nnls
 

@@ -3,10 +3,11 @@
 With ``z = <W, d>`` the utility of a pair's first list minus that of its second, a judgement costs
 
 - likelihood: minus the log of its probability. A preference of strength j = 1..M has probability
-  ``P(j) = sigma(z - t_j) - sigma(z - t_(j+1))``, a tie ``sigma(z + t_1) - sigma(z - t_1)``, with thresholds t (Rao and
-  Kupper 1967; without ties and strengths this is Bradley and Terry's ``sigma(z)``); with probability e, the judge's
-  error rate, the other list is named; a judge's position bias b is added to z where the preferred list was shown
-  first, and taken from it where the other was;
+  ``P(j) = sigma(z - t_j) - sigma(z - t_(j+1))``, a tie ``sigma(z + t_1) - sigma(z - t_1)``, with
+  thresholds t (Rao and Kupper 1967; without ties and strengths this is Bradley and Terry's
+  ``sigma(z)``); with probability e, the judge's error rate, the other list is named; a judge's
+  position bias b is added to z where the preferred list was shown first, and taken from it where
+  the other was;
 - sigmoid: ``sigma(-z)``, the soft count of violated pairs;
 - hinge: ``max(0, t_j - z)^2``, the paper's loss with the margin ``t_j``.
 
@@ -33,11 +34,12 @@ from dcglearn.logs.unique_rows import packed, unique_rows
 class Points:
     """B models of judges and their metric, at which losses are summed in one pass.
 
-    With gains, shape (B, L), and discounts, (B, K), ``discounts * gains`` is the utility in units of the judges' noise.
-    Of the thresholds, (B, M + 2), ``t[1..M]`` are those of the strengths; ``t[0]`` is not used, ``t[M + 1]`` infinite.
-    `errors`, (B, R), are the judges' error rates; `stops`, (B, L), and `best`, (B,), further parameters of a
-    `ListUtility`, which only judgements by list see; `biases`, (B, R), the judges' position biases, in units of their
-    noise, or None where sides are not known.
+    With gains, shape (B, L), and discounts, (B, K), ``discounts * gains`` is the utility in units
+    of the judges' noise. Of the thresholds, (B, M + 2), ``t[1..M]`` are those of the strengths;
+    ``t[0]`` is not used, ``t[M + 1]`` infinite. `errors`, (B, R), are the judges' error rates;
+    `stops`, (B, L), and `best`, (B,), further parameters of a `ListUtility`, which only judgements
+    by list see; `biases`, (B, R), the judges' position biases, in units of their noise, or None
+    where sides are not known.
     """
 
     gains: Floats
@@ -63,7 +65,9 @@ class Points:
 
 
 class JudgementSource(Protocol):
-    """What `direct_fit.fit` needs of judgements, which may be in memory, on disk or on a cluster."""
+    """What `direct_fit.fit` needs of judgements, which may be in memory, on disk or on a
+    cluster.
+    """
 
     def __len__(self) -> int:
         """Return their number."""
@@ -73,7 +77,9 @@ class JudgementSource(Protocol):
         """Sum of the weights."""
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points and, as far as the order goes, their slopes and curvature."""
+        """Return the losses at the points and, as far as the order goes, their slopes and
+        curvature.
+        """
 
     def every(self, step: int) -> JudgedPairs:
         """Return every `step`-th judgement."""
@@ -83,9 +89,10 @@ class JudgementSource(Protocol):
 class JudgedPairs:
     """Pairs of lists with their verdicts, checked elsewhere.
 
-    The preferred and the other lists, int8 of shape (n, K), are C-contiguous, -1 = no known grade. The strength of each
-    preference is 1..M, 0 for a tie; this, the index of the judge, the weight, and the `way`, 1 where the first of the
-    lists was shown first, -1 where the second was, and 0 where this is not known, have the shape (n,), or (1,).
+    The preferred and the other lists, int8 of shape (n, K), are C-contiguous, -1 = no known grade.
+    The strength of each preference is 1..M, 0 for a tie; this, the index of the judge, the weight,
+    and the `way`, 1 where the first of the lists was shown first, -1 where the second was, and 0
+    where this is not known, have the shape (n,), or (1,).
     """
 
     first: Grades
@@ -107,9 +114,14 @@ class JudgedPairs:
         return JudgedPairs(*(x if x.ndim == 1 and len(x) == 1 else x[rows] for x in self.arrays))
 
     def merged(self, *, in_order: bool = False) -> JudgedPairs:
-        """Return the distinct judgements with the weights of identical ones added, sorted or in order of appearance."""
+        """Return the distinct judgements with the weights of identical ones added, sorted or in
+        order of appearance.
+        """
         n = len(self)
-        columns = [*self.list_keys(), *(np.broadcast_to(x, n) for x in (self.level, self.rater, self.way))]
+        columns = [
+            *self.list_keys(),
+            *(np.broadcast_to(x, n) for x in (self.level, self.rater, self.way)),
+        ]
         _, at, same = unique_rows(np.column_stack(columns).astype(np.int64))
         weight = np.bincount(same, np.broadcast_to(self.weight, n)).astype(np.float64)
         order = np.argsort(at) if in_order else np.arange(len(at))
@@ -120,9 +132,11 @@ class JudgedPairs:
         return packed(self.first), packed(self.second)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points, with slopes if the order is SLOPES, and curvature if it is CURVATURE.
+        """Return the losses at the points, with slopes if the order is SLOPES, and curvature if it
+        is CURVATURE.
 
-        Linear in n, without temporary memory; the bytes depend on neither the number of threads nor other points.
+        Linear in n, without temporary memory; the bytes depend on neither the number of threads nor
+        other points.
         """
         utilities = np.ascontiguousarray(points.gains), np.ascontiguousarray(points.discounts), None
         judges = np.ascontiguousarray(points.thresholds), points.judges
@@ -134,7 +148,9 @@ class JudgedPairs:
         return bound_log((self.first, self.second), self.level, self.rater, self.weight, self.way)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the columns alone: where they are bound in memory means nothing to another process."""
+        """Return the columns alone: where they are bound in memory means nothing to another
+        process.
+        """
         return {column.name: getattr(self, column.name) for column in fields(self)}
 
     @property
@@ -152,12 +168,14 @@ class JudgedPairs:
 class LossSums:
     """Losses at B points, with their slopes and curvature; parts add with ``+``.
 
-    `loss`, shape (B,), is the weighted sum over the pairs, `moment`, (B, K, L), its slope in W, ``sum v loss'(z) d``,
-    and `thresholds`, (B, M + 2), `judges`, (B, J), and `further`, (B, L), (B, 1) or (B, 0), those in the thresholds,
-    error rates (and then, where J is 2 R, biases), and the stop probabilities or the share of the best result. `joint`,
-    (B, m, m), is ``sum v loss'' u u^T`` for the slopes u of z in the L gains and K discounts, and the second
-    derivatives that involve the M + 2 thresholds, in this order; `crossed`, (B, J, m), `judges_twice`, (B, J), and
-    `coupled`, (B, R) or (B, 0), are those that involve judges: the last those in an error rate and a bias.
+    `loss`, shape (B,), is the weighted sum over the pairs, `moment`, (B, K, L), its slope in W,
+    ``sum v loss'(z) d``, and `thresholds`, (B, M + 2), `judges`, (B, J), and `further`, (B, L), (B,
+    1) or (B, 0), those in the thresholds, error rates (and then, where J is 2 R, biases), and the
+    stop probabilities or the share of the best result. `joint`, (B, m, m), is ``sum v loss'' u
+    u^T`` for the slopes u of z in the L gains and K discounts, and the second derivatives that
+    involve the M + 2 thresholds, in this order; `crossed`, (B, J, m), `judges_twice`, (B, J), and
+    `coupled`, (B, R) or (B, 0), are those that involve judges: the last those in an error rate and
+    a bias.
     """
 
     loss: Floats
@@ -175,12 +193,18 @@ class LossSums:
 
 
 def pair_loss(
-    judgements: JudgedPairs, weights: Floats, thresholds: Floats, errors: Floats, kind: int = LIKELIHOOD
+    judgements: JudgedPairs,
+    weights: Floats,
+    thresholds: Floats,
+    errors: Floats,
+    kind: int = LIKELIHOOD,
 ) -> LossSums:
-    """Return the loss of one utility `weights`, shape (K, L), in units of the judges' noise, and its slopes.
+    """Return the loss of one utility `weights`, shape (K, L), in units of the judges' noise, and
+    its slopes.
 
-    `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`; `kind` is LIKELIHOOD,
-    SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for want of gains and discounts.
+    `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`; `kind`
+    is LIKELIHOOD, SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for
+    want of gains and discounts.
     """
     utilities = None, None, np.ascontiguousarray(weights[None])
     sums = _sums(judgements, utilities, (thresholds[None], errors[None]), len(errors), kind, SLOPES)
@@ -205,7 +229,9 @@ def _sums(
     """Return the sums at utilities and judges as `judgement_sums` takes them."""
 
     def part(start: int, stop: int) -> LossSums:
-        sums = judgement_sums(judgements.bound, (start, stop), utilities, judges, n_judges, kind, order)
+        sums = judgement_sums(
+            judgements.bound, (start, stop), utilities, judges, n_judges, kind, order
+        )
         return LossSums(*[*sums, np.zeros((len(judges[0]), 0))])
 
     n = len(judgements)

@@ -11,8 +11,8 @@ from dcglearn.metric.dcg import DCG, Utility
 def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> float:
     """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
 
-    T subtracts the worst grade's weight from each row. Raises InputError if the shapes differ, or one of the two is
-    constant in every row, so that its T is zero.
+    T subtracts the worst grade's weight from each row. Raises InputError if the shapes differ, or
+    one of the two is constant in every row, so that its T is zero.
 
     See Also
     --------
@@ -33,8 +33,9 @@ def identifiable_similarity(
 ) -> float:
     """Return the cosine of two utilities after removing the directions that a log cannot identify.
 
-    The two are metrics or arrays of one shape (K, L); `visible` is ``learner.visible_`` or ``log.visible()``. Raises
-    InputError if the shapes differ, or one of the two has no visible part.
+    The two are metrics or arrays of one shape (K, L); `visible` is ``learner.visible_`` or
+    ``log.visible()``. Raises InputError if the shapes differ, or one of the two has no visible
+    part.
 
     See Also
     --------
@@ -60,9 +61,17 @@ def _cosine(left: Floats, right: Floats) -> float:
     return float(np.vdot(left, right)) / norms
 
 
-def _matched_weights(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> tuple[Floats, Floats]:
-    """Return the weights of two utilities or DCGs, shape (K, L); raise InputError if their shapes differ."""
-    left, right = (finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (first, second))
+def _matched_weights(
+    first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike
+) -> tuple[Floats, Floats]:
+    """Return the weights of two utilities or DCGs, shape (K, L); raise InputError if their shapes
+    differ.
+    """
+    left, right = (
+        finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (first, second)
+    )
     if left.shape != right.shape:
-        raise InputError(f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be compared")
+        raise InputError(
+            f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be compared"
+        )
     return left, right

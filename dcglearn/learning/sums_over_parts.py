@@ -1,4 +1,6 @@
-"""Pairs of the QP and judgements of the direct fit in parts, on disk or on a cluster: sums are added over the parts."""
+"""Pairs of the QP and judgements of the direct fit in parts, on disk or on a cluster: sums are
+added over the parts.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -15,7 +17,9 @@ from dcglearn.parts.parts import Parts, stride_starts
 
 @dataclass(frozen=True)
 class _InParts:
-    """Pairs or judgements in parts of class `kind`; `sizes`, shape (n parts, 2), are lengths and total weights."""
+    """Pairs or judgements in parts of class `kind`; `sizes`, shape (n parts, 2), are lengths and
+    total weights.
+    """
 
     kind: ClassVar[type[Pairs | JudgedPairs]]
     parts: Parts
@@ -36,8 +40,12 @@ class _InParts:
 
     def every(self, step: int) -> Any:
         """Return every `step`-th pair, in memory."""
-        parts = self.parts.gathered(self.kind.every, step, each=stride_starts(self.sizes[:, 0], step))
-        columns: list[Any] = [_column([getattr(part, x.name) for part in parts], parts) for x in fields(self.kind)]
+        parts = self.parts.gathered(
+            self.kind.every, step, each=stride_starts(self.sizes[:, 0], step)
+        )
+        columns: list[Any] = [
+            _column([getattr(part, x.name) for part in parts], parts) for x in fields(self.kind)
+        ]
         return self.kind(*columns)
 
 
@@ -65,8 +73,13 @@ class JudgementParts(_InParts):
 
 
 def _column(arrays: Sequence[Any], parts: Sequence[Any]) -> Any:
-    """Concatenate a column over the parts; one value stands for all pairs of a part, or of all parts if they agree."""
-    if all(len(array) == 1 for array in arrays) and len({array.item() for array in arrays if array.ndim == 1}) == 1:
+    """Concatenate a column over the parts; one value stands for all pairs of a part, or of all
+    parts if they agree.
+    """
+    if (
+        all(len(array) == 1 for array in arrays)
+        and len({array.item() for array in arrays if array.ndim == 1}) == 1
+    ):
         return arrays[0]
     whole = [
         np.broadcast_to(array, len(part)) if array.ndim == 1 and len(array) == 1 else array

@@ -1,8 +1,8 @@
 """Newton's method with a trust region and bounds, from several starts at once.
 
-The function is seen only through its value, gradient and Hessian at many points in one call. The Hessian has the shape
-of an arrow: dense in the first d parameters, while the others (one or two a judge) meet these but not those of other
-judges. So a step costs O(p d^2).
+The function is seen only through its value, gradient and Hessian at many points in one call. The
+Hessian has the shape of an arrow: dense in the first d parameters, while the others (one or two a
+judge) meet these but not those of other judges. So a step costs O(p d^2).
 """
 
 from collections.abc import Callable, Mapping
@@ -29,8 +29,9 @@ CLOSE = 0.02
 class Local:
     """A function near B points: values (B,), gradients (B, p) and Hessians.
 
-    The Hessians' parts are `dense`, shape (B, d, d), `cross`, shape (B, p - d, d), `diagonal`, shape (B, p - d), and
-    `coupled`: that of each of the first half of these p - d with one of the second, shape (B, (p - d) / 2), or (B, 0).
+    The Hessians' parts are `dense`, shape (B, d, d), `cross`, shape (B, p - d, d), `diagonal`,
+    shape (B, p - d), and `coupled`: that of each of the first half of these p - d with one of the
+    second, shape (B, (p - d) / 2), or (B, 0).
     """
 
     value: Floats
@@ -45,11 +46,14 @@ class Local:
 
 
 STIFFENED = 4
-"""Where a judge's two would move beyond the radius, their curvature is raised, so often at most, and all moves are
-found again: they meet the curves so strongly that the others' moves are wrong without theirs."""
+"""Where a judge's two would move beyond the radius, their curvature is raised, so often at most,
+and all moves are found again: they meet the curves so strongly that the others' moves are wrong
+without theirs."""
 
 REACH, FAIR = 50.0, 8
-"""After this many steps, a descent is expected to fall by at most this many times what its next step promises."""
+"""After this many steps, a descent is expected to fall by at most this many times what its next
+step promises.
+"""
 
 Function = Callable[["Floats"], Local]
 """From points, shape (B, p), to the function near them."""
@@ -100,7 +104,9 @@ class Descents:
 
     @property
     def best(self) -> int:
-        """The descent that has come furthest down; of several, one that has converged and followed no other."""
+        """The descent that has come furthest down; of several, one that has converged and followed
+        no other.
+        """
         value = np.where(np.isfinite(self.local.value), self.local.value, np.inf)
         return int(np.lexsort((~self.leads, ~self.converged, value))[0])
 
@@ -116,12 +122,14 @@ def descend(
     spared: int = 0,
     rungs: Mapping[int, int] = MappingProxyType({}),
 ) -> Descents:
-    """Descend from every row of `theta`, shape (B, p), between lower and upper bounds, shape (p,) or (B, p) each.
+    """Descend from every row of `theta`, shape (B, p), between lower and upper bounds, shape (p,)
+    or (B, p) each.
 
-    A descent has converged if the quadratic that it steps to the minimum of promised less than `tol` of the value. One
-    that comes near a lower one follows it: it stops, and has the end and the convergence of its leader. With a value
-    `to_beat`, descents stop that are not likely to fall below it and the lowest of them. After the numbers of steps in
-    `rungs`, only the lowest so many descents go on, and the first few that are `spared`.
+    A descent has converged if the quadratic that it steps to the minimum of promised less than
+    `tol` of the value. One that comes near a lower one follows it: it stops, and has the end and
+    the convergence of its leader. With a value `to_beat`, descents stop that are not likely to fall
+    below it and the lowest of them. After the numbers of steps in `rungs`, only the lowest so many
+    descents go on, and the first few that are `spared`.
     """
     lows, highs = (np.broadcast_to(end, theta.shape) for end in bounds)
     go = Descents.at(theta, function(theta))
@@ -129,7 +137,9 @@ def descend(
         here, before = go.local if len(active) == len(theta) else go.local[active], go.theta[active]
         low, high = lows[active], highs[active]
         radius, damping = go.radius[active], go.damping[active]
-        trial = np.clip(before + steps(here, low - before, high - before, radius, damping), low, high)
+        trial = np.clip(
+            before + steps(here, low - before, high - before, radius, damping), low, high
+        )
         step = trial - before
         promise = -_change(here, step)
         there = function(trial)
@@ -166,15 +176,23 @@ def _change(local: Local, step: Floats) -> Floats:
         bent += (local.diagonal * tail**2).sum(axis=1)
         bent += 2 * (tail[:, None, :] @ local.cross @ head[:, :, None])[:, 0, 0]
         n_coupled = local.coupled.shape[1]
-        bent += 2 * (local.coupled * tail[:, :n_coupled] * tail[:, n_coupled : 2 * n_coupled]).sum(axis=1)
+        bent += 2 * (local.coupled * tail[:, :n_coupled] * tail[:, n_coupled : 2 * n_coupled]).sum(
+            axis=1
+        )
     change: Floats = (local.gradient * step).sum(axis=1) + 0.5 * bent
     return change
 
 
-def _radius(radius: Floats, length: Floats, fell: Floats, promise: Floats, taken: NDArray[np.bool_]) -> Floats:
-    """Return the next radius: larger after a long step that kept its promise, smaller after one that did not."""
+def _radius(
+    radius: Floats, length: Floats, fell: Floats, promise: Floats, taken: NDArray[np.bool_]
+) -> Floats:
+    """Return the next radius: larger after a long step that kept its promise, smaller after one
+    that did not.
+    """
     kept = np.where(taken, fell / np.maximum(promise, 1e-300), -1.0)
-    grown = np.where((kept > 0.75) & (length > 0.4 * radius), np.minimum(2 * radius, MOST_RADIUS), radius)
+    grown = np.where(
+        (kept > 0.75) & (length > 0.4 * radius), np.minimum(2 * radius, MOST_RADIUS), radius
+    )
     return np.where(kept < 0.25, 0.25 * length, grown)
 
 
@@ -184,13 +202,17 @@ def leave_followers(go: Descents) -> None:
     near = np.abs(go.theta[going, None, :] - go.theta).max(axis=2) < CLOSE
     lowest = np.argmin(np.where(near, go.rank, len(go.theta)), axis=1)
     for i, lower in zip(going[lowest != going], lowest[lowest != going], strict=True):
-        if go.led_from(int(lower)) != i:  # within rounding, a leader can end above one that follows it
+        if (
+            go.led_from(int(lower)) != i
+        ):  # within rounding, a leader can end above one that follows it
             go.leader[i] = lower
             go.stopped[i] = True
 
 
 def _end_with_leaders(go: Descents) -> None:
-    """Move the descents that followed others to where these ended; they have converged if these have."""
+    """Move the descents that followed others to where these ended; they have converged if these
+    have.
+    """
     followers = np.flatnonzero(~go.leads)
     leaders = np.array([go.led_from(int(i)) for i in followers], np.intp)
     go.move(followers, go.theta[leaders], go.local[leaders])
@@ -198,11 +220,13 @@ def _end_with_leaders(go: Descents) -> None:
 
 
 def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floats) -> Floats:
-    """Return steps to about the minimum of each quadratic between `low` and `high`, within the radius, shape (B, p).
+    """Return steps to about the minimum of each quadratic between `low` and `high`, within the
+    radius, shape (B, p).
 
-    `low` and `high`, shape (B, p), are bounds of the steps and hold 0 between them. `damping`, what is added to the
-    Hessian's diagonal, is the last steps'; it becomes that of these: 0 for full Newton steps. The diagonal
-    part is eliminated first; where an entry curves down, it is taken to curve up as much.
+    `low` and `high`, shape (B, p), are bounds of the steps and hold 0 between them. `damping`, what
+    is added to the Hessian's diagonal, is the last steps'; it becomes that of these: 0 for full
+    Newton steps. The diagonal part is eliminated first; where an entry curves down, it is taken to
+    curve up as much.
     """
     n, p = local.gradient.shape
     d, half = local.dense.shape[1], local.coupled.shape[1]
@@ -215,7 +239,9 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
     tail, cross, diagonal = gradient[:, d:], local.cross, local.diagonal
     held = np.where(tail > 0, low[:, d:], high[:, d:]) == 0
     if half:  # of a judge's two, the first is eliminated before the second
-        link = np.where(held[:, :half], 0.0, local.coupled / np.maximum(np.abs(diagonal[:, :half]), 1e-300))
+        link = np.where(
+            held[:, :half], 0.0, local.coupled / np.maximum(np.abs(diagonal[:, :half]), 1e-300)
+        )
         tail, cross, diagonal = tail.copy(), cross.copy(), diagonal.copy()
         tail[:, half:] -= link * tail[:, :half]
         cross[:, half:] -= link[:, :, None] * cross[:, :half]
@@ -240,12 +266,19 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
 
 
 def dense_steps(
-    gradients: Floats, hessians: Floats, rooms: tuple[Floats, Floats], radii: Floats, dampings: Floats, out: Floats
+    gradients: Floats,
+    hessians: Floats,
+    rooms: tuple[Floats, Floats],
+    radii: Floats,
+    dampings: Floats,
+    out: Floats,
 ) -> None:
-    """Set the first d columns of `out` to steps to the minima of quadratics, damped until they keep to the radii.
+    """Set the first d columns of `out` to steps to the minima of quadratics, damped until they keep
+    to the radii.
 
-    `gradients` have shape (B, p), of which the first d columns count, `hessians` (B, d, d), and `rooms`, the bounds of
-    the steps, (B, d) each; the `dampings`, (B,), are those of the steps before, and become those of these.
+    `gradients` have shape (B, p), of which the first d columns count, `hessians` (B, d, d), and
+    `rooms`, the bounds of the steps, (B, d) each; the `dampings`, (B,), are those of the steps
+    before, and become those of these.
     """
     (n, p), d, (low, high) = gradients.shape, hessians.shape[1], rooms
     memory, free = np.empty((d + 1) * d), np.empty(d, np.int64)

@@ -1,4 +1,6 @@
-"""The verdicts of a log as `JudgedPairs` for the direct fit: levels of strength, ties, judges by number."""
+"""The verdicts of a log as `JudgedPairs` for the direct fit: levels of strength, ties, judges by
+number.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,11 @@ SMALL = 1 << 15
 class Verdicts:
     """The verdicts of a log, in memory (only the pairs that count) or in parts.
 
-    `kind` is the loss of `pair_loss`, `dropped` the number of pairs left out by reason, `level` the int8 level of every
-    verdict of a log in memory, `values` the M distinct strengths of a log in parts that has any, shape (M,), `margins`
-    those of the hinge, shape (M + 2,), `raters` the names of the judges, sorted (a single one where none is named), and
-    `sided` tells whether the likelihood has position biases: the log says which list was shown first.
+    `kind` is the loss of `pair_loss`, `dropped` the number of pairs left out by reason, `level` the
+    int8 level of every verdict of a log in memory, `values` the M distinct strengths of a log in
+    parts that has any, shape (M,), `margins` those of the hinge, shape (M + 2,), `raters` the names
+    of the judges, sorted (a single one where none is named), and `sided` tells whether the
+    likelihood has position biases: the log says which list was shown first.
     """
 
     log: Any
@@ -54,14 +57,23 @@ class Verdicts:
     sided: bool
 
     def judgements(self, *, one_rater: bool, empty: int = UNKNOWN) -> JudgementSource:
-        """Return the judgements, all by one judge or by the named judges; empty places count as the grade `empty`."""
+        """Return the judgements, all by one judge or by the named judges; empty places count as the
+        grade `empty`.
+        """
         if isinstance(self.log, PartedLog):
             stored = self.log.raters  # None where the parts hold names, not numbers
-            places = None if stored is None else np.searchsorted(self.raters, stored or [""]).astype(np.int32)
+            places = (
+                None
+                if stored is None
+                else np.searchsorted(self.raters, stored or [""]).astype(np.int32)
+            )
             numbers = None if one_rater else (self.raters, places)
-            of_part = partial(judgements_of, kind=self.kind, values=self.values, numbers=numbers, empty=empty)
+            of_part = partial(
+                judgements_of, kind=self.kind, values=self.values, numbers=numbers, empty=empty
+            )
             judgements = JudgementParts.of(self.log.parts.mapped(of_part))
-            # A descent makes hundreds of passes: over so few judgements they are faster here than over a network.
+            # A descent makes hundreds of passes: over so few judgements they are faster here than
+            # over a network.
             return judgements.every(1) if len(judgements) < SMALL else judgements
         log: PreferencePairs = self.log
         assert self.level is not None
@@ -77,7 +89,9 @@ class Verdicts:
         return pairs
 
     def sample(self, size: int) -> PreferencePairs:
-        """Return about `size` of the pairs that count, evenly spread; of a short log, of the distinct pairs."""
+        """Return about `size` of the pairs that count, evenly spread; of a short log, of the
+        distinct pairs.
+        """
         if isinstance(self.log, PartedLog):
             sample = self.log.sample(size)
             return sample if self.kind == LIKELIHOOD else sample.decided
@@ -102,7 +116,9 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
     level, values = np.ones(1, np.int8), np.ones(1)
     strength = _strength(log)
     if strength is not None and kind != SIGMOID:
-        values, level = _binned(strength, _weights(log), MOST_MARGINS if kind == HINGE else MOST_STRENGTHS)
+        values, level = _binned(
+            strength, _weights(log), MOST_MARGINS if kind == HINGE else MOST_STRENGTHS
+        )
     level = _with_ties(log, level)
     margins = None
     if kind == HINGE:
@@ -110,28 +126,51 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
         margins = _margins(values, float(np.average(sizes, weights=log.weight)))
     raters = np.array([""]) if log.rater is None else np.unique(log.rater)
     sided = kind == LIKELIHOOD and log.swapped is not None
-    return Verdicts(log, kind, dropped, level, None, int(level.max()), bool(level.min() == 0), margins, raters, sided)
+    return Verdicts(
+        log,
+        kind,
+        dropped,
+        level,
+        None,
+        int(level.max()),
+        bool(level.min() == 0),
+        margins,
+        raters,
+        sided,
+    )
 
 
 def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
-    """Return the verdicts of a log in parts; raise InputError if there are too many distinct strengths to bin there."""
+    """Return the verdicts of a log in parts; raise InputError if there are too many distinct
+    strengths to bin there.
+    """
     log, dropped = learnable_parts(log)
     n_ties = log.facts.n_ties
     if kind != LIKELIHOOD and n_ties:
         dropped["ties"] = n_ties
     most = MOST_MARGINS if kind == HINGE else MOST_STRENGTHS
-    strengths = Strengths(np.ones(1), np.ones(1)) if kind == SIGMOID else log.parts.total(strengths_of, most)
+    strengths = (
+        Strengths(np.ones(1), np.ones(1))
+        if kind == SIGMOID
+        else log.parts.total(strengths_of, most)
+    )
     values = strengths.values
     if len(values) > most:
-        raise InputError(f"more than {most} distinct strengths; round them (only a log in memory is binned)")
+        raise InputError(
+            f"more than {most} distinct strengths; round them (only a log in memory is binned)"
+        )
     margins = None
     if kind == HINGE:
-        margins = _margins(values, float(np.abs(values) @ strengths.weight / strengths.weight.sum()))
+        margins = _margins(
+            values, float(np.abs(values) @ strengths.weight / strengths.weight.sum())
+        )
     raters = np.array(sorted(log.facts.raters or {""}))
     has_ties = kind == LIKELIHOOD and n_ties > 0
     several = None if len(values) == 1 else values
     sided = kind == LIKELIHOOD and log.facts.sided
-    return Verdicts(log, kind, dropped, None, several, len(values), has_ties, margins, raters, sided)
+    return Verdicts(
+        log, kind, dropped, None, several, len(values), has_ties, margins, raters, sided
+    )
 
 
 @dataclass(frozen=True)
@@ -151,8 +190,12 @@ def strengths_of(log: PreferencePairs, most: int) -> Strengths:
     """Return the strengths of the decided pairs of a part, at most ``most + 1`` of them."""
     log = _counted(log, HINGE)
     strength = _strength(log)
-    values, number = np.unique(np.ones(len(log)) if strength is None else strength, return_inverse=True)
-    weight = np.bincount(number, np.broadcast_to(_weights(log), len(log)), len(values)).astype(np.float64)
+    values, number = np.unique(
+        np.ones(len(log)) if strength is None else strength, return_inverse=True
+    )
+    weight = np.bincount(number, np.broadcast_to(_weights(log), len(log)), len(values)).astype(
+        np.float64
+    )
     return Strengths(values[: most + 1], weight[: most + 1])
 
 
@@ -165,20 +208,24 @@ def judgements_of(
 ) -> JudgedPairs:
     """Return the judgements of a part, whose raters are names or numbers.
 
-    `values` holds all distinct strengths, shape (M,); None where all are the same. `numbers` holds the sorted names of
-    the judges, and the judge of each number or, where the raters are names, None; None for one judge. Empty places
-    count as the grade `empty`.
+    `values` holds all distinct strengths, shape (M,); None where all are the same. `numbers` holds
+    the sorted names of the judges, and the judge of each number or, where the raters are names,
+    None; None for one judge. Empty places count as the grade `empty`.
     """
     log = _counted(log, kind)
     level = np.ones(1, np.int8)
     if values is not None:
         strength = _strength(log)
-        level = (np.searchsorted(values, np.ones(len(log)) if strength is None else strength) + 1).astype(np.int8)
+        level = (
+            np.searchsorted(values, np.ones(len(log)) if strength is None else strength) + 1
+        ).astype(np.int8)
     rater = np.zeros(1, np.int32)
     if numbers is not None:
         names, places = numbers
         labels = np.full(len(log), "") if log.rater is None else log.rater
-        rater = (np.searchsorted(names, labels) if places is None else places[labels]).astype(np.int32)
+        rater = (np.searchsorted(names, labels) if places is None else places[labels]).astype(
+            np.int32
+        )
     lists = filled(log.preferred, empty), filled(log.other, empty)
     return JudgedPairs(*lists, _with_ties(log, level), rater, _weights(log), _ways(log))
 
@@ -193,7 +240,11 @@ def _weights(log: PreferencePairs) -> Floats:
 
 
 def _ways(log: PreferencePairs) -> NDArray[np.int8]:
-    return np.zeros(1, np.int8) if log.swapped is None else np.where(log.swapped, -1, 1).astype(np.int8)
+    return (
+        np.zeros(1, np.int8)
+        if log.swapped is None
+        else np.where(log.swapped, -1, 1).astype(np.int8)
+    )
 
 
 def _strength(log: PreferencePairs) -> Floats | None:
@@ -208,9 +259,11 @@ def _with_ties(log: PreferencePairs, level: Grades) -> Grades:
 
 
 def _margins(values: Floats, size: float) -> Floats:
-    """Return the margins of the hinge, shape (M + 2,): strengths in units of their mean `size`, which is positive.
+    """Return the margins of the hinge, shape (M + 2,): strengths in units of their mean `size`,
+    which is positive.
 
-    Raise InputError if no strength is positive: metrics that hardly differ between lists would be the best.
+    Raise InputError if no strength is positive: metrics that hardly differ between lists would be
+    the best.
     """
     if values.max() <= 0:
         raise InputError(
@@ -221,7 +274,9 @@ def _margins(values: Floats, size: float) -> Floats:
 
 
 def _binned(strength: Floats, weight: Floats, most: int) -> tuple[Floats, Grades]:
-    """Return the distinct strengths, binned if there are more than `most`, and the level of each pair, from 1."""
+    """Return the distinct strengths, binned if there are more than `most`, and the level of each
+    pair, from 1.
+    """
     values, number = np.unique(strength, return_inverse=True)
     if len(values) > most:
         weight = np.broadcast_to(weight, len(strength))

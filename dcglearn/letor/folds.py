@@ -60,7 +60,9 @@ class Fold:
 
 
 def find_folds(folder: PathLike) -> list[FoldFiles]:
-    """Return the folds in a folder, or in the only folder inside it that has folds, in the order of their numbers."""
+    """Return the folds in a folder, or in the only folder inside it that has folds, in the order of
+    their numbers.
+    """
     root = as_path(folder)
     if not root.is_dir():
         raise InputError(f"{root} is not a folder; give the one that holds Fold1, Fold2, ...")
@@ -77,15 +79,24 @@ def find_folds(folder: PathLike) -> list[FoldFiles]:
             f"{root} has no folds: expected folders Fold1, Fold2, ..., each with train.txt, vali.txt and test.txt; "
             f"it holds {inside}"
         )
-    return [FoldFiles(f"Fold{n}", *(_file_of(folders[n], part) for part in PARTS)) for n in sorted(folders)]
+    return [
+        FoldFiles(f"Fold{n}", *(_file_of(folders[n], part) for part in PARTS))
+        for n in sorted(folders)
+    ]
 
 
 def _folds_in(folder: Path) -> dict[int, Path]:
     """Return the folders of folds in a folder, by their numbers."""
-    matched = [(match, path) for path in folder.iterdir() if path.is_dir() and (match := _FOLD.fullmatch(path.name))]
+    matched = [
+        (match, path)
+        for path in folder.iterdir()
+        if path.is_dir() and (match := _FOLD.fullmatch(path.name))
+    ]
     folders = {int(match[1]): path for match, path in matched}
     if len(folders) < len(matched):
-        raise InputError(f"{folder} has two folders for one fold: {', '.join(sorted(p.name for _, p in matched))}")
+        raise InputError(
+            f"{folder} has two folders for one fold: {', '.join(sorted(p.name for _, p in matched))}"
+        )
     return folders
 
 
@@ -101,14 +112,20 @@ def _file_of(folder: Path, part: str) -> Path:
     if len(files) == 1:
         return files[0]
     if files:
-        raise InputError(f"{folder}: both {files[0].name} and {files[1].name} could be the {part} file; keep one")
+        raise InputError(
+            f"{folder}: both {files[0].name} and {files[1].name} could be the {part} file; keep one"
+        )
     inside = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
     names = ", ".join(f"{name}.txt" for name in NAMES[part])
-    raise InputError(f"{folder}: no {part} file ({names}, also .gz, .xz and .zst); it holds {inside}")
+    raise InputError(
+        f"{folder}: no {part} file ({names}, also .gz, .xz and .zst); it holds {inside}"
+    )
 
 
 def read_fold(files: FoldFiles, n_features: int | None = None) -> Fold:
-    """Read a fold, whose files must have the same features (`n_features` if zeros are left out) and share no query."""
+    """Read a fold, whose files must have the same features (`n_features` if zeros are left out) and
+    share no query.
+    """
     queries = {part: read_queries(getattr(files, part), n_features=n_features) for part in PARTS}
     width = queries["train"].shape[1]
     for part in PARTS[1:]:
@@ -130,10 +147,11 @@ def read_fold(files: FoldFiles, n_features: int | None = None) -> Fold:
 
 
 def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
-    """Split queries as LETOR does: each part is the test set once, the part before it validates, the others train.
+    """Split queries as LETOR does: each part is the test set once, the part before it validates,
+    the others train.
 
-    The `n_folds` parts, 3 or more, are of consecutive queries; their sizes differ by at most one. Raises InputError if
-    there are fewer queries than parts.
+    The `n_folds` parts, 3 or more, are of consecutive queries; their sizes differ by at most one.
+    Raises InputError if there are fewer queries than parts.
 
     See Also
     --------
@@ -147,18 +165,25 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
     """
     whole_number(n_folds, "n_folds", 3)
     if len(queries) < n_folds:
-        raise InputError(f"{number_of(len(queries), 'queries')} cannot make {n_folds} folds; give {n_folds} or more")
+        raise InputError(
+            f"{number_of(len(queries), 'queries')} cannot make {n_folds} folds; give {n_folds} or more"
+        )
     parts = np.array_split(np.arange(len(queries)), n_folds)
     folds = []
     for number in range(n_folds):
         order = [(number + step) % n_folds for step in range(n_folds)]
-        chosen = [np.concatenate([parts[i] for i in order[:-2]]), parts[order[-2]], parts[order[-1]]]
+        chosen = [
+            np.concatenate([parts[i] for i in order[:-2]]),
+            parts[order[-2]],
+            parts[order[-1]],
+        ]
         folds.append(Fold(f"Fold{number + 1}", *(queries[index] for index in chosen)))
     return folds
 
 
 def write_folds(folds: Sequence[Fold], folder: PathLike) -> None:
-    """Write folds as LETOR has them, ``Fold1/train.txt`` and so on; names of documents go into comments.
+    """Write folds as LETOR has them, ``Fold1/train.txt`` and so on; names of documents go into
+    comments.
 
     Raises InputError if the folder cannot be written.
 
@@ -182,13 +207,18 @@ def write_folds(folds: Sequence[Fold], folder: PathLike) -> None:
         except OSError as error:
             raise InputError(f"{target}: cannot be made ({error.strerror})") from error
         for part in PARTS:
-            with written_beside(target / f"{part}.txt") as beside, beside.open("w", encoding="utf-8") as file:
+            with (
+                written_beside(target / f"{part}.txt") as beside,
+                beside.open("w", encoding="utf-8") as file,
+            ):
                 file.writelines(_lines(getattr(fold, part)))
 
 
 def _lines(queries: Queries) -> list[str]:
     """Return svmlight lines, a document each."""
-    features = queries.features.toarray() if hasattr(queries.features, "tocsr") else queries.features
+    features = (
+        queries.features.toarray() if hasattr(queries.features, "tocsr") else queries.features
+    )
     lines = []
     for row, values in enumerate(features.tolist()):
         fields = " ".join(f"{i}:{value!r}" for i, value in enumerate(values, 1))

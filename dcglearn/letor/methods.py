@@ -1,4 +1,6 @@
-"""The methods of the five papers by name, each with its grids of candidates: ours, and what its paper states."""
+"""The methods of the five papers by name, each with its grids of candidates: ours, and what its
+paper states.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +23,9 @@ from dcglearn.rankers.trees import BoostedRanker
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point of a grid: settings as shown, an unfitted ranker, and whether its training uses the validation set."""
+    """A point of a grid: settings as shown, an unfitted ranker, and whether its training uses the
+    validation set.
+    """
 
     label: str
     ranker: Any
@@ -34,7 +38,9 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What the candidates of one fold share; `vali` chooses the penalties of the starts, 1 without it or if quick."""
+    """What the candidates of one fold share; `vali` chooses the penalties of the starts, 1 without
+    it or if quick.
+    """
 
     train: Queries
     dcg: DCG
@@ -49,20 +55,30 @@ class Setting:
 
     @cached_property
     def starts(self) -> dict[str, Any]:
-        """Least squares and RankSVM, fitted, each with the best penalty on the validation set: others start there."""
+        """Least squares and RankSVM, fitted, each with the best penalty on the validation set:
+        others start there.
+        """
         penalties = (1.0,) if self.quick or self.vali is None else (1.0, 10.0, 100.0)
         return {
-            "RankSVM": self._best([RankSVMRanker(C=1 / penalty, metric=self.dcg) for penalty in penalties]),
+            "RankSVM": self._best(
+                [RankSVMRanker(C=1 / penalty, metric=self.dcg) for penalty in penalties]
+            ),
             "ridge": self._best([RidgeRanker(self.dcg, l2=penalty) for penalty in penalties]),
         }
 
     def _best(self, rankers: list[Any]) -> Any:
         """Return the fitted ranker with the best value on the validation set."""
         fitted = [ranker.fit(self.train) for ranker in rankers]
-        return fitted[0] if len(fitted) == 1 else max(fitted, key=lambda ranker: ranker.score(self.vali))
+        return (
+            fitted[0]
+            if len(fitted) == 1
+            else max(fitted, key=lambda ranker: ranker.score(self.vali))
+        )
 
     def start_candidates(self) -> Iterator[Candidate]:
-        """Yield the starts themselves: the limits of methods whose penalty is infinite, or that use no tree."""
+        """Yield the starts themselves: the limits of methods whose penalty is infinite, or that use
+        no tree.
+        """
         for name, ranker in self.starts.items():
             yield Candidate(f"start {name}, as it is", ranker)
 
@@ -71,7 +87,8 @@ class Setting:
 class Method:
     """A method of training, of the paper `source`; `grid` yields the candidates for a `Setting`.
 
-    `aim` is the measure of training and validation, `cost` the rough time relative to others: the longest begin first.
+    `aim` is the measure of training and validation, `cost` the rough time relative to others: the
+    longest begin first.
     """
 
     name: str
@@ -82,7 +99,9 @@ class Method:
     cost: float = 1.0
 
     def candidates(self, setting: Setting) -> Iterator[Candidate]:
-        """Yield the candidates of the grid; of the paper's own, if `setting` asks for it and the paper states it."""
+        """Yield the candidates of the grid; of the paper's own, if `setting` asks for it and the
+        paper states it.
+        """
         grid = PAPER_GRIDS.get(self.name) if setting.grid == "papers" else None
         return (grid or self.grid)(setting)
 
@@ -95,17 +114,34 @@ def linear(
     penalties: Sequence[float] = (0.03, 0.1, 0.3),
     max_iter: int = 30,
 ) -> Iterator[Candidate]:
-    """Yield linear models that maximise a loss: by start, depth of training (k), penalty and annealing."""
+    """Yield linear models that maximise a loss: by start, depth of training (k), penalty and
+    annealing.
+    """
     kind = getattr(losses, loss)
     if setting.quick:
-        depths, annealings, penalties, max_iter = depths[:1], annealings[-1:], penalties[-2:][:1], max_iter // 2
-    for (start, coefficients), k, l2, annealing in product(setting.starts.items(), depths, penalties, annealings):
+        depths, annealings, penalties, max_iter = (
+            depths[:1],
+            annealings[-1:],
+            penalties[-2:][:1],
+            max_iter // 2,
+        )
+    for (start, coefficients), k, l2, annealing in product(
+        setting.starts.items(), depths, penalties, annealings
+    ):
         loss_options = {} if k == "depth" else {"k": k}
-        options = {"annealing": annealing, "start": coefficients, "l2": l2, "max_iter": max_iter, "seed": setting.seed}
+        options = {
+            "annealing": annealing,
+            "start": coefficients,
+            "l2": l2,
+            "max_iter": max_iter,
+            "seed": setting.seed,
+        }
         label = f"start {start}, l2 {l2:g}"
         label += "" if annealing is None else ", annealing " + " ".join(f"{a:g}" for a in annealing)
         label += f", k {'all' if k is None else k}" if len(depths) > 1 else ""
-        ranker = LinearRanker(_loss(kind, setting.dcg, **loss_options), metric=setting.dcg, **options)
+        ranker = LinearRanker(
+            _loss(kind, setting.dcg, **loss_options), metric=setting.dcg, **options
+        )
         yield Candidate(label, ranker)
     yield from setting.start_candidates()
 
@@ -120,15 +156,24 @@ SHAPES = ((4, 0.1, 0.01), (8, 0.05, 0.02), (4, 0.03, 0.03))
 
 
 def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Candidate]:
-    """Yield boosted trees that maximise a loss: by shape, and by the linear model to whose scores they add, if any."""
+    """Yield boosted trees that maximise a loss: by shape, and by the linear model to whose scores
+    they add, if any.
+    """
     starts: dict[str, Any] = setting.starts if with_start else {}
     starts = starts if setting.quick and starts else {"none": None, **starts}
     shapes, n_trees = (SHAPES[:1], 50) if setting.quick else (SHAPES, 250)
     for (start, coefficients), (leaves, rate, share) in product(starts.items(), shapes):
-        follow = "lambdas" if loss in ("GBRank", "Regression") else "gradient"  # some 60 queries: small steps
+        follow = (
+            "lambdas" if loss in ("GBRank", "Regression") else "gradient"
+        )  # some 60 queries: small steps
         options: dict[str, Any] = {"n_trees": n_trees, "follow": follow, "start": coefficients}
-        options |= {"min_data_in_leaf": max(round(share * setting.train.shape[0]), 1), "feature_fraction": 0.3}
-        ranker = _trees(setting, loss, leaves, rate, bagging_fraction=0.7, bagging_freq=1, **options)
+        options |= {
+            "min_data_in_leaf": max(round(share * setting.train.shape[0]), 1),
+            "feature_fraction": 0.3,
+        }
+        ranker = _trees(
+            setting, loss, leaves, rate, bagging_fraction=0.7, bagging_freq=1, **options
+        )
         label = f"start {start}, {leaves} leaves, rate {rate:g}, {share:.0%} of documents in a leaf"
         yield Candidate(label, ranker, True)
 
@@ -141,7 +186,9 @@ def _trees(setting: Setting, loss: str, leaves: int, rate: float, **options: Any
 
 
 def sparse(setting: Setting) -> Iterator[Candidate]:
-    """Yield RSRank: paths to fewer features, and linear models with a penalty on the distance from their start."""
+    """Yield RSRank: paths to fewer features, and linear models with a penalty on the distance from
+    their start.
+    """
     n_points = 8 if setting.quick else 25
     for tolerance in (0.0,) if setting.quick else (0.0, 0.02):
         ranker = SparseRanker(setting.dcg, tolerance=tolerance, n_points=n_points, max_iter=100)
@@ -150,10 +197,14 @@ def sparse(setting: Setting) -> Iterator[Candidate]:
 
 
 def softrank(setting: Setting) -> Iterator[Candidate]:
-    """Yield SoftRank: few and sharp stages, sharper for long queries, since its time is cubic in overlapping scores."""
+    """Yield SoftRank: few and sharp stages, sharper for long queries, since its time is cubic in
+    overlapping scores.
+    """
     factor = max(1.0, float(setting.train.sizes.max()) / 320)
     annealing = (10.0 * factor,) if setting.quick else (5.0 * factor, 10.0 * factor)
-    for candidate in linear(setting, "SoftRankNDCG", ("depth",), (annealing,), penalties=(0.1,), max_iter=8):
+    for candidate in linear(
+        setting, "SoftRankNDCG", ("depth",), (annealing,), penalties=(0.1,), max_iter=8
+    ):
         if not (setting.quick and candidate.label.startswith("start ridge, l2")):
             yield candidate
 
@@ -165,8 +216,12 @@ def svm(setting: Setting) -> Iterator[Candidate]:
 
 
 def ridge(setting: Setting) -> Iterator[Candidate]:
-    """Yield least squares by penalty, with and without equal total weight of relevant and other documents."""
-    for l2, reweighted in product((0.1, 1.0) if setting.quick else (0.01, 0.1, 0.3, 1.0, 3.0, 10.0), (True, False)):
+    """Yield least squares by penalty, with and without equal total weight of relevant and other
+    documents.
+    """
+    for l2, reweighted in product(
+        (0.1, 1.0) if setting.quick else (0.01, 0.1, 0.3, 1.0, 3.0, 10.0), (True, False)
+    ):
         label = f"l2 {l2:g}{', reweighted' if reweighted else ''}"
         yield Candidate(label, RidgeRanker(setting.dcg, l2=l2, reweighted=reweighted))
 
@@ -177,41 +232,69 @@ def adarank(setting: Setting, measure: str) -> Iterator[Candidate]:
         options: dict[str, Any] = {"both_signs": both_signs, "max_in_a_row": in_a_row}
         label = "" if both_signs else ", features upwards only"
         label += "" if in_a_row is None else f", at most {in_a_row} in a row"
-        ranker = AdaRankRanker(measure, setting.dcg, n_rounds=50 if setting.quick else 300, **options)
+        ranker = AdaRankRanker(
+            measure, setting.dcg, n_rounds=50 if setting.quick else 300, **options
+        )
         yield Candidate(f"rounds by validation{label}", ranker, True)
         if not setting.quick:
-            yield Candidate(f"100 rounds{label}", AdaRankRanker(measure, setting.dcg, n_rounds=100, **options))
+            yield Candidate(
+                f"100 rounds{label}", AdaRankRanker(measure, setting.dcg, n_rounds=100, **options)
+            )
 
 
 def qin(setting: Setting) -> Iterator[Candidate]:
-    """Yield ApproxNDCG by alpha and beta: stochastic gradients, ten random restarts (Qin et al. 2010, algorithm 1)."""
-    options: dict[str, Any] = {"solver": "sgd", "start": "random", "annealing": None, "l2": 0.0, "tol": 1e-3}
+    """Yield ApproxNDCG by alpha and beta: stochastic gradients, ten random restarts (Qin et al.
+    2010, algorithm 1).
+    """
+    options: dict[str, Any] = {
+        "solver": "sgd",
+        "start": "random",
+        "annealing": None,
+        "l2": 0.0,
+        "tol": 1e-3,
+    }
     options |= {"n_restarts": 10, "max_iter": 30, "learning_rate": 0.01}
-    for alpha, beta in product((50.0, 100.0, 150.0, 200.0, 250.0, 300.0), (1.0, 10.0, 20.0, 50.0, 100.0)):
+    for alpha, beta in product(
+        (50.0, 100.0, 150.0, 200.0, 250.0, 300.0), (1.0, 10.0, 20.0, 50.0, 100.0)
+    ):
         loss = losses.ApproxNDCG(setting.dcg, alpha=alpha, beta=beta)
         ranker = LinearRanker(loss, metric=setting.dcg, seed=setting.seed, **options)
         yield Candidate(f"alpha {alpha:g}, beta {beta:g}", ranker)
 
 
 def chapelle(setting: Setting) -> Iterator[Candidate]:
-    """Yield SmoothNDCG by lambda: from least squares, s halved from 2^6 to 2^-6 (Chapelle and Wu 2010, algorithm 1)."""
+    """Yield SmoothNDCG by lambda: from least squares, s halved from 2^6 to 2^-6 (Chapelle and Wu
+    2010, algorithm 1).
+    """
     sharpness = [float(s) ** -0.5 for s in 2.0 ** np.arange(6, -7, -1)]
     for power in range(-6, 4):
         loss = losses.SmoothNDCG(setting.dcg, k=50)
-        ranker = LinearRanker(loss, annealing=sharpness, l2=10.0**power, metric=setting.dcg, max_iter=50)
+        ranker = LinearRanker(
+            loss, annealing=sharpness, l2=10.0**power, metric=setting.dcg, max_iter=50
+        )
         yield Candidate(f"lambda 1e{power}", ranker)
 
 
 def wu(setting: Setting, loss: str) -> Iterator[Candidate]:
-    """Yield 250 boosted trees, or fewer by validation, that add to no linear model (Wu et al. 2009)."""
+    """Yield 250 boosted trees, or fewer by validation, that add to no linear model (Wu et al.
+    2009).
+    """
     for leaves, rate in product((4, 8, 16), (0.05, 0.1)):
-        yield Candidate(f"{leaves} leaves, rate {rate:g}", _trees(setting, loss, leaves, rate, n_trees=250), True)
+        yield Candidate(
+            f"{leaves} leaves, rate {rate:g}",
+            _trees(setting, loss, leaves, rate, n_trees=250),
+            True,
+        )
 
 
 def sun(setting: Setting) -> Iterator[Candidate]:
-    """Yield RSRank's path: its best point, and its smallest within 3.5% of that (Sun et al. 2009)."""
+    """Yield RSRank's path: its best point, and its smallest within 3.5% of that (Sun et al.
+    2009).
+    """
     for tolerance in (0.0, 0.035):
-        yield Candidate(f"path, tolerance {tolerance:g}", SparseRanker(setting.dcg, tolerance=tolerance), True)
+        yield Candidate(
+            f"path, tolerance {tolerance:g}", SparseRanker(setting.dcg, tolerance=tolerance), True
+        )
 
 
 def _linear(name: str, source: str, aim: str = "NDCG", cost: float = 1.0, **options: Any) -> Method:
@@ -231,10 +314,18 @@ _TABLE = (
     _boosted("SHF-SDCG", "Wu et al. 2009", "SHFSDCG", 8),
     _boosted("REG-SHF-SDCG", "Wu et al. 2009", "RegSHFSDCG", 8),
     Method("RSRank", "Sun et al. 2009", "linear", sparse, cost=4),
-    _linear("ListNet", "Cao et al. 2007", depths=("depth",), annealings=(None,), penalties=(0.01, 0.1, 0.3, 1.0)),
+    _linear(
+        "ListNet",
+        "Cao et al. 2007",
+        depths=("depth",),
+        annealings=(None,),
+        penalties=(0.01, 0.1, 0.3, 1.0),
+    ),
     Method("AdaRank.NDCG", "Xu and Li 2007", "linear", partial(adarank, measure="ndcg"), cost=2),
     Method("AdaRank.MAP", "Xu and Li 2007", "linear", partial(adarank, measure="map"), "MAP", 2),
-    _linear("LambdaRank", "Burges et al. 2006", cost=5, depths=(None,), annealings=((0.3,), (1.0,))),
+    _linear(
+        "LambdaRank", "Burges et al. 2006", cost=5, depths=(None,), annealings=((0.3,), (1.0,))
+    ),
     Method("SoftRank", "Taylor et al. 2008", "linear", softrank, cost=20),
     Method("RankSVM", "Joachims 2002", "linear", svm, cost=0.2),
     Method("ridge", "Chapelle and Wu 2010", "linear", ridge, cost=0.1),
@@ -255,7 +346,9 @@ PAPER_GRIDS: dict[str, Callable[[Setting], Iterator[Candidate]]] = {
 
 
 def method_named(name: str) -> Method:
-    """Return a method by its name, or raise InputError; case, blanks and punctuation do not matter."""
+    """Return a method by its name, or raise InputError; case, blanks and punctuation do not
+    matter.
+    """
     plain, *others = ("".join(filter(str.isalnum, text.lower())) for text in (name, *METHODS))
     if plain not in others:
         raise InputError(f"method {name!r} is none of {', '.join(METHODS)}")

@@ -1,4 +1,6 @@
-"""LETOR's five-fold protocol over all methods: can be resumed, runs in several processes (`letor_experiment`)."""
+"""LETOR's five-fold protocol over all methods: can be resumed, runs in several processes
+(`letor_experiment`).
+"""
 
 import hashlib
 import json
@@ -22,7 +24,14 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, PathLike, as_path, one_of, whole_number
+from dcglearn.foundation.validation import (
+    Floats,
+    InputError,
+    PathLike,
+    as_path,
+    one_of,
+    whole_number,
+)
 from dcglearn.foundation.version import __version__
 from dcglearn.letor import CHOICES, GRIDS
 from dcglearn.letor.folds import Fold, find_folds, read_fold
@@ -34,7 +43,9 @@ from dcglearn.rankers.linear_model import spread_of_scores
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """An experiment before training: folds, with the fingerprint of each fold's files, and settings, all checked."""
+    """An experiment before training: folds, with the fingerprint of each fold's files, and
+    settings, all checked.
+    """
 
     folds: tuple[Fold, ...]
     fingerprints: tuple[str, ...]
@@ -53,9 +64,15 @@ class Plan:
         n_features: int | None = None,
         seed: int = 0,
     ) -> Self:
-        """Read the folds and check the settings; for parameters and errors see `letor_experiment`."""
+        """Read the folds and check the settings; for parameters and errors see
+        `letor_experiment`.
+        """
         one_of(grid, "grid", GRIDS)
-        names = tuple(METHODS if methods is None else dict.fromkeys(method_named(name).name for name in methods))
+        names = tuple(
+            METHODS
+            if methods is None
+            else dict.fromkeys(method_named(name).name for name in methods)
+        )
         trees = ", ".join(name for name in names if METHODS[name].model == "trees")
         if trees and find_spec("lightgbm") is None:
             remedy = f"pip install 'dcglearn[trees]', or leave {trees} out with --method"
@@ -70,7 +87,9 @@ class Plan:
                     f"--features {max(f.train.shape[1] for f in folds)}"
                 )
         convention = Convention.named(metric, max(2, *(fold.n_grades for fold in folds)))
-        return cls(folds, tuple(paths.fingerprint() for paths in files), names, convention, grid, seed)
+        return cls(
+            folds, tuple(paths.fingerprint() for paths in files), names, convention, grid, seed
+        )
 
     def tasks(self) -> list[tuple[Fold, str, str]]:
         """Return fold, method and fingerprint of each trial, the longest trials first."""
@@ -87,7 +106,9 @@ class Plan:
             f"{len(fold.test)} to test"
             for fold in self.folds
         ]
-        return "\n".join([*lines, f"methods: {', '.join(self.methods)}", f"metric: {self.convention.name}"])
+        return "\n".join(
+            [*lines, f"methods: {', '.join(self.methods)}", f"metric: {self.convention.name}"]
+        )
 
 
 def letor_experiment(
@@ -105,28 +126,32 @@ def letor_experiment(
 ) -> LetorResult:
     """Train methods on each fold, choose on its validation file, and measure on its test file.
 
-    Raises InputError if the folds cannot be used, a name is unknown, or `output` holds other results.
+    Raises InputError if the folds cannot be used, a name is unknown, or `output` holds other
+    results.
 
     Parameters
     ----------
     folder : path
-        Holds Fold1, Fold2, ..., each with a training, a validation and a test file, see `find_folds`.
+        Holds Fold1, Fold2, ..., each with a training, a validation and a test file, see
+        `find_folds`.
     methods : sequence of str, optional
         Names in `dcglearn.letor.methods.METHODS`; all by default.
     metric : str
         ``letor``, ``standard``, ``GAIN-DISCOUNT[@K]``, or a DCG's file: see `Convention`.
     grid : {"default", "quick", "papers"}
-        Candidates: regularised ones from good starts; a few of these; or the papers' own, where they state them.
+        Candidates: regularised ones from good starts; a few of these; or the papers' own, where
+        they state them.
     choice : {"blend", "best"}
-        Show the result of the mean scores of all candidates within one standard error of the best on the validation
-        file, or of the best candidate, as published rows do.
+        Show the result of the mean scores of all candidates within one standard error of the best
+        on the validation file, or of the best candidate, as published rows do.
     output, resume : path, bool
-        Folder to write each trial to as it ends, and the tables; and whether to skip the trials that it holds already,
-        for the result of an uninterrupted run.
+        Folder to write each trial to as it ends, and the tables; and whether to skip the trials
+        that it holds already, for the result of an uninterrupted run.
     n_features : int, optional
         Number of features, for files that leave zeros out.
     jobs, seed : int
-        Number of processes; with more than one, a script needs ``if __name__ == "__main__"``. Same seed, same result.
+        Number of processes; with more than one, a script needs ``if __name__ == "__main__"``. Same
+        seed, same result.
 
     See Also
     --------
@@ -156,7 +181,9 @@ def letor_experiment(
 
 
 def run_plan(plan: Plan, output: Path | None, resume: bool, jobs: int) -> tuple[Trial, ...]:
-    """Run the trials that `output` does not hold, and write each as it ends; return all, by method and fold."""
+    """Run the trials that `output` does not hold, and write each as it ends; return all, by method
+    and fold.
+    """
     tasks = plan.tasks()
     done = {} if output is None else _saved_trials(output, tasks, resume)
     left = [task for task in tasks if (task[0].name, task[1]) not in done]
@@ -170,16 +197,25 @@ def run_plan(plan: Plan, output: Path | None, resume: bool, jobs: int) -> tuple[
                 file = file_of(output, trial.fold, trial.method)
                 file.parent.mkdir(exist_ok=True)
                 with written_beside(file) as beside:
-                    beside.write_text(json.dumps(trial.to_dict(), allow_nan=False), encoding="utf-8")
+                    beside.write_text(
+                        json.dumps(trial.to_dict(), allow_nan=False), encoding="utf-8"
+                    )
             shown.set_postfix_str(f"{trial.method}, {trial.fold}")
             shown.update()
     return tuple(done[fold.name, name] for name in plan.methods for fold in plan.folds)
 
 
-def _trials(tasks: list[tuple[Fold, str, str]], plan: Plan, jobs: int) -> Generator[Trial, None, None]:
+def _trials(
+    tasks: list[tuple[Fold, str, str]], plan: Plan, jobs: int
+) -> Generator[Trial, None, None]:
     """Yield trials as they end."""
-    calls = [partial(run_trial, fold, name, plan.convention, plan.grid, plan.seed, mark) for fold, name, mark in tasks]
-    return (run() for run in calls) if jobs == 1 else in_processes(call, calls, jobs, in_order=False)
+    calls = [
+        partial(run_trial, fold, name, plan.convention, plan.grid, plan.seed, mark)
+        for fold, name, mark in tasks
+    ]
+    return (
+        (run() for run in calls) if jobs == 1 else in_processes(call, calls, jobs, in_order=False)
+    )
 
 
 def file_of(output: Path, fold: str, method: str) -> Path:
@@ -187,8 +223,12 @@ def file_of(output: Path, fold: str, method: str) -> Path:
     return output / fold / f"{method.replace(' ', '-')}.json"
 
 
-def _saved_trials(output: Path, tasks: list[tuple[Fold, str, str]], resume: bool) -> dict[tuple[str, str], Trial]:
-    """Return the trials that the output folder holds, by fold and method; make the folder if it does not exist."""
+def _saved_trials(
+    output: Path, tasks: list[tuple[Fold, str, str]], resume: bool
+) -> dict[tuple[str, str], Trial]:
+    """Return the trials that the output folder holds, by fold and method; make the folder if it
+    does not exist.
+    """
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; results are a folder, name another")
     if not output.parent.is_dir():
@@ -196,7 +236,9 @@ def _saved_trials(output: Path, tasks: list[tuple[Fold, str, str]], resume: bool
     output.mkdir(exist_ok=True)
     tasks = [task for task in tasks if file_of(output, task[0].name, task[1]).exists()]
     if tasks and not resume:
-        raise InputError(f"{output} holds {len(tasks)} results; keep them with --resume, or name another folder")
+        raise InputError(
+            f"{output} holds {len(tasks)} results; keep them with --resume, or name another folder"
+        )
     trials: dict[tuple[str, str], Trial] = {}
     for fold, name, fingerprint in tasks:
         file = file_of(output, fold.name, name)
@@ -220,17 +262,31 @@ def candidates_of(plan: Plan) -> dict[str, int]:
 
 
 def fingerprint_of(data: str, method: str, convention: Convention, grid: str, seed: int) -> str:
-    """Return the digest of all that a trial's numbers depend on; `data` is the fingerprint of the fold's files."""
-    settings = [data, method, grid, seed, __version__, convention.counts_empty, repr(convention.dcg.to_dict())]
+    """Return the digest of all that a trial's numbers depend on; `data` is the fingerprint of the
+    fold's files.
+    """
+    settings = [
+        data,
+        method,
+        grid,
+        seed,
+        __version__,
+        convention.counts_empty,
+        repr(convention.dcg.to_dict()),
+    ]
     return hashlib.sha256(repr(settings).encode()).hexdigest()
 
 
-def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: int, fingerprint: str = "") -> Trial:
-    """Train a method's grid on a fold, choose on its validation queries, measure on its test queries.
+def run_trial(
+    fold: Fold, name: str, convention: Convention, grid: str, seed: int, fingerprint: str = ""
+) -> Trial:
+    """Train a method's grid on a fold, choose on its validation queries, measure on its test
+    queries.
 
-    Candidates are ranked by validation NDCG@10, or by MAP if the method aims at MAP. There are two choices, since the
-    best of many candidates is a noisy one: ``best``, and ``blend``, the mean of the scores of all `within_error` of it,
-    each in units of its spread within validation queries. Test queries serve the final measures alone.
+    Candidates are ranked by validation NDCG@10, or by MAP if the method aims at MAP. There are two
+    choices, since the best of many candidates is a noisy one: ``best``, and ``blend``, the mean of
+    the scores of all `within_error` of it, each in units of its spread within validation queries.
+    Test queries serve the final measures alone.
     """
     method = method_named(name)
     started = time.process_time()
@@ -240,13 +296,18 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
     valid: list[Floats] = []
     scores: list[Floats] = []
     with one_blas_thread(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="no leaf can be split")  # validation rejects these
+        warnings.filterwarnings(
+            "ignore", message="no leaf can be split"
+        )  # validation rejects these
         for candidate in method.candidates(setting):
             ranker = candidate.fit(fold.train, fold.vali)
             labels.append(candidate.label)
             vali_scores = ranker.predict(fold.vali)
             valid.append(convention.measures(fold.vali, vali_scores)[:, column])
-            scores.append(ranker.predict(fold.test) / (spread_of_scores(vali_scores, fold.vali.offsets) or 1.0))
+            scores.append(
+                ranker.predict(fold.test)
+                / (spread_of_scores(vali_scores, fold.vali.offsets) or 1.0)
+            )
     means, used = within_error(np.array(valid))
     order = np.argsort(-means, kind="stable")  # of equal means, the first of the grid
     chosen = {"blend": sum(scores[i] for i in order if used[i]), "best": scores[order[0]]}
@@ -255,14 +316,19 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
         method.name,
         fingerprint,
         [str(query) for query in fold.test.names],
-        {choice: convention.measures(fold.test, np.asarray(blend)) for choice, blend in chosen.items()},
+        {
+            choice: convention.measures(fold.test, np.asarray(blend))
+            for choice, blend in chosen.items()
+        },
         [(labels[i], float(means[i]), bool(used[i])) for i in order],
         time.process_time() - started,
     )
 
 
 def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return each candidate's mean over queries, and whether it is within a standard error of the best, by query."""
+    """Return each candidate's mean over queries, and whether it is within a standard error of the
+    best, by query.
+    """
     counted = values[:, ~np.isnan(values[0])]
     n = counted.shape[1]
     if n < 2:

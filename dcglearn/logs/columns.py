@@ -1,4 +1,6 @@
-"""The columns of a log: one row each in the table `Columns`, from which checks, readers, writers and docs follow."""
+"""The columns of a log: one row each in the table `Columns`, from which checks, readers, writers
+and docs follow.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
@@ -25,11 +27,12 @@ from dcglearn.foundation.validation import (
 class Column:
     """What a column holds of each pair.
 
-    `kind` is positive, number, label, flag, side (whether the other list was shown first) or documents. `names` are
-    those that files give it, in lower case; the first is written, and a column of documents has one for each list,
-    ending in _a and _b. `missing` is the value of a pair that lacks the column where others have it, None if then no
-    pair may have it, and a `uniform` column has a value on every line of a file or on none. Learners, and so logs in
-    parts, use only the columns that are `learned`.
+    `kind` is positive, number, label, flag, side (whether the other list was shown first) or
+    documents. `names` are those that files give it, in lower case; the first is written, and a
+    column of documents has one for each list, ending in _a and _b. `missing` is the value of a pair
+    that lacks the column where others have it, None if then no pair may have it, and a `uniform`
+    column has a value on every line of a file or on none. Learners, and so logs in parts, use only
+    the columns that are `learned`.
     """
 
     kind: str
@@ -42,17 +45,23 @@ class Column:
 
 def _column(kind: str, meaning: str, names: str = "", **about: Any) -> Any:
     """Return the field of a column, which is None where a log lacks it."""
-    return field(default=None, metadata={"column": Column(kind, meaning, tuple(names.split()), **about)})
+    return field(
+        default=None, metadata={"column": Column(kind, meaning, tuple(names.split()), **about)}
+    )
 
 
 @dataclass(eq=False, repr=False)
 class Columns:
-    """The lists of a log and its columns, an entry a pair, without checks; its arrays are made read-only."""
+    """The lists of a log and its columns, an entry a pair, without checks; its arrays are made
+    read-only.
+    """
 
     preferred: Grades  # shape (n, K), as the next
     other: Grades
     n_grades: int
-    query: NDArray[np.str_] | None = _column("label", "for which query", "query query_id qid q_id", missing="")
+    query: NDArray[np.str_] | None = _column(
+        "label", "for which query", "query query_id qid q_id", missing=""
+    )
     rater: NDArray[np.str_] | None = _column(
         "label", "who judged", "rater user judge assessor annotator", missing="", learned=True
     )
@@ -70,7 +79,10 @@ class Columns:
         learned=True,
     )
     tie: NDArray[np.bool_] | None = _column(
-        "flag", "whether the lists were judged equally good: their order means nothing", missing=False, learned=True
+        "flag",
+        "whether the lists were judged equally good: their order means nothing",
+        missing=False,
+        learned=True,
     )
     swapped: NDArray[np.bool_] | None = _column(
         "side",
@@ -80,21 +92,32 @@ class Columns:
         learned=True,
     )
     docs: NDArray[np.object_] | None = _column(
-        "documents", "the names of the documents of both lists by position", "docs documents", uniform=True
+        "documents",
+        "the names of the documents of both lists by position",
+        "docs documents",
+        uniform=True,
     )
     segment: NDArray[np.str_] | None = _column(
-        "label", 'the kind of the query or of the rater, such as "navigational"', "segment", missing=""
+        "label",
+        'the kind of the query or of the rater, such as "navigational"',
+        "segment",
+        missing="",
     )
     time: NDArray[np.str_] | None = _column(
         "label", "when it was judged, such as 2026-03-01", "time timestamp", missing=""
     )
     tie_kind: NDArray[np.str_] | None = _column(
-        "label", 'the kind of a tie, such as "both good"; kept, not modelled', "tie tie_kind", missing=""
+        "label",
+        'the kind of a tie, such as "both good"; kept, not modelled',
+        "tie tie_kind",
+        missing="",
     )
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
     rated: Any = None  # the RatingCounts that the pairs were made of; a subset shares them
-    group: NDArray[np.intp] | None = None  # the number of each pair's group in `rated`, shape (n,); None without it
+    group: NDArray[np.intp] | None = (
+        None  # the number of each pair's group in `rated`, shape (n,); None without it
+    )
     as_is: bool = False  # whether it is used even if it seems to be upside down
     all_differ: bool = False  # whether the two lists of every pair are known to differ
     dropped: dict[str, int] = field(default_factory=dict)
@@ -131,7 +154,9 @@ class Columns:
         return self.unchecked(**{**own, **copies, **values})
 
 
-COLUMNS: dict[str, Column] = {entry.name: entry.metadata["column"] for entry in fields(Columns) if entry.metadata}
+COLUMNS: dict[str, Column] = {
+    entry.name: entry.metadata["column"] for entry in fields(Columns) if entry.metadata
+}
 """The table of columns by attribute, in the order of files."""
 
 
@@ -141,9 +166,14 @@ def checked_column(name: str, values: ArrayLike, n: int) -> NDArray[Any]:
 
 
 def checked_lists(
-    preferred: ArrayLike, other: ArrayLike | None, n_grades: int | None, grade_names: Sequence[str] | None
+    preferred: ArrayLike,
+    other: ArrayLike | None,
+    n_grades: int | None,
+    grade_names: Sequence[str] | None,
 ) -> tuple[Grades, Grades, int]:
-    """Return both lists of every pair, which the caller cannot change afterwards, and the number of grades."""
+    """Return both lists of every pair, which the caller cannot change afterwards, and the number of
+    grades.
+    """
     if other is None:
         if is_frame(preferred) or is_records(preferred):
             raise InputError(
@@ -159,11 +189,18 @@ def checked_lists(
                 see="lengths",
             ) from error
         if pairs.ndim != 3 or pairs.shape[1] != 2:
-            raise InputError(f"pairs have shape {pairs.shape}; expected (n, 2, K): preferred list, other list")
+            raise InputError(
+                f"pairs have shape {pairs.shape}; expected (n, 2, K): preferred list, other list"
+            )
         preferred, other = pairs[:, 0], pairs[:, 1]
-    first, second = (graded_lists(x, name, empty=True) for x, name in ((preferred, "preferred"), (other, "other")))
+    first, second = (
+        graded_lists(x, name, empty=True)
+        for x, name in ((preferred, "preferred"), (other, "other"))
+    )
     if first.ndim != 2 or first.shape != second.shape:
-        raise InputError(f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)")
+        raise InputError(
+            f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)"
+        )
     if grade_names is not None and n_grades not in (None, len(grade_names)):
         raise InputError(f"{len(grade_names)} grade names for n_grades={n_grades}")
     top = int(max(first.max(initial=-1), second.max(initial=-1)))
@@ -176,14 +213,20 @@ def checked_lists(
 
 def _unshared(grades: Grades, source: ArrayLike) -> Grades:
     """Return contiguous grades that share no memory with an array that the caller could change."""
-    shared = isinstance(source, np.ndarray) and source.flags.writeable and np.shares_memory(grades, source)
+    shared = (
+        isinstance(source, np.ndarray)
+        and source.flags.writeable
+        and np.shares_memory(grades, source)
+    )
     return np.array(grades, order="C") if shared else np.ascontiguousarray(grades)
 
 
 def _flags(values: ArrayLike, name: str, n: int) -> NDArray[np.bool_]:
     flags = np.array(values)
     if flags.shape != (n,) or (flags.dtype != bool and not np.isin(flags, (0, 1)).all()):
-        raise InputError(f"{name} must be {n} booleans, one per pair; found {flags.dtype} of shape {flags.shape}")
+        raise InputError(
+            f"{name} must be {n} booleans, one per pair; found {flags.dtype} of shape {flags.shape}"
+        )
     return flags.astype(bool)
 
 
@@ -193,7 +236,9 @@ def _documents_text(docs: ArrayLike, name: str, n: int) -> NDArray[np.object_]:
     if names.shape == (n, 2) and all(isinstance(text, str) for text in names.ravel()):
         return names.copy()
     if names.ndim != 3 or names.shape[:2] != (n, 2):
-        raise InputError(f"{name} has shape {names.shape}; expected the names of every list's documents, ({n}, 2, K)")
+        raise InputError(
+            f"{name} has shape {names.shape}; expected the names of every list's documents, ({n}, 2, K)"
+        )
     texts: NDArray[np.object_] = np.empty((n, 2), dtype=object)
     for place in np.ndindex(n, 2):
         texts[place] = "\t".join(map(str, names[place]))

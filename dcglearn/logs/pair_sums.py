@@ -1,9 +1,9 @@
 """The kernel of the QP: sums over pairs of graded lists, computed from int8 grades.
 
-Let ``d_i = s(a_i) - s(b_i)`` be the difference of two lists' binary encodings (K x L, never formed), ``v_i`` the weight
-of the pair, ``m_i`` its margin and ``xi_i = max(0, m_i - <W, d_i>)`` its shortfall. A squared hinge needs
-``sum v xi^2``, ``sum v xi m``, ``sum v xi d``, and ``sum v d d^T`` over the pairs with ``xi_i > 0``. Sums over parts of
-a log add up to the sums over the log.
+Let ``d_i = s(a_i) - s(b_i)`` be the difference of two lists' binary encodings (K x L, never
+formed), ``v_i`` the weight of the pair, ``m_i`` its margin and ``xi_i = max(0, m_i - <W, d_i>)``
+its shortfall. A squared hinge needs ``sum v xi^2``, ``sum v xi m``, ``sum v xi d``, and ``sum v d
+d^T`` over the pairs with ``xi_i > 0``. Sums over parts of a log add up to the sums over the log.
 """
 
 from dataclasses import dataclass
@@ -24,15 +24,18 @@ BLOCK = 2048
 """Pairs that are gathered before they are counted."""
 
 MAX_TABLE = 1 << 19
-"""Maximum entries of a chunk's table of joint counts; on wider scales each pair is added to the Hessian directly."""
+"""Maximum entries of a chunk's table of joint counts; on wider scales each pair is added to the
+Hessian directly.
+"""
 
 
 @dataclass(frozen=True)
 class PairSums:
     """Sums over pairs at one W; parts add with ``+``.
 
-    `loss` is ``sum v xi^2``, `slope` ``sum v xi m``, `moment` ``sum v xi d``, shape (K, L), and `curvature` ``sum v d
-    d^T`` over the pairs with ``xi > 0``, shape (K*L, K*L), or (0, 0) if it was not computed.
+    `loss` is ``sum v xi^2``, `slope` ``sum v xi m``, `moment` ``sum v xi d``, shape (K, L), and
+    `curvature` ``sum v d d^T`` over the pairs with ``xi > 0``, shape (K*L, K*L), or (0, 0) if it
+    was not computed.
     """
 
     loss: float
@@ -46,19 +49,29 @@ class PairSums:
 
 
 def pair_sums(
-    first: Grades, second: Grades, margin: Floats, weight: Floats, weights: Floats, *, curvature: bool = True
+    first: Grades,
+    second: Grades,
+    margin: Floats,
+    weight: Floats,
+    weights: Floats,
+    *,
+    curvature: bool = True,
 ) -> PairSums:
-    """Return the sums over pairs (`first` preferred to `second`) at the utility `weights`, shape (K, L).
+    """Return the sums over pairs (`first` preferred to `second`) at the utility `weights`, shape
+    (K, L).
 
-    The lists hold grades by position, -1 = no known grade, shape (n, K); `margin` and `weight` have shape
-    (n,) or (1,). The `curvature` takes about ten times as long as the rest. Linear in n; the only temporary memory is
-    one table of fixed size a chunk. Chunks depend on n alone and are added in order: threads do not change a byte.
+    The lists hold grades by position, -1 = no known grade, shape (n, K); `margin` and `weight` have
+    shape (n,) or (1,). The `curvature` takes about ten times as long as the rest. Linear in n; the
+    only temporary memory is one table of fixed size a chunk. Chunks depend on n alone and are added
+    in order: threads do not change a byte.
     """
     n = len(first)
     if n == 0:
         size = weights.size if curvature else 0
         return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)))
-    table = np.hstack([np.zeros((len(weights), 1)), weights])  # column g + 1 for grade g, so that -1 is worth 0
+    table = np.hstack(
+        [np.zeros((len(weights), 1)), weights]
+    )  # column g + 1 for grade g, so that -1 is worth 0
     depth, width = table.shape
     n_codes, n_joint = width * width, depth * (depth - 1) // 2
     unit = np.eye(width)  # the row of d of a code a * width + b holds +1 at a, -1 at b
@@ -82,7 +95,9 @@ def pair_sums(
             graded = np.arange(depth * width) % width > 0
             both = _contract(single, joint, sign) if counted else np.zeros((depth * width,) * 2)
             if not counted:
-                _add_wide_pairs(start, stop, depth, width, *varies, *columns, floats(both, both.size))
+                _add_wide_pairs(
+                    start, stop, depth, width, *varies, *columns, floats(both, both.size)
+                )
             hessian = both[np.ix_(graded, graded)]
         return PairSums(float(totals[0]), float(totals[1]), (shortfalls @ sign)[:, 1:], hessian)
 
@@ -90,7 +105,9 @@ def pair_sums(
 
 
 def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
-    """Return ``sum v d d^T`` from the counts of codes at one position and of pairs of codes at two."""
+    """Return ``sum v d d^T`` from the counts of codes at one position and of pairs of codes at
+    two.
+    """
     depth, width = len(single), sign.shape[1]
     blocks = np.zeros((depth, depth, width, width))
     blocks[np.arange(depth), np.arange(depth)] = sign.T @ (single[:, :, None] * sign)

@@ -1,4 +1,6 @@
-"""The container of a log: pairs of graded lists, one preferred to the other, and what each pair carries."""
+"""The container of a log: pairs of graded lists, one preferred to the other, and what each pair
+carries.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +49,18 @@ class Metric(Protocol):
 
 @dataclass(frozen=True)
 class Agreement:
-    """Weights of the pairs that a metric orders as the log does, ties, and reverses; parts of a log add with ``+``."""
+    """Weights of the pairs that a metric orders as the log does, ties, and reverses; parts of a log
+    add with ``+``.
+    """
 
     respected: float
     tied: float
     violated: float
 
     def __add__(self, other: Agreement) -> Agreement:
-        return Agreement(self.respected + other.respected, self.tied + other.tied, self.violated + other.violated)
+        return Agreement(
+            self.respected + other.respected, self.tied + other.tied, self.violated + other.violated
+        )
 
     @property
     def total(self) -> float:
@@ -68,15 +74,21 @@ class Agreement:
 
     @property
     def precision(self) -> float:
-        """Share of preferences respected; a tie of the metric counts 0, as in Zhou et al. 2008, section 6.2."""
+        """Share of preferences respected; a tie of the metric counts 0, as in Zhou et al. 2008,
+        section 6.2.
+        """
         return self.respected / self.total
 
     def __str__(self) -> str:
-        return f"{self.share:.4f} ({self.respected:g} of {self.total:g} respected, {self.tied:g} tied)"
+        return (
+            f"{self.share:.4f} ({self.respected:g} of {self.total:g} respected, {self.tied:g} tied)"
+        )
 
 
 class PreferencePairs(Columns):
-    """Pairs of graded lists, the first preferred to the second, with optional columns; see `Preferences`."""
+    """Pairs of graded lists, the first preferred to the second, with optional columns; see
+    `Preferences`.
+    """
 
     def __init__(
         self,
@@ -88,10 +100,14 @@ class PreferencePairs(Columns):
         **columns: ArrayLike | None,
     ) -> None:
         if columns.keys() - COLUMNS.keys():
-            raise TypeError(f"{min(columns.keys() - COLUMNS.keys())!r} is no column of a log; it has {listed(COLUMNS)}")
+            raise TypeError(
+                f"{min(columns.keys() - COLUMNS.keys())!r} is no column of a log; it has {listed(COLUMNS)}"
+            )
         first, second, n_grades = checked_lists(preferred, other, n_grades, grade_names)
         checked: dict[str, Any] = {
-            name: checked_column(name, values, len(first)) for name, values in columns.items() if values is not None
+            name: checked_column(name, values, len(first))
+            for name, values in columns.items()
+            if values is not None
         }
         names = None if grade_names is None else tuple(grade_names)
         super().__init__(first, second, n_grades, grade_names=names, **checked)
@@ -112,11 +128,15 @@ class PreferencePairs(Columns):
         return (len(self), 2, self.depth)
 
     def __getitem__(self, index: Any) -> Self:
-        """Return the pairs at an int, slice, mask or indices; a tuple's first entry counts, as for an array."""
+        """Return the pairs at an int, slice, mask or indices; a tuple's first entry counts, as for
+        an array.
+        """
         if isinstance(index, tuple):
             index, *rest = index
             if any(item is not Ellipsis and item != slice(None) for item in rest):
-                raise IndexError("only the pairs of a log can be indexed; use .preferred and .other for positions")
+                raise IndexError(
+                    "only the pairs of a log can be indexed; use .preferred and .other for positions"
+                )
         if isinstance(index, (int, np.integer)):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"pair {index} of {len(self)}")
@@ -135,7 +155,9 @@ class PreferencePairs(Columns):
 
     @cached_property
     def ratings(self) -> RatingCounts | None:
-        """How often each list of the log got each rating in each group, if the log was made of rated lists."""
+        """How often each list of the log got each rating in each group, if the log was made of
+        rated lists.
+        """
         return None if self.rated is None else self.rated.of(self)
 
     @cached_property
@@ -158,14 +180,17 @@ class PreferencePairs(Columns):
         """Number of distinct lists."""
         return count_lists(self.preferred, self.other, self.n_grades)
 
-    def split(self, fraction: float = 0.8, seed: Seed = None, by: str | None = None) -> tuple[Self, Self]:
+    def split(
+        self, fraction: float = 0.8, seed: Seed = None, by: str | None = None
+    ) -> tuple[Self, Self]:
         """Split at random into two logs.
 
-        `fraction` is the share of the pairs (or of raters, queries, lists) in the first part; same seed, same split.
-        `by` keeps together the judgements of the same two lists ("pair"), or each "rater"'s or "query"'s; "list" splits
-        the distinct lists and drops the pairs that have one on each side, so that no list of the second part was seen
-        in the first. By default every judgement stands for itself. Raises InputError if the fraction is not within
-        0..1, the log lacks the column, or a part would be empty.
+        `fraction` is the share of the pairs (or of raters, queries, lists) in the first part; same
+        seed, same split. `by` keeps together the judgements of the same two lists ("pair"), or each
+        "rater"'s or "query"'s; "list" splits the distinct lists and drops the pairs that have one
+        on each side, so that no list of the second part was seen in the first. By default every
+        judgement stands for itself. Raises InputError if the fraction is not within 0..1, the log
+        lacks the column, or a part would be empty.
         """
         if not 0 < fraction < 1:
             raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
@@ -175,14 +200,18 @@ class PreferencePairs(Columns):
         chosen[np.random.default_rng(seed).permutation(n)[: round(fraction * n)]] = True
         parts = self[chosen[first] & chosen[second]], self[~chosen[first] & ~chosen[second]]
         if not all(map(len, parts)):
-            raise InputError(f"a split of {n} {by or 'pair'}(s) at {fraction} leaves one side empty")
+            raise InputError(
+                f"a split of {n} {by or 'pair'}(s) at {fraction} leaves one side empty"
+            )
         return parts
 
-    def folds(self, n_folds: int, seed: Seed = None, by: str | None = None) -> list[tuple[Self, Self]]:
+    def folds(
+        self, n_folds: int, seed: Seed = None, by: str | None = None
+    ) -> list[tuple[Self, Self]]:
         """Return the (train, held out) logs of a cross-validation.
 
-        There are at least 2; `seed` and `by` are as in `split`, by "pair", "rater" or "query", or of judgements. Raises
-        InputError if there are fewer pairs (or raters, queries) than folds.
+        There are at least 2; `seed` and `by` are as in `split`, by "pair", "rater" or "query", or
+        of judgements. Raises InputError if there are fewer pairs (or raters, queries) than folds.
         """
         if by == "list":
             raise InputError('folds by "list" would drop most pairs; use split(by="list")')
@@ -194,9 +223,11 @@ class PreferencePairs(Columns):
         return [(self[train], self[test]) for train, test in rows]
 
     def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the number of the pair, rater, query or list that each pair's two lists belong to, shape (n,) each.
+        """Return the number of the pair, rater, query or list that each pair's two lists belong to,
+        shape (n,) each.
 
-        The two arrays differ for ``by="list"`` only. Raises InputError if `by` is unknown, or the log lacks the column.
+        The two arrays differ for ``by="list"`` only. Raises InputError if `by` is unknown, or the
+        log lacks the column.
         """
         if by in ("list", "pair"):
             first, second = list_numbers(self.preferred, self.other)
@@ -206,7 +237,9 @@ class PreferencePairs(Columns):
         elif by in ("rater", "query"):
             labels = getattr(self, by)
             if labels is None:
-                raise InputError(f"the log has no {by}; split it by pair, or read a log with that column")
+                raise InputError(
+                    f"the log has no {by}; split it by pair, or read a log with that column"
+                )
             numbers = np.unique(labels, return_inverse=True)[1]
         elif by is None:
             numbers = np.arange(len(self))
@@ -235,12 +268,17 @@ class PreferencePairs(Columns):
         return self if same else self.changed(**lists, rated=None, group=None, all_differ=False)
 
     def merged(self) -> Self:
-        """Return the distinct pairs, in order of first appearance, the weights of identical ones added.
+        """Return the distinct pairs, in order of first appearance, the weights of identical ones
+        added.
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
         values = [x for x in (self.tie, self.strength, self.margin) if x is not None]
-        keys = [packed(self.preferred), packed(self.other), *(x.astype(np.float64).view(np.int64) for x in values)]
+        keys = [
+            packed(self.preferred),
+            packed(self.other),
+            *(x.astype(np.float64).view(np.int64) for x in values),
+        ]
         _, index, number = unique_rows(np.column_stack(keys))
         order = np.argsort(index)
         weight = np.bincount(number, self.weight)
@@ -259,25 +297,32 @@ class PreferencePairs(Columns):
         return self[kept].changed(weight=weights[kept])
 
     def reconciled(self, inconsistent: str) -> Self:
-        """Return the log with the contradictory verdicts that one rater gave on a pair shown both ways put right.
+        """Return the log with the contradictory verdicts that one rater gave on a pair shown both
+        ways put right.
 
-        Each such verdict counts half, as a tie, or as it is ("half", "tie", "keep"). Raises InputError if the word is
-        unknown, or the log has no column `swapped`.
+        Each such verdict counts half, as a tie, or as it is ("half", "tie", "keep"). Raises
+        InputError if the word is unknown, or the log has no column `swapped`.
         """
         one_of(inconsistent, "inconsistent", INCONSISTENT)
         if inconsistent == "keep":
             return self
         if self.swapped is None:
-            raise InputError(f"inconsistent={inconsistent!r} must know the list shown first: give the column swapped")
+            raise InputError(
+                f"inconsistent={inconsistent!r} must know the list shown first: give the column swapped"
+            )
         repeated = shown_both_ways(self)
-        differ: NDArray[np.bool_] = ~np.append(repeated.same, True)[repeated.member]  # member -1 takes the last entry
+        differ: NDArray[np.bool_] = ~np.append(repeated.same, True)[
+            repeated.member
+        ]  # member -1 takes the last entry
         if inconsistent == "tie":
             return self.changed(tie=differ if self.tie is None else self.tie | differ)
         weight = np.ones(len(self)) if self.weight is None else self.weight
         return self.changed(weight=np.where(differ, 0.5 * weight, weight))
 
     def n_contradicted(self) -> float:
-        """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
+        """Return the weight of pairs that other pairs contradict: the lighter side of each two
+        opposed ones.
+        """
         log = self.decided
         first, second = list_numbers(log.preferred, log.other)
         pair = pair_numbers(first, second)
@@ -287,13 +332,16 @@ class PreferencePairs(Columns):
         return float(np.minimum(ahead, behind).sum())
 
     def visible(self) -> Visibility:
-        """Return which directions of a utility the log identifies, and in words which not (ties count as pairs)."""
+        """Return which directions of a utility the log identifies, and in words which not (ties
+        count as pairs).
+        """
         from dcglearn.logs.visibility import visible_to
 
         return visible_to(self.preferred, self.other, self.n_grades, graded=self.graded)
 
     def verdicts(self, metric: Metric) -> Grades:
-        """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0 for a tie; (n,).
+        """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0
+        for a tie; (n,).
 
         A metric of M scores for each list, as `textbook_scores`, has verdicts of shape (M, n).
         """
@@ -304,27 +352,43 @@ class PreferencePairs(Columns):
         return (np.sign(difference) * (np.abs(difference) > rounding)).astype(np.int8)
 
     def agreement(self, metric: Metric) -> Agreement:
-        """Return how far a metric orders the decided pairs as the log does; InputError if there is no such pair."""
+        """Return how far a metric orders the decided pairs as the log does; InputError if there is
+        no such pair.
+        """
         log = self.decided
         if not len(log):
-            raise InputError("the log holds no pair with a winner, so there is nothing to agree with")
-        violated, tied, respected = np.bincount(log.verdicts(metric) + 1, log.weight, minlength=3).tolist()
+            raise InputError(
+                "the log holds no pair with a winner, so there is nothing to agree with"
+            )
+        violated, tied, respected = np.bincount(
+            log.verdicts(metric) + 1, log.weight, minlength=3
+        ).tolist()
         return Agreement(respected=float(respected), tied=float(tied), violated=float(violated))
 
     def __repr__(self) -> str:
         scale = number_of(self.n_grades, "grades" if self.graded else "documents")
-        ties = f", {number_of(int(self.tie.sum()), 'ties')}" if self.tie is not None and self.tie.any() else ""
+        ties = (
+            f", {number_of(int(self.tie.sum()), 'ties')}"
+            if self.tie is not None and self.tie.any()
+            else ""
+        )
         total = "" if self.weight is None else f" of total weight {self.total_weight:g}"
         return f"{type(self).__name__}({number_of(len(self), 'pairs')}{total}{ties}, depth {self.depth}, {scale})"
 
 
 def divided(
-    clusters: tuple[NDArray[np.intp], NDArray[np.intp]], n_folds: int, rng: np.random.Generator, *, across: bool = True
+    clusters: tuple[NDArray[np.intp], NDArray[np.intp]],
+    n_folds: int,
+    rng: np.random.Generator,
+    *,
+    across: bool = True,
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the rows to train on and to hold out, for random folds of clusters, which number both lists of each pair.
+    """Return the rows to train on and to hold out, for random folds of clusters, which number both
+    lists of each pair.
 
-    A pair is held out with the folds of its two lists, and trained on where neither is held out. With `across`, folds
-    are held out two at a time too, so that each pair is held out once; else pairs of lists in two folds never are.
+    A pair is held out with the folds of its two lists, and trained on where neither is held out.
+    With `across`, folds are held out two at a time too, so that each pair is held out once; else
+    pairs of lists in two folds never are.
     """
     first, second = clusters
     fold = rng.permutation(int(max(first.max(), second.max())) + 1) % n_folds
@@ -340,10 +404,11 @@ def divided(
 
 
 def encode(lists: ArrayLike, n_grades: int) -> Grades:
-    """Return the binary encoding of graded lists, int8 of shape (n, K, L) or (K, L), columns worst to best.
+    """Return the binary encoding of graded lists, int8 of shape (n, K, L) or (K, L), columns worst
+    to best.
 
-    `lists`, shape (n, K) or (K,), hold grades by position; one without a known grade (-1) becomes a row of zeros.
-    Source: Zhou et al. 2008, section 5.1.
+    `lists`, shape (n, K) or (K,), hold grades by position; one without a known grade (-1) becomes a
+    row of zeros. Source: Zhou et al. 2008, section 5.1.
 
     See Also
     --------

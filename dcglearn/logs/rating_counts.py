@@ -15,9 +15,10 @@ from dcglearn.logs.unique_rows import packed, unique_rows
 class RatingCounts:
     """How often each list got each rating, in each group; read-only.
 
-    `lists`, shape (U, K), are the distinct lists, compared within groups. For each distinct group, list and rating,
-    shape (m,), `group` is the number of the group, which the log holds for each pair, `list` the row of `lists`,
-    `rating` the rating, and `weight` the number of lines that gave it.
+    `lists`, shape (U, K), are the distinct lists, compared within groups. For each distinct group,
+    list and rating, shape (m,), `group` is the number of the group, which the log holds for each
+    pair, `list` the row of `lists`, `rating` the rating, and `weight` the number of lines that gave
+    it.
     """
 
     lists: Grades
@@ -38,7 +39,9 @@ class RatingCounts:
         return f"RatingCounts({self.weight.sum():g} ratings of {len(self.lists)} lists in {n_groups} group(s))"
 
     def rows_of(self, log: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """Return the numbers of the rated lists of each pair, shape (n,) twice, and of each count, shape (m,)."""
+        """Return the numbers of the rated lists of each pair, shape (n,) twice, and of each count,
+        shape (m,).
+        """
         assert log.group is not None, "a log of rated lists"
         n = len(log.group)
         numbers = unique_rows(packed(np.concatenate([log.preferred, log.other, self.lists])))[2]
@@ -48,10 +51,14 @@ class RatingCounts:
         return rows[:n], rows[n : 2 * n], rows[2 * n :]
 
     def of(self, log: Columns) -> Self:
-        """Return the counts of the lists that occur in a log's pairs, such as a subset of those built from them."""
+        """Return the counts of the lists that occur in a log's pairs, such as a subset of those
+        built from them.
+        """
         first, second, own = self.rows_of(log)
         kept = np.isin(own, np.concatenate([first, second]))
         if kept.all():
             return self
         lists, which = np.unique(self.list[kept], return_inverse=True)
-        return type(self)(self.lists[lists], self.group[kept], which, self.rating[kept], self.weight[kept])
+        return type(self)(
+            self.lists[lists], self.group[kept], which, self.rating[kept], self.weight[kept]
+        )

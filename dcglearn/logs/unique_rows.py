@@ -1,4 +1,6 @@
-"""Distinct graded lists and pairs of lists: found by sorting rows packed into integers, and numbered."""
+"""Distinct graded lists and pairs of lists: found by sorting rows packed into integers, and
+numbered.
+"""
 
 from typing import Any
 
@@ -9,7 +11,9 @@ from dcglearn.foundation.validation import Grades, Integers
 
 
 def packed(lists: Grades) -> Integers:
-    """Return lists as a few int64 columns, eight grades each, which sort fast; shape (n, ceil(K/8))."""
+    """Return lists as a few int64 columns, eight grades each, which sort fast; shape (n,
+    ceil(K/8)).
+    """
     n, depth = lists.shape
     columns = -(-depth // 8)
     padded = np.full((n, columns * 8), -1, dtype=np.int8)
@@ -18,7 +22,9 @@ def packed(lists: Grades) -> Integers:
 
 
 def unique_rows(keys: Integers) -> tuple[Integers, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the distinct rows in sorted order, the index where each first occurs, and the number of each row."""
+    """Return the distinct rows in sorted order, the index where each first occurs, and the number
+    of each row.
+    """
     order = np.lexsort(keys.T[::-1])
     ordered = keys[order]
     new = np.ones(len(keys), dtype=bool)
@@ -26,16 +32,27 @@ def unique_rows(keys: Integers) -> tuple[Integers, NDArray[np.intp], NDArray[np.
     number = np.cumsum(new) - 1
     inverse = np.empty(len(keys), dtype=np.intp)
     inverse[order] = number
-    return ordered[new], order[new], inverse  # lexsort is stable, so order[new] is the first of each
+    return (
+        ordered[new],
+        order[new],
+        inverse,
+    )  # lexsort is stable, so order[new] is the first of each
 
 
 def may_repeat(*columns: NDArray[Any]) -> bool:
-    """Return whether rows of columns, shape (n,), (n, K) or (1,), may be equal; where not, all differ for certain.
+    """Return whether rows of columns, shape (n,), (n, K) or (1,), may be equal; where not, all
+    differ for certain.
 
-    A row is hashed to a sum of its values times random odd numbers, which takes a tenth of the time of `unique_rows`.
+    A row is hashed to a sum of its values times random odd numbers, which takes a tenth of the time
+    of `unique_rows`.
     """
-    wide = [column[:, None] if column.ndim == 1 else column for column in columns if len(column) > 1]
-    odd = np.random.default_rng(0).integers(0, 1 << 62, sum(column.shape[1] for column in wide)) * 2 + 1
+    wide = [
+        column[:, None] if column.ndim == 1 else column for column in columns if len(column) > 1
+    ]
+    odd = (
+        np.random.default_rng(0).integers(0, 1 << 62, sum(column.shape[1] for column in wide)) * 2
+        + 1
+    )
     hashed = np.zeros(max(map(len, columns)), dtype=np.int64)
     values = (column[:, k] for column in wide for k in range(column.shape[1]))
     for value, factor in zip(values, odd, strict=True):
@@ -45,7 +62,9 @@ def may_repeat(*columns: NDArray[Any]) -> bool:
 
 
 def list_numbers(first: Grades, second: Grades) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the number of each distinct list, for the first and the second list of each pair, shape (n,) each."""
+    """Return the number of each distinct list, for the first and the second list of each pair,
+    shape (n,) each.
+    """
     numbers = unique_rows(np.concatenate([packed(first), packed(second)]))[2]
     return numbers[: len(first)], numbers[len(first) :]
 

@@ -1,4 +1,6 @@
-"""Which directions of a utility a log identifies: those of W that change the difference of some pair."""
+"""Which directions of a utility a log identifies: those of W that change the difference of some
+pair.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +16,13 @@ SAMPLE = 1 << 14
 """Pairs, about, that are examined before all are."""
 
 TOLERANCE = 1e-10
-"""A direction is invisible if its eigenvalue of ``sum d d^T`` is at most this share of the largest."""
+"""A direction is invisible if its eigenvalue of ``sum d d^T`` is at most this share of the largest.
+"""
 
 MOST_WEIGHTS = 5_000
-"""Most weights, positions times grades, that are learned: time grows with their cube (20 s or so at this number)."""
+"""Most weights, positions times grades, that are learned: time grows with their cube (20 s or so at
+this number).
+"""
 
 ONE = np.ones(1)
 
@@ -26,13 +31,15 @@ ONE = np.ones(1)
 class Visibility:
     """Which directions of a utility W, shape (K, L), a log identifies.
 
-    `invisible`, shape (m, K, L), holds orthonormal directions along which W can move without changing the difference of
-    any pair; `rank` is the number of identifiable directions, ``K * L - m``, and `structural_rank` the largest that any
-    number of pairs of the same kind can have. A constant can be added to the weights of any position of `free_rows`
-    without changing a difference, and if `free_columns` also to those of any one grade. `unseen_grades` are grades of
-    the scale that never occur; `graded` is False where the columns are documents. A direction counts as invisible up to
-    the share `tolerance` of the largest eigenvalue of ``sum d d^T``. That matrix holds integers, exact in floating
-    point: a true zero eigenvalue comes out as some 1e-16 of the largest; a direction of one pair in a billion has 1e-9.
+    `invisible`, shape (m, K, L), holds orthonormal directions along which W can move without
+    changing the difference of any pair; `rank` is the number of identifiable directions, ``K * L -
+    m``, and `structural_rank` the largest that any number of pairs of the same kind can have. A
+    constant can be added to the weights of any position of `free_rows` without changing a
+    difference, and if `free_columns` also to those of any one grade. `unseen_grades` are grades of
+    the scale that never occur; `graded` is False where the columns are documents. A direction
+    counts as invisible up to the share `tolerance` of the largest eigenvalue of ``sum d d^T``. That
+    matrix holds integers, exact in floating point: a true zero eigenvalue comes out as some 1e-16
+    of the largest; a direction of one pair in a billion has 1e-9.
     """
 
     invisible: Floats
@@ -45,7 +52,9 @@ class Visibility:
     tolerance: float = TOLERANCE
 
     def project(self, weights: Floats) -> Floats:
-        """Return the identifiable part of W, which has no component along the invisible directions; shape (K, L)."""
+        """Return the identifiable part of W, which has no component along the invisible directions;
+        shape (K, L).
+        """
         flat = self.invisible.reshape(len(self.invisible), weights.size)
         return weights - (flat.T @ (flat @ weights.ravel())).reshape(weights.shape)
 
@@ -76,7 +85,10 @@ class Visibility:
             )
         if self.missing:
             cells = self._open_cells
-            which, where = _ranks(np.flatnonzero(cells.any(axis=0)), 0), _ranks(np.flatnonzero(cells.any(axis=1)))
+            which, where = (
+                _ranks(np.flatnonzero(cells.any(axis=0)), 0),
+                _ranks(np.flatnonzero(cells.any(axis=1))),
+            )
             sentences.append(
                 f"the worth of {thing} {which} at position {where}, in part: to tell it takes at least "
                 f"{number_of(self.missing, 'more pairs', ',')}, which differ there; the QP takes the smallest that fits"
@@ -85,7 +97,9 @@ class Visibility:
 
     @property
     def _open_cells(self) -> NDArray[np.bool_]:
-        """Which weights, shape (K, L), more pairs of the same kind would tell, in `invisible` beside the structure."""
+        """Which weights, shape (K, L), more pairs of the same kind would tell, in `invisible`
+        beside the structure.
+        """
         depth, n_grades = self.invisible.shape[1:]
         occurs = ~np.isin(np.arange(n_grades), self.unseen_grades)
         rows, columns = _structure(depth, occurs)
@@ -98,29 +112,41 @@ class Visibility:
     def __str__(self) -> str:
         if not self.sentences:
             return "what the log cannot tell: nothing that more judgements of such lists would not"
-        return "\n".join(["what the log cannot tell:", *(f"- {sentence}" for sentence in self.sentences)])
+        return "\n".join(
+            ["what the log cannot tell:", *(f"- {sentence}" for sentence in self.sentences)]
+        )
 
 
 def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = True) -> Visibility:
-    """Return what pairs of lists, shape (n, K) each, identify: what a sample does, if no pair shows more."""
+    """Return what pairs of lists, shape (n, K) each, identify: what a sample does, if no pair shows
+    more.
+    """
     shape = (first.shape[1], n_grades)
     occurring = np.flatnonzero(grade_counts(first[:SAMPLE], second[:SAMPLE])[:n_grades]).tolist()
     if len(occurring) < n_grades:  # the first lists often hold all grades
         occurring = np.flatnonzero(grade_counts(first, second)[:n_grades]).tolist()
     step = max(len(first) // SAMPLE, 1)
-    sampled = visibility(gram_matrix(first[::step], second[::step], shape), shape, occurring, graded=graded)
-    if step == 1 or is_blind(mixture_sums(first, second, blind_mixture(sampled.invisible)), len(first)):
+    sampled = visibility(
+        gram_matrix(first[::step], second[::step], shape), shape, occurring, graded=graded
+    )
+    if step == 1 or is_blind(
+        mixture_sums(first, second, blind_mixture(sampled.invisible)), len(first)
+    ):
         return sampled
     return visibility(gram_matrix(first, second, shape), shape, occurring, graded=graded)
 
 
-def visibility(gram: Floats, shape: tuple[int, int], occurring: Sequence[int], *, graded: bool = True) -> Visibility:
-    """Return what a log identifies, from its `gram_matrix`, the shape (K, L) of W, and the grades that occur.
+def visibility(
+    gram: Floats, shape: tuple[int, int], occurring: Sequence[int], *, graded: bool = True
+) -> Visibility:
+    """Return what a log identifies, from its `gram_matrix`, the shape (K, L) of W, and the grades
+    that occur.
 
-    Three kinds of directions are invisible by the structure of the pairs: a constant added to a position (where no pair
-    has a known grade in one list only), a constant added to every grade (if no pair differs in its mix), and the
-    weights of grades that never occur. The structural rank of full lists is K(L-1), and (K-1)(L-1) where the two lists
-    of each pair share one mix. Any other invisible direction comes from too few pairs.
+    Three kinds of directions are invisible by the structure of the pairs: a constant added to a
+    position (where no pair has a known grade in one list only), a constant added to every grade (if
+    no pair differs in its mix), and the weights of grades that never occur. The structural rank of
+    full lists is K(L-1), and (K-1)(L-1) where the two lists of each pair share one mix. Any other
+    invisible direction comes from too few pairs.
     """
     depth, n_grades = shape
     values, vectors = np.linalg.eigh(gram)
@@ -144,7 +170,9 @@ def visibility(gram: Floats, shape: tuple[int, int], occurring: Sequence[int], *
 
 
 def _structure(depth: int, occurs: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return the directions that add a constant to a position, shape (K, K, L), or to one of G grades, (G, K, L)."""
+    """Return the directions that add a constant to a position, shape (K, K, L), or to one of G
+    grades, (G, K, L).
+    """
     rows = np.einsum("kj,l->kjl", np.eye(depth), occurs.astype(float))
     columns = np.einsum("k,lm->lkm", np.ones(depth), np.eye(len(occurs)))[occurs]
     return rows, columns
@@ -159,7 +187,10 @@ def _blind(gram: Floats, directions: Floats, largest: float) -> NDArray[np.bool_
 def _ranks(positions: Sequence[int] | Integers, first: int = 1) -> str:
     """Return positions, counted from 0, as ranks from `first` on: ``1-4, 7``."""
     runs = np.split(positions, np.flatnonzero(np.diff(positions) > 1) + 1)
-    return ", ".join(f"{run[0] + first}-{run[-1] + first}" if len(run) > 1 else str(run[0] + first) for run in runs)
+    return ", ".join(
+        f"{run[0] + first}-{run[-1] + first}" if len(run) > 1 else str(run[0] + first)
+        for run in runs
+    )
 
 
 def refuse_too_deep(depth: int, n_grades: int) -> None:
@@ -172,21 +203,29 @@ def refuse_too_deep(depth: int, n_grades: int) -> None:
 
 
 def gram_matrix(first: Grades, second: Grades, shape: tuple[int, int]) -> Floats:
-    """Return ``sum d d^T`` over pairs of lists, shape (K*L, K*L); raise InputError beyond `MOST_WEIGHTS`."""
+    """Return ``sum d d^T`` over pairs of lists, shape (K*L, K*L); raise InputError beyond
+    `MOST_WEIGHTS`.
+    """
     refuse_too_deep(*shape)
     lists = np.ascontiguousarray(filled(first)), np.ascontiguousarray(filled(second))
     return pair_sums(*lists, margin=ONE, weight=ONE, weights=np.zeros(shape)).curvature
 
 
 def blind_mixture(hidden: Floats) -> Floats:
-    """Return a random mixture of directions, shape (m, K, L), so small that no pair's difference exceeds 1/2."""
+    """Return a random mixture of directions, shape (m, K, L), so small that no pair's difference
+    exceeds 1/2.
+    """
     mixture: Floats = np.tensordot(np.random.default_rng(0).normal(size=len(hidden)), hidden, 1)
     return mixture / (4 * len(mixture) * max(float(np.abs(mixture).max(initial=0.0)), 1e-300))
 
 
 def mixture_sums(first: Grades, second: Grades, mixture: Floats) -> PairSums:
-    """Return the sums over pairs of lists at a `blind_mixture`, with margins and weights 1, for `is_blind`."""
-    return pair_sums(filled(first), filled(second), margin=ONE, weight=ONE, weights=mixture, curvature=False)
+    """Return the sums over pairs of lists at a `blind_mixture`, with margins and weights 1, for
+    `is_blind`.
+    """
+    return pair_sums(
+        filled(first), filled(second), margin=ONE, weight=ONE, weights=mixture, curvature=False
+    )
 
 
 def is_blind(sums: PairSums, n: int) -> bool:

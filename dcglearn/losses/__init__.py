@@ -1,8 +1,10 @@
-"""Objectives: smooth metrics and losses of scores, ``objective(scores, grades, offsets, weight) -> (value, gradient)``.
+"""Objectives: smooth metrics and losses of scores, ``objective(scores, grades, offsets, weight) ->
+(value, gradient)``.
 
-Read `objective.py` first, for what all of them share, then `approx.py`: the DCG at soft ranks. Objectives are classes
-with few lines; the sums over documents are C, behind the functions of the ``*_kernel.py`` files, each of which has a
-slow twin in the tests. `boosting.py` turns any objective into the gradient and Hessian that a booster takes.
+Read `objective.py` first, for what all of them share, then `approx.py`: the DCG at soft ranks.
+Objectives are classes with few lines; the sums over documents are C, behind the functions of the
+``*_kernel.py`` files, each of which has a slow twin in the tests. `boosting.py` turns any objective
+into the gradient and Hessian that a booster takes.
 """
 
 from dcglearn.losses.approx import SDCG, SHFSDCG, ApproxAP, ApproxNDCG, RegSHFSDCG, soft_ranks

@@ -1,4 +1,6 @@
-"""Metrics at soft ranks: ApproxNDCG, SDCG, ApproxAP; at smoothed hinge ranks: SHFSDCG, RegSHFSDCG (Wu et al. 2009)."""
+"""Metrics at soft ranks: ApproxNDCG, SDCG, ApproxAP; at smoothed hinge ranks: SHFSDCG, RegSHFSDCG
+(Wu et al. 2009).
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -23,10 +25,11 @@ from dcglearn.metric.dcg import DCG
 def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None) -> Floats:
     """Return ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))`` within each query, shape (n,).
 
-    `scores` and `offsets` are as in a call of an `Objective`, `alpha` is the sharpness, per unit of score. Source: Qin,
-    Liu, Li 2010, equation 12; their table 1 is the example. The error of a rank in a query of n documents is below
-    ``(n - 1) / (exp(alpha gap) + 1)``, gap the smallest difference of two scores. Raises InputError if a score is not
-    finite, alpha is not positive, or the offsets do not fit.
+    `scores` and `offsets` are as in a call of an `Objective`, `alpha` is the sharpness, per unit of
+    score. Source: Qin, Liu, Li 2010, equation 12; their table 1 is the example. The error of a rank
+    in a query of n documents is below ``(n - 1) / (exp(alpha gap) + 1)``, gap the smallest
+    difference of two scores. Raises InputError if a score is not finite, alpha is not positive, or
+    the offsets do not fit.
 
     Examples
     --------
@@ -46,25 +49,29 @@ def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None
 class ApproxNDCG(SoftRankObjective):
     """NDCG at soft ranks, ``sum_i G_i D(r_i) sigma(beta (k + 1/2 - r_i)) / ideal``.
 
-    Source: Qin, Liu, Li 2010, equations 12-16. Between whole ranks, and past the DCG's last position, D is
-    `SmoothDiscount`. As alpha and beta grow, the value tends to the sum of NDCG@k over queries, if no two scores tie
-    and the discounts are positive and decrease.
+    Source: Qin, Liu, Li 2010, equations 12-16. Between whole ranks, and past the DCG's last
+    position, D is `SmoothDiscount`. As alpha and beta grow, the value tends to the sum of NDCG@k
+    over queries, if no two scores tie and the discounts are positive and decrease.
 
     Parameters
     ----------
     dcg : DCG, file or name
         The metric, textbook or learned.
     alpha : float
-        Sharpness of the ranks ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))``, per unit of score. 10 suits scores
-        whose spread is about 1; a larger one follows the metric more closely, but stops a training in flat regions.
+        Sharpness of the ranks ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))``, per unit of
+        score. 10 suits scores whose spread is about 1; a larger one follows the metric more
+        closely, but stops a training in flat regions.
     k : int, "depth" or None
         Ranks that count: those of the DCG, the first k, or all (for training).
     beta : float
-        Sharpness of the truncation at k, per rank. 1 lets documents below k keep a slope; 100 follows NDCG at k.
+        Sharpness of the truncation at k, per rank. 1 lets documents below k keep a slope; 100
+        follows NDCG at k.
     shift : float
-        Added to k in the truncation. With 0, as Wu et al. print it, rank k has half of its weight, however large beta.
+        Added to k in the truncation. With 0, as Wu et al. print it, rank k has half of its weight,
+        however large beta.
     normalise : bool
-        Whether each query is divided by its ideal value; a query whose ideal is not positive then counts 0.
+        Whether each query is divided by its ideal value; a query whose ideal is not positive then
+        counts 0.
 
     See Also
     --------
@@ -94,7 +101,8 @@ class ApproxNDCG(SoftRankObjective):
 
 @dataclass(frozen=True)
 class SDCG(ApproxNDCG):
-    """Smoothed DCG@k of Wu et al. 2009, equation 8: the formula of `ApproxNDCG` with a sharper truncation by default.
+    """Smoothed DCG@k of Wu et al. 2009, equation 8: the formula of `ApproxNDCG` with a sharper
+    truncation by default.
 
     For the parameters see `ApproxNDCG`; ``shift=0`` is the paper's truncation.
 
@@ -114,16 +122,18 @@ class SDCG(ApproxNDCG):
 
 @dataclass(frozen=True)
 class ApproxAP(Objective):
-    """Average precision at soft ranks, ``1/R sum_y [1 + sum_{x != y} sigma(beta (r_y - r_x))] / r_y``.
+    """Average precision at soft ranks, ``1/R sum_y [1 + sum_{x != y} sigma(beta (r_y - r_x))] /
+    r_y``.
 
-    The sums are over the R relevant documents of a query. Source: Qin, Liu, Li 2010, equation 15. The bracket is itself
-    a soft rank, of ``-r_y`` among the relevant documents. A query without a relevant document counts 0.
+    The sums are over the R relevant documents of a query. Source: Qin, Liu, Li 2010, equation 15.
+    The bracket is itself a soft rank, of ``-r_y`` among the relevant documents. A query without a
+    relevant document counts 0.
 
     Parameters
     ----------
     alpha, beta : float
-        Sharpness of the ranks r, per unit of score, as in `ApproxNDCG`; and of the comparison of two ranks, per rank,
-        where 100 follows the metric more closely.
+        Sharpness of the ranks r, per unit of score, as in `ApproxNDCG`; and of the comparison of
+        two ranks, per rank, where 100 follows the metric more closely.
     min_grade : int
         The lowest grade that is relevant. Take 2 or more where grade 1 means "hardly relevant".
 
@@ -159,34 +169,41 @@ class ApproxAP(Objective):
         relevant = relevant[among]
         inside = SoftRanks(negative_ranks, ends, self.beta, soft.n_chunks)
         slope, inner = np.zeros(len(ranks)), np.empty(len(relevant))
-        value = dcg_kernel.precision(ranks, relevant, inside.ranks(), ends, batch.weight, slope, inner)
+        value = dcg_kernel.precision(
+            ranks, relevant, inside.ranks(), ends, batch.weight, slope, inner
+        )
         slope[relevant] -= inside.vjp(inner)
         return value, unsorted(order, soft.vjp(slope))
 
 
 EARLIER = 1e5
-"""Weight of the lambdas relative to the gradient: with it the regression's share is 1/2 at tree M/12 of M, not M/2."""
+"""Weight of the lambdas relative to the gradient: with it the regression's share is 1/2 at tree
+M/12 of M, not M/2.
+"""
 
 
 @dataclass(frozen=True)
 class SHFSDCG(SoftRankObjective):
     """NDCG at smoothed hinge ranks, ``sum_i G_i D(r_i) sigma(beta (k + 1/2 - r_i)) / ideal``.
 
-    A pair in the wrong order changes the ranks linearly, however far apart the scores: its gradient does not vanish.
-    Source: Wu et al. 2009, equations 12-17, with ``A(x) = 1/2 - (alpha/4) x`` for x < 0 (with the printed sign, A would
-    be negative and not smooth). Documents compare by gain. Ranks of documents in the wrong order grow without bound:
-    the value estimates the DCG only where all pairs of documents of different gain are in order. s is taken from these
-    ranks, because ranks of the sort would truncate the very documents that have to rise.
+    A pair in the wrong order changes the ranks linearly, however far apart the scores: its gradient
+    does not vanish. Source: Wu et al. 2009, equations 12-17, with ``A(x) = 1/2 - (alpha/4) x`` for
+    x < 0 (with the printed sign, A would be negative and not smooth). Documents compare by gain.
+    Ranks of documents in the wrong order grow without bound: the value estimates the DCG only where
+    all pairs of documents of different gain are in order. s is taken from these ranks, because
+    ranks of the sort would truncate the very documents that have to rise.
 
     Parameters
     ----------
     dcg, k, alpha, beta, normalise
         As in `ApproxNDCG`.
     annealed : bool
-        Whether the truncation is at s instead of k: the largest rank of the k most relevant documents (of equally
-        relevant ones, those scored higher), a constant in the gradient. Relevant documents then always have a slope.
+        Whether the truncation is at s instead of k: the largest rank of the k most relevant
+        documents (of equally relevant ones, those scored higher), a constant in the gradient.
+        Relevant documents then always have a slope.
     shift : float
-        Added to k (or s) in the truncation; with 0, as in the paper, that rank has half of its weight.
+        Added to k (or s) in the truncation; with 0, as in the paper, that rank has half of its
+        weight.
 
     See Also
     --------
@@ -209,8 +226,12 @@ class SHFSDCG(SoftRankObjective):
 
     _step: ClassVar[int] = HINGE
 
-    def ranks(self, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike | None = None) -> Floats:
-        """Return the smoothed hinge ranks of the documents of a call, shape (n,); errors as in a call."""
+    def ranks(
+        self, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike | None = None
+    ) -> Floats:
+        """Return the smoothed hinge ranks of the documents of a call, shape (n,); errors as in a
+        call.
+        """
         batch = check(scores, grades, self._top_grade, offsets, None)
         if len(batch.scores) == 0:
             return np.zeros(0)
@@ -227,15 +248,26 @@ class SHFSDCG(SoftRankObjective):
         class_kernel.widest_ranks(ranks, batch.offsets, segments, self._classes[1], int(k), edges)
         return edges
 
-    def _regrouped(self, batch: Batch, n_chunks: int) -> tuple[Classes, tuple[Floats, Integers, Integers]]:
+    def _regrouped(
+        self, batch: Batch, n_chunks: int
+    ) -> tuple[Classes, tuple[Floats, Integers, Integers]]:
         c = Classes.of(batch, *self._classes, n_chunks)
         return c, prepare(c.f, c.segments, self.alpha, len(c.f) + 1)[-3:]
 
-    def _ranks(self, c: Classes, blocks: tuple[Floats, Integers, Integers], n_chunks: int) -> Floats:
-        down, up = sums_from_top(c.below_top(), c.segments), sums_from_bottom(c.above_bottom(), c.segments)
+    def _ranks(
+        self, c: Classes, blocks: tuple[Floats, Integers, Integers], n_chunks: int
+    ) -> Floats:
+        down, up = (
+            sums_from_top(c.below_top(), c.segments),
+            sums_from_bottom(c.above_bottom(), c.segments),
+        )
         arrays = c.f, c.segments, c.n_classes, c.tops, c.bottoms, down, up, *blocks, self.alpha
         ranks = np.empty(len(c.f))
-        in_chunks(lambda _, first, last: class_kernel.hinge_ranks(*arrays, first, last, ranks), len(ranks), n_chunks)
+        in_chunks(
+            lambda _, first, last: class_kernel.hinge_ranks(*arrays, first, last, ranks),
+            len(ranks),
+            n_chunks,
+        )
         return ranks
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
@@ -244,27 +276,33 @@ class SHFSDCG(SoftRankObjective):
         ranks = self._ranks(c, blocks, n_chunks)
         value, w = self._dcg_of_ranks(ranks, c.order, batch, self._edges(ranks, batch, c.segments))
         down, up = sums_from_top(w, c.segments), sums_from_bottom(w, c.segments)
-        arrays, slope = (c.f, c.segments, c.n_classes, w, down, up, *blocks, self.alpha), np.empty(len(ranks))
+        arrays, slope = (
+            (c.f, c.segments, c.n_classes, w, down, up, *blocks, self.alpha),
+            np.empty(len(ranks)),
+        )
         in_chunks(
-            lambda _, first, last: class_kernel.hinge_ranks_vjp(*arrays, first, last, slope), len(slope), n_chunks
+            lambda _, first, last: class_kernel.hinge_ranks_vjp(*arrays, first, last, slope),
+            len(slope),
+            n_chunks,
         )
         return value, unsorted(c.order, slope)
 
 
 @dataclass(frozen=True)
 class RegSHFSDCG(SHFSDCG):
-    """A mixture that begins as a regression and ends as `SHFSDCG`: ``(1 - tau) SHF-SDCG + tau Regression``.
+    """A mixture that begins as a regression and ends as `SHFSDCG`: ``(1 - tau) SHF-SDCG + tau
+    Regression``.
 
-    Source: Wu et al. 2009, equations 18-19, with the sign reversed, since objectives are maximised. In `lambdas` the
-    regression has the smaller weight `share`.
+    Source: Wu et al. 2009, equations 18-19, with the sign reversed, since objectives are maximised.
+    In `lambdas` the regression has the smaller weight `share`.
 
     Parameters
     ----------
     dcg, k, alpha, beta, annealed, shift, normalise
         As in `SHFSDCG`.
     tau : float
-        Share of the regression, from 0 to 1, which rankers set themselves: `at` sets ``1 / (1 + exp(gamma (m - M/2)))``
-        at iteration m of M, with gamma such that it begins at 0.999999.
+        Share of the regression, from 0 to 1, which rankers set themselves: `at` sets ``1 / (1 +
+        exp(gamma (m - M/2)))`` at iteration m of M, with gamma such that it begins at 0.999999.
 
     See Also
     --------
@@ -293,7 +331,9 @@ class RegSHFSDCG(SHFSDCG):
 
     @property
     def share(self) -> float:
-        """The regression's share in `lambdas`: below tau, because lambdas improve the order from any start."""
+        """The regression's share in `lambdas`: below tau, because lambdas improve the order from
+        any start.
+        """
         return self.tau / (self.tau + EARLIER * (1 - self.tau))
 
     @cached_property
@@ -309,4 +349,7 @@ class RegSHFSDCG(SHFSDCG):
         direction, curvature = super()._lambdas(batch)
         slope, slope_curvature = self._regression._lambdas(batch)
         rest = 1 - self.share
-        return rest * direction + self.share * slope, rest * curvature + self.share * slope_curvature
+        return (
+            rest * direction + self.share * slope,
+            rest * curvature + self.share * slope_curvature,
+        )

@@ -12,7 +12,9 @@ DIRECTIONS = ("lambdas", "gradient")
 """What trees can follow."""
 CURVATURES = ("diagonal", "constant")
 FLOOR = 0.1
-"""Smallest curvature of a document, as a share of the mean: LightGBM counts documents by their curvature."""
+"""Smallest curvature of a document, as a share of the mean: LightGBM counts documents by their
+curvature.
+"""
 
 
 def check_words(follow: str, curvature: str) -> None:
@@ -31,13 +33,15 @@ def descent(
     curvature: str = "diagonal",
     total: Callable[[Floats], Floats] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return minus the ascent direction, scaled to mean size 1, and its curvature, shapes (n,), for a booster.
+    """Return minus the ascent direction, scaled to mean size 1, and its curvature, shapes (n,), for
+    a booster.
 
-    The trees depend neither on the size of gains, nor on the number of queries, nor on the unit of scores.
-    `follow` is "lambdas", the objective's `lambdas` and their curvature, or "gradient", with a curvature in proportion
-    to its size; `curvature` is "diagonal", each document's own, or "constant", the objective's sharpness for all
-    (Friedman 2001). `total` is an all-reduce: it returns the sum over workers of an array, so that means are over the
-    documents of all workers. The others are as in a call of the objective.
+    The trees depend neither on the size of gains, nor on the number of queries, nor on the unit of
+    scores. `follow` is "lambdas", the objective's `lambdas` and their curvature, or "gradient",
+    with a curvature in proportion to its size; `curvature` is "diagonal", each document's own, or
+    "constant", the objective's sharpness for all (Friedman 2001). `total` is an all-reduce: it
+    returns the sum over workers of an array, so that means are over the documents of all workers.
+    The others are as in a call of the objective.
     """
     check_words(follow, curvature)
     if follow == "lambdas":

@@ -1,10 +1,12 @@
-"""Documents of a query by class (equal grade, or equal gain), and their smoothed hinge ranks of Wu et al. 2009.
+"""Documents of a query by class (equal grade, or equal gain), and their smoothed hinge ranks of Wu
+et al. 2009.
 
-A pair of a better and a worse document, ``x = f_better - f_worse``, adds ``A(x)`` to the rank of the better one and
-``1 + A(x)`` to that of the worse one, with ``A(x) = sigma(-alpha x)`` in the right order (x >= 0) and
-``1/2 - (alpha/4) x`` in the wrong order. Documents of one class add ``sigma(alpha (f_j - f_i))``. For one document,
-each other class is a range in the right order, of which only a window counts, and a range in the wrong order, whose
-linear terms are a difference of running sums.
+A pair of a better and a worse document, ``x = f_better - f_worse``, adds ``A(x)`` to the rank of
+the better one and ``1 + A(x)`` to that of the worse one, with ``A(x) = sigma(-alpha x)`` in the
+right order (x >= 0) and ``1/2 - (alpha/4) x`` in the wrong order. Documents of one class add
+``sigma(alpha (f_j - f_i))``. For one document, each other class is a range in the right order, of
+which only a window counts, and a range in the wrong order, whose linear terms are a difference of
+running sums.
 """
 
 from __future__ import annotations
@@ -29,10 +31,11 @@ _work_of_classes = function("work_of_classes", COUNT, result=COUNT)
 
 @dataclass(frozen=True)
 class Classes:
-    """Documents sorted by query, class and falling score: index in the batch and score f, shape (n,).
+    """Documents sorted by query, class and falling score: index in the batch and score f, shape
+    (n,).
 
-    `segments` are the ends of each query's classes, worst first, shape (n_queries * n_classes + 1,); `tops` and
-    `bottoms` the largest and the smallest score of each class, 0 for an empty one.
+    `segments` are the ends of each query's classes, worst first, shape (n_queries * n_classes +
+    1,); `tops` and `bottoms` the largest and the smallest score of each class, 0 for an empty one.
     """
 
     order: Integers
@@ -44,7 +47,9 @@ class Classes:
 
     @classmethod
     def of(cls, batch: Batch, classes: Integers, n_classes: int, n_chunks: int) -> Classes:
-        """Sort and group the documents of a batch; `classes` holds the class of each grade, shape (L,)."""
+        """Sort and group the documents of a batch; `classes` holds the class of each grade, shape
+        (L,).
+        """
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         segments, place = by_class(order, batch.offsets, batch.grades, classes, n_classes)
         regrouped, g = np.empty_like(order), np.empty_like(f)
@@ -71,7 +76,9 @@ class Classes:
 def by_class(
     order: Integers, offsets: Integers, grades: Integers, classes: Integers, n_classes: int
 ) -> tuple[Integers, Integers]:
-    """Return `Classes.segments`, and the new position of each document of `order`; `classes` has shape (L,)."""
+    """Return `Classes.segments`, and the new position of each document of `order`; `classes` has
+    shape (L,).
+    """
     n, n_queries = len(order), len(offsets) - 1
     segments, places = np.empty(n_queries * n_classes + 1, np.int64), np.empty(n, np.int64)
     counts = np.empty(n_classes, np.int64)
@@ -90,7 +97,9 @@ def by_class(
 
 
 def sums_from_top(values: Floats, segments: Integers) -> Floats:
-    """Return an array with the sum of ``values[segments[s]:j]`` at ``s + j``, shape (n + n_segments + 1,)."""
+    """Return an array with the sum of ``values[segments[s]:j]`` at ``s + j``, shape (n + n_segments
+    + 1,).
+    """
     n, m = len(values), len(segments)
     sums = np.empty(n + m)
     _sums_from_top(m - 1, int64s(segments, m), floats(values, n), floats(sums, n + m))
@@ -98,7 +107,9 @@ def sums_from_top(values: Floats, segments: Integers) -> Floats:
 
 
 def sums_from_bottom(values: Floats, segments: Integers) -> Floats:
-    """Return an array with the sum of ``values[j:segments[s + 1]]`` at ``s + j``, shape (n + n_segments + 1,)."""
+    """Return an array with the sum of ``values[j:segments[s + 1]]`` at ``s + j``, shape (n +
+    n_segments + 1,).
+    """
     n, m = len(values), len(segments)
     sums = np.empty(n + m)
     _sums_from_bottom(m - 1, int64s(segments, m), floats(values, n), floats(sums, n + m))
@@ -123,8 +134,8 @@ def hinge_ranks(
 ) -> None:
     """Fill the ranks of documents first..last-1, sorted by query, class and score.
 
-    `down` sums the scores minus their class's largest from the top, `up` the scores minus the smallest from the bottom,
-    so that no sum is a difference of two larger ones.
+    `down` sums the scores minus their class's largest from the top, `up` the scores minus the
+    smallest from the bottom, so that no sum is a difference of two larger ones.
     """
     n, m = len(f), len(segments) - 1
     work = np.empty(_work_of_classes(n_classes), np.int64)
@@ -163,7 +174,9 @@ def hinge_ranks_vjp(
     last: int,
     out: Floats,
 ) -> None:
-    """Fill ``sum_i w_i dr_i/df_p``; `down` and `up` sum w from the top and from the bottom of each class."""
+    """Fill ``sum_i w_i dr_i/df_p``; `down` and `up` sum w from the top and from the bottom of each
+    class.
+    """
     n, m = len(f), len(segments) - 1
     work = np.empty(_work_of_classes(n_classes), np.int64)
     _hinge_ranks_vjp(
@@ -185,8 +198,12 @@ def hinge_ranks_vjp(
     )
 
 
-def widest_ranks(ranks: Floats, offsets: Integers, segments: Integers, n_classes: int, k: int, edges: Floats) -> None:
-    """Add to `edges` the largest rank of each query's k most relevant documents, among equals those scored higher."""
+def widest_ranks(
+    ranks: Floats, offsets: Integers, segments: Integers, n_classes: int, k: int, edges: Floats
+) -> None:
+    """Add to `edges` the largest rank of each query's k most relevant documents, among equals those
+    scored higher.
+    """
     n_queries = len(offsets) - 1
     _widest_ranks(
         n_queries,

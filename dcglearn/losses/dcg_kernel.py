@@ -1,4 +1,6 @@
-"""A DCG and an average precision at real-valued ranks, and weights over the ideal value of each query."""
+"""A DCG and an average precision at real-valued ranks, and weights over the ideal value of each
+query.
+"""
 
 import numpy as np
 
@@ -24,19 +26,30 @@ def longest_query(offsets: Integers) -> int:
 
 
 def truncated_sums(kind: int, numbers: Floats, edge: float, beta: float, longest: int) -> Floats:
-    """Return the running sums of ``D(r) sigma(beta (edge - r))`` at ranks r = 1..longest, shape (longest + 1,).
+    """Return the running sums of ``D(r) sigma(beta (edge - r))`` at ranks r = 1..longest, shape
+    (longest + 1,).
 
-    There is no truncation if `edge` is infinite. `kind` and `numbers` are those of a `SmoothDiscount`.
+    There is no truncation if `edge` is infinite. `kind` and `numbers` are those of a
+    `SmoothDiscount`.
     """
     size, sums = len(numbers), np.empty(longest + 1)
-    _truncated_sums(kind, size, longest, edge, beta, floats(numbers, size), floats(sums, longest + 1))
+    _truncated_sums(
+        kind, size, longest, edge, beta, floats(numbers, size), floats(sums, longest + 1)
+    )
     return sums
 
 
 def over_soft_rank_ideals(
-    grades: Integers, offsets: Integers, gains: Floats, by_gain: Integers, sums: Floats, weight: Floats
+    grades: Integers,
+    offsets: Integers,
+    gains: Floats,
+    by_gain: Integers,
+    sums: Floats,
+    weight: Floats,
 ) -> Floats:
-    """Return each query's weight over its value with the largest gains first, or 0; `sums` add up discounts."""
+    """Return each query's weight over its value with the largest gains first, or 0; `sums` add up
+    discounts.
+    """
     n_queries, n_grades = len(weight), len(gains)
     factors, counts = np.empty(n_queries), np.empty(n_grades, np.int64)
     _over_soft_rank_ideals(
@@ -52,11 +65,18 @@ def over_soft_rank_ideals(
 
 
 def over_whole_rank_ideals(
-    grades: Integers, offsets: Integers, gains: Floats, by_gain: Integers, discounts: Floats, weight: Floats
+    grades: Integers,
+    offsets: Integers,
+    gains: Floats,
+    by_gain: Integers,
+    discounts: Floats,
+    weight: Floats,
 ) -> Floats:
-    """Return each query's weight over its `DCG.ideal`, or 0 unless that is positive; `discounts` fall.
+    """Return each query's weight over its `DCG.ideal`, or 0 unless that is positive; `discounts`
+    fall.
 
-    Positive discounts take the largest gains above 0, negative ones the smallest below; other positions stay empty.
+    Positive discounts take the largest gains above 0, negative ones the smallest below; other
+    positions stay empty.
     """
     n_queries, n_grades, depth = len(weight), len(gains), len(discounts)
     factors, counts = np.empty(n_queries), np.empty(n_grades, np.int64)
@@ -88,9 +108,11 @@ def dcg_of_ranks(
     factor: Floats,
     slope: Floats,
 ) -> float:
-    """Return ``sum_q factor_q sum_i G_i D(r_i) sigma(beta (edge_q - r_i))``; fill `slope` with its derivative in r.
+    """Return ``sum_q factor_q sum_i G_i D(r_i) sigma(beta (edge_q - r_i))``; fill `slope` with its
+    derivative in r.
 
-    Ranks are those of the documents `order`, sorted by query. `edges` holds one value for each query, or one for all.
+    Ranks are those of the documents `order`, sorted by query. `edges` holds one value for each
+    query, or one for all.
     """
     n, n_queries, size = len(ranks), len(offsets) - 1, len(numbers)
     value: float = _dcg_of_ranks(
@@ -112,8 +134,12 @@ def dcg_of_ranks(
     return value
 
 
-def relevant_of(order: Integers, grades: Integers, offsets: Integers, min_grade: int) -> tuple[Integers, Integers]:
-    """Return the positions of relevant documents in the sorted order, and the offsets of queries among these."""
+def relevant_of(
+    order: Integers, grades: Integers, offsets: Integers, min_grade: int
+) -> tuple[Integers, Integers]:
+    """Return the positions of relevant documents in the sorted order, and the offsets of queries
+    among these.
+    """
     n, n_queries = len(order), len(offsets) - 1
     relevant, ends = np.empty(n, np.int64), np.empty(n_queries + 1, np.int64)
     found: int = _find_relevant(
@@ -129,13 +155,20 @@ def relevant_of(order: Integers, grades: Integers, offsets: Integers, min_grade:
 
 
 def precision(
-    ranks: Floats, relevant: Integers, among: Floats, ends: Integers, weight: Floats, slope: Floats, inner: Floats
+    ranks: Floats,
+    relevant: Integers,
+    among: Floats,
+    ends: Integers,
+    weight: Floats,
+    slope: Floats,
+    inner: Floats,
 ) -> float:
-    """Return the weighted sum of average precisions; fill its derivatives with respect to both kinds of rank.
+    """Return the weighted sum of average precisions; fill its derivatives with respect to both
+    kinds of rank.
 
-    It is the mean over relevant documents of (rank among the relevant) / (rank among all). The sorted document
-    ``relevant[m]`` has the former rank ``among[m]``, to which `inner` takes the derivative, and the latter
-    ``ranks[relevant[m]]``, to which `slope` does.
+    It is the mean over relevant documents of (rank among the relevant) / (rank among all). The
+    sorted document ``relevant[m]`` has the former rank ``among[m]``, to which `inner` takes the
+    derivative, and the latter ``ranks[relevant[m]]``, to which `slope` does.
     """
     n, m, n_queries = len(ranks), len(relevant), len(ends) - 1
     value: float = _average_precision(

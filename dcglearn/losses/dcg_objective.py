@@ -1,4 +1,6 @@
-"""What objectives that follow a DCG share: its depth, its ideal values, and lambdas by swaps of two documents."""
+"""What objectives that follow a DCG share: its depth, its ideal values, and lambdas by swaps of two
+documents.
+"""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -20,13 +22,17 @@ SWAP_COST = 16.0
 
 
 def depth_of(k: int | str | None, dcg: DCG) -> float:
-    """Return the last rank that counts: the DCG's own depth for "depth", k itself, or infinity for None."""
+    """Return the last rank that counts: the DCG's own depth for "depth", k itself, or infinity for
+    None.
+    """
     if k is None:
         return np.inf
     if isinstance(k, str) and k == "depth":
         return dcg.depth
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(f'k={k!r} is neither a positive integer, "depth" (that of the DCG), nor None (all ranks)')
+        raise InputError(
+            f'k={k!r} is neither a positive integer, "depth" (that of the DCG), nor None (all ranks)'
+        )
     return int(k)
 
 
@@ -38,7 +44,8 @@ class DCGObjective(Objective):
     normalise: bool
 
     log2_share: ClassVar[float] = 0.5
-    """Share of ``1 / log2(rank + 1)`` in the discounts that weigh swaps; the rest is the DCG's own."""
+    """Share of ``1 / log2(rank + 1)`` in the discounts that weigh swaps; the rest is the DCG's
+    own."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,7 +63,9 @@ class DCGObjective(Objective):
 
     @cached_property
     def _classes(self) -> tuple[Integers, int]:
-        """The class of each grade (grades of equal gain share one; 0 = least gain), and the number of classes."""
+        """The class of each grade (grades of equal gain share one; 0 = least gain), and the number
+        of classes.
+        """
         values, classes = np.unique(self.dcg.gains, return_inverse=True)
         return classes.astype(np.int64), len(values)
 
@@ -64,41 +73,60 @@ class DCGObjective(Objective):
         return self._over_ideal(batch, np.ones(batch.n_queries)) == 0
 
     def _factors(self, batch: Batch, weight: Floats) -> Floats:
-        """Return the factor of each query's DCG: its weight, over its ideal value if normalised; shape (n_queries,)."""
+        """Return the factor of each query's DCG: its weight, over its ideal value if normalised;
+        shape (n_queries,).
+        """
         return self._over_ideal(batch, weight) if self.normalise else weight
 
     def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
-        """Return each query's weight over its ideal value, or 0 unless that is positive, shape (n_queries,)."""
+        """Return each query's weight over its ideal value, or 0 unless that is positive, shape
+        (n_queries,).
+        """
         raise NotImplementedError
 
     def swap_discounts(self, longest: int) -> Floats:
-        """Return the discounts at ranks 1..longest by which `lambdas` weighs a swap, shape (longest,).
+        """Return the discounts at ranks 1..longest by which `lambdas` weighs a swap, shape
+        (longest,).
 
-        Half is that of log2, since discounts nearly flat, or nearly all at the first rank, leave pairs without weight.
+        Half is that of log2, since discounts nearly flat, or nearly all at the first rank, leave
+        pairs without weight.
         """
         own = self._tailed(longest)
         textbook = np.abs(own).max(initial=0.0) / np.log2(np.arange(2.0, longest + 2))
         return (1 - self.log2_share) * own + self.log2_share * textbook
 
     def _tailed(self, longest: int) -> Floats:
-        """Return the DCG's discounts at ranks 1..longest, past the last one those of its smooth tail."""
+        """Return the DCG's discounts at ranks 1..longest, past the last one those of its smooth
+        tail.
+        """
         raise NotImplementedError
 
     def _swap_lambdas(self, batch: Batch, step: int) -> tuple[Floats, Floats]:
-        """Return `Objective.lambdas`; `step`, the slope of a pair's comparison, is a constant of `pair_kernel`."""
+        """Return `Objective.lambdas`; `step`, the slope of a pair's comparison, is a constant of
+        `pair_kernel`.
+        """
         classes, n_classes = self._classes
         gains, discounts = self.dcg.gains[batch.grades], self.swap_discounts(batch.longest)
         arrays = batch.scores, classes[batch.grades], n_classes, gains, batch.offsets, discounts
         how = self.per_score, step, self.normalise, self._factors(batch, np.ones(batch.n_queries))
         out = np.empty(len(batch.scores)), np.empty(len(batch.scores))
-        n, n_chunks = batch.n_queries, min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries)
-        in_chunks(lambda _, first, last: pair_kernel.lambdas(*arrays, *how, first, last, *out), n, n_chunks)
+        n, n_chunks = (
+            batch.n_queries,
+            min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries),
+        )
+        in_chunks(
+            lambda _, first, last: pair_kernel.lambdas(*arrays, *how, first, last, *out),
+            n,
+            n_chunks,
+        )
         weight = np.repeat(batch.weight, batch.sizes)
         return weight * out[0], weight * out[1]
 
 
 class WholeRankObjective(DCGObjective):
-    """An objective at whole ranks, for which the DCG's discounts act as they are, whatever their signs."""
+    """An objective at whole ranks, for which the DCG's discounts act as they are, whatever their
+    signs.
+    """
 
     def _discounts(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in queries of up to `longest` documents."""
@@ -110,23 +138,35 @@ class WholeRankObjective(DCGObjective):
         c = self.dcg.discounts
         return np.concatenate([c[:longest], self._discount(np.arange(len(c) + 1.0, longest + 1))])
 
-    def _summed(self, batch: Batch, work: float, kernel: Callable[..., float], *how: Any) -> tuple[float, Floats]:
-        """Return the sum of a kernel over chunks of sorted documents, and its gradient; `work` is in pairs of ranks."""
+    def _summed(
+        self, batch: Batch, work: float, kernel: Callable[..., float], *how: Any
+    ) -> tuple[float, Floats]:
+        """Return the sum of a kernel over chunks of sorted documents, and its gradient; `work` is
+        in pairs of ranks.
+        """
         discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
         n_chunks = n_chunks_of(work)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         arrays = f, self.dcg.gains[batch.grades[order]], batch.offsets, discounts, factor, *how
         slopes = np.zeros((n_chunks, len(f)))
-        value = sum(in_chunks(lambda i, first, last: kernel(*arrays, first, last, slopes[i]), len(f), n_chunks))
+        value = sum(
+            in_chunks(
+                lambda i, first, last: kernel(*arrays, first, last, slopes[i]), len(f), n_chunks
+            )
+        )
         return value, unsorted(order, slopes.sum(axis=0))
 
     def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
         grades, falling = (batch.grades, batch.offsets), -np.sort(-self._discounts(batch.longest))
-        return dcg_kernel.over_whole_rank_ideals(*grades, self.dcg.gains, self._by_gain, falling, weight)
+        return dcg_kernel.over_whole_rank_ideals(
+            *grades, self.dcg.gains, self._by_gain, falling, weight
+        )
 
 
 class SoftRankObjective(DCGObjective):
-    """A DCG at soft ranks r, ``sum_i G_i D(r_i) sigma(beta (k + shift - r_i)) / ideal``; see `ApproxNDCG`."""
+    """A DCG at soft ranks r, ``sum_i G_i D(r_i) sigma(beta (k + shift - r_i)) / ideal``; see
+    `ApproxNDCG`.
+    """
 
     alpha: float
     beta: float
@@ -147,10 +187,16 @@ class SoftRankObjective(DCGObjective):
     def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
         d, grades = self._discount, (batch.grades, batch.offsets)
         sums = dcg_kernel.truncated_sums(d.kind, d.numbers, self._edge, self.beta, batch.longest)
-        return dcg_kernel.over_soft_rank_ideals(*grades, self.dcg.gains, self._by_gain, sums, weight)
+        return dcg_kernel.over_soft_rank_ideals(
+            *grades, self.dcg.gains, self._by_gain, sums, weight
+        )
 
-    def _dcg_of_ranks(self, ranks: Floats, order: Integers, batch: Batch, edges: Floats) -> tuple[float, Floats]:
-        """Return the value at the ranks of the documents `order`, and its derivative with respect to each rank."""
+    def _dcg_of_ranks(
+        self, ranks: Floats, order: Integers, batch: Batch, edges: Floats
+    ) -> tuple[float, Floats]:
+        """Return the value at the ranks of the documents `order`, and its derivative with respect
+        to each rank.
+        """
         d, slope = self._discount, np.empty(len(ranks))
         gains = ranks, order, batch.grades, batch.offsets, self.dcg.gains
         how = d.kind, d.numbers, edges, self.beta, self._factors(batch, batch.weight)

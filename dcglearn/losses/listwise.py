@@ -11,7 +11,8 @@ from dcglearn.metric.dcg import DCG
 
 @dataclass(frozen=True)
 class Regression(Objective):
-    """Minus the mean over a query's documents of ``(f_i - G_i / max |G|)^2``, where G are the gains of `dcg`.
+    """Minus the mean over a query's documents of ``(f_i - G_i / max |G|)^2``, where G are the gains
+    of `dcg`.
 
     See Also
     --------
@@ -30,7 +31,9 @@ class Regression(Objective):
         targets = self.dcg.gains / top if top > 0 else self.dcg.gains
         difference = batch.scores - targets[batch.grades]
         weighted = _weight_over_size(batch) * difference
-        return -float((weighted * difference).sum()), -2 * weighted  # a sum: BLAS's dot would wake threads
+        return -float(
+            (weighted * difference).sum()
+        ), -2 * weighted  # a sum: BLAS's dot would wake threads
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         return self._evaluate(batch)[1], 2 * _weight_over_size(batch)
@@ -40,8 +43,9 @@ class Regression(Objective):
 class ListNet(Objective):
     """Minus the cross entropy of top-one probabilities, ``sum_i p_i log q_i``.
 
-    p and q are the softmax of a query's targets and of its scores. The targets are the gains of `dcg`, rescaled
-    linearly to the range 0..L-1 of its L grades; without it, the grades. Source: Cao et al. 2007.
+    p and q are the softmax of a query's targets and of its scores. The targets are the gains of
+    `dcg`, rescaled linearly to the range 0..L-1 of its L grades; without it, the grades. Source:
+    Cao et al. 2007.
 
     See Also
     --------
@@ -63,13 +67,22 @@ class ListNet(Objective):
             scale = (self.dcg.n_grades - 1) / span if span > 0 else 0.0
             targets = ((self.dcg.gains - self.dcg.gains.min()) * scale)[batch.grades]
         filled = batch.sizes > 0
-        starts, sizes, weight = batch.offsets[:-1][filled], batch.sizes[filled], np.repeat(batch.weight, batch.sizes)
-        p, log_q = np.exp(_log_softmax(targets, starts, sizes)), _log_softmax(batch.scores, starts, sizes)
+        starts, sizes, weight = (
+            batch.offsets[:-1][filled],
+            batch.sizes[filled],
+            np.repeat(batch.weight, batch.sizes),
+        )
+        p, log_q = (
+            np.exp(_log_softmax(targets, starts, sizes)),
+            _log_softmax(batch.scores, starts, sizes),
+        )
         return float((weight * p) @ log_q), weight * (p - np.exp(log_q))
 
 
 def _weight_over_size(batch: Batch) -> Floats:
-    """Return the weight of each document's query over the query's number of documents, shape (n,)."""
+    """Return the weight of each document's query over the query's number of documents, shape
+    (n,).
+    """
     return np.repeat(batch.weight / np.maximum(batch.sizes, 1), batch.sizes)
 
 

@@ -15,7 +15,9 @@ from dcglearn.metric.textbook import MetricName
 
 @dataclass(frozen=True)
 class Batch:
-    """The checked arguments of a call: documents, shape (n,), by query, whose weights have shape (n_queries,)."""
+    """The checked arguments of a call: documents, shape (n,), by query, whose weights have shape
+    (n_queries,).
+    """
 
     scores: Floats
     grades: Integers
@@ -38,15 +40,19 @@ class Batch:
         return int(self.sizes.max(initial=0))
 
     def n_pairs(self, depth: float = np.inf) -> float:
-        """Return the number of pairs of a position up to `depth` and a document of its query: the size of the work."""
+        """Return the number of pairs of a position up to `depth` and a document of its query: the
+        size of the work.
+        """
         sizes = self.sizes.astype(np.float64)
         return float(sizes @ np.minimum(sizes, depth))
 
 
 class Objective:
-    """A function ``objective(scores, grades, offsets=None, weight=None) -> (value, gradient)`` to be maximised.
+    """A function ``objective(scores, grades, offsets=None, weight=None) -> (value, gradient)`` to
+    be maximised.
 
-    A higher value is a better ranking. Where the literature minimises a loss (hinge, cross entropy), it is minus that.
+    A higher value is a better ranking. Where the literature minimises a loss (hinge, cross
+    entropy), it is minus that.
     """
 
     sharpness: ClassVar[str | None] = None
@@ -71,18 +77,25 @@ class Objective:
                 object.__setattr__(self, "dcg", metric)
 
     def __call__(
-        self, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike | None = None, weight: ArrayLike | None = None
+        self,
+        scores: ArrayLike,
+        grades: ArrayLike,
+        offsets: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
     ) -> tuple[float, Floats]:
         """Return the value and its gradient with respect to the scores.
 
-        Raises InputError if a score is not finite, a grade is not on the scale, or offsets or weights do not fit.
+        Raises InputError if a score is not finite, a grade is not on the scale, or offsets or
+        weights do not fit.
 
         Parameters
         ----------
         scores, grades : array_like, shape (n,)
-            Scores and grades (0 = worst) of the documents of all queries, one query after the other.
+            Scores and grades (0 = worst) of the documents of all queries, one query after the
+            other.
         offsets, weight : array_like, shapes (m + 1,) and (m,), optional
-            Query q holds documents ``offsets[q]:offsets[q + 1]``, by default there is one; 1 is the default weight.
+            Query q holds documents ``offsets[q]:offsets[q + 1]``, by default there is one; 1 is the
+            default weight.
 
         Returns
         -------
@@ -95,21 +108,29 @@ class Objective:
         return self._on(batch)._evaluate(batch)
 
     def lambdas(
-        self, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike | None = None, weight: ArrayLike | None = None
+        self,
+        scores: ArrayLike,
+        grades: ArrayLike,
+        offsets: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return LambdaMART's lambdas and their curvature, shapes (n,), to which boosted trees are fitted.
+        """Return LambdaMART's lambdas and their curvature, shapes (n,), to which boosted trees are
+        fitted.
 
-        Objectives of soft ranks, and LambdaRank, weigh a pair of documents a, b with gains G, scores f, and discounts D
-        at their ranks (`DCGObjective.swap_discounts`: the mean of the DCG's own and of log2's) by a swap's effect::
+        Objectives of soft ranks, and LambdaRank, weigh a pair of documents a, b with gains G,
+        scores f, and discounts D at their ranks (`DCGObjective.swap_discounts`: the mean of the
+        DCG's own and of log2's) by a swap's effect::
 
-            lambda_ab = |(G_a - G_b) (D_a - D_b)| step(alpha (f_a - f_b)) / (|f_a - f_b| + 0.001 / alpha)
-            curvature_ab = lambda_ab / (|f_a - f_b| + 1.5 / alpha)
+            lambda_ab = |(G_a - G_b) (D_a - D_b)| step(alpha (f_a - f_b)) / (|f_a - f_b| + 0.001 /
+            alpha) curvature_ab = lambda_ab / (|f_a - f_b| + 1.5 / alpha)
 
-        The better document gains lambda_ab and the worse one loses it; the curvature is added to both, so that a Newton
-        step brings the pair in order. ``step`` is the slope of the objective's own comparison of two scores, 1 where
-        they are equal. If queries are normalised and the lambdas of one sum to S, they are scaled to log2(1 + S). All
-        other objectives return their gradient; its curvature is its size times the sharpness, the second derivative in
-        `Regression`. Lambdas point to higher values, curvatures are not negative; arguments and errors: see a call.
+        The better document gains lambda_ab and the worse one loses it; the curvature is added to
+        both, so that a Newton step brings the pair in order. ``step`` is the slope of the
+        objective's own comparison of two scores, 1 where they are equal. If queries are normalised
+        and the lambdas of one sum to S, they are scaled to log2(1 + S). All other objectives return
+        their gradient; its curvature is its size times the sharpness, the second derivative in
+        `Regression`. Lambdas point to higher values, curvatures are not negative; arguments and
+        errors: see a call.
         """
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:
@@ -117,7 +138,9 @@ class Objective:
         return self._on(batch)._lambdas(batch)
 
     def at(self, iteration: int, total: int) -> Self:
-        """Return the objective of iteration 1..total (else raise InputError): this one, unless it is scheduled."""
+        """Return the objective of iteration 1..total (else raise InputError): this one, unless it
+        is scheduled.
+        """
         if not 1 <= iteration <= total:
             raise InputError(f"iteration={iteration} lies outside 1..total={total}")
         return self
@@ -129,8 +152,9 @@ class Objective:
     def set_params(self, **params: Any) -> Self:
         """Change parameters, as scikit-learn's estimators do, and return the objective.
 
-        An objective is frozen otherwise: use `dataclasses.replace` to keep one that other rankers hold. Raise
-        InputError, and leave the objective as it was, if there is no such parameter, or a value is out of its range.
+        An objective is frozen otherwise: use `dataclasses.replace` to keep one that other rankers
+        hold. Raise InputError, and leave the objective as it was, if there is no such parameter, or
+        a value is out of its range.
 
         Examples
         --------
@@ -140,23 +164,29 @@ class Objective:
         present = self.get_params()
         for name in params:
             if name not in present:
-                raise InputError(f"{type(self).__name__} has no parameter {name!r}; give one of {', '.join(present)}")
+                raise InputError(
+                    f"{type(self).__name__} has no parameter {name!r}; give one of {', '.join(present)}"
+                )
         changed = replace(self, **params)  # type: ignore[type-var]
         self.__dict__.clear()  # what was computed from the former parameters too
         self.__dict__.update(changed.__dict__)
         return self
 
     def count_empty(self, grades: ArrayLike, offsets: ArrayLike | None = None) -> int:
-        """Return the number of empty queries: those without a positive ideal DCG, or without a relevant document.
+        """Return the number of empty queries: those without a positive ideal DCG, or without a
+        relevant document.
 
-        Normalised, such a query adds 0 to the value and has no gradient. Arguments and errors are those of a call.
+        Normalised, such a query adds 0 to the value and has no gradient. Arguments and errors are
+        those of a call.
         """
         y = np.asarray(grades)
         batch = check(np.zeros(y.shape), y, self._top_grade, offsets, None)
         return int(self._on(batch)._is_empty(batch).sum())
 
     def for_lists(self, n_grades: int, longest: int) -> Self:
-        """Return the objective with the DCG that its name stands for; a name without ``@K`` is `longest` deep."""
+        """Return the objective with the DCG that its name stands for; a name without ``@K`` is
+        `longest` deep.
+        """
         dcg = getattr(self, "dcg", None)
         if not isinstance(dcg, str):
             return self
@@ -174,8 +204,14 @@ class Objective:
 
     @property
     def per_score(self) -> float:
-        """The sharpness to the power ``-sharpness_power``, such as alpha or 1 / margin; 1 without a sharpness."""
-        return 1.0 if self.sharpness is None else float(getattr(self, self.sharpness) ** -self.sharpness_power)
+        """The sharpness to the power ``-sharpness_power``, such as alpha or 1 / margin; 1 without a
+        sharpness.
+        """
+        return (
+            1.0
+            if self.sharpness is None
+            else float(getattr(self, self.sharpness) ** -self.sharpness_power)
+        )
 
     @property
     def _top_grade(self) -> int:
@@ -206,7 +242,11 @@ def positive(**values: float) -> None:
 
 
 def check(
-    scores: ArrayLike, grades: ArrayLike, top_grade: int, offsets: ArrayLike | None, weight: ArrayLike | None
+    scores: ArrayLike,
+    grades: ArrayLike,
+    top_grade: int,
+    offsets: ArrayLike | None,
+    weight: ArrayLike | None,
 ) -> Batch:
     """Return the checked arguments of a call; see `Objective.__call__`."""
     f = np.ascontiguousarray(scores, dtype=np.float64)
@@ -214,14 +254,18 @@ def check(
         raise InputError(f"scores has shape {f.shape}; expected one score per document, (n,)")
     if not np.isfinite(f).all():
         wrong = int(np.argmin(np.isfinite(f)))
-        raise InputError(f"scores[{wrong}]: {f[wrong]} is not a finite number; did the model diverge?")
+        raise InputError(
+            f"scores[{wrong}]: {f[wrong]} is not a finite number; did the model diverge?"
+        )
     y = _grades(grades, len(f), top_grade)
     ends = np.array([0, len(f)]) if offsets is None else _offsets(offsets, len(f))
     if weight is None:
         return Batch(f, y, ends, np.ones(len(ends) - 1))
     v = np.ascontiguousarray(weight, dtype=np.float64)
     if v.shape != (len(ends) - 1,):
-        raise InputError(f"weight has shape {v.shape}; expected one value per query, ({len(ends) - 1},)")
+        raise InputError(
+            f"weight has shape {v.shape}; expected one value per query, ({len(ends) - 1},)"
+        )
     if not (np.isfinite(v) & (v >= 0)).all():
         wrong = int(np.argmin(np.isfinite(v) & (v >= 0)))
         raise InputError(f"weight[{wrong}]: {v[wrong]} is not a finite number >= 0")
@@ -238,21 +282,33 @@ def _grades(grades: ArrayLike, n: int, top: int) -> Integers:
         whole = np.isfinite(y) & (y == np.floor(y))
         if not whole.all():
             wrong = int(np.argmin(whole))
-            raise InputError(f"grades[{wrong}]: {y[wrong]} is not an integer grade; map labels to 0, 1, 2, ... first")
+            raise InputError(
+                f"grades[{wrong}]: {y[wrong]} is not an integer grade; map labels to 0, 1, 2, ... first"
+            )
     if n and (y.max() > top or y.min() < 0):
         wrong = int(np.argmax((y > top) | (y < 0)))
         if y[wrong] < 0:
-            raise InputError(f"grades[{wrong}]: {y[wrong]:g} is below 0; leave unjudged documents out, or grade them 0")
-        raise InputError(f"grades[{wrong}]: {y[wrong]:g} lies above the DCG's grades 0..{top}; give each grade a gain")
+            raise InputError(
+                f"grades[{wrong}]: {y[wrong]:g} is below 0; leave unjudged documents out, or grade them 0"
+            )
+        raise InputError(
+            f"grades[{wrong}]: {y[wrong]:g} lies above the DCG's grades 0..{top}; give each grade a gain"
+        )
     return np.ascontiguousarray(y, dtype=np.int64)
 
 
 def _offsets(offsets: ArrayLike, n: int) -> Integers:
     ends = np.asarray(offsets)
     if ends.ndim != 1 or len(ends) == 0 or ends.dtype.kind not in "iu":
-        raise InputError(f"offsets has shape {ends.shape} and type {ends.dtype}; expected integers, (n_queries + 1,)")
+        raise InputError(
+            f"offsets has shape {ends.shape} and type {ends.dtype}; expected integers, (n_queries + 1,)"
+        )
     ends = np.ascontiguousarray(ends, dtype=np.int64)
     if ends[0] != 0 or ends[-1] != n or (ends[1:] < ends[:-1]).any():
-        sizes = "; these look like group sizes: give np.r_[0, np.cumsum(sizes)]" if ends.sum() == n else ""
+        sizes = (
+            "; these look like group sizes: give np.r_[0, np.cumsum(sizes)]"
+            if ends.sum() == n
+            else ""
+        )
         raise InputError(f"offsets must rise from 0 to the number of documents, {n}{sizes}")
     return ends

@@ -14,20 +14,32 @@ _work_of_lambdas = function("work_of_lambdas", COUNT, COUNT, result=COUNT)
 _sweep_pairs = function("sweep", *[COUNT] * 2, NUMBER, *[ARRAY] * 6, result=NUMBER)
 
 LOG_LOSS, MODIFIED_HUBER = range(2)
-"""Losses of a pair with margin v: ``log(1 + exp(-v))``, and ``-4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0."""
+"""Losses of a pair with margin v: ``log(1 + exp(-v))``, and ``-4v`` for v < -1, ``(v - 1)^2`` up to
+1, then 0.
+"""
 
 BELL, HINGE, LOGISTIC = range(3)
-"""Slopes of a pair's comparison: ``4 sigma(x) sigma(-x)`` of soft ranks, the smoothed hinge, ``2 sigma(-x)``."""
+"""Slopes of a pair's comparison: ``4 sigma(x) sigma(-x)`` of soft ranks, the smoothed hinge, ``2
+sigma(-x)``.
+"""
 NEAR = 0.001
 """Added to the distance in a lambda, in units of 1 / alpha, so that ties have finite lambdas."""
 PAST = 1.5
-"""Distance by which a Newton step overtakes, in units of 1 / alpha: with less trees learn slowly, with more noise."""
+"""Distance by which a Newton step overtakes, in units of 1 / alpha: with less trees learn slowly,
+with more noise.
+"""
 
 
 def over_pairs(segments: Integers, n_classes: int, weight: Floats) -> Floats:
-    """Return each query's weight over its number of pairs of documents of different classes, at least 1."""
+    """Return each query's weight over its number of pairs of documents of different classes, at
+    least 1.
+    """
     n_queries, factors = len(weight), np.empty(len(weight))
-    columns = int64s(segments, n_queries * n_classes + 1), floats(weight, n_queries), floats(factors, n_queries)
+    columns = (
+        int64s(segments, n_queries * n_classes + 1),
+        floats(weight, n_queries),
+        floats(factors, n_queries),
+    )
     _over_pairs(n_queries, n_classes, *columns)
     return factors
 
@@ -48,11 +60,13 @@ def hinge(
     last: int,
     out: Floats,
 ) -> float:
-    """Return the sum of ``max(0, margin - (f_better - f_worse))`` over the better documents first..last-1.
+    """Return the sum of ``max(0, margin - (f_better - f_worse))`` over the better documents
+    first..last-1.
 
-    If `squared`, the terms are halves of the squares. `out` takes minus the derivative of the sum over all pairs.
-    Documents are sorted by query, class and score. `down` and `squares` sum the scores minus their class's largest, and
-    the squares of these, from the top; `up` sums the scores minus the smallest from the bottom.
+    If `squared`, the terms are halves of the squares. `out` takes minus the derivative of the sum
+    over all pairs. Documents are sorted by query, class and score. `down` and `squares` sum the
+    scores minus their class's largest, and the squares of these, from the top; `up` sums the scores
+    minus the smallest from the bottom.
     """
     n, n_segments = len(f), len(segments) - 1
     value: float = _hinge(
@@ -87,10 +101,11 @@ def weighted_pairs(
     last: int,
     out: Floats,
 ) -> float:
-    """Return ``sum |(G_a - G_b)(D_a - D_b)| phi(steepness v)`` over pairs whose upper document is among first..last-1.
+    """Return ``sum |(G_a - G_b)(D_a - D_b)| phi(steepness v)`` over pairs whose upper document is
+    among first..last-1.
 
-    v is the score of the better document minus that of the worse one, and D the discount at the rank in the sort, 0
-    past `discounts`. `out`, shape (n,), takes minus the derivative.
+    v is the score of the better document minus that of the worse one, and D the discount at the
+    rank in the sort, 0 past `discounts`. `out`, shape (n,), takes minus the derivative.
     """
     n, n_queries, depth = len(f), len(offsets) - 1, len(discounts)
     value: float = _weighted_pairs(
@@ -126,9 +141,11 @@ def lambdas(
     out: Floats,
     curvature: Floats,
 ) -> None:
-    """Fill the lambdas of the documents of queries first..last-1, towards higher scores, and their curvature.
+    """Fill the lambdas of the documents of queries first..last-1, towards higher scores, and their
+    curvature.
 
-    `c` are discounts by position. If `damped`, the lambdas of a query that sum to S are scaled to log2(1 + S).
+    `c` are discounts by position. If `damped`, the lambdas of a query that sum to S are scaled to
+    log2(1 + S).
     """
     n, n_queries = len(scores), len(offsets) - 1
     longest = longest_query(offsets[first : last + 1])
@@ -168,13 +185,19 @@ def sorted_by_score(scores: Floats, offsets: Integers) -> Integers:
     return np.lexsort((scores, query)).astype(np.int64)
 
 
-def hinge_sums(scores: Floats, grades: Grades, offsets: Integers, order: Integers) -> tuple[float, Floats]:
-    """Return the sum of ``max(0, 1 - f_i + f_j)^2`` over pairs with ``grade_i > grade_j``, and its gradient, (n,)."""
+def hinge_sums(
+    scores: Floats, grades: Grades, offsets: Integers, order: Integers
+) -> tuple[float, Floats]:
+    """Return the sum of ``max(0, 1 - f_i + f_j)^2`` over pairs with ``grade_i > grade_j``, and its
+    gradient, (n,).
+    """
     slope = np.zeros_like(scores)
     return _sweep(scores, scores, grades, offsets, order, 1.0, slope), slope
 
 
-def hinge_curvature(along: Floats, scores: Floats, grades: Grades, offsets: Integers, order: Integers) -> Floats:
+def hinge_curvature(
+    along: Floats, scores: Floats, grades: Grades, offsets: Integers, order: Integers
+) -> Floats:
     """Return the (generalised) Hessian by score times the direction `along`, shape (n,)."""
     product = np.zeros_like(scores)
     _sweep(scores, along, grades, offsets, order, 0.0, product)
@@ -190,11 +213,13 @@ def _sweep(
     margin: float,
     slope: Floats,
 ) -> float:
-    """Add ``2 (values_i - values_j - margin)`` to the slope of i, and its negative to that of j, over violating pairs.
+    """Add ``2 (values_i - values_j - margin)`` to the slope of i, and its negative to that of j,
+    over violating pairs.
 
-    In the order of scores, the worse documents within the margin of a better one are a run from the top, whose end
-    moves in one direction only: running counts and sums by grade give every sum over pairs in O(n log n).
-    Returns the sum of ``(values_i - values_j - margin)^2``, which is that of squared hinges if values are scores.
+    In the order of scores, the worse documents within the margin of a better one are a run from the
+    top, whose end moves in one direction only: running counts and sums by grade give every sum over
+    pairs in O(n log n). Returns the sum of ``(values_i - values_j - margin)^2``, which is that of
+    squared hinges if values are scores.
     """
     n, n_queries, n_grades = len(scores), len(offsets) - 1, int(grades.max(initial=0)) + 1
     total: float = _sweep_pairs(

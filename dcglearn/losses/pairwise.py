@@ -1,4 +1,6 @@
-"""Losses of pairs of documents: hinges, and pairs weighted by the change of a DCG if the two are swapped."""
+"""Losses of pairs of documents: hinges, and pairs weighted by the change of a DCG if the two are
+swapped.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -17,16 +19,19 @@ from dcglearn.metric.dcg import DCG
 
 @dataclass(frozen=True)
 class RankHinge(Objective):
-    """Minus the mean of ``max(0, margin - (f_better - f_worse))`` over a query's pairs of different grades.
+    """Minus the mean of ``max(0, margin - (f_better - f_worse))`` over a query's pairs of different
+    grades.
 
-    The loss of RankSVM (Joachims 2002). The time for n documents grows as n log n, not as the number of pairs.
+    The loss of RankSVM (Joachims 2002). The time for n documents grows as n log n, not as the
+    number of pairs.
 
     Parameters
     ----------
     margin : float
         1 suits scores whose spread is about 1; `LinearRanker` keeps to that unit.
     normalise : bool
-        Whether each query counts the same (its sum is divided by its number of pairs), or each pair.
+        Whether each query counts the same (its sum is divided by its number of pairs), or each
+        pair.
 
     See Also
     --------
@@ -53,18 +58,40 @@ class RankHinge(Objective):
         below = c.below_top()
         down, squares = sums_from_top(below, c.segments), sums_from_top(below * below, c.segments)
         up = sums_from_bottom(c.above_bottom(), c.segments)
-        factor = pair_kernel.over_pairs(c.segments, n_classes, batch.weight) if self.normalise else batch.weight
-        arrays = c.f, c.segments, n_classes, c.tops, c.bottoms, down, squares, up, factor, self.margin, self._squared
+        factor = (
+            pair_kernel.over_pairs(c.segments, n_classes, batch.weight)
+            if self.normalise
+            else batch.weight
+        )
+        arrays = (
+            c.f,
+            c.segments,
+            n_classes,
+            c.tops,
+            c.bottoms,
+            down,
+            squares,
+            up,
+            factor,
+            self.margin,
+            self._squared,
+        )
         slope = np.empty(n)
-        value = -sum(in_chunks(lambda _, first, last: pair_kernel.hinge(*arrays, first, last, slope), n, n_chunks))
+        value = -sum(
+            in_chunks(
+                lambda _, first, last: pair_kernel.hinge(*arrays, first, last, slope), n, n_chunks
+            )
+        )
         return value, unsorted(c.order, slope)
 
 
 @dataclass(frozen=True)
 class GBRank(RankHinge):
-    """Minus the mean of ``1/2 max(0, margin - (f_better - f_worse))^2`` over a query's pairs of different grades.
+    """Minus the mean of ``1/2 max(0, margin - (f_better - f_worse))^2`` over a query's pairs of
+    different grades.
 
-    Source: Zheng et al. 2007, equation 1, with their tau as margin. For the parameters see `RankHinge`.
+    Source: Zheng et al. 2007, equation 1, with their tau as margin. For the parameters see
+    `RankHinge`.
 
     See Also
     --------
@@ -82,15 +109,18 @@ class GBRank(RankHinge):
 
 @dataclass(frozen=True)
 class LambdaRank(WholeRankObjective):
-    """``-sum |(G_a - G_b) (D_a - D_b)| log(1 + exp(-alpha (f_a - f_b))) / ideal`` over pairs in which a is better.
+    """``-sum |(G_a - G_b) (D_a - D_b)| log(1 + exp(-alpha (f_a - f_b))) / ideal`` over pairs in
+    which a is better.
 
-    The weight of a pair is the change of NDCG if the two documents are swapped. Source: Burges et al. 2006. D are the
-    discounts at the ranks in the sort, ties in input order, constants in the gradient: it jumps where scores cross.
+    The weight of a pair is the change of NDCG if the two documents are swapped. Source: Burges et
+    al. 2006. D are the discounts at the ranks in the sort, ties in input order, constants in the
+    gradient: it jumps where scores cross.
 
     Parameters
     ----------
     dcg, k, normalise
-        As in `SmoothNDCG`. A pair with neither document among the positions that count has weight 0.
+        As in `SmoothNDCG`. A pair with neither document among the positions that count has weight
+        0.
     alpha : float
         Steepness, per unit of score. 1 suits most scores: a ranker finds the scale that fits.
 
@@ -115,7 +145,9 @@ class LambdaRank(WholeRankObjective):
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         work = 16 * batch.n_pairs(len(self._discounts(batch.longest)))
-        loss, gradient = self._summed(batch, work, pair_kernel.weighted_pairs, self._loss, self.alpha)
+        loss, gradient = self._summed(
+            batch, work, pair_kernel.weighted_pairs, self._loss, self.alpha
+        )
         return -loss, gradient
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
@@ -124,11 +156,13 @@ class LambdaRank(WholeRankObjective):
 
 @dataclass(frozen=True)
 class RSRank(LambdaRank):
-    """``-sum |(G_a - G_b) (D_a - D_b)| phi(alpha (f_a - f_b)) / ideal`` over pairs in which a is better.
+    """``-sum |(G_a - G_b) (D_a - D_b)| phi(alpha (f_a - f_b)) / ideal`` over pairs in which a is
+    better.
 
-    phi is the modified Huber loss: ``phi(v) = -4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0. Source: Sun et al. 2009,
-    equation 14, with the absolute value of the weight as in their equation 3. The signed weight of their section 4
-    would push pairs in the right order apart the wrong way. For the parameters see `LambdaRank`.
+    phi is the modified Huber loss: ``phi(v) = -4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0.
+    Source: Sun et al. 2009, equation 14, with the absolute value of the weight as in their equation
+    3. The signed weight of their section 4 would push pairs in the right order apart the wrong way.
+    For the parameters see `LambdaRank`.
 
     See Also
     --------

@@ -1,4 +1,6 @@
-"""Metrics at soft positions (SmoothNDCG, SmoothAP; Chapelle and Wu 2010), and of noisy scores (SoftRankNDCG)."""
+"""Metrics at soft positions (SmoothNDCG, SmoothAP; Chapelle and Wu 2010), and of noisy scores
+(SoftRankNDCG).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,17 +22,18 @@ from dcglearn.metric.dcg import DCG
 class SmoothNDCG(WholeRankObjective):
     """NDCG at soft positions, ``sum_j D_j sum_i G_i h_ij / ideal``.
 
-    ``h_ij``, proportional to ``exp(-(f_i - f_d(j))^2 / s)`` with sum 1 over i, is the share of document i in position
-    j, which document d(j) has in the sort. Source: Chapelle and Wu 2010, equations 7-8. Continuous, with a kink where
-    scores tie. Tends to the DCG as sigma falls. The time grows at most as positions times documents.
+    ``h_ij``, proportional to ``exp(-(f_i - f_d(j))^2 / s)`` with sum 1 over i, is the share of
+    document i in position j, which document d(j) has in the sort. Source: Chapelle and Wu 2010,
+    equations 7-8. Continuous, with a kink where scores tie. Tends to the DCG as sigma falls. The
+    time grows at most as positions times documents.
 
     Parameters
     ----------
     dcg : DCG, file or name
         The metric; its discounts act as they are, also where they rise or are negative.
     sigma : float
-        The ``s`` of the formula, in squared units of score. 1 suits scores whose spread is about 1; a smaller one is
-        closer to the metric and has more local maxima.
+        The ``s`` of the formula, in squared units of score. 1 suits scores whose spread is about 1;
+        a smaller one is closer to the metric and has more local maxima.
     k, normalise
         As in `ApproxNDCG`; positions past the DCG's have the tail of `SmoothDiscount`.
 
@@ -59,24 +62,27 @@ class SmoothNDCG(WholeRankObjective):
         def metric(_: Floats, mean: Floats, slope: Floats) -> float:
             return smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean, slope)
 
-        return _at_soft_positions(batch, self.dcg.gains[batch.grades], self.sigma, len(discounts), metric)
+        return _at_soft_positions(
+            batch, self.dcg.gains[batch.grades], self.sigma, len(discounts), metric
+        )
 
 
 @dataclass(frozen=True)
 class SmoothAP(Objective):
     """Average precision at soft positions, ``1/R sum_j Prec@j H_j``, or at soft ranks.
 
-    R is the number of relevant documents, rel_i 1 for these and else 0, ``H_j = sum_i h_ij rel_i`` with h of
-    `SmoothNDCG`, and Prec@j the mean of H up to position j. The direct form is the mean over relevant i of
-    ``[1 + sum_{j != i} rel_j sigma((f_j - f_i)/s)] / r_i``, with r_i the soft rank at ``alpha = 1/s``. Source: Chapelle
-    and Wu 2010, section 4.2. In the direct form (their equation 9) a document's comparison with itself counts 1 (as
-    printed 1/2, by which a perfect list would not score 1). A query without a relevant document counts 0.
+    R is the number of relevant documents, rel_i 1 for these and else 0, ``H_j = sum_i h_ij rel_i``
+    with h of `SmoothNDCG`, and Prec@j the mean of H up to position j. The direct form is the mean
+    over relevant i of ``[1 + sum_{j != i} rel_j sigma((f_j - f_i)/s)] / r_i``, with r_i the soft
+    rank at ``alpha = 1/s``. Source: Chapelle and Wu 2010, section 4.2. In the direct form (their
+    equation 9) a document's comparison with itself counts 1 (as printed 1/2, by which a perfect
+    list would not score 1). A query without a relevant document counts 0.
 
     Parameters
     ----------
     sigma : float
-        The ``s`` of h, in squared units of score, or that of the direct form, in units of score. 1 suits scores whose
-        spread is about 1.
+        The ``s`` of h, in squared units of score, or that of the direct form, in units of score. 1
+        suits scores whose spread is about 1.
     form : {"positions", "direct"}
         Soft positions, or soft ranks.
     min_grade : int
@@ -126,23 +132,33 @@ class SmoothAP(Objective):
         relevant, ends = dcg_kernel.relevant_of(order, batch.grades, batch.offsets, self.min_grade)
         within = SoftRanks(soft.f[relevant], ends, 1 / self.sigma, soft.n_chunks)
         slope, inner = np.zeros(len(order)), np.empty(len(relevant))
-        value = dcg_kernel.precision(soft.ranks(), relevant, within.ranks(), ends, batch.weight, slope, inner)
+        value = dcg_kernel.precision(
+            soft.ranks(), relevant, within.ranks(), ends, batch.weight, slope, inner
+        )
         gradient = soft.vjp(slope)
         gradient[relevant] += within.vjp(inner)
         return value, unsorted(order, gradient)
 
 
 def _at_soft_positions(
-    batch: Batch, gain: Floats, s: float, depth: int, metric: Callable[[Floats, Floats, Floats], float]
+    batch: Batch,
+    gain: Floats,
+    s: float,
+    depth: int,
+    metric: Callable[[Floats, Floats, Floats], float],
 ) -> tuple[float, Floats]:
     """Return a metric of the mean gains of soft positions, and its gradient.
 
-    ``metric(gain, mean, slope)`` takes the gains of sorted documents and the means, and fills its derivative in these.
+    ``metric(gain, mean, slope)`` takes the gains of sorted documents and the means, and fills its
+    derivative in these.
     """
     n = len(batch.scores)
     n_chunks = n_chunks_of(16 * batch.n_pairs(depth))
     order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-    arrays, sums = (f, gain[order], batch.offsets, s, depth), (np.empty(n), np.empty(n), np.empty(n))
+    arrays, sums = (
+        (f, gain[order], batch.offsets, s, depth),
+        (np.empty(n), np.empty(n), np.empty(n)),
+    )
     w, slope = np.empty(n), np.empty(n)
     forward, backward = smooth_kernel.soft_positions, smooth_kernel.soft_positions_vjp
     in_chunks(lambda _, first, last: forward(*arrays, first, last, *sums), n, n_chunks)
@@ -153,19 +169,22 @@ def _at_soft_positions(
 
 @dataclass(frozen=True)
 class SoftRankNDCG(WholeRankObjective):
-    """NDCG with expected discounts under Gaussian noise of the scores, ``sum_i G_i E[D(r_i)] / ideal``.
+    """NDCG with expected discounts under Gaussian noise of the scores, ``sum_i G_i E[D(r_i)] /
+    ideal``.
 
-    Source: Taylor et al. 2008, who take the rank of a document as a sum of independent comparisons with each other
-    document. The comparisons are not independent: where all scores tie, true ranks are uniform, but these are binomial.
-    The time grows as the cube of the number of documents whose noise overlaps (within 12 sigma).
+    Source: Taylor et al. 2008, who take the rank of a document as a sum of independent comparisons
+    with each other document. The comparisons are not independent: where all scores tie, true ranks
+    are uniform, but these are binomial. The time grows as the cube of the number of documents whose
+    noise overlaps (within 12 sigma).
 
     Parameters
     ----------
     dcg, k, normalise
         As in `SmoothNDCG`.
     sigma : float
-        Standard deviation of the noise of a score, in units of score; that of a difference is ``sqrt(2) sigma``. 0.1 to
-        1 suit scores whose spread is 1. A larger one is smoother and slower.
+        Standard deviation of the noise of a score, in units of score; that of a difference is
+        ``sqrt(2) sigma``. 0.1 to 1 suit scores whose spread is 1. A larger one is smoother and
+        slower.
 
     See Also
     --------
@@ -187,4 +206,6 @@ class SoftRankNDCG(WholeRankObjective):
     sharpness_power = 1
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        return self._summed(batch, batch.n_pairs() * batch.longest, smooth_kernel.expected_dcg, self.sigma)
+        return self._summed(
+            batch, batch.n_pairs() * batch.longest, smooth_kernel.expected_dcg, self.sigma
+        )

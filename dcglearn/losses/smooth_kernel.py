@@ -1,8 +1,10 @@
-"""Soft positions of documents (Chapelle and Wu 2010), and their ranks under Gaussian noise (SoftRank).
+"""Soft positions of documents (Chapelle and Wu 2010), and their ranks under Gaussian noise
+(SoftRank).
 
-``h_ij = exp(-u_ij^2 / s) / sum_k exp(-u_kj^2 / s)`` with ``u_ij = f_i - f_d(j)``, d(j) the document at position j.
-Documents are sorted by query and score, so that i and j index one array. Terms below ``exp(-40)`` are left out, and
-reversals by noise of more than 12 standard deviations, whose probability is below 2e-17.
+``h_ij = exp(-u_ij^2 / s) / sum_k exp(-u_kj^2 / s)`` with ``u_ij = f_i - f_d(j)``, d(j) the document
+at position j. Documents are sorted by query and score, so that i and j index one array. Terms below
+``exp(-40)`` are left out, and reversals by noise of more than 12 standard deviations, whose
+probability is below 2e-17.
 """
 
 import numpy as np
@@ -31,10 +33,11 @@ def soft_positions(
     mean: Floats,
     turn: Floats,
 ) -> None:
-    """Fill three sums over documents for the first `depth` positions j of each query, those among first..last-1.
+    """Fill three sums over documents for the first `depth` positions j of each query, those among
+    first..last-1.
 
-    ``mass_j = sum_i exp(-u_ij^2/s)``, ``mean_j = sum_i h_ij G_i`` and ``turn_j = sum_i h_ij u_ij (G_i - mean_j)``;
-    past `depth` the latter two are 0.
+    ``mass_j = sum_i exp(-u_ij^2/s)``, ``mean_j = sum_i h_ij G_i`` and ``turn_j = sum_i h_ij u_ij
+    (G_i - mean_j)``; past `depth` the latter two are 0.
     """
     n, n_queries = len(f), len(offsets) - 1
     _soft_positions(
@@ -66,7 +69,9 @@ def soft_positions_vjp(
     turn: Floats,
     out: Floats,
 ) -> None:
-    """Fill the derivative of ``sum_j w_j mean_j`` with respect to the scores of sorted documents first..last-1."""
+    """Fill the derivative of ``sum_j w_j mean_j`` with respect to the scores of sorted documents
+    first..last-1.
+    """
     n, n_queries = len(f), len(offsets) - 1
     _soft_positions_vjp(
         n_queries,
@@ -85,8 +90,12 @@ def soft_positions_vjp(
     )
 
 
-def dcg_of_means(offsets: Integers, discounts: Floats, factor: Floats, mean: Floats, slope: Floats) -> float:
-    """Return ``sum_q factor_q sum_j D_j mean_j``; fill `slope` with its derivative with respect to each mean."""
+def dcg_of_means(
+    offsets: Integers, discounts: Floats, factor: Floats, mean: Floats, slope: Floats
+) -> float:
+    """Return ``sum_q factor_q sum_j D_j mean_j``; fill `slope` with its derivative with respect to
+    each mean.
+    """
     n, n_queries, depth = len(mean), len(offsets) - 1, len(discounts)
     value: float = _dcg_of_means(
         n_queries,
@@ -100,8 +109,12 @@ def dcg_of_means(offsets: Integers, discounts: Floats, factor: Floats, mean: Flo
     return value
 
 
-def precision_of_means(offsets: Integers, gain: Floats, weight: Floats, mean: Floats, slope: Floats) -> float:
-    """Return the weighted sum over queries of ``1/R sum_j mean_j Prec@j`` (see `SmoothAP`); fill its derivative."""
+def precision_of_means(
+    offsets: Integers, gain: Floats, weight: Floats, mean: Floats, slope: Floats
+) -> float:
+    """Return the weighted sum over queries of ``1/R sum_j mean_j Prec@j`` (see `SmoothAP`); fill
+    its derivative.
+    """
     n, n_queries = len(mean), len(offsets) - 1
     value: float = _precision_of_means(
         n_queries,
@@ -125,7 +138,9 @@ def expected_dcg(
     last: int,
     out: Floats,
 ) -> float:
-    """Return ``sum_i factor G_i E D(r_i)`` over sorted documents first..last-1; `out` takes its derivative, (n,)."""
+    """Return ``sum_i factor G_i E D(r_i)`` over sorted documents first..last-1; `out` takes its
+    derivative, (n,).
+    """
     n, n_queries, depth = len(f), len(offsets) - 1, len(discounts)
     longest = longest_query(offsets)
     work = np.empty(_work_of_expected_dcg(depth, longest))

@@ -1,1 +1,3 @@
-"""A DCG: gains and discounts, those of the textbooks, and discounts at real-valued ranks. Read `dcg.py` first."""
+"""A DCG: gains and discounts, those of the textbooks, and discounts at real-valued ranks. Read
+`dcg.py` first.
+"""

@@ -1,4 +1,6 @@
-"""Values of ranked lists: DCG with any gains and discounts (`DCG`), and any K x L weights (`Utility`)."""
+"""Values of ranked lists: DCG with any gains and discounts (`DCG`), and any K x L weights
+(`Utility`).
+"""
 
 from __future__ import annotations
 
@@ -24,22 +26,31 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.metric.saved_metric import SavedMetric
 from dcglearn.metric.scales import warn_of_scale
-from dcglearn.metric.textbook import DISCOUNTS, GAINS, MetricName, is_metric_file, textbook_discounts, textbook_gains
+from dcglearn.metric.textbook import (
+    DISCOUNTS,
+    GAINS,
+    MetricName,
+    is_metric_file,
+    textbook_discounts,
+    textbook_gains,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Utility(SavedMetric):
     """A weight of every grade at every position; the value of a list is the sum over its positions.
 
-    It is ``<W, s>`` with the K x L binary encoding ``s`` of the list (Zhou et al. 2008, section 5, case 2). Raises
-    InputError if the weights are not a finite (K, L) array or the names do not match it.
+    It is ``<W, s>`` with the K x L binary encoding ``s`` of the list (Zhou et al. 2008, section 5,
+    case 2). Raises InputError if the weights are not a finite (K, L) array or the names do not
+    match it.
 
     Parameters
     ----------
     weights : array_like, shape (K, L)
         ``weights[k, l]`` is the weight of grade ``l`` (0 = worst) at position ``k`` (0 = top).
     grade_names, notes : sequence of str, optional
-        Names of the L grades, worst first; remarks that are saved with the utility, such as what was not learned.
+        Names of the L grades, worst first; remarks that are saved with the utility, such as what
+        was not learned.
 
     See Also
     --------
@@ -81,15 +92,20 @@ class Utility(SavedMetric):
     def score(self, lists: ArrayLike) -> Floats:
         """Return the values of graded lists, shape (n,), or a float for one list.
 
-        `lists`, shape (n, M) or (M,), hold grades by position, -1 = a result of unknown grade, -2 = no result. Both
-        count 0, as do those below K. Raises InputError if a grade is not an integer within -2..L-1.
+        `lists`, shape (n, M) or (M,), hold grades by position, -1 = a result of unknown grade, -2 =
+        no result. Both count 0, as do those below K. Raises InputError if a grade is not an integer
+        within -2..L-1.
         """
         return self._score(lists, np.zeros(self.depth))
 
     def _score(self, lists: ArrayLike, unknown: Floats) -> Floats:
-        """Return the values of lists in which an unknown grade counts so much at each position, shape (K,)."""
+        """Return the values of lists in which an unknown grade counts so much at each position,
+        shape (K,).
+        """
         grades = graded_lists(lists, n_grades=self.n_grades, empty=True)
-        table = np.column_stack([self.weights, np.zeros(self.depth), unknown])  # the last columns are those of -2, -1
+        table = np.column_stack(
+            [self.weights, np.zeros(self.depth), unknown]
+        )  # the last columns are those of -2, -1
         total = np.zeros(grades.shape[:-1])
         for k in range(min(self.depth, grades.shape[-1])):
             total += table[k][grades[..., k]]
@@ -97,10 +113,15 @@ class Utility(SavedMetric):
 
     def table(self) -> str:
         """Return the weights as a text table, one row per position."""
-        names = tuple(map(one_line, self.grade_names or [f"grade {grade}" for grade in range(self.n_grades)]))
+        names = tuple(
+            map(one_line, self.grade_names or [f"grade {grade}" for grade in range(self.n_grades)])
+        )
         width = max(9, *(len(name) + 1 for name in names))
         head = "position" + "".join(f"{name:>{width}}" for name in names)
-        rows = [f"{k + 1:>8}" + "".join(f"{x:>{width}.4g}" for x in row) for k, row in enumerate(self.weights)]
+        rows = [
+            f"{k + 1:>8}" + "".join(f"{x:>{width}.4g}" for x in row)
+            for k, row in enumerate(self.weights)
+        ]
         return "\n".join([head, *rows])
 
     def __repr__(self) -> str:
@@ -123,20 +144,28 @@ class NormalisedMetric(SavedMetric):
         return len(self.discounts)
 
     def ndcg(
-        self, lists: ArrayLike, documents: ArrayLike | None = None, empty: float = 0.0, *, n_grades: int | None = None
+        self,
+        lists: ArrayLike,
+        documents: ArrayLike | None = None,
+        empty: float = 0.0,
+        *,
+        n_grades: int | None = None,
     ) -> Floats:
         """Return the values divided by the ideal ones, shape (n,), or a float for one list.
 
-        `lists`, shape (n, M) or (M,), are grades by position, `documents`, shape (n, M') or (M',), those of all that
-        could have been ranked, by default those in the list. `empty` is the value where the ideal is not positive.
-        `n_grades` is the size of the data's scale, by default the largest grade of several lists plus 1. Warns with
-        ScaleWarning if this metric has gains for more.
+        `lists`, shape (n, M) or (M,), are grades by position, `documents`, shape (n, M') or (M',),
+        those of all that could have been ranked, by default those in the list. `empty` is the value
+        where the ideal is not positive. `n_grades` is the size of the data's scale, by default the
+        largest grade of several lists plus 1. Warns with ScaleWarning if this metric has gains for
+        more.
         """
         pool = lists if documents is None else documents
         value, ideal = self.score(lists), self.ideal(pool)
         if n_grades is not None or np.ndim(value):
             top = max(int(np.max(part, initial=0)) for part in (lists, pool))
-            warn_of_scale({self._name: self.n_grades}, scale_size(n_grades, top), "the data", stacklevel=2)
+            warn_of_scale(
+                {self._name: self.n_grades}, scale_size(n_grades, top), "the data", stacklevel=2
+            )
         return normalised_values(value, ideal, empty)
 
 
@@ -144,19 +173,21 @@ class NormalisedMetric(SavedMetric):
 class DCG(NormalisedMetric):
     """Discounted cumulated gain with any gains and discounts.
 
-    A list with grade ``g_k`` at position ``k`` has the value ``sum_k discounts[k] * gains[g_k]`` (Jarvelin and
-    Kekalainen 2000). As a utility, ``W = discounts gains^T`` (Zhou et al. 2008, section 5, case 1). Raises InputError
-    if gains or discounts are not finite one-dimensional arrays, or the names do not match them.
+    A list with grade ``g_k`` at position ``k`` has the value ``sum_k discounts[k] * gains[g_k]``
+    (Jarvelin and Kekalainen 2000). As a utility, ``W = discounts gains^T`` (Zhou et al. 2008,
+    section 5, case 1). Raises InputError if gains or discounts are not finite one-dimensional
+    arrays, or the names do not match them.
 
     Parameters
     ----------
     gains, discounts : array_like, shapes (L,) and (K,)
-        Gain of each grade, worst grade first, and discount of each position, top first. Any floats; discounts may rise.
+        Gain of each grade, worst grade first, and discount of each position, top first. Any floats;
+        discounts may rise.
     grade_names, notes
         As in `Utility`.
     plain : bool
-        Whether values count as they are: `evaluate` does not divide them by the ideal, whatever its `normalise`. True
-        for RBP of `textbook_list_metrics`.
+        Whether values count as they are: `evaluate` does not divide them by the ideal, whatever its
+        `normalise`. True for RBP of `textbook_list_metrics`.
 
     See Also
     --------
@@ -188,7 +219,9 @@ class DCG(NormalisedMetric):
         self._set_texts()
 
     @classmethod
-    def standard(cls, n_grades: int, depth: int, gain: str = "exponential", discount: str = "log2") -> DCG:
+    def standard(
+        cls, n_grades: int, depth: int, gain: str = "exponential", discount: str = "log2"
+    ) -> DCG:
         """Return a textbook DCG.
 
         Raises InputError if a name is not one of these, or a number is out of range.
@@ -198,10 +231,11 @@ class DCG(NormalisedMetric):
         n_grades, depth : int
             L and K.
         gain : {"linear", "exponential", "power3", "power5", "binary1", "binary2"}
-            ``g``, ``2^g - 1``, ``3^g - 1``, ``5^g - 1``, ``g >= 1``, ``g >= 2``; any ``powerB`` and ``binaryM``.
+            ``g``, ``2^g - 1``, ``3^g - 1``, ``5^g - 1``, ``g >= 1``, ``g >= 2``; any ``powerB`` and
+            ``binaryM``.
         discount : {"flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear", "letor"}
-            At rank ``r``: ``1``, ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)``, ``0.8^r``, ``(K-r+1)/K``, and LETOR's
-            ``1`` at ranks 1 and 2, then ``1/log2(r)``; any ``rbpP`` with 0 < P < 1.
+            At rank ``r``: ``1``, ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)``, ``0.8^r``, ``(K-r+1)/K``,
+            and LETOR's ``1`` at ranks 1 and 2, then ``1/log2(r)``; any ``rbpP`` with 0 < P < 1.
 
         Examples
         --------
@@ -209,14 +243,16 @@ class DCG(NormalisedMetric):
         DCG(gains=[0, 1, 3], discounts=[1, 0.63093])
         """
         grades = np.arange(scale_size(n_grades, 0), dtype=np.float64)
-        return cls(textbook_gains(gain, grades), textbook_discounts(discount, whole_number(depth, "depth")))
+        return cls(
+            textbook_gains(gain, grades), textbook_discounts(discount, whole_number(depth, "depth"))
+        )
 
     @classmethod
     def parse(cls, file_or_name: PathLike, n_grades: int, depth: int | None = None) -> DCG:
         """Return the DCG in a file, or that of a name, with L and K (where the name has none).
 
-        It is a file if it exists, or if the name ends in ``.json`` or contains a path separator. Raises InputError if
-        the file does not hold a DCG, and as in `from_name`.
+        It is a file if it exists, or if the name ends in ``.json`` or contains a path separator.
+        Raises InputError if the file does not hold a DCG, and as in `from_name`.
         """
         if is_metric_file(file_or_name):
             return cls.load(file_or_name)
@@ -224,10 +260,12 @@ class DCG(NormalisedMetric):
 
     @classmethod
     def from_name(cls, name: str, n_grades: int, depth: int | None = None) -> DCG:
-        """Return the textbook DCG called ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``, which is ``linear-log2``.
+        """Return the textbook DCG called ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``, which is
+        ``linear-log2``.
 
-        `depth` is that of a name without ``@K``: the length of the lists to evaluate. Raises InputError if it is not of
-        this form, a gain or discount is not one of `standard`'s, or K is missing or out of range.
+        `depth` is that of a name without ``@K``: the length of the lists to evaluate. Raises
+        InputError if it is not of this form, a gain or discount is not one of `standard`'s, or K is
+        missing or out of range.
 
         Examples
         --------
@@ -254,25 +292,29 @@ class DCG(NormalisedMetric):
         return self.utility._score(lists, min(self.gains[0], 0.0) * self.discounts)
 
     def ideal(self, documents: ArrayLike) -> Floats:
-        """Return the largest DCG that a ranking of documents can have, shape (n,), or a float for one set of documents.
+        """Return the largest DCG that a ranking of documents can have, shape (n,), or a float for
+        one set of documents.
 
-        Gains and discounts are both sorted (rearrangement inequality), so neither needs to be monotone or positive.
-        Positions may stay empty: documents that do harm are left out. `documents`, shape (n, M) or (M,), are the grades
-        of those that can be ranked, in any order; those below 0 are no documents.
+        Gains and discounts are both sorted (rearrangement inequality), so neither needs to be
+        monotone or positive. Positions may stay empty: documents that do harm are left out.
+        `documents`, shape (n, M) or (M,), are the grades of those that can be ranked, in any order;
+        those below 0 are no documents.
         """
         grades = graded_lists(documents, "documents", self.n_grades)
         gains = np.append(self.gains, 0.0)[grades]
         total = np.zeros(gains.shape[:-1])
         for sign in (1.0, -1.0):
             best = np.sort(np.minimum(-sign * gains, 0.0), axis=-1)[..., : self.depth]
-            total = total + best @ np.sort(np.minimum(-sign * self.discounts, 0.0))[: best.shape[-1]]
+            total = (
+                total + best @ np.sort(np.minimum(-sign * self.discounts, 0.0))[: best.shape[-1]]
+            )
         return total
 
     def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
         """Return the largest DCG of documents whose grades are counted, shape (n,); see `ideal`.
 
-        `counts`, shape (n, L), holds the number of documents of each grade, `filler` is the gain of a position that is
-        left empty for want of documents.
+        `counts`, shape (n, L), holds the number of documents of each grade, `filler` is the gain of
+        a position that is left empty for want of documents.
         """
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         empty = np.maximum(self.depth - table.sum(axis=1, keepdims=True), 0)
@@ -287,7 +329,8 @@ class DCG(NormalisedMetric):
         return total
 
     def normalised(self) -> DCG:
-        """Return the same metric with gains from 0 to 1 and a first discount of 1, where their signs allow it.
+        """Return the same metric with gains from 0 to 1 and a first discount of 1, where their
+        signs allow it.
 
         Subtracting a gain from all grades changes no comparison of lists without unknown grades.
         """
@@ -296,13 +339,20 @@ class DCG(NormalisedMetric):
             raise InputError(
                 "only a DCG whose best grade gains more than its worst, at a first position that counts, has this form"
             )
-        return DCG((self.gains - self.gains[0]) / span, self.discounts / first, self.grade_names, self.notes)
+        return DCG(
+            (self.gains - self.gains[0]) / span,
+            self.discounts / first,
+            self.grade_names,
+            self.notes,
+        )
 
     def table(self) -> str:
         """Return gains and discounts as a text table."""
         names = self.grade_names or ("",) * self.n_grades
         labels = [f"{grade} {one_line(name)}".rstrip() for grade, name in enumerate(names)]
-        gains = [f"{label:<16}{gain:>10.4f}" for label, gain in zip(labels, self.gains, strict=True)][::-1]
+        gains = [
+            f"{label:<16}{gain:>10.4f}" for label, gain in zip(labels, self.gains, strict=True)
+        ][::-1]
         discounts = [f"{k + 1:>8}{discount:>10.4f}" for k, discount in enumerate(self.discounts)]
         columns = itertools.zip_longest(gains, discounts, fillvalue="")
         rows = [f"{left:<26}    {right}".rstrip() for left, right in columns]
@@ -317,7 +367,9 @@ class DCG(NormalisedMetric):
 
 
 def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[dict[str, Any]]:
-    """Return gains and discounts for pictures of curves, with the bands of the first DCG; see `Shown`."""
+    """Return gains and discounts for pictures of curves, with the bands of the first DCG; see
+    `Shown`.
+    """
     first = next(iter(dcgs.values()))
     grades = first.grade_names or [str(grade) for grade in range(first.n_grades)]
     sides = [("gain", grades, "of each grade, worst to best")]
@@ -328,7 +380,8 @@ def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[dict[str, Any]
             "ticks": ticks,
             "lines": {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()},
             "bands": [
-                getattr(part, f"{side}_band").tolist() for part in ([bands.simultaneous, bands] if bands else [])
+                getattr(part, f"{side}_band").tolist()
+                for part in ([bands.simultaneous, bands] if bands else [])
             ],
         }
         for side, ticks, words in sides
@@ -340,7 +393,9 @@ DCGLike: TypeAlias = "DCG | PathLike"
 
 
 def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:
-    """Return ``value / ideal``, and `empty` where the ideal is not positive; arrays of one shape, or two floats."""
+    """Return ``value / ideal``, and `empty` where the ideal is not positive; arrays of one shape,
+    or two floats.
+    """
     positive = ideal > 0
     return np.where(positive, value / np.where(positive, ideal, 1.0), empty)[()]
 
@@ -360,7 +415,10 @@ def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
     (36, 30)
     """
     pairs = itertools.product(GAINS, DISCOUNTS)
-    dcgs = {f"{gain}-{discount}": DCG.standard(n_grades, depth, gain, discount) for gain, discount in pairs}
+    dcgs = {
+        f"{gain}-{discount}": DCG.standard(n_grades, depth, gain, discount)
+        for gain, discount in pairs
+    }
     return {name: dcg for name, dcg in dcgs.items() if dcg.gains.any()}
 
 

@@ -1,4 +1,6 @@
-"""`ListUtility`: values of ranked lists beyond the sum, nested around DCG: saturation, and the best result."""
+"""`ListUtility`: values of ranked lists beyond the sum, nested around DCG: saturation, and the best
+result.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +21,30 @@ MOST_STATES = 500_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListUtility(NormalisedMetric):
-    """A utility of ranked lists that contains DCG, and in which a good result can make those below it worth less.
+    """A utility of ranked lists that contains DCG, and in which a good result can make those below
+    it worth less.
 
     With the grade ``l_k`` at position ``k``, a list is worth one of
 
-    - saturation: ``sum_k c_k g_{l_k} prod_{m<k} (1 - s_{l_m})``. After a result of grade ``l`` the user goes on with
-      probability ``1 - s_l``. ``s = 0`` is DCG; ``s_l = g_l`` and ``c_k = 1/k`` is ERR (Chapelle et al. 2009); one
-      ``s`` for all grades and positions is RBP's persistence (Moffat and Zobel 2008).
-    - best result: ``(1 - x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``. ``x = 0`` is DCG, ``x = 1`` the best alone.
+    - saturation: ``sum_k c_k g_{l_k} prod_{m<k} (1 - s_{l_m})``. After a result of grade ``l`` the
+      user goes on with
+      probability ``1 - s_l``. ``s = 0`` is DCG; ``s_l = g_l`` and ``c_k = 1/k`` is ERR (Chapelle et
+      al. 2009); one ``s`` for all grades and positions is RBP's persistence (Moffat and Zobel
+      2008).
+    - best result: ``(1 - x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``. ``x = 0`` is DCG, ``x = 1``
+      the best alone.
 
-    Raises InputError if a number is out of its range, shapes do not match, or both `stops` and `best` are given.
+    Raises InputError if a number is out of its range, shapes do not match, or both `stops` and
+    `best` are given.
 
     Parameters
     ----------
     gains, discounts : array_like, shapes (L,) and (K,)
-        Gain of each grade, at least 0, worst grade first, and discount of each position, at least 0, never rising.
+        Gain of each grade, at least 0, worst grade first, and discount of each position, at least
+        0, never rising.
     stops : array_like, shape (L,), optional
-        Stop probability ``s`` of each grade, from 0 to 1; 0 by default. They suit users who stop at a good result,
-        `best` those to whom the best one counts most.
+        Stop probability ``s`` of each grade, from 0 to 1; 0 by default. They suit users who stop at
+        a good result, `best` those to whom the best one counts most.
     best : float
         Share ``x`` of the best result, from 0 to 1. It is 0 where `stops` are given.
     grade_names, notes, plain
@@ -70,27 +78,41 @@ class ListUtility(NormalisedMetric):
     _by_grade: ClassVar[tuple[str, ...]] = ("gains", "stops")
 
     def __post_init__(self) -> None:
-        gains, discounts = finite_array(self.gains, "gains", 1), finite_array(self.discounts, "discounts", 1)
+        gains, discounts = (
+            finite_array(self.gains, "gains", 1),
+            finite_array(self.discounts, "discounts", 1),
+        )
         stops = finite_array(np.zeros(len(gains)) if self.stops is None else self.stops, "stops", 1)
         best = np.float64(finite_array(self.best, "best", 0))
         if gains.min() < 0:
             raise InputError(f"gains {short_row(gains)} must be at least 0 in a list utility")
         if discounts.min() < 0 or (np.diff(discounts) > 0).any():
-            raise InputError(f"discounts {short_row(discounts)} must be at least 0 and never rise in a list utility")
+            raise InputError(
+                f"discounts {short_row(discounts)} must be at least 0 and never rise in a list utility"
+            )
         if len(stops) != len(gains):
             raise InputError(f"{len(stops)} stops for {len(gains)} gains")
         if stops.min() < 0 or stops.max() > 1 or not 0 <= best <= 1:
             raise InputError(f"stops {short_row(stops)} and best {best:g} must lie between 0 and 1")
         if stops.any() and best:
             raise InputError("give stops (saturation) or best (the best result's share), not both")
-        for name, value in (("gains", gains), ("discounts", discounts), ("stops", stops), ("best", best)):
+        for name, value in (
+            ("gains", gains),
+            ("discounts", discounts),
+            ("stops", stops),
+            ("best", best),
+        ):
             object.__setattr__(self, name, value)
         self._set_texts()
 
     @classmethod
     def of_dcg(cls, dcg: DCG) -> ListUtility:
-        """Return a DCG as a list utility without stops; its gains and discounts must be those of one."""
-        return cls(dcg.gains, dcg.discounts, grade_names=dcg.grade_names, notes=dcg.notes, plain=dcg.plain)
+        """Return a DCG as a list utility without stops; its gains and discounts must be those of
+        one.
+        """
+        return cls(
+            dcg.gains, dcg.discounts, grade_names=dcg.grade_names, notes=dcg.notes, plain=dcg.plain
+        )
 
     @property
     def form(self) -> str:
@@ -99,11 +121,15 @@ class ListUtility(NormalisedMetric):
 
     @property
     def dcg(self) -> DCG:
-        """The DCG with the same gains and discounts, which has neither stops nor a share of the best result."""
+        """The DCG with the same gains and discounts, which has neither stops nor a share of the
+        best result.
+        """
         return DCG(self.gains, self.discounts, self.grade_names, self.notes, self.plain)
 
     def score(self, lists: ArrayLike) -> Floats:
-        """Score graded lists, shape (n, M) or (M,); see `Utility.score`. No grade (-1) and no position stop nobody."""
+        """Score graded lists, shape (n, M) or (M,); see `Utility.score`. No grade (-1) and no
+        position stop nobody.
+        """
         grades = graded_lists(lists, n_grades=self.n_grades)
         gains, going_on = np.append(self.gains, 0.0), np.append(1 - self.stops, 1.0)
         total, highest = np.zeros(grades.shape[:-1]), np.zeros(grades.shape[:-1])
@@ -117,10 +143,11 @@ class ListUtility(NormalisedMetric):
         return value if value.ndim else value[()]
 
     def ideal(self, documents: ArrayLike) -> Floats:
-        """Return the largest value that a ranking of documents can have; for parameters see `DCG.ideal`.
+        """Return the largest value that a ranking of documents can have; for parameters see
+        `DCG.ideal`.
 
-        Under saturation the order by grade is not the best in general: a document that stops the user may be worth
-        more below others. The maximum is exact; for errors see `ideal_of_counts`.
+        Under saturation the order by grade is not the best in general: a document that stops the
+        user may be worth more below others. The maximum is exact; for errors see `ideal_of_counts`.
 
         Examples
         --------
@@ -129,18 +156,21 @@ class ListUtility(NormalisedMetric):
         (np.float64(1.0), np.float64(1.15237))
         """
         grades = graded_lists(documents, "documents", self.n_grades)
-        counts = np.stack([(grades == grade).sum(axis=-1) for grade in range(self.n_grades)], axis=-1)
+        counts = np.stack(
+            [(grades == grade).sum(axis=-1) for grade in range(self.n_grades)], axis=-1
+        )
         value = self.ideal_of_counts(counts)
         return value if grades.ndim > 1 else value[0]
 
     def ideal_of_counts(self, counts: ArrayLike) -> Floats:
         """Return the largest value of documents whose grades are counted, shape (n,).
 
-        Where the order by gain is the best, it is used (for a DCG, for ERR and RBP, for the best-result form).
-        Otherwise a dynamic programme over the counts of the documents used so far is exact, since what follows a
-        document is scaled by its survival: ``V_k(n) = max_a c_k g_a + (1 - s_a) V_{k+1}(n - e_a)``, on at most
-        ``binom(K + L, L)`` states. `counts`, shape (n, L), holds the number of documents of each grade; with fewer than
-        positions, the last stay empty. Raises InputError if there are too many states.
+        Where the order by gain is the best, it is used (for a DCG, for ERR and RBP, for the
+        best-result form). Otherwise a dynamic programme over the counts of the documents used so
+        far is exact, since what follows a document is scaled by its survival: ``V_k(n) = max_a c_k
+        g_a + (1 - s_a) V_{k+1}(n - e_a)``, on at most ``binom(K + L, L)`` states. `counts`, shape
+        (n, L), holds the number of documents of each grade; with fewer than positions, the last
+        stay empty. Raises InputError if there are too many states.
         """
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         if not self._ordered_by_gain:
@@ -152,9 +182,11 @@ class ListUtility(NormalisedMetric):
 
     @cached_property
     def _ordered_by_gain(self) -> bool:
-        """Whether no two neighbours in the order by gain (equal gains by stops) are better exchanged, at any position.
+        """Whether no two neighbours in the order by gain (equal gains by stops) are better
+        exchanged, at any position.
 
-        Exchanging b, then a at positions k and k + 1 for a, then b adds, before survival, ``(c_k - c_{k+1}) (g_a - g_b)
+        Exchanging b, then a at positions k and k + 1 for a, then b adds, before survival, ``(c_k -
+        c_{k+1}) (g_a - g_b)
         - c_{k+1} (s_a g_b - s_b g_a)``; documents left out stand at positions whose discount is 0.
         """
         order = np.lexsort((self.stops, -self.gains))
@@ -165,7 +197,9 @@ class ListUtility(NormalisedMetric):
         return bool((added[:, *np.triu_indices(len(g), 1)] >= 0).all())
 
     def normalised(self) -> ListUtility:
-        """Return the same metric with a largest gain and a first discount of 1, where there is any."""
+        """Return the same metric with a largest gain and a first discount of 1, where there is
+        any.
+        """
         top, first = self.gains.max(), self.discounts[0]
         if top <= 0 or first <= 0:
             raise InputError("a list utility that is worth nothing has no such form")
@@ -173,22 +207,34 @@ class ListUtility(NormalisedMetric):
         return ListUtility(gains, discounts, self.stops, self.best, self.grade_names, self.notes)
 
     def table(self) -> str:
-        """Return gains, stop probabilities or the share of the best result, and discounts as a text table."""
+        """Return gains, stop probabilities or the share of the best result, and discounts as a text
+        table.
+        """
         head, *rows = self.dcg.table().split("\n")
         if self.form == "best":
             return "\n".join([head, *rows, f"share of the best result{float(self.best):>16.4f}"])
-        stops = [f"{stop:>8.4f}" for stop in self.stops[::-1]] + [" " * 8] * max(self.depth - self.n_grades, 0)
-        wide = [f"{row:<26}"[:26] + f"{stop}{row[26:]}" for row, stop in zip(rows, stops, strict=True)]
+        stops = [f"{stop:>8.4f}" for stop in self.stops[::-1]] + [" " * 8] * max(
+            self.depth - self.n_grades, 0
+        )
+        wide = [
+            f"{row:<26}"[:26] + f"{stop}{row[26:]}" for row, stop in zip(rows, stops, strict=True)
+        ]
         return "\n".join([f"{head[:26]}{'stop':>8}{head[26:]}", *(row.rstrip() for row in wide)])
 
     def __repr__(self) -> str:
-        more = f", best={float(self.best):.5g}" if self.form == "best" else f", stops={short_row(self.stops)}"
+        more = (
+            f", best={float(self.best):.5g}"
+            if self.form == "best"
+            else f", stops={short_row(self.stops)}"
+        )
         more += ", plain=True" if self.plain else ""
         return f"ListUtility(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
 
 
 def _best_by_counts(gains: Floats, discounts: Floats, stops: Floats, counts: Integers) -> Floats:
-    """Return the largest saturation utility of documents counted by grade, shape (Q, L) to (Q,); see `ListUtility`."""
+    """Return the largest saturation utility of documents counted by grade, shape (Q, L) to (Q,);
+    see `ListUtility`.
+    """
     depth = len(discounts)
     distinct, query = np.unique(np.minimum(counts, depth), axis=0, return_inverse=True)
     used = np.flatnonzero(distinct.any(axis=0))
@@ -203,14 +249,23 @@ def _best_by_counts(gains: Floats, discounts: Floats, stops: Floats, counts: Int
     states, following = _states(depth, len(used))
     size = max((1 << 22) // n_states, 1)  # queries whose values are held at a time
     parts = np.split(distinct[:, used], range(size, len(distinct), size))
-    values = [_values(gains[used], discounts, 1 - stops[used], states, following, part) for part in parts]
+    values = [
+        _values(gains[used], discounts, 1 - stops[used], states, following, part) for part in parts
+    ]
     return np.concatenate(values)[query.ravel()]
 
 
 def _values(
-    gains: Floats, discounts: Floats, going_on: Floats, states: Integers, following: NDArray[np.intp], counts: Integers
+    gains: Floats,
+    discounts: Floats,
+    going_on: Floats,
+    states: Integers,
+    following: NDArray[np.intp],
+    counts: Integers,
 ) -> Floats:
-    """Return the value of the empty list before documents counted by grade, shape (Q, L); states are lists so far."""
+    """Return the value of the empty list before documents counted by grade, shape (Q, L); states
+    are lists so far.
+    """
     value = np.zeros((len(states), len(counts)))
     length = states.sum(axis=1)
     for k in range(len(discounts) - 1, -1, -1):
@@ -225,7 +280,8 @@ def _values(
 
 @lru_cache(maxsize=8)
 def _states(depth: int, n_grades: int) -> tuple[Integers, NDArray[np.intp]]:
-    """Return the counts of documents of each grade with a sum of at most K, and where one more of a grade leads.
+    """Return the counts of documents of each grade with a sum of at most K, and where one more of a
+    grade leads.
 
     Both have shape (S, L), in lexicographic order; where nothing leads on, 0 stands.
     """

@@ -32,27 +32,32 @@ def read_metric(
 ) -> Any:
     """Return the metric that an object, a file or a name stands for.
 
-    `metric` is one; its file; a textbook name ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``; where `accept`, the kinds that the
-    caller can use, has `AdaptiveMetric`, the name of one of `textbook_list_metrics`; or what `metric_or_name` returned.
-    `n_grades` and `depth` are L and K of a name, K where it has none; objects and files have their own. `name` is what
-    messages call it. Raises InputError as `metric_or_name` does; for a name whose L or K nothing says.
+    `metric` is one; its file; a textbook name ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``; where
+    `accept`, the kinds that the caller can use, has `AdaptiveMetric`, the name of one of
+    `textbook_list_metrics`; or what `metric_or_name` returned. `n_grades` and `depth` are L and K
+    of a name, K where it has none; objects and files have their own. `name` is what messages call
+    it. Raises InputError as `metric_or_name` does; for a name whose L or K nothing says.
     """
     metric = metric_or_name(metric, accept=accept, name=name)
     if not isinstance(metric, (MetricName, ListMetricName)):
         return metric
     if n_grades is None:
         word = metric.at(10)
-        raise InputError(f"{name}: nothing says how many grades {word} has; give DCG.parse({word!r}, n_grades=5)")
+        raise InputError(
+            f"{name}: nothing says how many grades {word} has; give DCG.parse({word!r}, n_grades=5)"
+        )
     if isinstance(metric, ListMetricName):
         return metric.metric(n_grades, depth)
     return DCG.from_name(metric.word, n_grades, depth)
 
 
 def metric_or_name(metric: Any, *, accept: Sequence[type] = (DCG,), name: str = "metric") -> Any:
-    """Return the metric of an object or a file, or a name as `MetricName` or `ListMetricName`, checked.
+    """Return the metric of an object or a file, or a name as `MetricName` or `ListMetricName`,
+    checked.
 
-    Callers that learn the number of grades and the depth of a name later hand it to `read_metric` then. Raises
-    InputError if it is of a kind that is not accepted, a file cannot be read, or no metric has the name.
+    Callers that learn the number of grades and the depth of a name later hand it to `read_metric`
+    then. Raises InputError if it is of a kind that is not accepted, a file cannot be read, or no
+    metric has the name.
     """
     if isinstance(metric, (*accept, NamedMetric)):
         return metric
@@ -64,12 +69,16 @@ def metric_or_name(metric: Any, *, accept: Sequence[type] = (DCG,), name: str = 
     if not ListMetricName.is_one(word):
         return MetricName.of(word, name)
     if AdaptiveMetric not in accept:
-        raise InputError(f"{name} {word!r} is no DCG, but one of {LIST_NAMES}; here it is neither a file nor {NAMES}")
+        raise InputError(
+            f"{name} {word!r} is no DCG, but one of {LIST_NAMES}; here it is neither a file nor {NAMES}"
+        )
     return ListMetricName.of(word)
 
 
 def labelled(metrics: Any) -> Mapping[Any, Any]:
-    """Return one metric or several by name: a mapping as it is, a word by itself, an object by its kind, numbered."""
+    """Return one metric or several by name: a mapping as it is, a word by itself, an object by its
+    kind, numbered.
+    """
     if isinstance(metrics, Mapping):
         return metrics
     several = isinstance(metrics, Iterable) and not isinstance(metrics, (str, os.PathLike))
@@ -94,4 +103,6 @@ def _refuse(metric: Any, accept: Sequence[type], name: str) -> None:
             see="only-a-dcg",
         )
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept if issubclass(kind, SavedMetric))
-    raise InputError(f"{name} is a {kind}; give {kinds}, its file, or a name such as exponential-log2@10")
+    raise InputError(
+        f"{name} is a {kind}; give {kinds}, its file, or a name such as exponential-log2@10"
+    )

@@ -1,4 +1,6 @@
-"""Base class of metrics: arrays with grade names and notes, compared by value and saved as strict JSON."""
+"""Base class of metrics: arrays with grade names and notes, compared by value and saved as strict
+JSON.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -18,7 +20,9 @@ SCHEMA_VERSION = 1
 
 
 class SavedMetric(Shown):
-    """A metric whose class names its kind and its arrays, and those with an entry a grade on the last axis."""
+    """A metric whose class names its kind and its arrays, and those with an entry a grade on the
+    last axis.
+    """
 
     _kind: ClassVar[str]
     _arrays: ClassVar[tuple[str, ...]]
@@ -39,8 +43,9 @@ class SavedMetric(Shown):
     def map_grades(self, mapping: Mapping[int, int]) -> Self:
         """Return the same metric for data on another scale.
 
-        `mapping` gives the grade of this metric that each grade 0, 1, 2, ... of the data stands for. Raises InputError
-        if the grades of the data have a gap, or a grade is not on this metric's scale.
+        `mapping` gives the grade of this metric that each grade 0, 1, 2, ... of the data stands
+        for. Raises InputError if the grades of the data have a gap, or a grade is not on this
+        metric's scale.
 
         Examples
         --------
@@ -50,7 +55,9 @@ class SavedMetric(Shown):
         grades, names = grade_map(mapping, self.n_grades), self.grade_names
         merged = len(set(grades)) < len(grades)  # two grades of the data would have one name
         values: dict[str, Any] = {key: getattr(self, key)[..., grades] for key in self._by_grade}
-        values["grade_names"] = None if names is None or merged else tuple(names[grade] for grade in grades)
+        values["grade_names"] = (
+            None if names is None or merged else tuple(names[grade] for grade in grades)
+        )
         return replace(self, **values)  # type: ignore[type-var]
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,7 +76,8 @@ class SavedMetric(Shown):
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Build a metric from exactly what `to_dict` returns.
 
-        Raises InputError if a key is missing or unknown, a value has another type, or the format another version.
+        Raises InputError if a key is missing or unknown, a value has another type, or the format
+        another version.
         """
         check_format(values, [cls._kind], SCHEMA_VERSION)
         optional = [field.name for field in fields(cls) if field.name not in cls._arrays]  # type: ignore[arg-type]
@@ -84,12 +92,16 @@ class SavedMetric(Shown):
         return cls(**own)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write strict JSON beside `path` and rename it into place; ``force=False`` refuses an existing file."""
+        """Write strict JSON beside `path` and rename it into place; ``force=False`` refuses an
+        existing file.
+        """
         write_json(path, self.to_dict(), force=force)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
-        """Read what `save` wrote. Raises InputError if the file is damaged, or of another kind or version."""
+        """Read what `save` wrote. Raises InputError if the file is damaged, or of another kind or
+        version.
+        """
         return load_metric(path, (cls,))
 
     def _set_texts(self) -> None:
@@ -112,7 +124,9 @@ class SavedMetric(Shown):
 
 
 def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
-    """Return the metric in a file, which is of one of several kinds; raise InputError, naming the file, otherwise."""
+    """Return the metric in a file, which is of one of several kinds; raise InputError, naming the
+    file, otherwise.
+    """
 
     def metric_of(values: dict[str, Any]) -> Kind:
         by_name = {kind._kind: kind for kind in kinds}
@@ -129,9 +143,16 @@ def read_saved(path: PathLike, made_of: Callable[[dict[str, Any]], Saved]) -> Sa
         return made_of(values)
 
 
-def fields_of(values: dict[str, Any], needed: Iterable[str], optional: Sequence[str], thing: str) -> dict[str, Any]:
-    """Return a file's fields without format and version; raise InputError if one is missing or unknown."""
-    needed, fields = list(needed), {key: value for key, value in values.items() if key not in ("format", "version")}
+def fields_of(
+    values: dict[str, Any], needed: Iterable[str], optional: Sequence[str], thing: str
+) -> dict[str, Any]:
+    """Return a file's fields without format and version; raise InputError if one is missing or
+    unknown.
+    """
+    needed, fields = (
+        list(needed),
+        {key: value for key, value in values.items() if key not in ("format", "version")},
+    )
     missing = [key for key in needed if key not in fields]
     unknown = sorted(fields.keys() - {*needed, *optional})
     if missing or unknown:
@@ -142,21 +163,29 @@ def fields_of(values: dict[str, Any], needed: Iterable[str], optional: Sequence[
 
 
 def check_format(values: dict[str, Any], kinds: Sequence[str], version: int) -> None:
-    """Raise InputError unless a file's "format" is of one of the kinds, and its "version" the one that is read."""
+    """Raise InputError unless a file's "format" is of one of the kinds, and its "version" the one
+    that is read.
+    """
     kind, written = values.get("format"), values.get("version")
     if kind not in [f"dcglearn.{name}" for name in kinds]:
         is_list = kind == "dcglearn.list_utility"
-        why = "; it is no sum of gains times discounts, as what is asked for needs" if is_list else ""
+        why = (
+            "; it is no sum of gains times discounts, as what is asked for needs" if is_list else ""
+        )
         expected = " or ".join(f'"dcglearn.{name}"' for name in kinds)
         raise InputError(f'"format" is {kind!r}, expected {expected}{why}')
     if type(written) is not int or written != version:
         later = isinstance(written, int) and written > version
-        remedy = "written by a later dcglearn: upgrade dcglearn" if later else "no dcglearn writes it"
+        remedy = (
+            "written by a later dcglearn: upgrade dcglearn" if later else "no dcglearn writes it"
+        )
         raise InputError(f'"version" is {written!r}, expected {version}; {remedy}')
 
 
 def check_numbers(value: Any, key: str) -> None:
-    """Raise InputError unless `value` is a number or nested lists of numbers; texts and booleans are not numbers."""
+    """Raise InputError unless `value` is a number or nested lists of numbers; texts and booleans
+    are not numbers.
+    """
     if isinstance(value, list):
         for item in value:
             check_numbers(item, key)

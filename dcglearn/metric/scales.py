@@ -9,7 +9,8 @@ from dcglearn.foundation.validation import InputError, pointer, whole_number
 class ScaleWarning(UserWarning):
     """A metric has gains for more grades than the data have: the two scales may not be the same.
 
-    `declared` holds the number of grades of each such metric, `n_grades` is that of the data, `fact` says what differs.
+    `declared` holds the number of grades of each such metric, `n_grades` is that of the data,
+    `fact` says what differs.
 
     See Also
     --------
@@ -26,12 +27,15 @@ class ScaleWarning(UserWarning):
     """
 
     def __init__(self, declared: Mapping[str, int], n_grades: int, data: str) -> None:
-        metrics = " and ".join(f"{name} has gains for {grades_of(size)}" for name, size in declared.items())
+        metrics = " and ".join(
+            f"{name} has gains for {grades_of(size)}" for name, size in declared.items()
+        )
         self.declared, self.n_grades = dict(declared), n_grades
         self.fact = f"{metrics}, but {data} has {grades_of(n_grades)}"
         super().__init__(
             f"{self.fact}; give DCG.map_grades the grade of the metric that each grade of the data stands for, or give "
-            "the data its n_grades if the scale is the same and its top grade does not occur " + pointer("scales")
+            "the data its n_grades if the scale is the same and its top grade does not occur "
+            + pointer("scales")
         )
 
 
@@ -41,16 +45,22 @@ def grades_of(n_grades: int) -> str:
 
 
 def example_map(n_grades: int, of_metric: int) -> str:
-    """Return a map from a scale to a larger one, ends to ends, to show how a map is written: ``0=0,1=2,2=4``."""
+    """Return a map from a scale to a larger one, ends to ends, to show how a map is written:
+    ``0=0,1=2,2=4``.
+    """
     step = (of_metric - 1) / max(n_grades - 1, 1)
     return ",".join(f"{grade}={round(grade * step)}" for grade in range(n_grades))
 
 
-def warn_of_scale(declared: Mapping[str, int], n_grades: int, data: str, stacklevel: int = 3) -> None:
-    """Warn once, by `ScaleWarning`, if metrics are declared on more grades than the whole of the data has.
+def warn_of_scale(
+    declared: Mapping[str, int], n_grades: int, data: str, stacklevel: int = 3
+) -> None:
+    """Warn once, by `ScaleWarning`, if metrics are declared on more grades than the whole of the
+    data has.
 
-    `declared` has the number of grades of each metric with a scale of its own (a file or a DCG, not a name), `n_grades`
-    that of the `data`, which are called so. `stacklevel` is as in `warnings.warn`, 1 for the caller of this function.
+    `declared` has the number of grades of each metric with a scale of its own (a file or a DCG, not
+    a name), `n_grades` that of the `data`, which are called so. `stacklevel` is as in
+    `warnings.warn`, 1 for the caller of this function.
     """
     larger = {name: size for name, size in declared.items() if size > n_grades}
     if larger:
@@ -58,9 +68,13 @@ def warn_of_scale(declared: Mapping[str, int], n_grades: int, data: str, stackle
 
 
 def grade_map(mapping: Mapping[int, int], n_grades: int) -> list[int]:
-    """Return the grade of a metric of `n_grades` grades that each grade 0, 1, 2, ... of the data stands for."""
+    """Return the grade of a metric of `n_grades` grades that each grade 0, 1, 2, ... of the data
+    stands for.
+    """
     if not mapping:
-        raise InputError("the map of grades is empty; give a grade of the metric for each grade of the data")
+        raise InputError(
+            "the map of grades is empty; give a grade of the metric for each grade of the data"
+        )
     gaps = sorted(set(range(max(mapping) + 1)) ^ set(mapping))
     if gaps:
         raise InputError(
@@ -69,7 +83,13 @@ def grade_map(mapping: Mapping[int, int], n_grades: int) -> list[int]:
             else f"the map of grades {_shown(mapping)} has grade {gaps[0]}; the grades of the data begin at 0"
         )
     for grade, other in mapping.items():
-        whole_number(other, f"the map of grade {grade}", 0, n_grades - 1, f"the metric has {grades_of(n_grades)}")
+        whole_number(
+            other,
+            f"the map of grade {grade}",
+            0,
+            n_grades - 1,
+            f"the metric has {grades_of(n_grades)}",
+        )
     return [int(mapping[grade]) for grade in range(len(mapping))]
 
 

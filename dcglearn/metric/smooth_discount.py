@@ -21,21 +21,24 @@ TILT = 1e-3
 """Most that tilting plateaus adds to a discount, as a share of the largest discount."""
 
 SAME = 1e-12
-"""Relative difference up to which a vector counts as a textbook's times a factor: the factor may have been rounded."""
+"""Relative difference up to which a vector counts as a textbook's times a factor: the factor may
+have been rounded.
+"""
 
 
 @dataclass(frozen=True)
 class SmoothDiscount:
     """A discount vector as a function of real-valued ranks from 1 to infinity.
 
-    `kind` is `TABLE`, with the raveled (K, 4) polynomial pieces as `numbers`, or one of four closed forms, with
-    ``[factor]`` or ``[factor, log p]``. `knots`, shape (K,), holds the values at ranks 1..K.
-    ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any factor) are recognised by their values and keep
-    their closed form. Every other vector is first made positive and strictly decreasing: negative discounts become 0,
-    a vector that rises somewhere is replaced by the nearest non-increasing one, and drops smaller than ``TILT / K`` of
-    the largest discount are made that large. A piecewise cubic goes through these knots (PCHIP; the slope at rank 1 is
-    that of the first secant, at rank K that of the tail or three times the last secant, if that is less steep), and
-    after rank K follows the tail ``c[K-1] log2(K+1) / log2(r+1)``.
+    `kind` is `TABLE`, with the raveled (K, 4) polynomial pieces as `numbers`, or one of four closed
+    forms, with ``[factor]`` or ``[factor, log p]``. `knots`, shape (K,), holds the values at ranks
+    1..K. ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any factor) are recognised
+    by their values and keep their closed form. Every other vector is first made positive and
+    strictly decreasing: negative discounts become 0, a vector that rises somewhere is replaced by
+    the nearest non-increasing one, and drops smaller than ``TILT / K`` of the largest discount are
+    made that large. A piecewise cubic goes through these knots (PCHIP; the slope at rank 1 is that
+    of the first secant, at rank K that of the tail or three times the last secant, if that is less
+    steep), and after rank K follows the tail ``c[K-1] log2(K+1) / log2(r+1)``.
     """
 
     kind: int
@@ -44,7 +47,9 @@ class SmoothDiscount:
 
     @classmethod
     def of(cls, discounts: ArrayLike) -> Self:
-        """Return the smooth form of a discount vector, shape (K,), which must hold a positive discount."""
+        """Return the smooth form of a discount vector, shape (K,), which must hold a positive
+        discount.
+        """
         c = finite_array(discounts, "discounts", 1)
         if c.max() <= 0:
             raise InputError("no discount is positive; a smooth metric needs at least one that is")
@@ -53,7 +58,9 @@ class SmoothDiscount:
     @classmethod
     @lru_cache(maxsize=64)
     def _of(cls, discounts: tuple[float, ...]) -> Self:
-        """Return the form of checked discounts, cached because scheduled losses ask for it at every step."""
+        """Return the form of checked discounts, cached because scheduled losses ask for it at every
+        step.
+        """
         c = finite_array(discounts, "discounts", 1)
         if (closed := _closed_form(c)) is not None:
             return cls(closed[0], frozen(np.array(closed[1])), c)
@@ -68,7 +75,12 @@ class SmoothDiscount:
         """Return the discounts and their derivatives at real-valued ranks >= 1, any shape."""
         ranks = np.asarray(ranks, dtype=np.float64)
         flat = np.ascontiguousarray(ranks).ravel()
-        n, size, value, slope = len(flat), len(self.numbers), np.empty(flat.shape), np.empty(flat.shape)
+        n, size, value, slope = (
+            len(flat),
+            len(self.numbers),
+            np.empty(flat.shape),
+            np.empty(flat.shape),
+        )
         columns = floats(flat, n), floats(value, n), floats(slope, n)
         _fill_discounts(self.kind, size, floats(self.numbers, size), n, *columns)
         return value.reshape(ranks.shape)[()], slope.reshape(ranks.shape)[()]
@@ -93,7 +105,9 @@ def _closed_form(c: Floats) -> tuple[int, list[float]] | None:
 
 
 def _strictly_decreasing(c: Floats) -> Floats:
-    """Return the nearest non-increasing non-negative vector, with drops of at least TILT / K of its largest."""
+    """Return the nearest non-increasing non-negative vector, with drops of at least TILT / K of its
+    largest.
+    """
     c = np.maximum(c, 0.0)
     if (np.diff(c) > 0).any():
         from scipy.optimize import isotonic_regression
@@ -107,9 +121,11 @@ def _strictly_decreasing(c: Floats) -> Floats:
 
 
 def _pieces(c: Floats) -> Floats:
-    """Return the cubic pieces between ranks 1..K and the tail's factor, shape (K, 4), constant term first.
+    """Return the cubic pieces between ranks 1..K and the tail's factor, shape (K, 4), constant term
+    first.
 
-    SciPy's `CubicHermiteSpline` rounds them differently, so trained models would change in their last bits.
+    SciPy's `CubicHermiteSpline` rounds them differently, so trained models would change in their
+    last bits.
     """
     depth = len(c)
     pieces = np.zeros((depth, 4))

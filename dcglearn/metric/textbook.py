@@ -1,4 +1,6 @@
-"""Gains and discounts of the textbooks by name, and textbook metrics by name: ``GAIN-DISCOUNT[@K]``, ``nDCG[@K]``."""
+"""Gains and discounts of the textbooks by name, and textbook metrics by name:
+``GAIN-DISCOUNT[@K]``, ``nDCG[@K]``.
+"""
 
 import os
 import re
@@ -14,12 +16,27 @@ from dcglearn.foundation.validation import Floats, InputError, PathLike, whole_n
 GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
 DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
 
-GAIN_FORMULAS = ("grade", "2^grade - 1", "3^grade - 1", "5^grade - 1", "1 from grade 1 on", "1 from grade 2 on")
-DISCOUNT_FORMULAS = ("1", "1/log2(rank + 1)", "1/rank", "1/sqrt(rank)", "0.8^rank", "(K + 1 - rank)/K")
+GAIN_FORMULAS = (
+    "grade",
+    "2^grade - 1",
+    "3^grade - 1",
+    "5^grade - 1",
+    "1 from grade 1 on",
+    "1 from grade 2 on",
+)
+DISCOUNT_FORMULAS = (
+    "1",
+    "1/log2(rank + 1)",
+    "1/rank",
+    "1/sqrt(rank)",
+    "0.8^rank",
+    "(K + 1 - rank)/K",
+)
 """Formulas of `GAINS` and `DISCOUNTS`, in their order, for people to read."""
 
 MAX_DEPTH = 9_999_999
-"""Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory."""
+"""Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory.
+"""
 
 NAMES = "GAIN-DISCOUNT[@K], such as exponential-log2@10, nor nDCG[@K]"
 """For messages: names that stand for a DCG."""
@@ -79,7 +96,9 @@ def textbook_discounts(name: str, depth: int) -> Floats:
 
 
 class NamedMetric:
-    """A metric by name, which has no number of grades of its own; `depth` is K, or None where the name has none."""
+    """A metric by name, which has no number of grades of its own; `depth` is K, or None where the
+    name has none.
+    """
 
     depth: int | None
 
@@ -91,13 +110,17 @@ class NamedMetric:
         """Return K, or `depth` where the name has none; raise InputError if both are None."""
         if self.depth is None and depth is None:
             name, _, _ = self.at(10).rpartition("@")
-            raise InputError(f"metric {name!r} has no depth, and nothing here says one: write {self.at(10)}")
+            raise InputError(
+                f"metric {name!r} has no depth, and nothing here says one: write {self.at(10)}"
+            )
         return whole_number(self.depth or depth, "depth")
 
 
 @dataclass(frozen=True)
 class MetricName(NamedMetric):
-    """The name of a textbook DCG; ``nDCG@K`` means what trec_eval means, linear gain and log2 discount."""
+    """The name of a textbook DCG; ``nDCG@K`` means what trec_eval means, linear gain and log2
+    discount.
+    """
 
     word: str
     gain: str
@@ -106,14 +129,20 @@ class MetricName(NamedMetric):
 
     @classmethod
     def of(cls, word: str, name: str = "metric") -> Self:
-        """Return the metric that a word names; raise InputError, about `name`, for none or a K out of range."""
+        """Return the metric that a word names; raise InputError, about `name`, for none or a K out
+        of range.
+        """
         match = re.fullmatch(r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?", word)
         if match is None:
             names = [f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS]
-            raise InputError(f"{name} {word!r} is neither a file nor {NAMES}{nearest(word, [*names, 'nDCG'])}")
+            raise InputError(
+                f"{name} {word!r} is neither a file nor {NAMES}{nearest(word, [*names, 'nDCG'])}"
+            )
         digits = match[3] or ""
         if len(digits) > len(str(MAX_DEPTH)):
-            raise InputError(f"{name} {word!r}: K has {len(digits)} digits; give at most {MAX_DEPTH}")
+            raise InputError(
+                f"{name} {word!r}: K has {len(digits)} digits; give at most {MAX_DEPTH}"
+            )
         gain, discount = match[1] or "linear", match[2] or "log2"
         try:
             textbook_gains(gain, np.zeros(1))
@@ -131,7 +160,8 @@ class MetricName(NamedMetric):
 def is_metric_file(file_or_name: PathLike) -> bool:
     """Return whether a word names a file with a metric, rather than a textbook metric.
 
-    It does if it is a path object, a file of this name exists, or it ends in ``.json`` or contains a path separator.
+    It does if it is a path object, a file of this name exists, or it ends in ``.json`` or contains
+    a path separator.
     """
     if isinstance(file_or_name, os.PathLike) or file_or_name.lower().endswith(".json"):
         return True

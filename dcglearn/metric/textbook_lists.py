@@ -1,7 +1,8 @@
-"""Textbook metrics that are not DCGs of gains and discounts by name: ERR, RBP, INST, BPM, and the best grade.
+"""Textbook metrics that are not DCGs of gains and discounts by name: ERR, RBP, INST, BPM, and the
+best grade.
 
-Grades become gains as each definition says, with L the number of grades: ``r = g / (L - 1)``, or for ERR the chance
-``(2^g - 1) / 2^(L - 1)`` that a document satisfies.
+Grades become gains as each definition says, with L the number of grades: ``r = g / (L - 1)``, or
+for ERR the chance ``(2^g - 1) / 2^(L - 1)`` that a document satisfies.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from dcglearn.metric.textbook import NamedMetric
 class AdaptiveMetric:
     """A metric of users who go on as long as they have not found what they want: INST or BPM.
 
-    It is the expected gain per document that a user looks at (C/W/L, Moffat et al. 2017): with ``V_i`` the probability
-    of reaching rank ``i``, the value is ``sum_i V_i r_i / sum_i V_i``. No document follows after rank K. `kind`
-    says how users go on, see `textbook_list_metrics`; `target` is T, the gain that they want. Its values are plain:
-    nobody divides them by the best that is possible.
+    It is the expected gain per document that a user looks at (C/W/L, Moffat et al. 2017): with
+    ``V_i`` the probability of reaching rank ``i``, the value is ``sum_i V_i r_i / sum_i V_i``. No
+    document follows after rank K. `kind` says how users go on, see `textbook_list_metrics`;
+    `target` is T, the gain that they want. Its values are plain: nobody divides them by the best
+    that is possible.
     """
 
     kind: str
@@ -38,10 +40,16 @@ class AdaptiveMetric:
     plain: ClassVar[bool] = True
 
     def score(self, lists: ArrayLike) -> Floats:
-        """Return the values of graded lists, shape (n,), or a float for one list; see `DCG.score`."""
+        """Return the values of graded lists, shape (n,), or a float for one list; see
+        `DCG.score`.
+        """
         grades = graded_lists(lists, n_grades=self.n_grades)[..., : self.depth]
         gains = np.append(np.arange(self.n_grades) / max(self.n_grades - 1, 1), 0.0)[grades]
-        value: Floats = _inst(gains, self.target) if self.kind == "INST" else _bpm(gains, self.target, self.depth)
+        value: Floats = (
+            _inst(gains, self.target)
+            if self.kind == "INST"
+            else _bpm(gains, self.target, self.depth)
+        )
         return value if value.ndim else value[()]
 
 
@@ -50,9 +58,11 @@ ListMetric: TypeAlias = DCG | ListUtility | AdaptiveMetric
 
 
 def _inst(gains: Floats, target: float) -> Floats:
-    """Return INST, shape (n,), of gains, shape (n, M): users go on with ``((i + T + T_i - 1) / (i + T + T_i))^2``.
+    """Return INST, shape (n,), of gains, shape (n, M): users go on with ``((i + T + T_i - 1) / (i +
+    T + T_i))^2``.
 
-    ``T_i`` is T minus the gains down to rank i. Below the list no gain follows, so the sum of ``V_i`` there is closed.
+    ``T_i`` is T minus the gains down to rank i. Below the list no gain follows, so the sum of
+    ``V_i`` there is closed.
     """
     from scipy.special import polygamma
 
@@ -65,10 +75,14 @@ def _inst(gains: Floats, target: float) -> Floats:
 
 
 def _bpm(gains: Floats, target: float, depth: int) -> Floats:
-    """Return the static BPM, shape (n,), of gains, shape (n, M): users stop at a gain of T, or at rank K."""
+    """Return the static BPM, shape (n,), of gains, shape (n, M): users stop at a gain of T, or at
+    rank K.
+    """
     before = np.cumsum(gains, axis=-1) - gains
     looked_at = before < target - 1e-12
-    below = np.where(looked_at[..., -1] & (gains.sum(axis=-1) < target - 1e-12), depth - gains.shape[-1], 0)
+    below = np.where(
+        looked_at[..., -1] & (gains.sum(axis=-1) < target - 1e-12), depth - gains.shape[-1], 0
+    )
     return (gains * looked_at).sum(axis=-1) / (looked_at.sum(axis=-1) + below)
 
 
@@ -78,7 +92,11 @@ def _err(n_grades: int, depth: int, _: float) -> ListUtility:
 
 
 def _rbp(n_grades: int, depth: int, p: float) -> DCG:
-    return DCG(np.arange(n_grades) / max(n_grades - 1, 1), (1 - p) * p ** np.arange(float(depth)), plain=True)
+    return DCG(
+        np.arange(n_grades) / max(n_grades - 1, 1),
+        (1 - p) * p ** np.arange(float(depth)),
+        plain=True,
+    )
 
 
 def _best(n_grades: int, depth: int, fall: float) -> ListUtility:
@@ -88,7 +106,9 @@ def _best(n_grades: int, depth: int, fall: float) -> ListUtility:
 
 @dataclass(frozen=True)
 class _Definition:
-    """How a metric is made of L, K and its parameter, what that is called, its default and where it must lie."""
+    """How a metric is made of L, K and its parameter, what that is called, its default and where it
+    must lie.
+    """
 
     made: Callable[[int, int, float], ListMetric]
     letter: str = ""
@@ -101,8 +121,12 @@ class _Definition:
 DEFINITIONS: dict[str, _Definition] = {
     "ERR": _Definition(_err),
     "RBP": _Definition(_rbp, "p", 0.8, 0.0, 1.0, tuple(round(0.05 * i, 2) for i in range(2, 20))),
-    "INST": _Definition(lambda n, k, t: AdaptiveMetric("INST", n, k, t), "T", 1.0, 0.5, tried=(0.5, 1, 1.5, 2, 3, 5)),
-    "BPM": _Definition(lambda n, k, t: AdaptiveMetric("BPM", n, k, t), "T", 1.0, tried=(0.5, 1, 1.5, 2, 3, 5)),
+    "INST": _Definition(
+        lambda n, k, t: AdaptiveMetric("INST", n, k, t), "T", 1.0, 0.5, tried=(0.5, 1, 1.5, 2, 3, 5)
+    ),
+    "BPM": _Definition(
+        lambda n, k, t: AdaptiveMetric("BPM", n, k, t), "T", 1.0, tried=(0.5, 1, 1.5, 2, 3, 5)
+    ),
     "BestGrade": _Definition(lambda n, k, _: _best(n, k, 0.0)),
     "BestGradeRank": _Definition(lambda n, k, _: _best(n, k, 1.0)),
 }
@@ -144,7 +168,9 @@ class ListMetricName(NamedMetric):
 
     @classmethod
     def of(cls, word: str) -> ListMetricName:
-        """Return the metric that a word names, K before or after the parameter; raise InputError if there is none."""
+        """Return the metric that a word names, K before or after the parameter; raise InputError if
+        there is none.
+        """
         match = re.fullmatch(cls._pattern, word)
         if match is None or (match[2] and match[8]):
             raise InputError(f"metric {word!r} is not one of {LIST_NAMES}")
@@ -152,11 +178,17 @@ class ListMetricName(NamedMetric):
         settings = dict(re.findall(cls._setting, match[3] or ""))
         rel = settings.pop("rel", None) if match[1] == "RBP" else None
         if set(settings) - {definition.letter}:
-            has = f"has the parameter {definition.letter}" if definition.letter else "has no parameter"
+            has = (
+                f"has the parameter {definition.letter}"
+                if definition.letter
+                else "has no parameter"
+            )
             raise InputError(f"metric {word!r}: {match[1]} {has}")
         parameter = float(settings.get(definition.letter, definition.default))
         # BPM's T and RBP's p are open intervals; INST's T may be its least.
-        within = definition.least <= parameter < definition.most and (parameter > 0 or not definition.letter)
+        within = definition.least <= parameter < definition.most and (
+            parameter > 0 or not definition.letter
+        )
         if not within:
             raise InputError(
                 f"metric {word!r}: {definition.letter} must lie between {definition.least:g} and {definition.most:g}"
@@ -176,28 +208,38 @@ class ListMetricName(NamedMetric):
 
     def metric(self, n_grades: int, depth: int | None = None) -> ListMetric:
         """Return the metric for L grades, K deep, or `depth` where the name has no K."""
-        metric = DEFINITIONS[self.kind].made(whole_number(n_grades, "n_grades"), self.deep(depth), self.parameter)
+        metric = DEFINITIONS[self.kind].made(
+            whole_number(n_grades, "n_grades"), self.deep(depth), self.parameter
+        )
         if self.rel and isinstance(metric, DCG):
             return replace(metric, gains=(np.arange(n_grades) >= self.rel).astype(np.float64))
         return metric
 
 
 def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, ListMetric]]:
-    """Return textbook metrics that are not among `textbook_dcgs`, by family, then by name with its parameter.
+    """Return textbook metrics that are not among `textbook_dcgs`, by family, then by name with its
+    parameter.
 
     Families of one metric each, or of several values of a parameter that can be chosen in training:
 
-    - ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with ``R = (2^g - 1) / 2^(L-1)``
+    - ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with ``R = (2^g - 1) /
+      2^(L-1)``
       (Chapelle, Metzler, Zhang and Grinspan 2009), a `ListUtility`.
-    - ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` (Moffat and Zobel 2008), a `DCG`.
-    - ``INST``: users who want T go on from rank i with probability ``((i + T + T_i - 1) / (i + T + T_i))^2``, where
-      ``T_i`` is what they still lack (Moffat, Bailey, Scholer and Thomas 2015, graded as in cwl_eval).
-    - ``BPM``, the static Bejeweled player model: users stop once their gains reach T, or at rank K (Zhang, Liu, Li,
+    - ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` (Moffat and Zobel 2008), a
+      `DCG`.
+    - ``INST``: users who want T go on from rank i with probability ``((i + T + T_i - 1) / (i + T +
+      T_i))^2``, where
+      ``T_i`` is what they still lack (Moffat, Bailey, Scholer and Thomas 2015, graded as in
+      cwl_eval).
+    - ``BPM``, the static Bejeweled player model: users stop once their gains reach T, or at rank K
+      (Zhang, Liu, Li,
       Zhang, Xu and Ma 2017, as in cwl_eval: the gain per document looked at).
-    - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best grade and, among
+    - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best
+      grade and, among
       lists of one best grade, its first position.
 
-    All are plain: `evaluate` returns their values as they are defined, never divided by the ideal, as for their names.
+    All are plain: `evaluate` returns their values as they are defined, never divided by the ideal,
+    as for their names.
 
     See Also
     --------
@@ -211,6 +253,9 @@ def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, List
     """
     families: dict[str, dict[str, ListMetric]] = {}
     for kind, definition in DEFINITIONS.items():
-        names = [ListMetricName(kind, parameter, depth) for parameter in definition.tried or (definition.default,)]
+        names = [
+            ListMetricName(kind, parameter, depth)
+            for parameter in definition.tried or (definition.default,)
+        ]
         families[kind] = {name.at(depth): name.metric(n_grades) for name in names}
     return families

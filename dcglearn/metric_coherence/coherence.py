@@ -1,4 +1,6 @@
-"""Whether two metrics can disagree: a proof that they cannot, or the rankings on which they differ most."""
+"""Whether two metrics can disagree: a proof that they cannot, or the rankings on which they differ
+most.
+"""
 
 import logging
 from collections.abc import Callable
@@ -14,8 +16,21 @@ from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, scale_size
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.scales import warn_of_scale
-from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Metric, Rankings, as_weights, resolved, scaled_weights
-from dcglearn.metric_coherence.regret import NO_REGRET, ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
+from dcglearn.metric_coherence.rankings import (
+    MAX_ENUMERATED,
+    Metric,
+    Rankings,
+    as_weights,
+    resolved,
+    scaled_weights,
+)
+from dcglearn.metric_coherence.regret import (
+    NO_REGRET,
+    ExhaustiveSearch,
+    IntegerProgramme,
+    LargestRegret,
+    Search,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -33,8 +48,9 @@ FIRST_TIME_LIMIT = 2.0
 class Witness:
     """Two rankings that two metrics order differently.
 
-    `lists`, shape (2, K), holds the ranking that the first metric prefers and the one that the second metric prefers;
-    `first` and `second`, shape (2,), hold their values under the first and under the second metric, in its own units.
+    `lists`, shape (2, K), holds the ranking that the first metric prefers and the one that the
+    second metric prefers; `first` and `second`, shape (2,), hold their values under the first and
+    under the second metric, in its own units.
     """
 
     lists: Grades
@@ -46,11 +62,12 @@ class Witness:
 class Coherence(Shown):
     """Whether two metrics ever disagree; prints as a verdict with its witness.
 
-    `coherent` is None if the search ended without a proof. `regret` is the largest loss of b, as a share of b's span
-    (best minus worst list), over pairs of which a prefers one list by at least `margin` of a's span and b prefers the
-    other; no pair has a larger regret than `bound`, and `witness` is the pair with this regret. `regret_reverse`,
-    `bound_reverse` and `witness_reverse` are the same with the roles of a and b exchanged. `method` says how the
-    verdict was proved, and `rankings` are the lists compared.
+    `coherent` is None if the search ended without a proof. `regret` is the largest loss of b, as a
+    share of b's span (best minus worst list), over pairs of which a prefers one list by at least
+    `margin` of a's span and b prefers the other; no pair has a larger regret than `bound`, and
+    `witness` is the pair with this regret. `regret_reverse`, `bound_reverse` and `witness_reverse`
+    are the same with the roles of a and b exchanged. `method` says how the verdict was proved, and
+    `rankings` are the lists compared.
     """
 
     coherent: bool | None
@@ -69,25 +86,39 @@ class Coherence(Shown):
     @property
     def proved(self) -> bool:
         """Whether the regrets are proven to be the largest."""
-        return self.bound - self.regret < NEGLIGIBLE and self.bound_reverse - self.regret_reverse < NEGLIGIBLE
+        return (
+            self.bound - self.regret < NEGLIGIBLE
+            and self.bound_reverse - self.regret_reverse < NEGLIGIBLE
+        )
 
     @cached_property
     def tie_regret(self) -> float:
-        """Largest difference under b of lists that a ties, as a share of b's span; past 20 million lists a bound."""
+        """Largest difference under b of lists that a ties, as a share of b's span; past 20 million
+        lists a bound.
+        """
         return self._ties().regret
 
     def _pictures(self) -> list[dict[str, Any]]:
-        lists = [] if self.witness is None else zip(self.names, self.witness.lists.tolist(), strict=True)
+        lists = (
+            []
+            if self.witness is None
+            else zip(self.names, self.witness.lists.tolist(), strict=True)
+        )
         rows = [(f"preferred by {name}", grades) for name, grades in lists]
         best = max((max(grades) for _, grades in rows), default=0)
-        return [{"title": "grades by position", "lists": rows, "n_grades": best + 1}] if rows else []
+        return (
+            [{"title": "grades by position", "lists": rows, "n_grades": best + 1}] if rows else []
+        )
 
     def __str__(self) -> str:
         a, b = map(one_line, self.names)
         by = f" by {self.margin:.1%} of its own range" if self.margin else ""
         where = f"over {self.rankings}"
         if self.coherent:
-            lines = [f"coherent: {a} and {b} never disagree {where}" + (f", where either prefers{by}" if by else "")]
+            lines = [
+                f"coherent: {a} and {b} never disagree {where}"
+                + (f", where either prefers{by}" if by else "")
+            ]
         elif self.coherent is None:
             most = max(self.bound, self.bound_reverse)
             lines = [
@@ -105,15 +136,20 @@ class Coherence(Shown):
         return "\n".join([*lines, "", f"proof: {self.method}"])
 
 
-def _witness_lines(names: tuple[str, str], witness: Witness, by: str, regret: float, bound: float) -> list[str]:
+def _witness_lines(
+    names: tuple[str, str], witness: Witness, by: str, regret: float, bound: float
+) -> list[str]:
     own, other = names
-    best = "the largest" if bound - regret < NEGLIGIBLE else f"the largest found; at most {bound:.1%}"
+    best = (
+        "the largest" if bound - regret < NEGLIGIBLE else f"the largest found; at most {bound:.1%}"
+    )
     width = max(map(len, names))
     return [
         f"a list that {own} prefers{by} can be worse under {other} by {regret:.1%} of what lies between its best and "
         f"its worst list ({best}):",
         f"  {'':{width}}  preferred by {own:<{width}}  preferred by {other}",
-        f"  {'grades':<{width}}  " + "  ".join(" ".join(map(str, grades)) for grades in witness.lists),
+        f"  {'grades':<{width}}  "
+        + "  ".join(" ".join(map(str, grades)) for grades in witness.lists),
         f"  {own:<{width}}  {witness.first[0]:.6g} against {witness.first[1]:.6g}",
         f"  {other:<{width}}  {witness.second[0]:.6g} against {witness.second[1]:.6g}",
     ]
@@ -129,31 +165,36 @@ def coherence(
     n_grades: int | None = None,
     names: tuple[str, str] | None = None,
 ) -> Coherence:
-    """Prove that two metrics never disagree, or find the pair of rankings on which they differ most.
+    """Prove that two metrics never disagree, or find the pair of rankings on which they differ
+    most.
 
-    Zhou et al. 2008, section 4, asks when metrics agree on all rankings. Here: ``max <W_b, y - x>`` over pairs of
-    rankings with ``<W_a, x - y> >= margin``, each metric scaled to a span of 1. Metrics that differ by a factor and by
-    terms that no comparison depends on are coherent without a search. Up to 300,000 lists are sorted, which is exact
-    for any margin. More are searched by integer programming (HiGHS), which ignores preferences below 2e-6 of the span;
-    if that takes long, up to 20 million lists are sorted after all. Regrets up to 1e-5 do not count. Raises InputError
-    if the numbers of grades differ, the documents do not fill the positions, a metric is constant, or the margin is not
-    between 0 and 1. Warns with ScaleWarning if a metric has more grades than the documents.
+    Zhou et al. 2008, section 4, asks when metrics agree on all rankings. Here: ``max <W_b, y - x>``
+    over pairs of rankings with ``<W_a, x - y> >= margin``, each metric scaled to a span of 1.
+    Metrics that differ by a factor and by terms that no comparison depends on are coherent without
+    a search. Up to 300,000 lists are sorted, which is exact for any margin. More are searched by
+    integer programming (HiGHS), which ignores preferences below 2e-6 of the span; if that takes
+    long, up to 20 million lists are sorted after all. Regrets up to 1e-5 do not count. Raises
+    InputError if the numbers of grades differ, the documents do not fill the positions, a metric is
+    constant, or the margin is not between 0 and 1. Warns with ScaleWarning if a metric has more
+    grades than the documents.
 
     Parameters
     ----------
     a, b : DCG, Utility, array_like of shape (K, L), file or name
-        The metrics; positions below the depth of the shallower one have no weight in it. A name without ``@K`` is as
-        deep as the other metric, or as there are documents.
+        The metrics; positions below the depth of the shallower one have no weight in it. A name
+        without ``@K`` is as deep as the other metric, or as there are documents.
     grades : array_like of int, shape (N,), optional
-        Grades of the documents that are ranked (0 = worst), N >= K; by default every list of grades is a ranking, so
-        that a proof holds for all queries.
+        Grades of the documents that are ranked (0 = worst), N >= K; by default every list of grades
+        is a ranking, so that a proof holds for all queries.
     margin : float
-        Least preference that counts, as a share of a metric's span (best minus worst list). 0 finds any disagreement;
-        0.01 to 0.05 leave out those that nobody would notice.
+        Least preference that counts, as a share of a metric's span (best minus worst list). 0 finds
+        any disagreement; 0.01 to 0.05 leave out those that nobody would notice.
     time_limit : float
-        Time limit of each of the two integer programmes, in seconds; used if there are too many lists to enumerate.
+        Time limit of each of the two integer programmes, in seconds; used if there are too many
+        lists to enumerate.
     n_grades : int, optional
-        Number of grades of the documents' scale, which is also that of names. By default that of the metrics.
+        Number of grades of the documents' scale, which is also that of names. By default that of
+        the metrics.
     names : (str, str), optional
         Names of the metrics in print.
 
@@ -177,7 +218,10 @@ def coherence(
     (a, b), labels = resolved([a, b], names or "ab", grades, n_grades)
     names = names or (labels[0] or "a", labels[1] or "b")
     if n_grades is not None:
-        sizes = {name: as_weights(metric, name).shape[1] for name, metric in zip(names, (a, b), strict=True)}
+        sizes = {
+            name: as_weights(metric, name).shape[1]
+            for name, metric in zip(names, (a, b), strict=True)
+        }
         warn_of_scale(sizes, scale_size(n_grades, 0), "the scale of the documents", 2)
     rankings, weights = scaled_weights([a, b], names, grades)
     ties: Callable[[], LargestRegret]
@@ -214,19 +258,27 @@ def coherence(
 
 def _checked_margin(margin: float) -> float:
     if not (np.isfinite(margin) and 0 <= margin <= 1):
-        raise InputError(f"margin={margin!r} must be a share from 0 to 1 of the span between best and worst list")
+        raise InputError(
+            f"margin={margin!r} must be a share from 0 to 1 of the span between best and worst list"
+        )
     return float(margin)
 
 
 def _equivalent(rankings: Rankings, first: Floats, second: Floats) -> bool:
-    """Return whether one metric is a positive multiple of the other plus terms that no comparison depends on."""
+    """Return whether one metric is a positive multiple of the other plus terms that no comparison
+    depends on.
+    """
     a, b = (_visible(rankings, weights) for weights in (first, second))
     factor = float(np.vdot(a, b) / np.vdot(a, a))
-    return factor > 0 and bool(np.abs(b - factor * a).max() <= 1e-12 * max(1.0, float(np.abs(second).max())))
+    return factor > 0 and bool(
+        np.abs(b - factor * a).max() <= 1e-12 * max(1.0, float(np.abs(second).max()))
+    )
 
 
 def _visible(rankings: Rankings, weights: Floats) -> Floats:
-    """Subtract the terms that all lists share: a constant per position and, if all documents are ranked, per grade."""
+    """Subtract the terms that all lists share: a constant per position and, if all documents are
+    ranked, per grade.
+    """
     visible = weights[:, rankings.present]
     visible = visible - visible.mean(axis=1, keepdims=True)
     return visible - visible.mean(axis=0) if rankings.full else visible
@@ -235,9 +287,13 @@ def _visible(rankings: Rankings, weights: Floats) -> Floats:
 def _searched(
     rankings: Rankings, weights: list[Floats], tau: float, time_limit: float
 ) -> tuple[Search, list[LargestRegret], str]:
-    """Return the search that was used last, the largest regret of b and of a, and how they were found."""
+    """Return the search that was used last, the largest regret of b and of a, and how they were
+    found.
+    """
     if rankings.n_lists > ENUMERATED_FIRST:
-        seconds = min(FIRST_TIME_LIMIT, time_limit) if rankings.n_lists <= MAX_ENUMERATED else time_limit
+        seconds = (
+            min(FIRST_TIME_LIMIT, time_limit) if rankings.n_lists <= MAX_ENUMERATED else time_limit
+        )
         programme = IntegerProgramme(rankings, weights, seconds)
         regrets = [programme.regret(first, 1 - first, tau) for first in (0, 1)]
         if all(one.bound - one.regret < NEGLIGIBLE for one in regrets):
@@ -247,7 +303,11 @@ def _searched(
                 "integer programming over all lists; the scores of the two were computed again",
             )
         if rankings.n_lists > MAX_ENUMERATED:
-            return programme, regrets, "integer programming over all lists, stopped by its time limit"
+            return (
+                programme,
+                regrets,
+                "integer programming over all lists, stopped by its time limit",
+            )
     search = ExhaustiveSearch(rankings.enumerated(weights))
     regrets = [search.regret(first, 1 - first, tau) for first in (0, 1)]
     return search, regrets, f"all {rankings.n_lists:,} lists were compared"
@@ -260,7 +320,9 @@ def _thorough_search(rankings: Rankings, weights: list[Floats], time_limit: floa
     return IntegerProgramme(rankings, weights, time_limit)
 
 
-def _tie_regret(rankings: Rankings, weights: list[Floats], search: Search, time_limit: float) -> LargestRegret:
+def _tie_regret(
+    rankings: Rankings, weights: list[Floats], search: Search, time_limit: float
+) -> LargestRegret:
     if not isinstance(search, ExhaustiveSearch):
         search = _thorough_search(rankings, weights, time_limit)
     return search.tie_regret(0, 1)
@@ -269,7 +331,10 @@ def _tie_regret(rankings: Rankings, weights: list[Floats], search: Search, time_
 def _witness(first: Metric, second: Metric, largest: LargestRegret) -> Witness | None:
     if largest.pair is None or largest.regret <= NEGLIGIBLE:
         return None
-    return Witness(largest.pair, *(_values(as_weights(metric, "metric"), largest.pair) for metric in (first, second)))
+    return Witness(
+        largest.pair,
+        *(_values(as_weights(metric, "metric"), largest.pair) for metric in (first, second)),
+    )
 
 
 def _values(weights: Floats, lists: Grades) -> Floats:
@@ -282,8 +347,9 @@ def _values(weights: Floats, lists: Grades) -> Floats:
 class RegretCurve:
     """Largest regret as a function of the margin by which one metric prefers a list.
 
-    All arrays have shape (n,). `margin` is a share of the span of the metric that prefers, `regret` the largest regret
-    of b where a prefers by it, `bound` its proven bound; `regret_reverse` and `bound_reverse` exchange a and b.
+    All arrays have shape (n,). `margin` is a share of the span of the metric that prefers, `regret`
+    the largest regret of b where a prefers by it, `bound` its proven bound; `regret_reverse` and
+    `bound_reverse` exchange a and b.
     """
 
     margin: Floats
@@ -309,7 +375,8 @@ def regret_curve(
     time_limit: float = 60.0,
     names: tuple[str, str] = ("a", "b"),
 ) -> RegretCurve:
-    """Return the largest regret at each of several margins; for parameters and errors see `coherence`.
+    """Return the largest regret at each of several margins; for parameters and errors see
+    `coherence`.
 
     See Also
     --------
@@ -329,6 +396,8 @@ def regret_curve(
     if not _equivalent(rankings, *weights):
         search = _thorough_search(rankings, weights, time_limit)
         there, back = ([search.regret(first, 1 - first, tau) for tau in taus] for first in (0, 1))
-    regret, regret_reverse = (np.array([one.regret for one in regrets]) for regrets in (there, back))
+    regret, regret_reverse = (
+        np.array([one.regret for one in regrets]) for regrets in (there, back)
+    )
     bound, bound_reverse = (np.array([one.bound for one in regrets]) for regrets in (there, back))
     return RegretCurve(np.array(taus), regret, regret_reverse, bound, bound_reverse, names)

@@ -1,4 +1,6 @@
-"""Coherence without a search: compatible gains, the theorem on two grades, optimal rankings, flip points."""
+"""Coherence without a search: compatible gains, the theorem on two grades, optimal rankings, flip
+points.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,15 +13,22 @@ from scipy.optimize import brentq
 from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, whole_number
 from dcglearn.metric.dcg import DCG, DCGLike, Utility
 from dcglearn.metric.reading import read_metric
-from dcglearn.metric_coherence.rankings import Metric, Rankings, list_values, padded_weights, resolved
+from dcglearn.metric_coherence.rankings import (
+    Metric,
+    Rankings,
+    list_values,
+    padded_weights,
+    resolved,
+)
 
 
 def is_compatible(a: DCGLike, b: DCGLike) -> bool:
-    """Return whether the gains of both DCGs (or files, or names) increase strictly from grade to grade.
+    """Return whether the gains of both DCGs (or files, or names) increase strictly from grade to
+    grade.
 
-    Zhou et al. 2008, section 4. Compatible gains with decreasing discounts have the same best rankings (rearrangement
-    inequality); with more than two grades they may still disagree below the best: see `coherence`. Raises InputError if
-    the numbers of grades differ.
+    Zhou et al. 2008, section 4. Compatible gains with decreasing discounts have the same best
+    rankings (rearrangement inequality); with more than two grades they may still disagree below the
+    best: see `coherence`. Raises InputError if the numbers of grades differ.
 
     See Also
     --------
@@ -57,10 +66,12 @@ class Theorem:
 
 
 def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
-    """Return whether two DCGs are coherent by the theorem on two grades; if it does not apply, see `coherence`.
+    """Return whether two DCGs are coherent by the theorem on two grades; if it does not apply, see
+    `coherence`.
 
-    Zhou et al. 2008, section 4: with two grades, compatible gains are coherent, if the discounts are the same up to a
-    factor. Otherwise they need not be: 1, 0, 0 is better than 0, 1, 1 under 1/r and worse under 1/log2(r + 1).
+    Zhou et al. 2008, section 4: with two grades, compatible gains are coherent, if the discounts
+    are the same up to a factor. Otherwise they need not be: 1, 0, 0 is better than 0, 1, 1 under
+    1/r and worse under 1/log2(r + 1).
 
     See Also
     --------
@@ -77,18 +88,28 @@ def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
     if not is_compatible(a, b):
         return Theorem(False, "the gains do not rise strictly in both")
     if a.n_grades > 2:
-        return Theorem(False, f"{a.n_grades} grades; with more than two, compatible gains may disagree")
+        return Theorem(
+            False, f"{a.n_grades} grades; with more than two, compatible gains may disagree"
+        )
     c, d = a.discounts, b.discounts
-    if a.depth != b.depth or not (c @ d > 0 and np.allclose((c @ c) * d, (c @ d) * c, rtol=1e-12, atol=0)):
-        return Theorem(False, "the discounts differ, so that more at the top may outweigh one below in one alone")
-    return Theorem(True, "two grades, gains that rise in both, discounts that are the same up to a factor")
+    if a.depth != b.depth or not (
+        c @ d > 0 and np.allclose((c @ c) * d, (c @ d) * c, rtol=1e-12, atol=0)
+    ):
+        return Theorem(
+            False,
+            "the discounts differ, so that more at the top may outweigh one below in one alone",
+        )
+    return Theorem(
+        True, "two grades, gains that rise in both, discounts that are the same up to a factor"
+    )
 
 
 def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Grades:
-    """Return the rankings of documents that no other ranking beats, shape (n, K), in descending order.
+    """Return the rankings of documents that no other ranking beats, shape (n, K), in descending
+    order.
 
-    `metric` and `grades`, N >= K, are as in `coherence`; `limit` is the maximum number of rankings to return. Raises
-    InputError if the documents do not fill the positions.
+    `metric` and `grades`, N >= K, are as in `coherence`; `limit` is the maximum number of rankings
+    to return. Raises InputError if the documents do not fill the positions.
 
     See Also
     --------
@@ -107,7 +128,9 @@ def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Gr
 
 
 def _best_lists(rankings: Rankings, weights: Floats, slack: float) -> Iterator[list[int]]:
-    """Yield the lists whose values are within `slack` of the best, by depth-first search over the positions."""
+    """Yield the lists whose values are within `slack` of the best, by depth-first search over the
+    positions.
+    """
     if not rankings.depth:
         yield []
         return
@@ -127,9 +150,15 @@ def _best_value(rankings: Rankings, weights: Floats) -> float:
 
 
 def flip_points(
-    family: Callable[[float], DCG | Utility], x: ArrayLike, y: ArrayLike, low: float, high: float, n: int = 200
+    family: Callable[[float], DCG | Utility],
+    x: ArrayLike,
+    y: ArrayLike,
+    low: float,
+    high: float,
+    n: int = 200,
 ) -> Floats:
-    """Return the parameters at which the order of two lists reverses in a family of metrics, shape (m,), ascending.
+    """Return the parameters at which the order of two lists reverses in a family of metrics, shape
+    (m,), ascending.
 
     Raises InputError if the range is empty.
 
@@ -140,16 +169,16 @@ def flip_points(
     x, y : array_like of int, shape (K,)
         The lists.
     low, high, n : float, float, int
-        Range of the parameter, and the number of its equal intervals; two reversals in one interval are missed.
+        Range of the parameter, and the number of its equal intervals; two reversals in one interval
+        are missed.
 
     See Also
     --------
     coherence : Search all rankings for a disagreement.
 
-    Examples
-    --------
-    The counter-example of Zhou et al. 2008, section 4: three documents with gains 2, 3 and 1/2 to a power, and two
-    rankings down to position 2. The order of the gains is the same for all powers, that of the rankings reverses.
+    Examples -------- The counter-example of Zhou et al. 2008, section 4: three documents with gains
+    2, 3 and 1/2 to a power, and two rankings down to position 2. The order of the gains is the same
+    for all powers, that of the rankings reverses.
 
     >>> def powers(e):
     ...     return lambda t: dl.DCG([0.5**t, 2.0**t, 3.0**t], [1 + e, 1 - e])

@@ -1,4 +1,6 @@
-"""Share of pairs of rankings that two metrics order differently, exact or sampled, for two metrics or many."""
+"""Share of pairs of rankings that two metrics order differently, exact or sampled, for two metrics
+or many.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +35,10 @@ _inversions_of = function("inversions", COUNT, *[ARRAY] * 4, result=NUMBER)
 class Disagreement:
     """How two metrics order pairs of different rankings; prints as a sentence and a table.
 
-    `share` of the pairs are ordered differently by a and b (neither ties them), `agree` are ordered alike by both;
-    `tie_a`, `tie_b` and `tie_both` are tied by only a, only b, and both. `interval` is the 95% Wilson interval of
-    `share` if pairs were sampled, else `share` itself. `n_pairs` pairs were compared, all if `exact`.
+    `share` of the pairs are ordered differently by a and b (neither ties them), `agree` are ordered
+    alike by both; `tie_a`, `tie_b` and `tie_both` are tied by only a, only b, and both. `interval`
+    is the 95% Wilson interval of `share` if pairs were sampled, else `share` itself. `n_pairs`
+    pairs were compared, all if `exact`.
     """
 
     share: float
@@ -66,7 +69,9 @@ class Disagreement:
         )
         width = max(len(label) for label, _ in rows)
         table = [f"  {label:<{width}}  {value:.6f}" for label, value in rows]
-        return "\n".join([f"{a} and {b} order {self.share:.3%} of all pairs differently ({how})", *table])
+        return "\n".join(
+            [f"{a} and {b} order {self.share:.3%} of all pairs differently ({how})", *table]
+        )
 
 
 def disagreement(
@@ -80,18 +85,19 @@ def disagreement(
 ) -> Disagreement:
     """Return the share of pairs of rankings that two metrics order differently.
 
-    The number of pairs ordered differently is Kendall's distance, counted by merge sort, O(n log n). Values closer than
-    1e-12 of a metric's span are tied. Two rankings are different if the sequences of grades of all documents differ; if
-    there are more documents than positions, rankings with the same top K are tied by both. Raises InputError if the
-    metrics cannot be compared (see `coherence`), or `n_pairs` is not a positive integer.
+    The number of pairs ordered differently is Kendall's distance, counted by merge sort, O(n log
+    n). Values closer than 1e-12 of a metric's span are tied. Two rankings are different if the
+    sequences of grades of all documents differ; if there are more documents than positions,
+    rankings with the same top K are tied by both. Raises InputError if the metrics cannot be
+    compared (see `coherence`), or `n_pairs` is not a positive integer.
 
     Parameters
     ----------
     a, b, grades, names
         As in `coherence`.
     n_pairs, seed : int
-        Number and seed of the random pairs compared if there are more than 20 million rankings, or a metric is a
-        `ListUtility`; otherwise all are. A million give the share to about 0.001.
+        Number and seed of the random pairs compared if there are more than 20 million rankings, or
+        a metric is a `ListUtility`; otherwise all are. A million give the share to about 0.001.
 
     See Also
     --------
@@ -116,19 +122,33 @@ def disagreement(
         counts = pair_counts(enumeration.values[0], enumeration.values[1], enumeration.weight)
         n_pairs = round(float(counts.sum()))
     else:
-        values: list[Callable[[Grades], Floats]] = [partial(list_values, table) for table in weights]
-        values += [_list_utility(metric, name) for metric, name in zip(metrics, names, strict=True) if beyond]
+        values: list[Callable[[Grades], Floats]] = [
+            partial(list_values, table) for table in weights
+        ]
+        values += [
+            _list_utility(metric, name)
+            for metric, name in zip(metrics, names, strict=True)
+            if beyond
+        ]
         first, second = _sampled_signs(rankings, values, n_pairs, np.random.default_rng(seed))
-        product, either, both = first * second, (first == 0) != (second == 0), (first == 0) & (second == 0)
+        product, either, both = (
+            first * second,
+            (first == 0) != (second == 0),
+            (first == 0) & (second == 0),
+        )
         cases = (product == -1, product == 1, either & (first == 0), either & (second == 0), both)
         counts = np.array([float(case.sum()) for case in cases])
     share, agree, tie_a, tie_b, tie_both = (float(x) for x in counts / counts.sum())
     interval = (share, share) if exact else wilson(int(counts[0]), n_pairs, 0.95)
-    return Disagreement(share, agree, tie_a, tie_b, tie_both, interval, n_pairs, exact, rankings, names)
+    return Disagreement(
+        share, agree, tie_a, tie_b, tie_both, interval, n_pairs, exact, rankings, names
+    )
 
 
 def _list_utility(source: Metric, name: str) -> Callable[[Grades], Floats]:
-    """Return the values of lists under a metric, in units of the most that a list can be worth, as a function."""
+    """Return the values of lists under a metric, in units of the most that a list can be worth, as
+    a function.
+    """
     metric = source if isinstance(source, ListUtility) else Utility(as_weights(source, name))
     table = metric.dcg.utility if isinstance(metric, ListUtility) else metric
     size = float(np.abs(table.weights).sum())
@@ -138,9 +158,14 @@ def _list_utility(source: Metric, name: str) -> Callable[[Grades], Floats]:
 
 
 def _sampled_signs(
-    rankings: Rankings, values: Sequence[Callable[[Grades], Floats]], n: int, rng: np.random.Generator
+    rankings: Rankings,
+    values: Sequence[Callable[[Grades], Floats]],
+    n: int,
+    rng: np.random.Generator,
 ) -> Grades:
-    """Return the signs with which each metric orders n random pairs of different rankings, shape (M, n)."""
+    """Return the signs with which each metric orders n random pairs of different rankings, shape
+    (M, n).
+    """
     signs, missing = [], n
     while missing:
         size = min(missing, 1 << 17)
@@ -156,8 +181,9 @@ def _sampled_signs(
 class DisagreementMatrix:
     """Shares of disagreement between several metrics.
 
-    `share`, shape (M, M), is by pair of metrics, over pairs of `n_lists` rankings: all rankings if `exact`, else a
-    random sample. `constant` names the metrics left out because they tie all rankings.
+    `share`, shape (M, M), is by pair of metrics, over pairs of `n_lists` rankings: all rankings if
+    `exact`, else a random sample. `constant` names the metrics left out because they tie all
+    rankings.
     """
 
     names: tuple[str, ...]
@@ -175,7 +201,9 @@ class DisagreementMatrix:
         return leaves_list(self.tree())
 
     def tree(self) -> Floats:
-        """Return SciPy's linkage matrix of the metrics (average linkage of shares), shape (M - 1, 4)."""
+        """Return SciPy's linkage matrix of the metrics (average linkage of shares), shape (M - 1,
+        4).
+        """
         from scipy.cluster.hierarchy import linkage, optimal_leaf_ordering
         from scipy.spatial.distance import squareform
 
@@ -187,21 +215,30 @@ class DisagreementMatrix:
         width = max(map(len, names))
         how = "all" if self.exact else "random"
         rows = [
-            f"{name:<{width}}" + "".join(f"{x:8.4f}" for x in row) for name, row in zip(names, self.share, strict=True)
+            f"{name:<{width}}" + "".join(f"{x:8.4f}" for x in row)
+            for name, row in zip(names, self.share, strict=True)
         ]
-        constant = f"; left out, all rankings being worth the same to them: {', '.join(self.constant)}"
+        constant = (
+            f"; left out, all rankings being worth the same to them: {', '.join(self.constant)}"
+        )
         scope = f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"
         return "\n".join([*rows, f"({scope}{constant if self.constant else ''})"])
 
 
 def disagreement_matrix(
-    metrics: Mapping[str, Metric], grades: ArrayLike | None = None, *, max_lists: int = 200_000, seed: int = 0
+    metrics: Mapping[str, Metric],
+    grades: ArrayLike | None = None,
+    *,
+    max_lists: int = 200_000,
+    seed: int = 0,
 ) -> DisagreementMatrix:
-    """Return the share of pairs of rankings that two metrics order differently, for every pair of several metrics.
+    """Return the share of pairs of rankings that two metrics order differently, for every pair of
+    several metrics.
 
-    `metrics` are by name, for example `textbook_dcgs(5, 10)`, `grades` as in `coherence`. If there are more than
-    `max_lists` rankings, a random sample of 5,000 is compared; `seed` is its seed. Raises InputError if there are fewer
-    than two metrics, or they cannot be compared (see `coherence`).
+    `metrics` are by name, for example `textbook_dcgs(5, 10)`, `grades` as in `coherence`. If there
+    are more than `max_lists` rankings, a random sample of 5,000 is compared; `seed` is its seed.
+    Raises InputError if there are fewer than two metrics, or they cannot be compared (see
+    `coherence`).
 
     See Also
     --------
@@ -217,10 +254,14 @@ def disagreement_matrix(
     scaled: dict[str, Floats | None] = {}
     if metrics:
         rankings, weights = padded_weights(list(metrics.values()), list(metrics), grades)
-        scaled = {name: rankings.scaled(table) for name, table in zip(metrics, weights, strict=True)}
+        scaled = {
+            name: rankings.scaled(table) for name, table in zip(metrics, weights, strict=True)
+        }
     kept = {name: table for name, table in scaled.items() if table is not None}
     if len(kept) < 2:
-        raise InputError(f"{len(kept)} of {len(metrics)} metrics order these rankings at all; a matrix needs two")
+        raise InputError(
+            f"{len(kept)} of {len(metrics)} metrics order these rankings at all; a matrix needs two"
+        )
     exact = rankings.n_lists <= whole_number(max_lists, "max_lists", 2)
     if exact:
         enumeration = rankings.enumerated(list(kept.values()))
@@ -238,9 +279,11 @@ def disagreement_matrix(
 
 
 def pair_counts(first: Floats, second: Floats, weight: Floats | None = None) -> Floats:
-    """Return the numbers of pairs ordered differently, alike, tied by the first only, the second only, by both.
+    """Return the numbers of pairs ordered differently, alike, tied by the first only, the second
+    only, by both.
 
-    The values of the rankings, shape (n,), are on a span of 1; each stands for `weight` rankings that both tie.
+    The values of the rankings, shape (n,), are on a span of 1; each stands for `weight` rankings
+    that both tie.
     """
     n_second, ranks = _ranks(second)
     key = _ranks(first)[1] * n_second + ranks
@@ -257,7 +300,9 @@ def pair_counts(first: Floats, second: Floats, weight: Floats | None = None) -> 
 
 
 def _ranks(values: Floats) -> tuple[int, Integers]:
-    """Return the number of different values and the dense rank of each; values within `TIE` of the next are equal."""
+    """Return the number of different values and the dense rank of each; values within `TIE` of the
+    next are equal.
+    """
     order = np.argsort(values, kind="stable")
     steps = np.diff(values[order]) > TIE
     ranks = np.empty(len(values), dtype=np.int64)
@@ -277,7 +322,9 @@ def _pairs_in_runs(keys: Integers, size: Floats) -> float:
 
 
 def _inversions(keys: Integers, size: Floats) -> float:
-    """Sort both arrays by key, in place, and return the number of inversions, weighted by the products of sizes."""
+    """Sort both arrays by key, in place, and return the number of inversions, weighted by the
+    products of sizes.
+    """
     n, other_keys, other_size = len(keys), np.empty_like(keys), np.empty_like(size)
     arrays = int64s(keys, n), floats(size, n), int64s(other_keys, n), floats(other_size, n)
     return float(_inversions_of(n, *arrays))

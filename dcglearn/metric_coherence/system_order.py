@@ -23,9 +23,9 @@ from dcglearn.readers.preferences import Preferences, as_preferences
 class Swaps:
     """Pairs of systems that two metrics order differently.
 
-    Each of `pairs` names the system that is better under the first metric, then the one that is better under the
-    second; it is `solid` if both metrics keep their order in nearly all bootstrap samples of the topics, else noise.
-    `n_pairs` counts all pairs of systems.
+    Each of `pairs` names the system that is better under the first metric, then the one that is
+    better under the second; it is `solid` if both metrics keep their order in nearly all bootstrap
+    samples of the topics, else noise. `n_pairs` counts all pairs of systems.
     """
 
     metrics: tuple[str, str]
@@ -48,10 +48,11 @@ class Swaps:
 class SystemOrder:
     """Systems under several metrics; prints as a table with the agreement of the orders.
 
-    `tau`, shape (M, M), is Kendall's tau (b) between the orders of the systems; `tau_ap` is tau_AP, which weights the
-    top more, with the row's order as the reference. `beats`, shape (R, R), tells whether the system of the row is at
-    least as good as that of the column under every allowed DCG (described by `scope`), and better under some. `swaps`
-    are by pair of metrics; `level` is the share of the bootstrap samples that must keep an order for it to be solid.
+    `tau`, shape (M, M), is Kendall's tau (b) between the orders of the systems; `tau_ap` is tau_AP,
+    which weights the top more, with the row's order as the reference. `beats`, shape (R, R), tells
+    whether the system of the row is at least as good as that of the column under every allowed DCG
+    (described by `scope`), and better under some. `swaps` are by pair of metrics; `level` is the
+    share of the bootstrap samples that must keep an order for it to be solid.
     """
 
     evaluation: Evaluation
@@ -76,21 +77,36 @@ class SystemOrder:
     @property
     def conclusion(self) -> str:
         """Whether the order of the systems depends on the metric, in one sentence."""
-        marked = [pair for swaps in self.swaps.values() for pair in zip(swaps.pairs, swaps.solid, strict=True)]
-        swapped, solid = ({frozenset(pair) for pair, sure in marked if sure or noise} for noise in (True, False))
+        marked = [
+            pair
+            for swaps in self.swaps.values()
+            for pair in zip(swaps.pairs, swaps.solid, strict=True)
+        ]
+        swapped, solid = (
+            {frozenset(pair) for pair, sure in marked if sure or noise} for noise in (True, False)
+        )
         pairs = number_of(len(self.beats) * (len(self.beats) - 1) // 2, "pairs")
         if solid:
             return f"the order depends on the metric: {len(solid)} of {pairs} of systems change it beyond chance"
-        changed = f"{len(swapped)} of {pairs} of systems change it within chance" if swapped else "it is the same"
+        changed = (
+            f"{len(swapped)} of {pairs} of systems change it within chance"
+            if swapped
+            else "it is the same"
+        )
         return f"the order does not depend on the metric: {changed}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
         evaluation, n_beaten = self.evaluation, self.beats.sum(axis=1).tolist()
-        columns = zip(evaluation.runs, evaluation.means.tolist(), self.ranks.tolist(), n_beaten, strict=True)
+        columns = zip(
+            evaluation.runs, evaluation.means.tolist(), self.ranks.tolist(), n_beaten, strict=True
+        )
         return {
             "metrics": list(evaluation.metrics),
-            "systems": [dict(zip(("run", "means", "ranks", "beats"), cells, strict=True)) for cells in columns],
+            "systems": [
+                dict(zip(("run", "means", "ranks", "beats"), cells, strict=True))
+                for cells in columns
+            ],
             "tau": self.tau.tolist(),
             "tau_ap": self.tau_ap.tolist(),
             "swaps": [
@@ -112,13 +128,20 @@ class SystemOrder:
         names, lines = [*map(one_line, self.evaluation.metrics)], [str(self.evaluation), ""]
         if len(names) > 1:
             width = max(map(len, names))
-            lines.append("Kendall's tau between the orders (tau_AP, the row's order taken for true)")
+            lines.append(
+                "Kendall's tau between the orders (tau_AP, the row's order taken for true)"
+            )
             for name, taus, aps in zip(names, self.tau, self.tau_ap, strict=True):
                 cells = "".join(f"  {x:.3f} ({y:.3f})" for x, y in zip(taus, aps, strict=True))
                 lines.append(f"{name:<{width}}{cells}")
             noise = f"(noise: one of the metrics keeps its order in less than {self.level:.0%} of the bootstrap)"
             lines += ["", *map(str, self.swaps.values()), noise, self.conclusion, ""]
-        return "\n".join([*lines, f"{self.share_decided:.1%} of the pairs of systems are decided under {self.scope}"])
+        return "\n".join(
+            [
+                *lines,
+                f"{self.share_decided:.1%} of the pairs of systems are decided under {self.scope}",
+            ]
+        )
 
 
 def system_order(
@@ -135,20 +158,23 @@ def system_order(
     missing: str = "zero",
     normalise: bool = True,
 ) -> SystemOrder:
-    """Order systems by several metrics and test which differences between the orders are more than chance.
+    """Order systems by several metrics and test which differences between the orders are more than
+    chance.
 
-    Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one if both do. Raises
-    InputError as in `evaluate`, and if there are fewer than two systems.
+    Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one
+    if both do. Raises InputError as in `evaluate`, and if there are fewer than two systems.
 
     Parameters
     ----------
     runs, judgements, metrics, ties, missing, normalise
         See `evaluate`; two systems or more.
     log : Preferences, or array_like of int, shape (n, 2, K), optional
-        Preferences of users. One system beats another if its mean DCG (not NDCG) is larger under every DCG that
-        respects them; by default under every DCG with increasing gains and decreasing discounts.
+        Preferences of users. One system beats another if its mean DCG (not NDCG) is larger under
+        every DCG that respects them; by default under every DCG with increasing gains and
+        decreasing discounts.
     budget : float, optional
-        Mean violation of the log that a DCG may have, see `dominance`; a larger one decides fewer pairs of systems.
+        Mean violation of the log that a DCG may have, see `dominance`; a larger one decides fewer
+        pairs of systems.
     n_resamples, seed : int
         Number of bootstrap samples of the topics, and their seed.
     level : float
@@ -175,14 +201,20 @@ def system_order(
     if len(systems) < 2:
         raise InputError("an order needs two systems or more; give another run")
     by_name = as_metrics(metrics, judged, systems)
-    evaluation = evaluate(systems, judged, by_name, normalise=normalise, ties=ties, missing=missing).ordered()
+    evaluation = evaluate(
+        systems, judged, by_name, normalise=normalise, ties=ties, missing=missing
+    ).ordered()
     preferences = None if log is None else as_preferences(log)
     n_grades = max(judged.n_grades, 2 if preferences is None else preferences.n_grades)
-    depth = max((metric.depth for metric in by_name.values() if not isinstance(metric, str)), default=10)
+    depth = max(
+        (metric.depth for metric in by_name.values() if not isinstance(metric, str)), default=10
+    )
     depth = depth if preferences is None else preferences.depth
     allowed = AllowedMetrics.of(preferences, n_grades, depth, budget, 3000)
     runs_by_name = {run.name: run for run in systems}
-    lists = [ranked_grades(runs_by_name[name], judged, depth, ties).grades for name in evaluation.runs]
+    lists = [
+        ranked_grades(runs_by_name[name], judged, depth, ties).grades for name in evaluation.runs
+    ]
     return SystemOrder(
         evaluation=evaluation,
         tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
@@ -195,7 +227,9 @@ def system_order(
 
 
 def tau_ap(truth: Floats, other: Floats) -> float:
-    """Return tau_AP of two arrays of means, shape (R,): the agreement of the second order with the first."""
+    """Return tau_AP of two arrays of means, shape (R,): the agreement of the second order with the
+    first.
+    """
     order = np.argsort(-other, kind="stable")
     above = np.sign(truth[order][:, None] - truth[order][None, :])  # of the row over the column
     tied = (other[order][:, None] == other[order][None, :]) & (above == 0)
@@ -212,7 +246,9 @@ def _swaps(
     evaluation: Evaluation, n_resamples: int, level: float, rng: np.random.Generator
 ) -> dict[tuple[str, str], Swaps]:
     n_topics, runs, metrics = evaluation.values.shape[2], evaluation.runs, evaluation.metrics
-    draws = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples).astype(np.float64)
+    draws = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples).astype(
+        np.float64
+    )
     valued = ~np.isnan(evaluation.filled)
     sums = np.einsum("rmq,bq->mrb", np.where(valued, evaluation.filled, 0.0), draws)
     weight = np.einsum("rmq,bq->mrb", valued.astype(np.float64), draws)

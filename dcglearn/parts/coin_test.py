@@ -1,8 +1,9 @@
 """A test of whether the winners of a log depend on the grades of the lists at all.
 
-Under the null hypothesis each winner is a toss of a coin or, where lists were rated, the ratings of a group fall on its
-lists at random. Its distribution is drawn: by exchanging winners, or ratings within their groups. Two statistics are
-tested: how well the best textbook DCG follows the winners, and how well a free utility could (a score test).
+Under the null hypothesis each winner is a toss of a coin or, where lists were rated, the ratings of
+a group fall on its lists at random. Its distribution is drawn: by exchanging winners, or ratings
+within their groups. Two statistics are tested: how well the best textbook DCG follows the winners,
+and how well a free utility could (a score test).
 """
 
 import warnings
@@ -17,7 +18,9 @@ from dcglearn.parts.parts import OpenLog, PartedLog
 from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.sense import SAMPLE, sampled
 
-NO_SIGNAL = "no metric orders new pairs of this log better than a coin: were sides or winners misread?"
+NO_SIGNAL = (
+    "no metric orders new pairs of this log better than a coin: were sides or winners misread?"
+)
 
 FEWEST_JUDGED = 50
 """With fewer preferences nothing is said: they show little, whatever the judges."""
@@ -26,17 +29,19 @@ DRAWN = 999
 """Number of draws of the null hypothesis."""
 
 TEXTBOOK_LEVEL, UTILITY_LEVEL = 0.025, 0.005
-"""False-positive rates of the two statistics: at most 3% of the logs of coins are taken for more."""
+"""False-positive rates of the two statistics: at most 3% of the logs of coins are taken for more.
+"""
 
 CERTAIN = 5.0
-"""A textbook DCG ahead of coins by this many standard errors needs no draws: winners that are tossed lead to one in
-less than one log of 7,000 (Hoeffding's inequality)."""
+"""A textbook DCG ahead of coins by this many standard errors needs no draws: winners that are
+tossed lead to one in less than one log of 7,000 (Hoeffding's inequality)."""
 
 MOST_WEIGHTS = 1_000
 """A free utility of more weights than this is not tested."""
 
 RIDGE = 1.0
-"""Variance that is added to each direction of a free utility, as a multiple of the mean variance."""
+"""Variance that is added to each direction of a free utility, as a multiple of the mean variance.
+"""
 
 
 def warn_of_coins(log: OpenLog, *, strict: bool = False) -> None:
@@ -48,7 +53,8 @@ def warn_of_coins(log: OpenLog, *, strict: bool = False) -> None:
 
 
 def tells_nothing(log: OpenLog) -> bool:
-    """Return whether no metric is shown to order the pairs of a log, or a sample, better than a coin would.
+    """Return whether no metric is shown to order the pairs of a log, or a sample, better than a
+    coin would.
 
     A log of documents, or of too few preferences, is not tested: False.
     """
@@ -64,7 +70,9 @@ def tells_nothing(log: OpenLog) -> bool:
 
 
 def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> bool:
-    """Return whether exchanging winners at random leads to statistics as large as those of the pairs."""
+    """Return whether exchanging winners at random leads to statistics as large as those of the
+    pairs.
+    """
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
 
     # the lead of each pair under each textbook DCG, bounded, so that no pair decides alone
@@ -85,7 +93,9 @@ def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> boo
 
 
 def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.Generator) -> bool:
-    """Return whether exchanging ratings within groups leads to statistics as large as those of the ratings."""
+    """Return whether exchanging ratings within groups leads to statistics as large as those of the
+    ratings.
+    """
     # the lines, each a rating of a list, or a sample of them
     lines = np.repeat(np.arange(len(counts)), np.maximum(np.rint(counts.weight), 1).astype(np.intp))
     if len(lines) > SAMPLE:
@@ -99,7 +109,8 @@ def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.
     group = np.unique(group, return_inverse=True)[1]
     rank -= (np.bincount(group, rank) / np.bincount(group))[group]
 
-    # a clear log needs no draws; ranks are bounded too, but not independent, so that twice as much is asked for
+    # a clear log needs no draws; ranks are bounded too, but not independent, so that twice as much
+    # is asked for
     scores = textbook_scores(n_grades, grades.shape[1]).score(grades)
     values = _without_rounding(scores - scores.mean(axis=1, keepdims=True), scores)
     if (values @ rank > 2 * CERTAIN * values.std(axis=1) * np.sqrt(rank @ rank)).any():
@@ -119,19 +130,27 @@ def _without_rounding(differences: Floats, scores: Floats) -> Floats:
 
     Under a flat discount all permutations of a list are worth the same.
     """
-    return np.where(np.abs(differences) > TIE_TOLERANCE * np.abs(scores).max(axis=1, keepdims=True), differences, 0.0)
+    return np.where(
+        np.abs(differences) > TIE_TOLERANCE * np.abs(scores).max(axis=1, keepdims=True),
+        differences,
+        0.0,
+    )
 
 
 def _as_drawn(values: Floats, encoded: Floats, observed: Floats, drawn: Floats) -> bool:
-    """Return whether neither statistic of the observed numbers, shape (n,), is larger than those of nearly all drawn.
+    """Return whether neither statistic of the observed numbers, shape (n,), is larger than those of
+    nearly all drawn.
 
-    `values`, shape (M, n), are those of the textbook DCGs, `encoded`, (n, p), the slopes of a free utility, and
-    `drawn`, (B, n), draws of the null hypothesis.
+    `values`, shape (M, n), are those of the textbook DCGs, `encoded`, (n, p), the slopes of a free
+    utility, and `drawn`, (B, n), draws of the null hypothesis.
     """
     # the best textbook DCG
     at_random = drawn @ values.T
     scale = at_random.std(axis=0) + 1e-300
-    if _p_value((values @ observed / scale).max(), (at_random / scale).max(axis=1)) <= TEXTBOOK_LEVEL:
+    if (
+        _p_value((values @ observed / scale).max(), (at_random / scale).max(axis=1))
+        <= TEXTBOOK_LEVEL
+    ):
         return False
 
     # the score test of a free utility, its variance estimated from the draws
@@ -139,7 +158,9 @@ def _as_drawn(values: Floats, encoded: Floats, observed: Floats, drawn: Floats) 
         return True
     slopes = drawn @ encoded
     covariance = np.cov(slopes.T)
-    covariance += (RIDGE * np.trace(covariance) / len(covariance) + 1e-300) * np.eye(len(covariance))
+    covariance += (RIDGE * np.trace(covariance) / len(covariance) + 1e-300) * np.eye(
+        len(covariance)
+    )
     root = np.linalg.cholesky(np.linalg.inv(covariance))
     sizes = np.square(slopes @ root).sum(axis=1)
     return _p_value(float(np.square(observed @ encoded @ root).sum()), sizes) > UTILITY_LEVEL

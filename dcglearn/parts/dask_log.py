@@ -51,7 +51,9 @@ FAN_IN = 8
 
 
 class DaskParts:
-    """Parts kept by the workers of a cluster as futures, in order; Dask rebuilds a lost part from its source."""
+    """Parts kept by the workers of a cluster as futures, in order; Dask rebuilds a lost part from
+    its source.
+    """
 
     def __init__(self, client: Client, futures: Sequence[Future]) -> None:
         self.client = client
@@ -62,8 +64,12 @@ class DaskParts:
         graph, keys = self._graph(function, ())
         return DaskParts(self.client, self._submitted(graph, keys))
 
-    def gathered(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
-        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last argument a part."""
+    def gathered(
+        self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last
+        argument a part.
+        """
         graph, keys = self._graph(function, arguments, each)
         everything = f"{keys[0]}-all"
         graph[everything] = (list, keys)
@@ -75,13 +81,23 @@ class DaskParts:
         while len(keys) > 1:
             groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
             keys = [f"{group[0]}+" for group in groups]
-            graph.update({key: (partial(reduce, add), group) for key, group in zip(keys, groups, strict=True)})
+            graph.update(
+                {
+                    key: (partial(reduce, add), group)
+                    for key, group in zip(keys, groups, strict=True)
+                }
+            )
         return awaited(self.client, self._submitted(graph, keys)[0])
 
     def _graph(
-        self, function: Callable[..., Any], arguments: tuple[Any, ...], each: Sequence[Any] | None = None
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        each: Sequence[Any] | None = None,
     ) -> tuple[dict[str, Any], list[str]]:
-        """Return the tasks of a pass over the parts, and their keys: sent one by one, they would take longer."""
+        """Return the tasks of a pass over the parts, and their keys: sent one by one, they would
+        take longer.
+        """
         name = f"dcglearn-{uuid.uuid4().hex}"
         last = [()] * len(self.futures) if each is None else [(argument,) for argument in each]
         graph = {
@@ -98,19 +114,21 @@ class DaskParts:
 class DaskLog(PartedLog):
     """A log of preferences over a Dask cluster, for `UtilityLearner` and `DCGLearner`.
 
-    Raises InputError if the workers lack dcglearn or have another version, a file is damaged, or two parts differ in
-    depth or scale; ClusterLost if the scheduler cannot be reached, or no worker for a minute.
+    Raises InputError if the workers lack dcglearn or have another version, a file is damaged, or
+    two parts differ in depth or scale; ClusterLost if the scheduler cannot be reached, or no worker
+    for a minute.
 
     Parameters
     ----------
     log : Preferences, path, sequence of paths, or dask.dataframe.DataFrame
-        A log in memory; Parquet files, folders or patterns, which the workers read themselves and must see under the
-        same names; or a table with the columns that `read_preferences` reads.
+        A log in memory; Parquet files, folders or patterns, which the workers read themselves and
+        must see under the same names; or a table with the columns that `read_preferences` reads.
     engine : distributed.Client, str or int
         A client, the address of a scheduler, or the number of processes to start on this machine.
     partitions : int, optional
-        Number of parts (at most the number of row groups, for Parquet). By default it depends on the size of the log
-        alone, and so does every byte of what is learned. Give fewer, larger parts beyond some ten billion pairs.
+        Number of parts (at most the number of row groups, for Parquet). By default it depends on
+        the size of the log alone, and so does every byte of what is learned. Give fewer, larger
+        parts beyond some ten billion pairs.
     n_grades, **options
         As in `read_preferences`.
 
@@ -159,7 +177,12 @@ class DaskLog(PartedLog):
             self.close()
             raise
         super().__init__(parts, facts, size, grade_names)
-        _LOG.info("pairs: %d, parts: %d, on the cluster %s", len(self), len(futures), self.client.scheduler.address)
+        _LOG.info(
+            "pairs: %d, parts: %d, on the cluster %s",
+            len(self),
+            len(futures),
+            self.client.scheduler.address,
+        )
 
     def close(self) -> None:
         """Release the parts, and end the cluster if it was started here."""
@@ -173,7 +196,9 @@ def _called(function: Callable[..., Any], arguments: tuple[Any, ...], part: Any)
         return function(part, *arguments)
 
 
-def _parts(log: Any, client: Client, mapping: LogMapping, partitions: int | None) -> tuple[list[Future], list[str]]:
+def _parts(
+    log: Any, client: Client, mapping: LogMapping, partitions: int | None
+) -> tuple[list[Future], list[str]]:
     """Return the futures of a log's parts and what to call them."""
     if isinstance(log, Preferences):
         return _cut(log, client, partitions)
@@ -182,7 +207,9 @@ def _parts(log: Any, client: Client, mapping: LogMapping, partitions: int | None
         todo = pieces(files, mapping)
         if partitions is not None:
             todo = pieces(files, mapping, max(-(-sum(piece.n for piece in todo) // partitions), 1))
-        return [client.submit(read_piece, piece, mapping, pure=False) for piece in todo], [piece.name for piece in todo]
+        return [client.submit(read_piece, piece, mapping, pure=False) for piece in todo], [
+            piece.name for piece in todo
+        ]
     if hasattr(log, "to_delayed"):
         if partitions is not None:
             log = log.repartition(npartitions=partitions)
@@ -202,13 +229,17 @@ def _parts(log: Any, client: Client, mapping: LogMapping, partitions: int | None
     )
 
 
-def _cut(log: Preferences, client: Client, partitions: int | None) -> tuple[list[Future], list[str]]:
+def _cut(
+    log: Preferences, client: Client, partitions: int | None
+) -> tuple[list[Future], list[str]]:
     if not log.graded:
         raise InputError("a log of documents is learned in memory: leave engine= out")
     ends = bounds(len(log), max(-(-len(log) // PART), 1) if partitions is None else partitions)
     parts = [log[start:stop] for start, stop in pairwise(ends)]
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph")  # the scheduler keeps each part in case a worker dies
+        warnings.filterwarnings(
+            "ignore", "Sending large graph"
+        )  # the scheduler keeps each part in case a worker dies
         futures = [client.submit(keep, part, pure=False) for part in parts]
     return futures, [f"pairs {start}..{stop}" for start, stop in pairwise(ends)]
 

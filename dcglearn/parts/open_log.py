@@ -22,10 +22,11 @@ Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
 
 
 def check_log(log: Preferences | PartedLog, *, as_is: bool = False, strict: bool = False) -> None:
-    """Raise InputError if lists are too long to learn, UpsideDownError if the log, or a sample, seems upside down.
+    """Raise InputError if lists are too long to learn, UpsideDownError if the log, or a sample,
+    seems upside down.
 
-    Warn if raters always name one side, and if no metric orders the pairs better than a coin; raise InputError for the
-    latter if the check is `strict`.
+    Warn if raters always name one side, and if no metric orders the pairs better than a coin; raise
+    InputError for the latter if the check is `strict`.
     """
     refuse_too_deep(log.depth, log.n_grades)
     if len(log) and not (as_is or log.as_is):
@@ -45,20 +46,24 @@ def opened_log(
 ) -> Iterator[Preferences | PartedLog]:
     """Open any supported input as a log, and close afterwards what was opened here.
 
-    `log` is a Preferences, an array of pairs, a data frame, records, a path or sequence of paths, a PartedLog or a Dask
-    dataframe; the rest is as in `DaskLog` and `ParquetLog`. Raises InputError if the log is none of these, or they do
-    not fit it.
+    `log` is a Preferences, an array of pairs, a data frame, records, a path or sequence of paths, a
+    PartedLog or a Dask dataframe; the rest is as in `DaskLog` and `ParquetLog`. Raises InputError
+    if the log is none of these, or they do not fit it.
     """
     files = is_path(log)
     if memory is not None and (engine is not None or not files):
-        raise InputError("memory= bounds the reading of Parquet files on this machine: leave it out")
+        raise InputError(
+            "memory= bounds the reading of Parquet files on this machine: leave it out"
+        )
     if isinstance(log, PartedLog):
         if engine is not None:
             raise InputError(f"the log is a {type(log).__name__} already: leave engine= out")
         yield log  # which has its scale: a fit of another one refuses it
     elif engine is not None or hasattr(log, "to_delayed"):
         if engine is None:
-            raise InputError("a Dask dataframe needs engine=: a client, a scheduler's address or a number of processes")
+            raise InputError(
+                "a Dask dataframe needs engine=: a client, a scheduler's address or a number of processes"
+            )
         spread = log if files or hasattr(log, "to_delayed") else as_preferences(log)
         with DaskLog(spread, engine, n_grades=n_grades, mapping=mapping) as over_cluster:
             yield over_cluster

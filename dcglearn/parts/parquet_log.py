@@ -1,4 +1,6 @@
-"""A log of Parquet files of any size: read once into one byte a grade, in memory or on disk, then used in chunks."""
+"""A log of Parquet files of any size: read once into one byte a grade, in memory or on disk, then
+used in chunks.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +41,17 @@ CHUNK = PIECE
 """Pairs of a chunk."""
 
 WORKING = 700 << 20
-"""Bytes that a fit takes beside the codes: the interpreter with its libraries, the batch being decoded, a chunk."""
+"""Bytes that a fit takes beside the codes: the interpreter with its libraries, the batch being
+decoded, a chunk.
+"""
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class MemoryColumn:
-    """A column in memory, of a capacity known before; the system provides its pages as they are filled."""
+    """A column in memory, of a capacity known before; the system provides its pages as they are
+    filled.
+    """
 
     def __init__(self, capacity: int, shape: tuple[int, ...], dtype: Any) -> None:
         self._values = np.empty((capacity, *shape), dtype)
@@ -66,10 +72,13 @@ class MemoryColumn:
 
 
 class FileColumn:
-    """A column in a file that ends with this process, read into one buffer, since mapped pages count as memory."""
+    """A column in a file that ends with this process, read into one buffer, since mapped pages
+    count as memory.
+    """
 
     def __init__(self, folder: str, shape: tuple[int, ...], dtype: Any) -> None:
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed by close
+        # Closed by close.
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
         self._folder = folder
         self._dtype, self._shape = np.dtype(dtype), shape
         self._width = self._dtype.itemsize * int(np.prod(shape, dtype=np.int64))
@@ -120,10 +129,14 @@ class StoredParts:
             yield reduce(lambda part, function: function(part), self._functions, chunk)
 
     def mapped(self, function: Callable[[Any], Any]) -> StoredParts:
-        """Return ``function(part)`` of every part, computed at each reading: only codes are stored."""
+        """Return ``function(part)`` of every part, computed at each reading: only codes are
+        stored.
+        """
         return StoredParts(self._store, (*self._functions, function))
 
-    def gathered(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
+    def gathered(
+        self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
         """Return `Parts.gathered`; the function must copy what it keeps of a part."""
         if each is None:
             return [function(part, *arguments) for part in self]
@@ -142,7 +155,9 @@ TYPES = {name: KINDS[column.kind] for name, column in COLUMNS.items() if column.
 
 
 class CodeStore:
-    """Pairs whose lists differ, as columns of numbers; `new_column` returns a `Column` of a shape and a dtype."""
+    """Pairs whose lists differ, as columns of numbers; `new_column` returns a `Column` of a shape
+    and a dtype.
+    """
 
     def __init__(self, new_column: Callable[[tuple[int, ...], Any], Column]) -> None:
         self._new_column = new_column
@@ -152,14 +167,18 @@ class CodeStore:
         self.n_grades = 1
 
     def append(self, log: Preferences, name: str) -> None:
-        """Add the pairs of a log whose lists differ; raise InputError if only some have a margin, or without room."""
+        """Add the pairs of a log whose lists differ; raise InputError if only some have a margin,
+        or without room.
+        """
         log = differing_pairs(log)
         if not len(log):
             return
         if self.n and ("margin" in self._columns) != (log.margin is not None):
             raise InputError(f"{name}: give a margin on every line of all files, or on none")
         if not self._columns:
-            self._columns = {name: self._new_column((log.depth,), np.int8) for name in ("preferred", "other")}
+            self._columns = {
+                name: self._new_column((log.depth,), np.int8) for name in ("preferred", "other")
+            }
         for side in ("preferred", "other"):
             self._columns[side].append(getattr(log, side))
         for column, dtype in TYPES.items():
@@ -177,7 +196,9 @@ class CodeStore:
         self.n += len(log)
 
     def __iter__(self) -> Iterator[Preferences]:
-        """Yield the pairs in chunks, as logs whose arrays are valid until the next; raters are numbers."""
+        """Yield the pairs in chunks, as logs whose arrays are valid until the next; raters are
+        numbers.
+        """
         for start in range(0, self.n, CHUNK):
             stop = min(start + CHUNK, self.n)
             columns = {name: column.read(start, stop) for name, column in self._columns.items()}
@@ -203,17 +224,17 @@ class CodeStore:
 class ParquetLog(PartedLog):
     """A log of preferences in Parquet files of any size, for `UtilityLearner` and `DCGLearner`.
 
-    Each file is read once, into one byte a grade and eight a weight, strength or margin, kept in memory if they fit;
-    `on_disk` tells if they do not. Raises InputError if a file is bad (it names the file and the row), or if there is
-    no room.
+    Each file is read once, into one byte a grade and eight a weight, strength or margin, kept in
+    memory if they fit; `on_disk` tells if they do not. Raises InputError if a file is bad (it names
+    the file and the row), or if there is no room.
 
     Parameters
     ----------
     log : path or sequence of paths
         Files, folders or patterns.
     memory : str or int, optional
-        Memory limit of this process, in bytes or as ``"2GB"`` (of 2^30 bytes); by default three quarters of the free
-        memory. Give less where other programs need the machine.
+        Memory limit of this process, in bytes or as ``"2GB"`` (of 2^30 bytes); by default three
+        quarters of the free memory. Give less where other programs need the machine.
     folder : path, optional
         Where codes are stored that do not fit; by default the system's folder for temporary files.
     n_grades, **options
@@ -254,7 +275,9 @@ class ParquetLog(PartedLog):
         self.on_disk = needed + WORKING > limit
         if self.on_disk:
             refuse_full(place, needed)
-        self._store = CodeStore(partial(FileColumn, place) if self.on_disk else partial(MemoryColumn, n))
+        self._store = CodeStore(
+            partial(FileColumn, place) if self.on_disk else partial(MemoryColumn, n)
+        )
         try:
             facts, size = self._filled(todo, mapping)
             if mapping.n_known is None:
@@ -263,7 +286,9 @@ class ParquetLog(PartedLog):
             self._store.close()
             raise
         self._store.n_grades, self.as_is = size, mapping.as_is
-        super().__init__(StoredParts(self._store), facts, size, mapping.scale, list(self._store.raters))
+        super().__init__(
+            StoredParts(self._store), facts, size, mapping.scale, list(self._store.raters)
+        )
         where = f"on disk in {place}" if self.on_disk else "in memory"
         _LOG.info("Parquet files: %d, pairs: %d, kept %s", len(files), len(self), where)
 
@@ -292,17 +317,23 @@ class ParquetLog(PartedLog):
 
 
 def bytes_per_pair(first: Piece, mapping: LogMapping, files: Sequence[str]) -> int:
-    """Return the bytes that the codes of a pair take: one a grade, and those of the columns that any file has."""
+    """Return the bytes that the codes of a pair take: one a grade, and those of the columns that
+    any file has.
+    """
     depth = next(batches(first, mapping))[1].depth
     present: set[str] = {"tie"}
     for path in files:
         with opened(path, mapping) as (_, columns):
             present |= set(columns)
-    return 2 * depth + sum(np.dtype(dtype).itemsize for name, dtype in TYPES.items() if name in present)
+    return 2 * depth + sum(
+        np.dtype(dtype).itemsize for name, dtype in TYPES.items() if name in present
+    )
 
 
 def n_bytes(memory: str | int) -> int:
-    """Return the bytes that a number or text such as ``2GB``, ``512MB`` or ``1.5 GiB`` means; else raise InputError."""
+    """Return the bytes that a number or text such as ``2GB``, ``512MB`` or ``1.5 GiB`` means; else
+    raise InputError.
+    """
     text = str(memory).strip().upper().removesuffix("B").removesuffix("I").strip()
     unit = text[-1:] if text[-1:] in "KMGT" else ""
     try:
@@ -310,16 +341,22 @@ def n_bytes(memory: str | int) -> int:
     except ValueError:
         size = 0.0
     if not 1 <= size < float("inf"):
-        raise InputError(f"memory {memory!r}: give bytes, or a number with a unit, such as 2GB or 512MB")
+        raise InputError(
+            f"memory {memory!r}: give bytes, or a number with a unit, such as 2GB or 512MB"
+        )
     return int(size)
 
 
 def refuse_full(folder: str, needed: int) -> None:
-    """Raise InputError if there is no such folder, or its disk has less free space than the bytes needed."""
+    """Raise InputError if there is no such folder, or its disk has less free space than the bytes
+    needed.
+    """
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise InputError(f"{folder}: no place for the codes ({error.strerror}); name a folder (folder=)") from error
+        raise InputError(
+            f"{folder}: no place for the codes ({error.strerror}); name a folder (folder=)"
+        ) from error
     if free < needed:
         raise InputError(
             f"{folder}: the codes take {needed / 1e9:.2g} GB and {free / 1e9:.2g} GB are free; name a larger disk "

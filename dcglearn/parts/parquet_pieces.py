@@ -1,4 +1,6 @@
-"""Parquet files of a log, cut into pieces of bounded size, and read with the name of the file in each message."""
+"""Parquet files of a log, cut into pieces of bounded size, and read with the name of the file in
+each message.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +35,18 @@ PIECE = 1 << 20
 """Pairs, about, of a piece of a log."""
 
 BATCH = 1 << 16
-"""Rows decoded at a time: Parquet's lists of 64-bit integers take eight times the memory of their codes."""
+"""Rows decoded at a time: Parquet's lists of 64-bit integers take eight times the memory of their
+codes.
+"""
 
 
 @dataclass(frozen=True)
 class Piece:
     """Some row groups of some files, `n` rows in all.
 
-    Each slice is a file, numbers of row groups, and the number of rows before the first of them. `reasons` says of the
-    files of a log with superseded verdicts which rows do not count, shape (rows of the file,).
+    Each slice is a file, numbers of row groups, and the number of rows before the first of them.
+    `reasons` says of the files of a log with superseded verdicts which rows do not count, shape
+    (rows of the file,).
     """
 
     slices: tuple[tuple[str, list[int], int], ...]
@@ -56,25 +61,37 @@ class Piece:
 
 
 def mapping_of_parts(n_grades: int | None, options: ReadingOptions) -> LogMapping:
-    """Return the options of `read_preferences` for a log in parts; raise InputError for `pad` without `depth`."""
+    """Return the options of `read_preferences` for a log in parts; raise InputError for `pad`
+    without `depth`.
+    """
     mapping = LogMapping.of(n_grades, **options)
     if mapping.pad and mapping.depth is None:
-        raise InputError("pad of a log in many parts needs a depth (depth=, also in --read FILE) to fill the lists to")
+        raise InputError(
+            "pad of a log in many parts needs a depth (depth=, also in --read FILE) to fill the lists to"
+        )
     if mapping.positive is not None and mapping.middle is None:
-        raise InputError("positive of a log in parts needs the number that means a tie (middle=0, also in --read FILE)")
+        raise InputError(
+            "positive of a log in parts needs the number that means a tie (middle=0, also in --read FILE)"
+        )
     if mapping.best_grade is not None and mapping.n_grades is None:
-        raise InputError("best_grade of a log in many parts needs the number of grades (n_grades=, --grades)")
+        raise InputError(
+            "best_grade of a log in many parts needs the number of grades (n_grades=, --grades)"
+        )
     return mapping
 
 
 def pieces(files: Sequence[str], mapping: LogMapping, size: int = PIECE) -> list[Piece]:
-    """Cut files into pieces of whole row groups, about `size` rows each; raise InputError naming a bad file."""
+    """Cut files into pieces of whole row groups, about `size` rows each; raise InputError naming a
+    bad file.
+    """
     cut: list[Piece] = []
     slices: list[tuple[str, list[int], int]] = []
     held = 0
     for path in files:
         with opened(path, mapping) as (file, _):
-            sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+            sizes = [
+                file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)
+            ]
         before = 0
         for group, n in enumerate(sizes):
             if held and held + n > size:
@@ -88,15 +105,22 @@ def pieces(files: Sequence[str], mapping: LogMapping, size: int = PIECE) -> list
     if held:
         cut.append(Piece(tuple(slices), held))
     if not cut:
-        raise InputError(f"{files[0]}{' and the others hold' if len(files) > 1 else ' holds'} no row")
+        raise InputError(
+            f"{files[0]}{' and the others hold' if len(files) > 1 else ' holds'} no row"
+        )
     reasons = _reasons(files, mapping)
     if reasons:
-        cut = [replace(piece, reasons={path: reasons[path] for path, _, _ in piece.slices}) for piece in cut]
+        cut = [
+            replace(piece, reasons={path: reasons[path] for path, _, _ in piece.slices})
+            for piece in cut
+        ]
     return cut
 
 
 def _reasons(files: Sequence[str], mapping: LogMapping) -> dict[str, Grades]:
-    """Return which rows of each file do not count; empty unless a file has a column `supersedes`."""
+    """Return which rows of each file do not count; empty unless a file has a column
+    `supersedes`.
+    """
     roles: dict[str, dict[str, str]] = {}
     for path in files:
         with opened(path, mapping) as (_, columns):
@@ -107,7 +131,9 @@ def _reasons(files: Sequence[str], mapping: LogMapping) -> dict[str, Grades]:
     return dict(zip(files, reasons_of_parts(marks), strict=True))
 
 
-def _marks(path: str, columns: dict[str, str], mapping: LogMapping) -> tuple[list[Any], list[Any], list[Any]]:
+def _marks(
+    path: str, columns: dict[str, str], mapping: LogMapping
+) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the ids of a file's rows, those that they supersede, and whether they are open."""
     import polars as pl
 
@@ -117,17 +143,27 @@ def _marks(path: str, columns: dict[str, str], mapping: LogMapping) -> tuple[lis
 
 @contextlib.contextmanager
 def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, ColumnsByRole]]:
-    """Open a Parquet file; yield it and its columns, or raise InputError unless it is a whole file of a log."""
+    """Open a Parquet file; yield it and its columns, or raise InputError unless it is a whole file
+    of a log.
+    """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError as error:
-        raise InputError("many Parquet files need pyarrow: pip install 'dcglearn[scale]'; one file does not") from error
+        raise InputError(
+            "many Parquet files need pyarrow: pip install 'dcglearn[scale]'; one file does not"
+        ) from error
     try:
         file = pq.ParquetFile(path, memory_map=False)
     except (pa.ArrowException, OSError) as error:
-        remedy = "" if path.endswith(".parquet") else "; only Parquet is read in parts, and dcglearn convert writes it"
-        raise InputError(f"{path}: not a Parquet file, or a truncated one ({error}){remedy}") from error
+        remedy = (
+            ""
+            if path.endswith(".parquet")
+            else "; only Parquet is read in parts, and dcglearn convert writes it"
+        )
+        raise InputError(
+            f"{path}: not a Parquet file, or a truncated one ({error}){remedy}"
+        ) from error
     with file:
         with errors_in(path):
             roles = mapping.roles(PREFERENCE)
@@ -137,7 +173,9 @@ def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, Col
 
 
 def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preferences]]:
-    """Yield the log in a piece, up to `BATCH` rows at a time, after the file's name, which an InputError names too."""
+    """Yield the log in a piece, up to `BATCH` rows at a time, after the file's name, which an
+    InputError names too.
+    """
     import polars as pl
     import pyarrow as pa
 
@@ -145,11 +183,15 @@ def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preference
         with opened(path, mapping) as (file, roles):
             read = {role for role, about in PREFERENCE.items() if about.learned or about.required}
             used = [names for role, names in roles.items() if role in read]
-            columns = [name for names in used for name in ([names] if isinstance(names, str) else names)]
+            columns = [
+                name for names in used for name in ([names] if isinstance(names, str) else names)
+            ]
             reasons = piece.reasons.get(path)
             row = before
             try:
-                for batch in file.iter_batches(BATCH, row_groups=groups, columns=columns, use_threads=False):
+                for batch in file.iter_batches(
+                    BATCH, row_groups=groups, columns=columns, use_threads=False
+                ):
                     if batch.num_rows:
                         frame: Any = pl.from_arrow(batch)
                         of_rows = None if reasons is None else reasons[row : row + batch.num_rows]
@@ -168,13 +210,19 @@ def read_piece(piece: Piece, mapping: LogMapping) -> Preferences:
     held = [log for log in logs if len(log)] or [logs[0]]
     if len(held) > 1:
         checked_scale(facts, names, None)
-    log = held[0] if len(held) == 1 else joined(held, max(log.n_grades for log in held), mapping.scale)
+    log = (
+        held[0]
+        if len(held) == 1
+        else joined(held, max(log.n_grades for log in held), mapping.scale)
+    )
     log.dropped = reduce(add, facts).dropped
     return log
 
 
 def stated_in_files(files: Sequence[str], mapping: LogMapping) -> LogMapping:
-    """Return the mapping with the scale that the first rows state; raise InputError if two files differ."""
+    """Return the mapping with the scale that the first rows state; raise InputError if two files
+    differ.
+    """
     for path in files:
         with opened(path, mapping) as (file, columns):
             if "scale" in columns:
@@ -184,7 +232,9 @@ def stated_in_files(files: Sequence[str], mapping: LogMapping) -> LogMapping:
 
 
 def check_levels_of_files(facts: Facts, files: Sequence[str], mapping: LogMapping) -> None:
-    """Raise InputError if the grades of a log are no scale and nothing insists, naming the row of a stray grade."""
+    """Raise InputError if the grades of a log are no scale and nothing insists, naming the row of a
+    stray grade.
+    """
     counts = facts.grades[:MAX_GRADES]
     if files and is_stray(counts):
         with errors_in(_place(files, mapping, facts.top)):
@@ -216,11 +266,19 @@ def _sources(file: pq.ParquetFile, mapping: LogMapping, size: int = BATCH) -> It
 
 
 def preferences_of(
-    frame: PolarsFrame, name: str, mapping: LogMapping, first_row: int = 1, reasons: Grades | None = None
+    frame: PolarsFrame,
+    name: str,
+    mapping: LogMapping,
+    first_row: int = 1,
+    reasons: Grades | None = None,
 ) -> Preferences:
-    """Return the log in a table; messages count rows of `name` from `first_row`. `reasons`: see `log_of_table`."""
+    """Return the log in a table; messages count rows of `name` from `first_row`. `reasons`: see
+    `log_of_table`.
+    """
     if mapping.leave_out is not None:
-        raise InputError("leave_out= needs the whole log in memory; dcglearn convert --leave-out makes a log without")
+        raise InputError(
+            "leave_out= needs the whole log in memory; dcglearn convert --leave-out makes a log without"
+        )
     with errors_in(name):
         source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)
     mapping = with_stated(name, source, mapping)

@@ -1,4 +1,6 @@
-"""A log in parts, on disk or over a cluster: what a fit needs of it are sums over pairs, so sums over the parts."""
+"""A log in parts, on disk or over a cluster: what a fit needs of it are sums over pairs, so sums
+over the parts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ SAMPLE = 1 << 15
 """Pairs, about, of a sample of a log."""
 
 SKETCH = 1 << 20
-"""Up to this many distinct lists are counted exactly; more are estimated, with a standard error of some 0.1%."""
+"""Up to this many distinct lists are counted exactly; more are estimated, with a standard error of
+some 0.1%.
+"""
 
 
 class Parts(Protocol):
@@ -32,21 +36,28 @@ class Parts(Protocol):
     def mapped(self, function: Callable[[Any], Any]) -> Parts:
         """Return ``function(part)`` of every part, kept where the parts are."""
 
-    def gathered(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
-        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last argument a part."""
+    def gathered(
+        self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last
+        argument a part.
+        """
 
     def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the sum (``+``) of ``function(part, *arguments)`` over the parts, always added in the same order."""
+        """Return the sum (``+``) of ``function(part, *arguments)`` over the parts, always added in
+        the same order.
+        """
 
 
 @dataclass(frozen=True)
 class Facts:
     """Sums over the pairs of a log that describe it as a whole; facts of parts add with ``+``.
 
-    `depths` are those of the parts that hold pairs (a sound log has one); `n_equal` counts the pairs of equal lists,
-    `n_ties` the ties among the pairs whose lists differ, and `weight` is the weight of these, ties included; `grades`,
-    shape (256,), says how often each grade occurs as uint8 (255 = unknown); `raters` is None if no part has that
-    column; `dropped` counts what the reader left out; `sided` tells whether it is known which list was shown first.
+    `depths` are those of the parts that hold pairs (a sound log has one); `n_equal` counts the
+    pairs of equal lists, `n_ties` the ties among the pairs whose lists differ, and `weight` is the
+    weight of these, ties included; `grades`, shape (256,), says how often each grade occurs as
+    uint8 (255 = unknown); `raters` is None if no part has that column; `dropped` counts what the
+    reader left out; `sided` tells whether it is known which list was shown first.
     """
 
     depths: tuple[int, ...]
@@ -67,7 +78,9 @@ class Facts:
             n_ties=self.n_ties + other.n_ties,
             weight=self.weight + other.weight,
             grades=self.grades + other.grades,
-            raters=self.raters if other.raters is None else other.raters | (self.raters or frozenset()),
+            raters=self.raters
+            if other.raters is None
+            else other.raters | (self.raters or frozenset()),
             dropped=dict(Counter(self.dropped) + Counter(other.dropped)),
             sided=self.sided or other.sided,
         )
@@ -89,14 +102,18 @@ def facts_of(log: PreferencePairs) -> Facts:
         n_ties=0 if log.tie is None else int((log.tie & unlike).sum()),
         weight=float(unlike.sum() if log.weight is None else log.weight[unlike].sum()),
         grades=visibility.grade_counts(log.preferred, log.other),
-        raters=None if log.rater is None or not n else frozenset(map(str, np.unique(log.rater[unlike]))),
+        raters=None
+        if log.rater is None or not n
+        else frozenset(map(str, np.unique(log.rater[unlike]))),
         dropped=dict(log.dropped),
         sided=n > 0 and log.swapped is not None,
     )
 
 
 class PartedLog:
-    """A log in parts, which are logs in memory; pairs of equal lists, which they may hold, are counted in `facts`."""
+    """A log in parts, which are logs in memory; pairs of equal lists, which they may hold, are
+    counted in `facts`.
+    """
 
     def __init__(
         self,
@@ -142,10 +159,14 @@ class PartedLog:
         return self.facts.weight
 
     def sample(self, size: int = SAMPLE) -> PreferencePairs:
-        """Return about `size` pairs, evenly spread and the same in every call; all pairs of a shorter log."""
+        """Return about `size` pairs, evenly spread and the same in every call; all pairs of a
+        shorter log.
+        """
         step = max(len(self) // size, 1)
         samples = self.parts.gathered(_every, step, each=stride_starts(self._sizes, step))
-        return joined([sample for sample in samples if len(sample)], self.n_grades, self.grade_names)
+        return joined(
+            [sample for sample in samples if len(sample)], self.n_grades, self.grade_names
+        )
 
     @cached_property
     def _sizes(self) -> list[int]:
@@ -161,11 +182,15 @@ class PartedLog:
         return float(self.parts.total(sketch_of, decided).count)
 
     def visible(self) -> visibility.Visibility:
-        """Return what the log identifies: what a sample does, if no pair of the log shows any other direction."""
+        """Return what the log identifies: what a sample does, if no pair of the log shows any other
+        direction.
+        """
         shape = (self.depth, self.n_grades)
         occurring = np.flatnonzero(self.facts.grades[: self.n_grades]).tolist()
         sampled = visibility.visibility(_gram(self.sample(), shape), shape, occurring)
-        if visibility.is_blind(self.parts.total(_mixture_sums, visibility.blind_mixture(sampled.invisible)), len(self)):
+        if visibility.is_blind(
+            self.parts.total(_mixture_sums, visibility.blind_mixture(sampled.invisible)), len(self)
+        ):
             return sampled
         return visibility.visibility(self.parts.total(_gram, shape), shape, occurring)
 
@@ -175,8 +200,12 @@ OpenLog: TypeAlias = PreferencePairs | PartedLog
 
 
 def stride_starts(sizes: Sequence[float] | Floats, step: int) -> list[int]:
-    """Return the first index to take in each part so that every `step`-th item of all parts in a row is taken."""
-    before = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))[:-1]]).astype(np.int64)
+    """Return the first index to take in each part so that every `step`-th item of all parts in a
+    row is taken.
+    """
+    before = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))[:-1]]).astype(
+        np.int64
+    )
     return (-before % step).tolist()
 
 
@@ -203,9 +232,14 @@ def joined(logs: Sequence[AnyLog], n_grades: int, grade_names: Sequence[str] | N
         if all(lacking) or (any(lacking) and missing is None):
             return None
         columns = zip(logs, values, strict=True)
-        return np.concatenate([np.full(len(log), missing) if x is None else x for log, x in columns])
+        return np.concatenate(
+            [np.full(len(log), missing) if x is None else x for log, x in columns]
+        )
 
-    lists = {name: np.concatenate([getattr(log, name) for log in logs]) for name in ("preferred", "other")}
+    lists = {
+        name: np.concatenate([getattr(log, name) for log in logs])
+        for name in ("preferred", "other")
+    }
     columns = {name: column(name, about.missing) for name, about in COLUMNS.items()}
     names = None if grade_names is None else tuple(grade_names)
     return type(logs[0]).unchecked(n_grades=n_grades, grade_names=names, **lists, **columns)
@@ -227,7 +261,9 @@ def differing_pairs(log: AnyLog) -> AnyLog:
 
 @dataclass(frozen=True)
 class Sketch:
-    """The `SKETCH` smallest hashes of distinct lists, to count these by; sketches of parts add with ``+``."""
+    """The `SKETCH` smallest hashes of distinct lists, to count these by; sketches of parts add with
+    ``+``.
+    """
 
     smallest: NDArray[np.uint64]
 
@@ -236,17 +272,23 @@ class Sketch:
 
     @property
     def count(self) -> float:
-        """Number of distinct lists (Bar-Yossef et al. 2002: k - 1 over the k-th smallest of uniform hashes)."""
+        """Number of distinct lists (Bar-Yossef et al. 2002: k - 1 over the k-th smallest of uniform
+        hashes).
+        """
         if len(self.smallest) < SKETCH:
             return float(len(self.smallest))
         return (SKETCH - 1) / (float(self.smallest[-1]) / 2.0**64)
 
 
 def sketch_of(log: PreferencePairs, decided: bool = False) -> Sketch:
-    """Return the sketch of the lists of one part's pairs whose lists differ, or of those with a winner."""
+    """Return the sketch of the lists of one part's pairs whose lists differ, or of those with a
+    winner.
+    """
     log = differing_pairs(log)
     log = log.decided if decided else log
-    first, second = (Sketch(np.unique(_hashes(packed(lists)))[:SKETCH]) for lists in (log.preferred, log.other))
+    first, second = (
+        Sketch(np.unique(_hashes(packed(lists)))[:SKETCH]) for lists in (log.preferred, log.other)
+    )
     return first + second
 
 
@@ -261,11 +303,17 @@ def _hashes(keys: Integers) -> NDArray[np.uint64]:
     return hashes
 
 
-def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | None) -> tuple[Facts, int]:
-    """Return the facts of the whole log and its number of grades; raise InputError naming a part that does not fit."""
+def checked_scale(
+    facts: Sequence[Facts], names: Sequence[str], n_grades: int | None
+) -> tuple[Facts, int]:
+    """Return the facts of the whole log and its number of grades; raise InputError naming a part
+    that does not fit.
+    """
     held = [(part, name) for part, name in zip(facts, names, strict=True) if part.n]
     if not held:
-        raise InputError(f"none of the {len(facts)} parts of the log ({names[0]}, ...) holds a pair")
+        raise InputError(
+            f"none of the {len(facts)} parts of the log ({names[0]}, ...) holds a pair"
+        )
     first, first_name = held[0]
     for part, name in held:
         if part.depths != first.depths:
@@ -280,7 +328,9 @@ def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | 
                 "leave it out (--columns swapped=)"
             )
         if n_grades is not None and part.top >= n_grades:
-            raise InputError(f"{name}: grade {part.top} is outside -2..{n_grades - 1}; the scale has {n_grades} grades")
+            raise InputError(
+                f"{name}: grade {part.top} is outside -2..{n_grades - 1}; the scale has {n_grades} grades"
+            )
     whole = reduce(Facts.__add__, facts)
     if whole.raters is not None and any(part.raters is None for part, _ in held):
         whole = replace(whole, raters=whole.raters | {""})
@@ -296,17 +346,28 @@ def on_scale(log: AnyLog, n_grades: int, depth: int) -> AnyLog:
 
 
 def with_grades(log: OpenLog, n_grades: int | None) -> OpenLog:
-    """Return a log on a scale of `n_grades`, if that is not None; InputError if it lacks a grade, or is in parts."""
+    """Return a log on a scale of `n_grades`, if that is not None; InputError if it lacks a grade,
+    or is in parts.
+    """
     if n_grades is None or n_grades == log.n_grades:
         return log
     if isinstance(log, PartedLog):
-        raise InputError(f"n_grades={n_grades}, but the log was opened with {log.n_grades}: open it with that")
+        raise InputError(
+            f"n_grades={n_grades}, but the log was opened with {log.n_grades}: open it with that"
+        )
     return log.rescaled(n_grades)
 
 
 def log_fingerprint(log: OpenLog) -> dict[str, Any]:
-    """Return the size of a log and a checksum of its contents, by which checkpoints recognise it."""
-    shape = {"pairs": len(log), "depth": log.depth, "grades": log.n_grades, "total weight": log.total_weight}
+    """Return the size of a log and a checksum of its contents, by which checkpoints recognise
+    it.
+    """
+    shape = {
+        "pairs": len(log),
+        "depth": log.depth,
+        "grades": log.n_grades,
+        "total weight": log.total_weight,
+    }
     parts = [checksum(log)] if isinstance(log, PreferencePairs) else log.parts.gathered(checksum)
     return {**shape, "contents": f"{zlib.crc32(np.array(parts, dtype=np.uint32).tobytes()):08x}"}
 

@@ -1,4 +1,6 @@
-"""Pairs that say something of their lists: not those of equal lists, nor those of raters who always name one side."""
+"""Pairs that say something of their lists: not those of equal lists, nor those of raters who always
+name one side.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ REASON = "verdicts of raters who always name one side"
 
 @dataclass(frozen=True)
 class Sides:
-    """How often raters name a list, and the one shown second: shape (R,) each; those of parts add with ``+``."""
+    """How often raters name a list, and the one shown second: shape (R,) each; those of parts add
+    with ``+``.
+    """
 
     raters: NDArray[Any]
     n: Integers
@@ -33,13 +37,18 @@ class Sides:
     def __add__(self, other: Sides) -> Sides:
         raters, number = np.unique(np.concatenate([self.raters, other.raters]), return_inverse=True)
         pairs = ((self.n, other.n), (self.second, other.second))
-        n, second = (np.bincount(number, np.concatenate(both), len(raters)).astype(np.int64) for both in pairs)
+        n, second = (
+            np.bincount(number, np.concatenate(both), len(raters)).astype(np.int64)
+            for both in pairs
+        )
         return Sides(raters, n, second)
 
     def always_one(self) -> NDArray[Any]:
-        """Return the raters who always name one side though the others name both, more often than chance would.
+        """Return the raters who always name one side though the others name both, more often than
+        chance would.
 
-        The rest of the raters say how often that side is named where lists matter; a one-sided binomial test.
+        The rest of the raters say how often that side is named where lists matter; a one-sided
+        binomial test.
         """
         lone = one_sided(self.n, self.second)
         if not lone.any() or self.n[~lone].sum() < FEWEST:
@@ -49,13 +58,17 @@ class Sides:
         share = (self.second[~lone].sum() + 0.5) / (self.n[~lone].sum() + 1)
         is_second = 2 * self.second > self.n
         named = np.where(is_second, self.second, self.n - self.second)
-        chance = betainc(np.maximum(named, 1), self.n - named + 1, np.where(is_second, share, 1 - share))
+        chance = betainc(
+            np.maximum(named, 1), self.n - named + 1, np.where(is_second, share, 1 - share)
+        )
         always: NDArray[Any] = self.raters[lone & (chance <= LEVEL / len(self.n))]
         return always
 
 
 def one_sided_raters(log: OpenLog) -> NDArray[Any]:
-    """Return the names, or in some logs in parts the numbers, of the raters who always name one side."""
+    """Return the names, or in some logs in parts the numbers, of the raters who always name one
+    side.
+    """
     if isinstance(log, PartedLog):
         return log.parts.total(_sides).always_one() if log.facts.sided else np.zeros(0, np.int64)
     return _sides(log).always_one()
@@ -66,9 +79,7 @@ def warn_of_one_sided(log: OpenLog) -> None:
     names = sorted(_names(log, one_sided_raters(log)))
     if names:
         some = ", ".join(map(repr, names[:NAMED])) + (", ..." if len(names) > NAMED else "")
-        found = (
-            f"of {number_of(len(names), 'raters')} ({some}) nearly every verdict names one side, the others name both"
-        )
+        found = f"of {number_of(len(names), 'raters')} ({some}) nearly every verdict names one side, the others name both"
         remedy = "theirs are left out; leave the sides out of the log (--columns swapped=) to have them counted"
         warnings.warn(shortened(f"{found}: {remedy}"), stacklevel=2)
 
@@ -81,30 +92,44 @@ def telling_pairs(log: AnyLog) -> AnyLog:
 
 
 def telling_parts(log: PartedLog) -> PartedLog:
-    """Return a log in parts without the raters who always name one side; what its parts hold is not copied."""
+    """Return a log in parts without the raters who always name one side; what its parts hold is not
+    copied.
+    """
     raters = one_sided_raters(log)
     if not len(raters):
         return log
     parts = log.parts.mapped(partial(_without, raters=raters))
-    facts: Facts = replace(parts.total(facts_of), raters=(log.facts.raters or frozenset()) - _names(log, raters))
+    facts: Facts = replace(
+        parts.total(facts_of), raters=(log.facts.raters or frozenset()) - _names(log, raters)
+    )
     facts = replace(facts, n=facts.n + log.facts.n_equal - facts.n_equal, n_equal=log.facts.n_equal)
-    return PartedLog(parts, replace(facts, dropped=log.facts.dropped), log.n_grades, log.grade_names, log.raters)
+    return PartedLog(
+        parts, replace(facts, dropped=log.facts.dropped), log.n_grades, log.grade_names, log.raters
+    )
 
 
 def learnable(log: AnyLog) -> tuple[AnyLog, dict[str, int]]:
-    """Return the pairs that learners use, and the numbers of the others; InputError if none with a winner is left."""
+    """Return the pairs that learners use, and the numbers of the others; InputError if none with a
+    winner is left.
+    """
     differing, kept = differing_pairs(log), telling_pairs(log)
-    return kept, _left_out(len(log) - len(differing), len(differing) - len(kept), len(kept), len(kept.ties))
+    return kept, _left_out(
+        len(log) - len(differing), len(differing) - len(kept), len(kept), len(kept.ties)
+    )
 
 
 def learnable_parts(log: PartedLog) -> tuple[PartedLog, dict[str, int]]:
-    """Return what `learnable` does for a log in parts, whose parts may hold pairs of equal lists."""
+    """Return what `learnable` does for a log in parts, whose parts may hold pairs of equal
+    lists.
+    """
     kept = telling_parts(log)
     return kept, _left_out(log.facts.n_equal, len(log) - len(kept), len(kept), kept.facts.n_ties)
 
 
 def _left_out(n_equal: int, n_one_sided: int, n: int, n_ties: int) -> dict[str, int]:
-    """Return the numbers of pairs that are left out by reason; raise InputError if the others are ties."""
+    """Return the numbers of pairs that are left out by reason; raise InputError if the others are
+    ties.
+    """
     if n_ties == n:
         raise InputError(
             f"no pair with a winner and two different lists is left ({number_of(n_equal, 'pairs of equal lists')}, "

@@ -1,4 +1,5 @@
 """Rankers: a model of documents' features plus a loss, with scikit-learn's contract and `qid`.
 
-Read `queries.py` first, the data; then `ranker.py`, what all rankers share; then one ranker, such as `linear.py`.
+Read `queries.py` first, the data; then `ranker.py`, what all rankers share; then one ranker, such
+as `linear.py`.
 """

@@ -18,27 +18,33 @@ MEASURES = ("ndcg", "map")
 
 @dataclass(eq=False, repr=False)
 class AdaRankRanker(LinearModel):
-    """Rank by a weighted sum of features, chosen one by one for the queries that are ranked badly so far.
+    """Rank by a weighted sum of features, chosen one by one for the queries that are ranked badly
+    so far.
 
-    In each round a query has weight P, proportional to ``exp(-E)``, where E is the measure of its ranking so far. The
-    feature with the best weighted mean E is added with weight ``1/2 ln(sum P (1 + E) / sum P (1 - E))``. Source: Xu and
-    Li 2007, without their unlimited repetitions if `max_in_a_row` is set. Features are divided by their spread within
-    queries, so that their units do not change the model. In training, documents of equal score rank worst first: many
-    features of text are 0, and the order of a file may reveal the grades.
+    In each round a query has weight P, proportional to ``exp(-E)``, where E is the measure of its
+    ranking so far. The feature with the best weighted mean E is added with weight ``1/2 ln(sum P (1
+    + E) / sum P (1 - E))``. Source: Xu and Li 2007, without their unlimited repetitions if
+    `max_in_a_row` is set. Features are divided by their spread within queries, so that their units
+    do not change the model. In training, documents of equal score rank worst first: many features
+    of text are 0, and the order of a file may reveal the grades.
 
     Parameters
     ----------
     measure : {"ndcg", "map"}
-        E: normalised DCG by `metric`, or average precision (grade 1 or better is relevant). Take "map" for two grades.
+        E: normalised DCG by `metric`, or average precision (grade 1 or better is relevant). Take
+        "map" for two grades.
     metric : DCG, file or name, optional
         The metric of `score`, and of E for ``"ndcg"``; the textbook DCG by default.
     n_rounds, patience : int
-        Most rounds; and with a validation set, the rounds without a better value on it after which to stop.
+        Most rounds; and with a validation set, the rounds without a better value on it after which
+        to stop.
     both_signs : bool
-        Whether a feature may also have a negative weight. Take False if every feature is made so that more is better.
+        Whether a feature may also have a negative weight. Take False if every feature is made so
+        that more is better.
     max_in_a_row : int, optional
-        A feature that was chosen this often in a row is left out of the next round; 3 or 1 suit features that are
-        alike. Without a limit one good feature is often chosen always, since ``exp(-E)`` ranges from ``1/e`` to 1 only.
+        A feature that was chosen this often in a row is left out of the next round; 3 or 1 suit
+        features that are alike. Without a limit one good feature is often chosen always, since
+        ``exp(-E)`` ranges from ``1/e`` to 1 only.
 
     Attributes
     ----------
@@ -46,7 +52,8 @@ class AdaRankRanker(LinearModel):
     chosen_ : list of int
         The feature of each round.
     history_ : list of dict
-        Of each round: the feature, its weight, and the mean measure on the training and the validation set.
+        Of each round: the feature, its weight, and the mean measure on the training and the
+        validation set.
     n_rounds_ : int
         Rounds that are used: with a validation set, up to the best value on it.
 
@@ -86,12 +93,20 @@ class AdaRankRanker(LinearModel):
         return queries.evaluate(scores, self.metric_, ties="worst")
 
     def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
-        """Add features for `n_rounds`, or until patience ends; return the scaled coefficients that are kept."""
+        """Add features for `n_rounds`, or until patience ends; return the scaled coefficients that
+        are kept.
+        """
         queries, valid, n_features = training.queries, training.valid, self.n_features_in_
         signs = (1.0, -1.0) if self.both_signs else (1.0,)
         columns = design.scaled()
         columns = columns.toarray() if hasattr(columns, "tocsr") else columns
-        table = np.array([self.value_by_query(queries, s * columns[:, k]) for s in signs for k in range(n_features)])
+        table = np.array(
+            [
+                self.value_by_query(queries, s * columns[:, k])
+                for s in signs
+                for k in range(n_features)
+            ]
+        )
         v, scores = np.zeros(n_features), np.zeros(len(columns))
         best, best_v = -np.inf, v
         self.chosen_, self.history_, self.n_rounds_ = [], [], 0
@@ -100,7 +115,9 @@ class AdaRankRanker(LinearModel):
             row = self._next(table @ share, n_features)
             feature, sign = row % n_features, signs[row // n_features]
             mean = float(share @ table[row])
-            weight = 0.5 * float(np.log((1 + mean) / max(1 - mean, 1e-12)))  # finite if the feature is perfect
+            weight = 0.5 * float(
+                np.log((1 + mean) / max(1 - mean, 1e-12))
+            )  # finite if the feature is perfect
             v = v.copy()
             v[feature] += sign * weight
             scores = scores + sign * weight * columns[:, feature]
@@ -110,13 +127,19 @@ class AdaRankRanker(LinearModel):
             if valid is None:
                 best_v, self.n_rounds_ = v, step
             else:
-                record["valid"] = float(self.value_by_query(valid, valid.features @ (v / design.spread)).mean())
+                record["valid"] = float(
+                    self.value_by_query(valid, valid.features @ (v / design.spread)).mean()
+                )
                 if record["valid"] > best:
                     best, best_v, self.n_rounds_ = record["valid"], v, step
             self.history_.append(record)
             share = np.exp(-value)
             share /= share.sum()
-            if self.patience is not None and valid is not None and step - self.n_rounds_ >= self.patience:
+            if (
+                self.patience is not None
+                and valid is not None
+                and step - self.n_rounds_ >= self.patience
+            ):
                 break
         return best_v, 0.0
 

@@ -29,7 +29,14 @@ from dcglearn.rankers.trees import BoostedRanker
 if TYPE_CHECKING:
     from distributed import Client
 
-SETTLED = {"machines", "num_machines", "machine_list_filename", "tree_learner", "pre_partition", "num_threads"}
+SETTLED = {
+    "machines",
+    "num_machines",
+    "machine_list_filename",
+    "tree_learner",
+    "pre_partition",
+    "num_threads",
+}
 """LightGBM's parameters that the cluster settles."""
 
 _NETWORK = re.compile(r"^\[(machines|local_listen_port): .*\]\n", re.MULTILINE)
@@ -39,17 +46,17 @@ _NETWORK = re.compile(r"^\[(machines|local_listen_port): .*\]\n", re.MULTILINE)
 class DaskBoostedRanker(BoostedRanker):
     """`BoostedRanker` over a Dask cluster, by `lightgbm.DaskLGBMRanker`.
 
-    Every worker holds whole queries and computes their slopes, scaled by means over the documents of all workers;
-    LightGBM adds up the workers' histograms. It finds the bins of a feature on one worker's documents, and estimates
-    how many documents a leaf holds: where neither matters, the trees are those of `BoostedRanker`. The same data, seed
-    and number of workers give the same bytes.
+    Every worker holds whole queries and computes their slopes, scaled by means over the documents
+    of all workers; LightGBM adds up the workers' histograms. It finds the bins of a feature on one
+    worker's documents, and estimates how many documents a leaf holds: where neither matters, the
+    trees are those of `BoostedRanker`. The same data, seed and number of workers give the same
+    bytes.
 
-    Parameters
-    ----------
-    loss, n_trees, learning_rate, num_leaves, follow, curvature, metric, patience, seed, start, **lightgbm
-        As in `BoostedRanker`, but `patience` saves no time: the number of trees is chosen after all have grown.
-        LightGBM finds free ports, or takes ``local_listen_port=P`` of each worker, where all are on different hosts.
-        There are no checkpoints over a cluster.
+    Parameters ---------- loss, n_trees, learning_rate, num_leaves, follow, curvature, metric,
+    patience, seed, start, **lightgbm
+        As in `BoostedRanker`, but `patience` saves no time: the number of trees is chosen after all
+        have grown. LightGBM finds free ports, or takes ``local_listen_port=P`` of each worker,
+        where all are on different hosts. There are no checkpoints over a cluster.
 
     Attributes
     ----------
@@ -68,20 +75,32 @@ class DaskBoostedRanker(BoostedRanker):
     >>> ranker = DaskBoostedRanker(n_trees=30).fit(data[:30], engine=2)  # doctest: +SKIP
     """
 
-    _options: ClassVar[tuple[str, ...]] = ("eval_set", "query_weight", "sample_weight", "engine", "sparse")
+    _options: ClassVar[tuple[str, ...]] = (
+        "eval_set",
+        "query_weight",
+        "sample_weight",
+        "engine",
+        "sparse",
+    )
 
-    def _queries_of(self, X: Any, y: Any, qid: Any, options: dict[str, Any], n_features: int | None = None) -> Queries:
+    def _queries_of(
+        self, X: Any, y: Any, qid: Any, options: dict[str, Any], n_features: int | None = None
+    ) -> Queries:
         if not is_path(X):
             return super()._queries_of(X, y, qid, options)
         if y is not None or qid is not None:
             raise InputError("X names files, which have grades and qid: leave y and qid out")
-        return read_query_files(X, n_features=n_features, sparse=options.get("sparse", False), missing=True)
+        return read_query_files(
+            X, n_features=n_features, sparse=options.get("sparse", False), missing=True
+        )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for name in self._lightgbm:
             if main_names({name: None}).keys() & SETTLED:
-                raise InputError(f"{name}: DaskBoostedRanker settles that by the cluster; leave it out")
+                raise InputError(
+                    f"{name}: DaskBoostedRanker settles that by the cluster; leave it out"
+                )
 
     def _fit(self, training: Training) -> None:
         queries, task = training.queries, self._task(training)
@@ -91,11 +110,14 @@ class DaskBoostedRanker(BoostedRanker):
             if not workers:
                 raise InputError("the cluster has no worker; start some")
             if len(queries) < len(workers):
-                raise InputError(f"{number_of(len(queries), 'queries')} for {len(workers)} workers: each needs a query")
+                raise InputError(
+                    f"{number_of(len(queries), 'queries')} for {len(workers)} workers: each needs a query"
+                )
             rank = balanced(queries.sizes, len(workers))
             self.shares_ = [queries.names[rank == i].tolist() for i in range(len(workers))]
             own = closing.enter_context(_pinned_client(client, workers))
-            # LightGBM's network is one a process, and a model whose training failed ends it when Python collects it.
+            # LightGBM's network is one a process, and a model whose training failed ends it when
+            # Python collects it.
             client.run(gc.collect, workers=workers, on_error="ignore")
             shown = closing.enter_context(bar(self.n_trees, "trees"))
             own.subscribe_topic(f"{own.id}-trees", lambda event: shown.update(event[1] - shown.n))
@@ -105,22 +127,32 @@ class DaskBoostedRanker(BoostedRanker):
         self._keep(booster, task.values_of_prefixes(booster))
 
     def _model(self, own: Any, workers: list[str], task: Task, rank: NDArray[np.int64]) -> str:
-        """Return the model that LightGBM trains on the workers, query q on worker ``rank[q]``, as text."""
+        """Return the model that LightGBM trains on the workers, query q on worker ``rank[q]``, as
+        text.
+        """
         from lightgbm import DaskLGBMRanker
 
         sums = own.submit(Sums, len(workers), actor=True, workers=workers[:1])
-        weights = [None if task.weight is None else task.weight[rank == i] for i in range(len(workers))]
+        weights = [
+            None if task.weight is None else task.weight[rank == i] for i in range(len(workers))
+        ]
         ranker = DaskLGBMRanker(
             client=own,
-            objective=WorkerObjective(Slopes(task), workers, weights, sums.result(), f"{own.id}-trees"),
+            objective=WorkerObjective(
+                Slopes(task), workers, weights, sums.result(), f"{own.id}-trees"
+            ),
             n_estimators=self.n_trees,
             random_state=self.seed,
-            **main_names({"time_out": 2, **task.parameters}),  # the time limit of a connection, in minutes
+            **main_names(
+                {"time_out": 2, **task.parameters}
+            ),  # the time limit of a connection, in minutes
         )
         data = self._placed(own, task, [rank == i for i in range(len(workers))])
         with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored")
-            return str(ranker.fit(**data, **task.columns).booster_.model_to_string(num_iteration=-1))
+            return str(
+                ranker.fit(**data, **task.columns).booster_.model_to_string(num_iteration=-1)
+            )
 
     def _placed(self, own: Any, task: Task, mine: list[NDArray[np.bool_]]) -> dict[str, Any]:
         """Send each worker its queries; return what `DaskLGBMRanker.fit` takes."""
@@ -144,7 +176,9 @@ class Sums:
         self._complete = asyncio.Event()
 
     async def total(self, rank: int, sums: Floats) -> Floats:
-        """Return the sum over all workers, in the order of ranks, as soon as each has given its own."""
+        """Return the sum over all workers, in the order of ranks, as soon as each has given its
+        own.
+        """
         parts, complete = self._parts, self._complete
         parts[rank] = sums
         if len(parts) == self.n_workers:
@@ -164,7 +198,9 @@ class WorkerObjective:
     sums: Any
     topic: str
 
-    def __call__(self, y: Floats, score: Floats, weight: Floats | None, group: Any) -> tuple[Floats, Floats]:
+    def __call__(
+        self, y: Floats, score: Floats, weight: Floats | None, group: Any
+    ) -> tuple[Floats, Floats]:
         """Return slope and curvature of each document of this worker, shapes (n,)."""
         from distributed import get_worker
 
@@ -172,7 +208,9 @@ class WorkerObjective:
         rank = self.workers.index(worker.address)
         queries = y.astype(np.int64), np.concatenate([[0], np.cumsum(group)]), self.weights[rank]
         with one_thread() if worker.state.nthreads == 1 else contextlib.nullcontext():
-            slope, curvature = self.slopes(score, *queries, lambda sums: self.sums.total(rank, sums).result())
+            slope, curvature = self.slopes(
+                score, *queries, lambda sums: self.sums.total(rank, sums).result()
+            )
         if rank == 0:
             worker.log_event(self.topic, self.slopes.n_grown)
         return (slope, curvature) if weight is None else (slope * weight, curvature * weight)
@@ -181,7 +219,8 @@ class WorkerObjective:
 def _pinned_client(client: Client, workers: list[str]) -> Any:
     """Return a client of the same scheduler that puts piece i of any data on worker i.
 
-    LightGBM numbers its machines in the order in which `who_has` lists the pieces, and its bytes depend on that.
+    LightGBM numbers its machines in the order in which `who_has` lists the pieces, and its bytes
+    depend on that.
     """
     from dask import array as da
     from distributed import Client
@@ -190,16 +229,27 @@ def _pinned_client(client: Client, workers: list[str]) -> Any:
     class PinnedClient(Client):
         def placed(self, pieces: list[Any]) -> Any:
             """Return arrays or CSR matrices, one a worker, as one Dask array."""
-            tables = [csr_matrix(one) if hasattr(one, "tocsr") else one for one in pieces]  # it takes no csr_array
-            homes = [self.scatter(one, workers=[w], hash=False) for w, one in zip(workers, tables, strict=True)]
+            tables = [
+                csr_matrix(one) if hasattr(one, "tocsr") else one for one in pieces
+            ]  # it takes no csr_array
+            homes = [
+                self.scatter(one, workers=[w], hash=False)
+                for w, one in zip(workers, tables, strict=True)
+            ]
             pairs = zip(homes, tables, strict=True)
-            return da.concatenate([da.from_delayed(home, one.shape, one.dtype) for home, one in pairs])
+            return da.concatenate(
+                [da.from_delayed(home, one.shape, one.dtype) for home, one in pairs]
+            )
 
         def compute(self, collections: Any, **options: Any) -> Any:  # type: ignore[override]
             pairs = zip(collections, workers, strict=True)
-            return [super(PinnedClient, self).compute(one, workers=[w], **options) for one, w in pairs]
+            return [
+                super(PinnedClient, self).compute(one, workers=[w], **options) for one, w in pairs
+            ]
 
         def who_has(self, futures: Any = None, **options: Any) -> Any:
             return {future.key: [worker] for future, worker in zip(futures, workers, strict=True)}
 
-    return PinnedClient(client.scheduler.address, security=client.security, set_as_default=False, timeout=CONNECT)
+    return PinnedClient(
+        client.scheduler.address, security=client.security, set_as_default=False, timeout=CONNECT
+    )

@@ -25,8 +25,8 @@ _NUMBER = re.compile(r"(u?int\d+|float\d*|double|bool(ean)?)(\[pyarrow\])?")
 class FeatureColumns:
     """Names of features, and the categories of those that are not numbers.
 
-    `categories` holds the values of each categorical column, whose feature is the index of the value, or NaN; those
-    with an order, which are split as numbers, are named in `ordered`.
+    `categories` holds the values of each categorical column, whose feature is the index of the
+    value, or NaN; those with an order, which are split as numbers, are named in `ordered`.
     """
 
     names: tuple[str, ...]
@@ -36,12 +36,19 @@ class FeatureColumns:
     @property
     def unordered(self) -> list[int]:
         """Indices of the features that are split by sets of categories."""
-        return [i for i, name in enumerate(self.names) if name in self.categories and name not in self.ordered]
+        return [
+            i
+            for i, name in enumerate(self.names)
+            if name in self.categories and name not in self.ordered
+        ]
 
     def for_lightgbm(self) -> list[str]:
         """Return the names, with ``_`` for each character that LightGBM does not take."""
         names = [_RESERVED.sub("_", name) for name in self.names]
-        return [f"Column_{i}" if not name or names.count(name) > 1 else name for i, name in enumerate(names)]
+        return [
+            f"Column_{i}" if not name or names.count(name) > 1 else name
+            for i, name in enumerate(names)
+        ]
 
     def index_of(self, name: str) -> int:
         """Return the index of the feature called `name`, or raise InputError."""
@@ -50,7 +57,9 @@ class FeatureColumns:
         return self.names.index(name)
 
     def aligned(self, features: Any, columns: Self) -> Any:
-        """Return the features of `columns` in the order and codes of these; another category is NaN, with a warning."""
+        """Return the features of `columns` in the order and codes of these; another category is
+        NaN, with a warning.
+        """
         if columns == self:
             return features
         missing = [name for name in self.names if name not in columns.names]
@@ -58,14 +67,20 @@ class FeatureColumns:
             raise InputError(f"X has no column {missing[0]!r}, on which the model was trained")
         extra = [name for name in columns.names if name not in self.names]
         if extra:
-            raise InputError(f"X has a column {extra[0]!r}, on which the model was not trained: leave it out")
+            raise InputError(
+                f"X has a column {extra[0]!r}, on which the model was not trained: leave it out"
+            )
         for name in self.names:
             if (name in self.categories) != (name in columns.categories):
                 kinds = "categorical", "a column of numbers"
                 now, then = kinds if name in columns.categories else kinds[::-1]
-                raise InputError(f"column {name!r} is {now}, but it was {then} when the model was trained")
+                raise InputError(
+                    f"column {name!r} is {now}, but it was {then} when the model was trained"
+                )
         features = features[:, [columns.names.index(name) for name in self.names]]
-        changed = [name for name in self.categories if self.categories[name] != columns.categories[name]]
+        changed = [
+            name for name in self.categories if self.categories[name] != columns.categories[name]
+        ]
         if changed:
             features = np.array(features)
         for name in changed:
@@ -74,7 +89,9 @@ class FeatureColumns:
         return features
 
     def _recoded(self, name: str, codes: Floats, categories: list[Category]) -> Floats:
-        """Return codes of other categories as codes of these, NaN for a category that is not among them."""
+        """Return codes of other categories as codes of these, NaN for a category that is not among
+        them.
+        """
         place = {value: float(i) for i, value in enumerate(self.categories[name])}
         table = np.array([*(place.get(value, np.nan) for value in categories), np.nan])
         present = ~np.isnan(codes)
@@ -92,7 +109,9 @@ class FeatureColumns:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any], n_features: int) -> Self:
-        """Build from the fields in a saved model; raise InputError unless they name each of its features."""
+        """Build from the fields in a saved model; raise InputError unless they name each of its
+        features.
+        """
         if len(fields["names"]) != n_features:
             raise InputError("the columns in model.json are not one of each feature")
         return cls(tuple(fields["names"]), dict(fields["categories"]), tuple(fields["ordered"]))
@@ -104,7 +123,9 @@ def is_table(features: Any) -> bool:
 
 
 def from_frame(frame: Any) -> tuple[Floats, FeatureColumns]:
-    """Return the features in a frame of pandas or polars, shape (n, d) with NaN where missing, and their columns."""
+    """Return the features in a frame of pandas or polars, shape (n, d) with NaN where missing, and
+    their columns.
+    """
     names = [str(name) for name in frame.columns]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -122,7 +143,9 @@ def from_frame(frame: Any) -> tuple[Floats, FeatureColumns]:
         wrong = [value for value in values if not isinstance(value, str | int | float | bool)]
         if wrong:
             kind = type(wrong[0]).__name__
-            raise InputError(f"column {name!r}: categories are texts or numbers, not {kind}; make them texts")
+            raise InputError(
+                f"column {name!r}: categories are texts or numbers, not {kind}; make them texts"
+            )
         categories[name] = values
         if has_order:
             ordered.append(name)
@@ -130,7 +153,9 @@ def from_frame(frame: Any) -> tuple[Floats, FeatureColumns]:
 
 
 def _categories_of(series: Any) -> tuple[Floats, list[Any], bool] | None:
-    """Return the codes of a categorical column (NaN = missing), its categories, and whether they have an order."""
+    """Return the codes of a categorical column (NaN = missing), its categories, and whether they
+    have an order.
+    """
     kind = str(series.dtype).split("(")[0]
     if kind == "category":  # of pandas
         codes = series.cat.codes.to_numpy(dtype=np.float64)
@@ -139,7 +164,11 @@ def _categories_of(series: Any) -> tuple[Floats, list[Any], bool] | None:
     if kind in ("Categorical", "Enum"):  # of polars
         import polars as pl
 
-        values = series.dtype.categories.to_list() if kind == "Enum" else sorted(series.drop_nulls().unique().to_list())
+        values = (
+            series.dtype.categories.to_list()
+            if kind == "Enum"
+            else sorted(series.drop_nulls().unique().to_list())
+        )
         place = {value: float(i) for i, value in enumerate(values)}
         codes = np.array([place.get(value, np.nan) for value in series.cast(pl.String).to_list()])
         return codes, values, False

@@ -1,4 +1,6 @@
-"""Growing boosted trees for any objective on LightGBM, in segments that a checkpoint can hold; checks of their text."""
+"""Growing boosted trees for any objective on LightGBM, in segments that a checkpoint can hold;
+checks of their text.
+"""
 
 import os
 import re
@@ -25,15 +27,23 @@ _TAIL = re.compile(
     r"end of trees\n\nfeature_importances:\n([^\r\n]+=\d+\n)*"
     r"(\nparameters:\n(\[\w+: [^\r\n]*\]\n)*\nend of parameters\n)?(\npandas_categorical:(null|\[\])\n?)?"
 )
-_OPTIONAL = ("split_gain", "internal_value", "internal_weight", "internal_count", "leaf_weight", "leaf_count")
+_OPTIONAL = (
+    "split_gain",
+    "internal_value",
+    "internal_weight",
+    "internal_count",
+    "leaf_weight",
+    "leaf_count",
+)
 
 
 @dataclass(frozen=True)
 class Task:
     """A training of trees, checked.
 
-    `weight`, shape (m,), and `by_document`, shape (n,), are weights of queries and documents. `parameters` are those of
-    LightGBM, except seed and objective, and `categorical` the indices of features that are split by sets of categories.
+    `weight`, shape (m,), and `by_document`, shape (n,), are weights of queries and documents.
+    `parameters` are those of LightGBM, except seed and objective, and `categorical` the indices of
+    features that are split by sets of categories.
     """
 
     training: Training
@@ -60,7 +70,9 @@ class Task:
         return bool(patience and history and len(history) - 1 - int(np.argmax(history)) >= patience)
 
     def values_of_prefixes(self, booster: Any) -> list[float]:
-        """Return the value of 1, 2, ... trees on the validation set, until `patience` is exhausted."""
+        """Return the value of 1, 2, ... trees on the validation set, until `patience` is
+        exhausted.
+        """
         history: list[float] = []
         if self.training.valid is not None:
             scores = self.base_scores(self.training.valid)
@@ -72,7 +84,9 @@ class Task:
         """Add the predictions of a tree to the scores of the validation set, if there is one."""
         if self.training.valid is not None:
             n_threads, features = threads_of(self.parameters), self.training.valid.features
-            scores += booster.predict(features, start_iteration=tree, num_iteration=1, num_threads=n_threads)
+            scores += booster.predict(
+                features, start_iteration=tree, num_iteration=1, num_threads=n_threads
+            )
 
     def validate(self, booster: Any, scores: Floats, history: list[float]) -> None:
         """Add the next tree to the scores of the validation set, and the value to the history."""
@@ -82,11 +96,17 @@ class Task:
 
 
 class Slopes:
-    """The slopes and curvatures that each tree is fitted to, after `n_grown` trees; the first fits the gains."""
+    """The slopes and curvatures that each tree is fitted to, after `n_grown` trees; the first fits
+    the gains.
+    """
 
     def __init__(self, task: Task, n_grown: int = 0) -> None:
         self.objective, self.regression = task.training.loss, Regression(task.ranker.metric_)
-        self.n_trees, self.follow, self.curvature = task.ranker.n_trees, task.ranker.follow, task.ranker.curvature
+        self.n_trees, self.follow, self.curvature = (
+            task.ranker.n_trees,
+            task.ranker.follow,
+            task.ranker.curvature,
+        )
         self.n_grown = n_grown
 
     def __call__(
@@ -97,7 +117,9 @@ class Slopes:
         weight: Floats | None,
         total: Callable[[Floats], Floats] | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return slope and curvature of the next tree, shapes (n,); for the parameters see `descent`."""
+        """Return slope and curvature of the next tree, shapes (n,); for the parameters see
+        `descent`.
+        """
         self.n_grown += 1
         objective, follow = self.objective.at(self.n_grown, self.n_trees), self.follow
         if self.n_grown == 1:
@@ -106,14 +128,18 @@ class Slopes:
 
 
 class Growth:
-    """Trees under construction, in segments of `every` trees, each with its own seed of LightGBM's random choices."""
+    """Trees under construction, in segments of `every` trees, each with its own seed of LightGBM's
+    random choices.
+    """
 
     def __init__(self, task: Task, every: int) -> None:
         self.task, self.every = task, every
         self.history: list[float] = []
         self.booster: Any = None
         self.base = task.base_scores(task.training.queries)
-        self.valid_scores = np.zeros(0) if task.training.valid is None else task.base_scores(task.training.valid)
+        self.valid_scores = (
+            np.zeros(0) if task.training.valid is None else task.base_scores(task.training.valid)
+        )
         features, grades = task.training.queries.features, task.training.queries.grades
         self.data = lightgbm_itself().Dataset(
             features, grades, params=task.parameters, free_raw_data=False, **task.columns
@@ -125,14 +151,21 @@ class Growth:
         return 0 if self.booster is None else int(self.booster.num_trees())
 
     def grow(self, save: Callable[[dict[str, Any]], None] | None) -> None:
-        """Grow all trees, or until the patience is exhausted; call `save` with the state after each segment."""
+        """Grow all trees, or until the patience is exhausted; call `save` with the state after each
+        segment.
+        """
         n_trees = self.task.ranker.n_trees
         with bar(n_trees, "trees", initial=self.n_grown) as shown:
             while self.n_grown < n_trees and not self.task.is_stalled(self.history):
                 before = self.n_grown
                 self._segment(min(self.every - before % self.every, n_trees - before), shown)
                 if save is not None:
-                    save({"history": self.history, "trees": self.booster.model_to_string(num_iteration=-1)})
+                    save(
+                        {
+                            "history": self.history,
+                            "trees": self.booster.model_to_string(num_iteration=-1),
+                        }
+                    )
                 if self.n_grown == before:
                     break
         if not self.task.is_stalled(self.history):
@@ -150,8 +183,14 @@ class Growth:
 
         def objective(grown_scores: Floats, _: Any) -> tuple[Floats, Floats]:
             queries = task.training.queries
-            slope, curve = slopes(grown_scores + self.base, queries.grades, queries.offsets, task.weight)
-            return (slope, curve) if task.by_document is None else (slope * task.by_document, curve * task.by_document)
+            slope, curve = slopes(
+                grown_scores + self.base, queries.grades, queries.offsets, task.weight
+            )
+            return (
+                (slope, curve)
+                if task.by_document is None
+                else (slope * task.by_document, curve * task.by_document)
+            )
 
         def after(env: Any) -> None:
             task.validate(env.model, self.valid_scores, self.history)
@@ -161,11 +200,19 @@ class Growth:
             if task.is_stalled(self.history):
                 raise lightgbm.callback.EarlyStopException(env.iteration, [])
 
-        parameters = {**task.parameters, "seed": task.ranker.seed + first // self.every, "objective": objective}
+        parameters = {
+            **task.parameters,
+            "seed": task.ranker.seed + first // self.every,
+            "objective": objective,
+        }
         parameters["num_threads"] = n_threads
         with at_most(n_threads):
             self.booster = lightgbm.train(
-                parameters, self.data, num_boost_round=size, init_model=self.booster, callbacks=[after]
+                parameters,
+                self.data,
+                num_boost_round=size,
+                init_model=self.booster,
+                callbacks=[after],
             )
 
 
@@ -193,7 +240,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def threads_of(parameters: dict[str, Any]) -> int:
-    """Return LightGBM's threads: its parameter or the free processors; 1 in a fork, where GNU's OpenMP would hang."""
+    """Return LightGBM's threads: its parameter or the free processors; 1 in a fork, where GNU's
+    OpenMP would hang.
+    """
     return 1 if _FORKED else int(parameters.get("num_threads", 0)) or free_threads()
 
 
@@ -219,7 +268,9 @@ def main_names(parameters: dict[str, Any]) -> dict[str, Any]:
 def booster_of(text: str, name: str) -> Any:
     """Return the model in the text of a file called `name`; raise InputError if it is damaged."""
     lightgbm = lightgbm_itself()
-    check_trees(text, name)  # LightGBM trusts the text: with a damaged one it may read other memory, or never end
+    check_trees(
+        text, name
+    )  # LightGBM trusts the text: with a damaged one it may read other memory, or never end
     try:
         return lightgbm.Booster(model_str=text)
     except (lightgbm.basic.LightGBMError, ValueError, TypeError, RecursionError) as error:
@@ -227,12 +278,16 @@ def booster_of(text: str, name: str) -> Any:
 
 
 def check_trees(text: str, name: str) -> None:
-    """Raise InputError unless the text of a model, from a file called `name`, holds whole trees on its features."""
+    """Raise InputError unless the text of a model, from a file called `name`, holds whole trees on
+    its features.
+    """
     try:
         _check_model(text)
     except (ValueError, KeyError, IndexError, OverflowError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else error
-        raise InputError(f"{name} holds no whole LightGBM model ({reason}); it is damaged or was changed") from error
+        raise InputError(
+            f"{name} holds no whole LightGBM model ({reason}); it is damaged or was changed"
+        ) from error
 
 
 def _check_model(text: str) -> None:
@@ -240,10 +295,16 @@ def _check_model(text: str) -> None:
         raise ValueError("a NUL, which would end the text for LightGBM")
     head, _, rest = text.partition("\n\n")
     header = _fields(head)
-    if not head.startswith("tree\n") or header["num_class"] != "1" or header["num_tree_per_iteration"] != "1":
+    if (
+        not head.startswith("tree\n")
+        or header["num_class"] != "1"
+        or header["num_tree_per_iteration"] != "1"
+    ):
         raise ValueError("not one tree an iteration")
     n_features = int(header["max_feature_idx"]) + 1
-    if n_features != len(header["feature_names"].split()) or n_features != len(header["feature_infos"].split()):
+    if n_features != len(header["feature_names"].split()) or n_features != len(
+        header["feature_infos"].split()
+    ):
         raise ValueError("max_feature_idx is not the number of features")
     data = rest.encode()
     start = 0
@@ -258,7 +319,9 @@ def _check_model(text: str) -> None:
             raise ValueError(f"tree {number}: {error}") from error
         start += size
     if not _TAIL.fullmatch(data[start:].decode()):
-        raise ValueError("what follows the trees is not whole: feature_importances, parameters, end of parameters")
+        raise ValueError(
+            "what follows the trees is not whole: feature_importances, parameters, end of parameters"
+        )
 
 
 def _fields(block: str) -> dict[str, str]:
@@ -291,7 +354,9 @@ def _check_tree(fields: dict[str, str], n_features: int) -> None:
     if int(fields.get("is_linear", "0")):
         used = [float(word) for word in fields["leaf_features"].split()]
         _check_features(used, n_features)
-        if sum(numbers["num_features"]) != len(used) or len(fields["leaf_coeff"].split()) != len(used):
+        if sum(numbers["num_features"]) != len(used) or len(fields["leaf_coeff"].split()) != len(
+            used
+        ):
             raise ValueError("num_features is not the number of features of the leaves")
 
 
@@ -301,7 +366,9 @@ def _check_features(features: list[float], n_features: int) -> None:
 
 
 def _check_children(left: list[int], right: list[int], n_leaves: int) -> None:
-    """Raise ValueError unless the children make one tree: from the root, each node and leaf is reached once."""
+    """Raise ValueError unless the children make one tree: from the root, each node and leaf is
+    reached once.
+    """
     seen, left_to_visit = 0, [0]
     leaves = set()
     while left_to_visit:
@@ -323,7 +390,9 @@ def _check_children(left: list[int], right: list[int], n_leaves: int) -> None:
 def _check_splits(fields: dict[str, str], numbers: dict[str, list[float]]) -> None:
     n_sets = int(fields["num_cat"])
     categorical = [bool(int(kind) & 1) for kind in _whole(numbers["decision_type"])]
-    sets = [value for value, is_set in zip(numbers["threshold"], categorical, strict=True) if is_set]
+    sets = [
+        value for value, is_set in zip(numbers["threshold"], categorical, strict=True) if is_set
+    ]
     if any(not 0 <= number < n_sets for number in _whole(sets)):
         raise ValueError(f"a split by a set outside 0..{n_sets - 1}")
     if any(np.isnan(value) for value in numbers["threshold"]):
@@ -331,7 +400,12 @@ def _check_splits(fields: dict[str, str], numbers: dict[str, list[float]]) -> No
     if n_sets:
         ends = [int(word) for word in fields["cat_boundaries"].split()]
         words = fields["cat_threshold"].split()
-        if len(ends) != n_sets + 1 or ends != sorted(ends) or ends[0] != 0 or ends[-1] != len(words):
+        if (
+            len(ends) != n_sets + 1
+            or ends != sorted(ends)
+            or ends[0] != 0
+            or ends[-1] != len(words)
+        ):
             raise ValueError("cat_boundaries do not divide cat_threshold")
 
 

@@ -1,4 +1,6 @@
-"""Linear rankers that maximise any loss: annealed, restarted, with a penalty on the distance from the start."""
+"""Linear rankers that maximise any loss: annealed, restarted, with a penalty on the distance from
+the start.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from dcglearn.foundation.validation import Floats, InputError, one_of, whole_num
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.losses.objective import positive
 from dcglearn.metric.dcg import DCGLike
-from dcglearn.rankers.linear_model import Design, LinearModel, RankSVMRanker, coefficients_of, least_squares
+from dcglearn.rankers.linear_model import (
+    Design,
+    LinearModel,
+    RankSVMRanker,
+    coefficients_of,
+    least_squares,
+)
 from dcglearn.rankers.ranker import Training
 
 _LOG = logging.getLogger(__name__)
@@ -22,54 +30,66 @@ _LOG = logging.getLogger(__name__)
 SOLVERS = ("lbfgs", "cg", "sgd")
 STARTS = ("ridge", "ranksvm", "random")
 STAGES = (2.5, 5.0, 10.0)
-"""Default sharpness of each stage for smooth metrics: lower values reward outliers, higher ones overfit."""
+"""Default sharpness of each stage for smooth metrics: lower values reward outliers, higher ones
+overfit.
+"""
 
 
 @dataclass(eq=False, repr=False)
 class LinearRanker(LinearModel):
     """Rank by a linear model that maximises a smooth metric, or any loss of `dcglearn.losses`.
 
-    Maximises the mean of the loss over queries minus ``l2 |v - v0|^2``, where v are the coefficients of the features in
-    units of their spread within queries, and v0 the start. Source: Chapelle and Wu 2010, algorithm 1 (``solver="cg"``);
-    Qin et al. 2010, algorithm 1 (``solver="sgd"``, ``start="random"``, ``n_restarts=10``).
+    Maximises the mean of the loss over queries minus ``l2 |v - v0|^2``, where v are the
+    coefficients of the features in units of their spread within queries, and v0 the start. Source:
+    Chapelle and Wu 2010, algorithm 1 (``solver="cg"``); Qin et al. 2010, algorithm 1
+    (``solver="sgd"``, ``start="random"``, ``n_restarts=10``).
 
     Parameters
     ----------
     loss : loss, optional
-        Higher is better; ``ApproxNDCG`` of the textbook DCG by default. Take ``ApproxNDCG(mine)`` for your own DCG.
+        Higher is better; ``ApproxNDCG`` of the textbook DCG by default. Take ``ApproxNDCG(mine)``
+        for your own DCG.
     solver : {"cg", "lbfgs", "sgd"}
-        Nonlinear conjugate gradients (Chapelle and Wu), limited-memory BFGS, or stochastic gradients over shuffled
-        queries (Qin et al.). Keep "cg"; "sgd" suits many random starts.
+        Nonlinear conjugate gradients (Chapelle and Wu), limited-memory BFGS, or stochastic
+        gradients over shuffled queries (Qin et al.). Keep "cg"; "sgd" suits many random starts.
     annealing : "auto", sequence of float, or None
-        Sharpness at each stage, in increasing order, per unit of the spread of scores within queries, measured anew at
-        each stage. A sharpness of a means ``alpha = a``, SoftRank's ``sigma = 1/a``, and SmoothNDCG's
-        ``sigma = 1/a^2``, and replaces the loss's own. "auto" is 2.5, 5, 10 for smooth metrics and 1 for losses of
-        pairs. None uses the loss's own sharpness, on the scores of the start as they are.
+        Sharpness at each stage, in increasing order, per unit of the spread of scores within
+        queries, measured anew at each stage. A sharpness of a means ``alpha = a``, SoftRank's
+        ``sigma = 1/a``, and SmoothNDCG's ``sigma = 1/a^2``, and replaces the loss's own. "auto" is
+        2.5, 5, 10 for smooth metrics and 1 for losses of pairs. None uses the loss's own sharpness,
+        on the scores of the start as they are.
     start : {"ridge", "ranksvm", "random"}, array_like or Ranker
-        Least squares on gains, `RankSVMRanker`, a random direction, coefficients of shape (d,), or a fitted linear
-        ranker. Keep "ridge"; take "ranksvm" where most pairs of grades matter alike.
+        Least squares on gains, `RankSVMRanker`, a random direction, coefficients of shape (d,), or
+        a fitted linear ranker. Keep "ridge"; take "ranksvm" where most pairs of grades matter
+        alike.
     n_restarts : int
-        Number of starts; those after the first are random. The model that is best on the validation set (or by the
-        objective, without one) is kept. 20 suit ``start="random"``, since there are many local maxima.
+        Number of starts; those after the first are random. The model that is best on the validation
+        set (or by the objective, without one) is kept. 20 suit ``start="random"``, since there are
+        many local maxima.
     l2 : float
-        Weight of the squared distance from the start. Try 1 to 100 for some sixty queries, 0.01 to 1 for many.
+        Weight of the squared distance from the start. Try 1 to 100 for some sixty queries, 0.01 to
+        1 for many.
     max_iter, tol : int, float
-        A stage ends after `max_iter` iterations (passes over the queries for ``"sgd"``), or when the largest derivative
-        ("cg", "lbfgs"), or the change of v over a pass ("sgd"), is less than `tol`.
+        A stage ends after `max_iter` iterations (passes over the queries for ``"sgd"``), or when
+        the largest derivative ("cg", "lbfgs"), or the change of v over a pass ("sgd"), is less than
+        `tol`.
     learning_rate : float
         Step of ``"sgd"``.
     metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
     patience, seed : int
-        With a validation set, the annealing ends after this many stages without a better value; and the seed.
+        With a validation set, the annealing ends after this many stages without a better value; and
+        the seed.
 
     Attributes
     ----------
     coef_, intercept_, metric_ : ndarray, shape (d,); float; DCG
     history_ : list of dict
-        Of each stage: restart, stage, sharpness, iterations, objective, normalised DCG on both sets.
+        Of each stage: restart, stage, sharpness, iterations, objective, normalised DCG on both
+        sets.
     best_ : dict
-        Value of the model that was kept, what it is (validation or objective), restart and stage (0 is the start).
+        Value of the model that was kept, what it is (validation or objective), restart and stage (0
+        is the start).
 
     See Also
     --------
@@ -127,7 +147,9 @@ class LinearRanker(LinearModel):
 
 
 def stages_of(annealing: Any, loss: Any) -> list[float | None]:
-    """Return the sharpness of each stage per unit of spread, or [None] to use the loss with its own sharpness."""
+    """Return the sharpness of each stage per unit of spread, or [None] to use the loss with its own
+    sharpness.
+    """
     if isinstance(annealing, str) and annealing == "auto":
         annealing = (1.0,) if isinstance(loss, (LambdaRank, RankHinge)) else STAGES
     if annealing is None or loss.sharpness is None:
@@ -136,8 +158,14 @@ def stages_of(annealing: Any, loss: Any) -> list[float | None]:
         stages = np.asarray(annealing, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         stages = np.zeros(0)
-    if stages.ndim != 1 or not len(stages) or not (np.isfinite(stages).all() and (stages > 0).all()):
-        raise InputError(f'annealing={annealing!r}: give positive numbers, in increasing order, "auto", or None')
+    if (
+        stages.ndim != 1
+        or not len(stages)
+        or not (np.isfinite(stages).all() and (stages > 0).all())
+    ):
+        raise InputError(
+            f'annealing={annealing!r}: give positive numbers, in increasing order, "auto", or None'
+        )
     return stages.tolist()
 
 
@@ -158,12 +186,18 @@ class _State:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as JSON."""
-        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(self).items()}
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in vars(self).items()
+        }
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> _State:
         """Build from what `to_dict` returned."""
-        return cls(**state | {name: np.array(state[name], dtype=np.float64) for name in ("v", "v0", "best")})
+        return cls(
+            **state
+            | {name: np.array(state[name], dtype=np.float64) for name in ("v", "v0", "best")}
+        )
 
     def keep_if_better(self, v: Floats, value: float, by: str, stage: int) -> None:
         """Keep v as the best model if its value is better."""
@@ -190,12 +224,16 @@ class _Stages:
                 self.validate(state, state.v0, 0)
             self.one_stage(state)
             state.stage += 1
-            if state.stage == len(self.sharpness) or (patience is not None and state.stalled >= patience):
+            if state.stage == len(self.sharpness) or (
+                patience is not None and state.stalled >= patience
+            ):
                 state.restart, state.stage = state.restart + 1, 0
             yield
 
     def start(self, restart: int) -> Floats:
-        """Return the start of a restart; its scores have spread 1 if sharpness is per unit of spread."""
+        """Return the start of a restart; its scores have spread 1 if sharpness is per unit of
+        spread.
+        """
         v = self._start(restart)
         spread = self.design.spread_of(v)
         if not spread > 0:
@@ -227,8 +265,16 @@ class _Stages:
         maximise = self.stochastic if self.ranker.solver == "sgd" else self.deterministic
         state.v, iterations = maximise(loss, v, state)
         objective = -self.objective(loss, state.v, state.v0)[0]
-        record = {"restart": state.restart, "stage": stage, "sharpness": sharpness, "iterations": iterations}
-        record |= {"objective": objective, "train": self.ranker._mean_ndcg(self.design, self.queries, state.v)}
+        record = {
+            "restart": state.restart,
+            "stage": stage,
+            "sharpness": sharpness,
+            "iterations": iterations,
+        }
+        record |= {
+            "objective": objective,
+            "train": self.ranker._mean_ndcg(self.design, self.queries, state.v),
+        }
         if self.valid is not None:
             record["valid"] = self.ranker._mean_ndcg(self.design, self.valid, state.v)
         elif stage == n_stages:
@@ -241,14 +287,18 @@ class _Stages:
     def validate(self, state: _State, v: Floats, stage: int) -> None:
         """Keep v if it is the best so far on the validation set."""
         if self.valid is not None:
-            state.keep_if_better(v, self.ranker._mean_ndcg(self.design, self.valid, v), "valid", stage)
+            state.keep_if_better(
+                v, self.ranker._mean_ndcg(self.design, self.valid, v), "valid", stage
+            )
 
     def objective(self, loss: Any, v: Floats, v0: Floats) -> tuple[float, Floats]:
         """Return the penalty minus the mean loss, which is minimised, and its gradient."""
         queries, l2 = self.queries, self.ranker.l2
         value, slope = loss(self.design.scores(v), queries.grades, queries.offsets)
         apart = v - v0
-        return l2 * float(apart @ apart) - value / len(queries), 2 * l2 * apart - self.design.vjp(slope) / len(queries)
+        return l2 * float(apart @ apart) - value / len(queries), 2 * l2 * apart - self.design.vjp(
+            slope
+        ) / len(queries)
 
     def deterministic(self, loss: Any, v: Floats, state: _State) -> tuple[Floats, int]:
         """Return v and the iterations of conjugate gradients or L-BFGS on all queries."""
@@ -265,7 +315,9 @@ class _Stages:
         return optimum.x, int(optimum.nit)
 
     def stochastic(self, loss: Any, v: Floats, state: _State) -> tuple[Floats, int]:
-        """Return v and the passes of stochastic gradients, a query a step, in an order shuffled in each pass."""
+        """Return v and the passes of stochastic gradients, a query a step, in an order shuffled in
+        each pass.
+        """
         ranker, queries, design, v = self.ranker, self.queries, self.design, v.copy()
         rng = np.random.default_rng([ranker.seed, state.restart, state.stage + 1])
         n_passes = 0

@@ -1,4 +1,6 @@
-"""What linear rankers share (`LinearModel`), and those at which others start: `RidgeRanker`, `RankSVMRanker`."""
+"""What linear rankers share (`LinearModel`), and those at which others start: `RidgeRanker`,
+`RankSVMRanker`.
+"""
 
 from __future__ import annotations
 
@@ -61,12 +63,16 @@ def coefficients_of(start: Any, n_features: int) -> Floats:
     """Return the coefficients of a start, a fitted linear ranker or an array, shape (d,)."""
     coefficients = finite_array(getattr(start, "coef_", start), "start", 1)
     if len(coefficients) != n_features:
-        raise InputError(f"start has shape {coefficients.shape}; expected a coefficient a feature, ({n_features},)")
+        raise InputError(
+            f"start has shape {coefficients.shape}; expected a coefficient a feature, ({n_features},)"
+        )
     return coefficients
 
 
 class Design:
-    """Features scaled by their spread within queries: coefficients v of these score ``(X - mean) @ (v / spread)``."""
+    """Features scaled by their spread within queries: coefficients v of these score ``(X - mean) @
+    (v / spread)``.
+    """
 
     def __init__(self, queries: Queries) -> None:
         X, self.offsets = queries.features, queries.offsets
@@ -81,7 +87,9 @@ class Design:
         return self.features @ w - self.mean @ w
 
     def vjp(self, slope: Floats) -> Floats:
-        """Return the gradient by scaled coefficient, shape (d,), of a gradient by score, shape (n,)."""
+        """Return the gradient by scaled coefficient, shape (d,), of a gradient by score, shape
+        (n,).
+        """
         return (self._rows @ slope - self.mean * slope.sum()) / self.spread
 
     def scaled(self) -> Any:
@@ -105,12 +113,16 @@ def spread_of_scores(scores: Floats, offsets: Integers) -> float:
 
 
 def _spread_within(X: Any, offsets: Integers) -> Floats:
-    """Return each feature's standard deviation within queries, 1 where it is constant in every query."""
+    """Return each feature's standard deviation within queries, 1 where it is constant in every
+    query.
+    """
     sizes = np.diff(offsets)
     if hasattr(X, "tocsr"):
         from scipy.sparse import csr_array
 
-        member = csr_array((np.ones(X.shape[0]), np.arange(X.shape[0]), offsets), shape=(len(sizes), X.shape[0]))
+        member = csr_array(
+            (np.ones(X.shape[0]), np.arange(X.shape[0]), offsets), shape=(len(sizes), X.shape[0])
+        )
         sums = member @ X
         total = np.asarray(X.multiply(X).sum(axis=0)).ravel()
         between = np.asarray(sums.multiply(sums).multiply(1 / sizes[:, None]).sum(axis=0)).ravel()
@@ -125,15 +137,21 @@ def _spread_within(X: Any, offsets: Integers) -> Floats:
     return np.where(squares > 0, np.sqrt(squares / X.shape[0]), 1.0)
 
 
-def least_squares(design: Design, queries: Queries, dcg: DCG | None, l2: float, reweighted: bool) -> Floats:
-    """Return intercept and scaled coefficients of the ridge regression on gains, or on grades without a DCG."""
+def least_squares(
+    design: Design, queries: Queries, dcg: DCG | None, l2: float, reweighted: bool
+) -> Floats:
+    """Return intercept and scaled coefficients of the ridge regression on gains, or on grades
+    without a DCG.
+    """
     from sklearn.linear_model import Ridge
 
     grades = queries.grades
     target = grades.astype(np.float64) if dcg is None else dcg.gains[grades]
     unit = float(np.ptp(target))
     if unit == 0:
-        raise InputError("the DCG's gains are the same for all grades in the data: it prefers no order")
+        raise InputError(
+            "the DCG's gains are the same for all grades in the data: it prefers no order"
+        )
     weight = np.full(len(grades), 1.0 / len(grades))
     if reweighted:
         relevant = grades > 0
@@ -156,11 +174,13 @@ class RidgeRanker(LinearModel):
     Parameters
     ----------
     metric : DCG, file or name, optional
-        The metric whose gains are predicted, and that of `score`; by default, grades and the textbook DCG.
+        The metric whose gains are predicted, and that of `score`; by default, grades and the
+        textbook DCG.
     l2 : float
         Weight of the squared coefficients of scaled features, relative to the mean squared error.
     reweighted : bool
-        Whether documents of the worst grade weigh as much as all others together. Keep True where most are of it.
+        Whether documents of the worst grade weigh as much as all others together. Keep True where
+        most are of it.
 
     Attributes
     ----------
@@ -196,21 +216,25 @@ class RidgeRanker(LinearModel):
 
 @dataclass(eq=False, repr=False)
 class RankSVMRanker(LinearModel):
-    """Rank by a linear model that orders pairs: RankSVM with the squared hinge, solved to a proven gap.
+    """Rank by a linear model that orders pairs: RankSVM with the squared hinge, solved to a proven
+    gap.
 
-    Minimises ``|v|^2 / 2 + C mean_pairs max(0, 1 - f_i + f_j)^2`` over pairs of different grades in a query, v the
-    coefficients of features in units of their spread within queries. Source: Joachims 2002; Newton's method as in
-    Chapelle and Keerthi 2010. The objective is 1-strongly convex, so ``|gradient|^2 / 2`` bounds the distance to the
-    optimum. Time O(n log n) a step, memory O(n): no pair is formed.
+    Minimises ``|v|^2 / 2 + C mean_pairs max(0, 1 - f_i + f_j)^2`` over pairs of different grades in
+    a query, v the coefficients of features in units of their spread within queries. Source:
+    Joachims 2002; Newton's method as in Chapelle and Keerthi 2010. The objective is 1-strongly
+    convex, so ``|gradient|^2 / 2`` bounds the distance to the optimum. Time O(n log n) a step,
+    memory O(n): no pair is formed.
 
     Parameters
     ----------
     C : float
-        Weight of the pairs' mean loss. Take 0.01 to 1 for some sixty queries; a validation set tells.
+        Weight of the pairs' mean loss. Take 0.01 to 1 for some sixty queries; a validation set
+        tells.
     metric : DCG, file or name, optional
         The metric of `score`; the textbook DCG by default.
     tol, max_iter : float, int
-        Stop when the gap to the optimum, relative to the objective, is at most `tol`, or after `max_iter` Newton steps.
+        Stop when the gap to the optimum, relative to the objective, is at most `tol`, or after
+        `max_iter` Newton steps.
 
     Attributes
     ----------
@@ -254,12 +278,16 @@ class RankSVMRanker(LinearModel):
             loss, slope = hinge_sums(scores, grades, offsets, order)
 
             def curvature(x: Floats) -> Floats:
-                return x + strength * design.vjp(hinge_curvature(design.scores(x), scores, grades, offsets, order))
+                return x + strength * design.vjp(
+                    hinge_curvature(design.scores(x), scores, grades, offsets, order)
+                )
 
             return 0.5 * float(v @ v) + strength * loss, v + strength * design.vjp(slope), curvature
 
         start = np.zeros(self.n_features_in_)
-        v, self.objective_, self.gap_, self.n_iter_ = newton(evaluate, start, self.tol, self.max_iter)
+        v, self.objective_, self.gap_, self.n_iter_ = newton(
+            evaluate, start, self.tol, self.max_iter
+        )
         if self.gap_ > self.tol:
             warnings.warn(
                 f"RankSVM stopped after {self.n_iter_} Newton steps with a gap of {self.gap_:.1e}; raise max_iter",
@@ -270,12 +298,16 @@ class RankSVMRanker(LinearModel):
 
 
 def newton(
-    evaluate: Callable[[Floats], tuple[float, Floats, Callable[[Floats], Floats]]], v: Floats, tol: float, max_iter: int
+    evaluate: Callable[[Floats], tuple[float, Floats, Callable[[Floats], Floats]]],
+    v: Floats,
+    tol: float,
+    max_iter: int,
 ) -> tuple[Floats, float, float, int]:
-    """Minimise a 1-strongly convex, piecewise quadratic function by Newton's method with conjugate gradients.
+    """Minimise a 1-strongly convex, piecewise quadratic function by Newton's method with conjugate
+    gradients.
 
-    `evaluate` returns value, gradient and the product with the (generalised) Hessian at v. Returns v, the objective,
-    its gap (see `RankSVMRanker`) and the number of steps.
+    `evaluate` returns value, gradient and the product with the (generalised) Hessian at v. Returns
+    v, the objective, its gap (see `RankSVMRanker`) and the number of steps.
     """
     from scipy.sparse.linalg import LinearOperator, cg
 

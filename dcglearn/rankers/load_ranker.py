@@ -9,8 +9,8 @@ from dcglearn.rankers.ranker import Ranker
 def load_ranker(path: PathLike, metric: DCG | None = None) -> Ranker:
     """Read a fitted ranker that `Ranker.save` wrote.
 
-    Raises InputError if the folder is not a model, is damaged, of a later version, or was trained for other gains or
-    discounts than those of a `metric` that is given.
+    Raises InputError if the folder is not a model, is damaged, of a later version, or was trained
+    for other gains or discounts than those of a `metric` that is given.
 
     See Also
     --------
@@ -35,5 +35,7 @@ def load_ranker(path: PathLike, metric: DCG | None = None) -> Ranker:
     from dcglearn.rankers.trees import BoostedRanker
 
     linear = LinearRanker, SparseRanker, RidgeRanker, RankSVMRanker, AdaRankRanker
-    kinds: dict[str, type[Ranker]] = {kind.__name__: kind for kind in (*linear, BoostedRanker, DaskBoostedRanker)}
+    kinds: dict[str, type[Ranker]] = {
+        kind.__name__: kind for kind in (*linear, BoostedRanker, DaskBoostedRanker)
+    }
     return read_model(path, kinds, metric)

@@ -1,4 +1,6 @@
-"""Fitted rankers as folders: parameters as strict JSON, numbers as npz read without pickle or as LightGBM's text."""
+"""Fitted rankers as folders: parameters as strict JSON, numbers as npz read without pickle or as
+LightGBM's text.
+"""
 
 import contextlib
 import dataclasses
@@ -27,16 +29,20 @@ CHECKPOINT = "training.checkpoint"
 """Name of the checkpoint that `dcglearn train` keeps in the model's folder."""
 
 _DATA = re.compile(r"(weights|trees)-[0-9a-f]{16}\.(npz|txt)")
-_LEFTOVER = re.compile(rf"{re.escape(disk.MARK)}.*|\.(checkpoint\.npz|model\.json|weights\.npz|trees\.txt)\..+")
+_LEFTOVER = re.compile(
+    rf"{re.escape(disk.MARK)}.*|\.(checkpoint\.npz|model\.json|weights\.npz|trees\.txt)\..+"
+)
 """Names of files that a kill left, now and in older states of dcglearn."""
 
 R = TypeVar("R")
 
 
 def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
-    """Write a fitted ranker into the folder `path`: its numbers in a file named by their checksum, then ``model.json``.
+    """Write a fitted ranker into the folder `path`: its numbers in a file named by their checksum,
+    then ``model.json``.
 
-    A kill leaves the old model or the new one, since ``model.json`` names its data file, and is replaced by a rename.
+    A kill leaves the old model or the new one, since ``model.json`` names its data file, and is
+    replaced by a rename.
     """
     kind = type(ranker).__name__
     if not hasattr(ranker, "metric_"):
@@ -44,7 +50,9 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
     target = as_path(path)
     refuse_folder(target, force=force)
     fields: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": kind}
-    fields["parameters"] = {name: _encoded(value) for name, value in ranker.get_params(deep=False).items()}
+    fields["parameters"] = {
+        name: _encoded(value) for name, value in ranker.get_params(deep=False).items()
+    }
     fields["metric"] = ranker.metric_.to_dict()
     fields["n_features"] = ranker.n_features_in_
     if ranker.columns_ is not None:
@@ -75,7 +83,9 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
 
 
 def refuse_folder(target: Path, *, force: bool) -> None:
-    """Raise InputError if a model cannot be written to `target`, or (unless `force`) a whole one is there already."""
+    """Raise InputError if a model cannot be written to `target`, or (unless `force`) a whole one is
+    there already.
+    """
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
     try:
@@ -83,16 +93,24 @@ def refuse_folder(target: Path, *, force: bool) -> None:
             target.stat()  # raises OSError for a circle of links, which does not exist to Path
         is_there, is_folder = target.exists(), target.is_dir()
     except (OSError, ValueError) as error:
-        raise InputError(f"{target}: cannot write there ({getattr(error, 'strerror', error)})") from error
+        raise InputError(
+            f"{target}: cannot write there ({getattr(error, 'strerror', error)})"
+        ) from error
     if is_there and not is_folder:
         raise InputError(f"{target} is a file; a model is a folder, name another")
     if is_folder:
         names = {file.name for file in target.iterdir()} - {CHECKPOINT}
-        others = {name for name in names if not _DATA.fullmatch(name) and not _LEFTOVER.fullmatch(name)}
+        others = {
+            name for name in names if not _DATA.fullmatch(name) and not _LEFTOVER.fullmatch(name)
+        }
         if others - {"model.json"}:
-            raise InputError(f"{target} holds other files ({min(others)}); name a new folder for the model")
+            raise InputError(
+                f"{target} holds other files ({min(others)}); name a new folder for the model"
+            )
         if "model.json" in names and not force:
-            raise InputError(f"{target} holds a model; choose another name, or --force to replace it")
+            raise InputError(
+                f"{target} holds a model; choose another name, or --force to replace it"
+            )
     folder = target if is_folder else target.parent
     try_to_write(folder / "file", folder)
 
@@ -100,14 +118,19 @@ def refuse_folder(target: Path, *, force: bool) -> None:
 def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None = None) -> R:
     """Read a model of one of `kinds`, classes by the names of kinds; see `load_ranker`."""
     folder = as_path(path)
-    if os.path.isfile(folder):  # noqa: PTH113, Path raises OSError where the name is too long
-        raise InputError(f"{path} is a file; a model is a folder that `dcglearn train` or save() wrote: name that")
+    # Path raises OSError where the name is too long.
+    if os.path.isfile(folder):  # noqa: PTH113
+        raise InputError(
+            f"{path} is a file; a model is a folder that `dcglearn train` or save() wrote: name that"
+        )
     file = folder / "model.json"
     fields = read_json_object(file)
     if fields.get("format") != FORMAT:
         raise InputError(f'{file}: "format" is {fields.get("format")!r}, expected "{FORMAT}"')
     if fields.get("version") != VERSION:
-        raise InputError(f"{file}: written by another version ({fields.get('version')!r}; this one reads {VERSION})")
+        raise InputError(
+            f"{file}: written by another version ({fields.get('version')!r}; this one reads {VERSION})"
+        )
     if fields.get("kind") not in kinds:
         raise InputError(
             f"{path} holds a {fields.get('kind')}, not a {' or '.join(kinds)}; load_ranker reads every kind of model "
@@ -123,8 +146,18 @@ def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None 
         ranker._set_numbers(_checked_content(folder, fields["files"]), fields)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
-    except (KeyError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as error:
-        raise InputError(f"{path}: the model is damaged, or not of this version ({error})") from error
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        OSError,
+        AttributeError,
+        EOFError,
+        BadZipFile,
+    ) as error:
+        raise InputError(
+            f"{path}: the model is damaged, or not of this version ({error})"
+        ) from error
     if metric is not None and not same_numbers(metric, ranker.metric_):
         raise InputError(
             f"{path} was trained for other gains or discounts, {ranker.metric_!r}; train for this metric, or load the "
@@ -141,14 +174,19 @@ def _checked_content(folder: Path, files: dict[str, str]) -> bytes:
     content = read_bytes(folder / name)
     if hashlib.sha256(content).hexdigest() != checksum:
         raise InputError(
-            f"{name} is damaged or was changed: it has another SHA-256; use a copy, or train again", see="damaged"
+            f"{name} is damaged or was changed: it has another SHA-256; use a copy, or train again",
+            see="damaged",
         )
     return content
 
 
 def same_numbers(first: DCG, second: DCG) -> bool:
-    """Return whether two DCGs have the same gains and discounts; names of grades and notes may differ."""
-    return np.array_equal(first.gains, second.gains) and np.array_equal(first.discounts, second.discounts)
+    """Return whether two DCGs have the same gains and discounts; names of grades and notes may
+    differ.
+    """
+    return np.array_equal(first.gains, second.gains) and np.array_equal(
+        first.discounts, second.discounts
+    )
 
 
 def _encoded(value: Any) -> Any:
@@ -158,7 +196,11 @@ def _encoded(value: Any) -> Any:
     if hasattr(value, "coef_"):
         value = value.coef_
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: _encoded(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
+        fields = {
+            field.name: _encoded(getattr(value, field.name))
+            for field in dataclasses.fields(value)
+            if field.init
+        }
         return {"loss": type(value).__name__, "fields": fields}
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
@@ -179,5 +221,7 @@ def _decoded(value: Any) -> Any:
     if isinstance(value, dict):
         if value["loss"] not in losses.__all__:
             raise InputError(f"{value['loss']!r} is no loss that this version knows")
-        return getattr(losses, value["loss"])(**{name: _decoded(item) for name, item in value["fields"].items()})
+        return getattr(losses, value["loss"])(
+            **{name: _decoded(item) for name, item in value["fields"].items()}
+        )
     return value

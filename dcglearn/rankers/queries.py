@@ -37,13 +37,14 @@ _CELLS = 1 << 22
 class Queries:
     """Documents with features and grades, the documents of one query together.
 
-    Raises InputError if a feature is not finite, a grade is not an integer of the scale, or the documents of a query
-    are not next to each other; it names the row.
+    Raises InputError if a feature is not finite, a grade is not an integer of the scale, or the
+    documents of a query are not next to each other; it names the row.
 
     Parameters
     ----------
     features : array_like, scipy.sparse matrix or data frame, shape (n, d)
-        Finite floats; sparse ones become CSR. A frame of pandas or polars brings names and categories.
+        Finite floats; sparse ones become CSR. A frame of pandas or polars brings names and
+        categories.
     grades : array_like of int, shape (n,)
         0 = worst.
     qid : array_like, shape (n,)
@@ -51,7 +52,8 @@ class Queries:
     n_grades, documents : int, sequence of str, optional
         L, by default the largest grade + 1; and the names of the documents, for runs.
     missing : bool
-        Whether features may be NaN, which stands for a missing value; trees take these, linear models do not.
+        Whether features may be NaN, which stands for a missing value; trees take these, linear
+        models do not.
     columns : FeatureColumns, optional
         Names and categories of the features; those of a frame.
 
@@ -91,16 +93,29 @@ class Queries:
         grades = checked_grades(self.grades, features.shape[0], self.n_grades)
         offsets, names = query_offsets(self.qid, len(grades))
         n_grades = scale_size(self.n_grades, int(grades.max(initial=0)))
-        fields = {"features": features, "grades": frozen(grades), "qid": np.repeat(names, np.diff(offsets))}
-        fields |= {"columns": columns, "n_grades": n_grades, "offsets": frozen(offsets), "names": frozen(names)}
+        fields = {
+            "features": features,
+            "grades": frozen(grades),
+            "qid": np.repeat(names, np.diff(offsets)),
+        }
+        fields |= {
+            "columns": columns,
+            "n_grades": n_grades,
+            "offsets": frozen(offsets),
+            "names": frozen(names),
+        }
         if self.documents is not None and len(self.documents) != len(grades):
             raise InputError(f"{len(self.documents)} document names for {len(grades)} documents")
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     @classmethod
-    def from_groups(cls, features: Any, grades: ArrayLike, sizes: ArrayLike, **options: Any) -> Queries:
-        """Build from the number of documents of each query, in the order of the rows; queries are named 1, 2, ..."""
+    def from_groups(
+        cls, features: Any, grades: ArrayLike, sizes: ArrayLike, **options: Any
+    ) -> Queries:
+        """Build from the number of documents of each query, in the order of the rows; queries are
+        named 1, 2, ...
+        """
         labels = np.asarray(grades)
         return cls(features, labels, group_labels(sizes, len(labels)), **options)
 
@@ -121,7 +136,9 @@ class Queries:
     def __getitem__(self, chosen: Any) -> Queries:
         """Return the queries chosen by an index, a slice, a mask or indices (each query once)."""
         index = np.atleast_1d(np.arange(len(self))[chosen])
-        rows = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in index] or [np.zeros(0, int)])
+        rows = np.concatenate(
+            [np.arange(self.offsets[q], self.offsets[q + 1]) for q in index] or [np.zeros(0, int)]
+        )
         documents = None if self.documents is None else [self.documents[row] for row in rows]
         labels = self.grades[rows], self.qid[rows], self.n_grades
         return Queries(self.features[rows], *labels, documents, self.missing, self.columns)
@@ -132,11 +149,15 @@ class Queries:
             raise InputError(f"share={share} must lie between 0 and 1")
         first = np.random.default_rng(seed).permutation(len(self)) < round(share * len(self))
         if first.all() or not first.any():
-            raise InputError(f"share={share} of {len(self)} queries leaves one side empty; give more queries")
+            raise InputError(
+                f"share={share} of {len(self)} queries leaves one side empty; give more queries"
+            )
         return self[first], self[~first]
 
     def evaluate(self, scores: ArrayLike, dcg: DCG, **options: Any) -> Floats:
-        """Return the normalised DCG of each query under `scores`, shape (m,); see `ndcg_by_query`."""
+        """Return the normalised DCG of each query under `scores`, shape (m,); see
+        `ndcg_by_query`.
+        """
         return ndcg_by_query(dcg, scores, self.grades, self.offsets, **options)
 
     def fingerprint(self) -> str:
@@ -147,7 +168,12 @@ class Queries:
 
     def __repr__(self) -> str:
         n, d = self.shape
-        sizes = (len(self), "queries", ","), (n, "documents", ","), (d, "features"), (self.n_grades, "grades")
+        sizes = (
+            (len(self), "queries", ","),
+            (n, "documents", ","),
+            (d, "features"),
+            (self.n_grades, "grades"),
+        )
         return f"Queries({', '.join(number_of(*size) for size in sizes)})"
 
 
@@ -160,13 +186,19 @@ def fingerprint_of(*arrays: NDArray[Any]) -> str:
 
 
 def ndcg_by_query(
-    dcg: DCG, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, ties: str = "stable", empty: float = 0.0
+    dcg: DCG,
+    scores: ArrayLike,
+    grades: ArrayLike,
+    offsets: ArrayLike,
+    ties: str = "stable",
+    empty: float = 0.0,
 ) -> Floats:
     """Return the normalised DCG of each query when its documents are ranked by score, shape (m,).
 
-    Query q holds documents ``offsets[q]:offsets[q + 1]`` of `scores` and `grades`, shape (n,). Documents with equal
-    scores keep their order (``"stable"``) or rank worst grade first (``"worst"``). The ideal value is that of all
-    documents of the query; where it is not positive (no relevant document), the value is `empty`.
+    Query q holds documents ``offsets[q]:offsets[q + 1]`` of `scores` and `grades`, shape (n,).
+    Documents with equal scores keep their order (``"stable"``) or rank worst grade first
+    (``"worst"``). The ideal value is that of all documents of the query; where it is not positive
+    (no relevant document), the value is `empty`.
     """
     ranked, place = _ranked(scores, grades, offsets, dcg.n_grades, ties, "the DCG's scale")
     offsets = np.asarray(offsets, dtype=np.int64)
@@ -189,15 +221,21 @@ def ndcg_by_query(
 def _ranked(
     scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int, ties: str, scale: str
 ) -> tuple[Grades, Integers]:
-    """Return the grades of each query's documents as ranked, and their positions from 0, both of shape (n,)."""
+    """Return the grades of each query's documents as ranked, and their positions from 0, both of
+    shape (n,).
+    """
     if ties not in ("stable", "worst"):
         raise InputError(f'ties={ties!r}: give "stable" or "worst"')
     values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
     labels = checked_grades(grades, ends[-1], n_grades, scale)
     if values.shape != labels.shape:
-        raise InputError(f"scores has shape {values.shape}; expected one score per document, {labels.shape}")
+        raise InputError(
+            f"scores has shape {values.shape}; expected one score per document, {labels.shape}"
+        )
     if np.isnan(values).any():
-        raise InputError(f"scores[{np.isnan(values).argmax()}] is NaN; documents without a score cannot be ranked")
+        raise InputError(
+            f"scores[{np.isnan(values).argmax()}] is NaN; documents without a score cannot be ranked"
+        )
     sizes = np.diff(ends)
     query = np.repeat(np.arange(len(sizes)), sizes)
     last = np.arange(len(values)) if ties == "stable" else labels
@@ -206,12 +244,18 @@ def _ranked(
 
 
 def precision_by_query(
-    scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, ks: Sequence[int] = (), ties: str = "stable"
+    scores: ArrayLike,
+    grades: ArrayLike,
+    offsets: ArrayLike,
+    ks: Sequence[int] = (),
+    ties: str = "stable",
 ) -> Floats:
-    """Return precision at each of `ks`, then average precision, of each query ranked by score, shape (m, len(ks) + 1).
+    """Return precision at each of `ks`, then average precision, of each query ranked by score,
+    shape (m, len(ks) + 1).
 
-    Arguments are as in `ndcg_by_query`. Documents of grade 1 or better are relevant; positions past the last
-    document count as not relevant. All values of a query without a relevant document are 0.
+    Arguments are as in `ndcg_by_query`. Documents of grade 1 or better are relevant; positions past
+    the last document count as not relevant. All values of a query without a relevant document are
+    0.
 
     Examples
     --------
@@ -234,7 +278,9 @@ def precision_by_query(
 
 
 def checked_features(features: Any, *, missing: bool = False) -> Any:
-    """Return finite float64 features (or NaN if `missing`), shape (n, d), dense (read-only) or CSR."""
+    """Return finite float64 features (or NaN if `missing`), shape (n, d), dense (read-only) or
+    CSR.
+    """
     if hasattr(features, "tocsr"):
         matrix = features.tocsr().astype(np.float64)
         usable = usable_features(matrix.data, missing=missing)
@@ -248,11 +294,17 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
     try:
         table = np.asarray(features, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"features must be numbers in a table of shape (documents, features): {error}") from error
+        raise InputError(
+            f"features must be numbers in a table of shape (documents, features): {error}"
+        ) from error
     if table.ndim != 2:
-        raise InputError(f"features have shape {table.shape}; expected (documents, features): Reshape your data")
+        raise InputError(
+            f"features have shape {table.shape}; expected (documents, features): Reshape your data"
+        )
     if table.shape[1] == 0:
-        raise InputError(f"features have 0 feature(s) (shape={table.shape}) while a minimum of 1 is required.")
+        raise InputError(
+            f"features have 0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
+        )
     usable = usable_features(table, missing=missing)
     if not usable.all():
         row, column = np.argwhere(~usable)[0]
@@ -261,7 +313,9 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
 
 
 def usable_features(values: Floats, *, missing: bool) -> NDArray[np.bool_]:
-    """Return which values are finite numbers of a size whose square is finite, or NaN if `missing`."""
+    """Return which values are finite numbers of a size whose square is finite, or NaN if
+    `missing`.
+    """
     usable = np.abs(values) <= LARGEST_FEATURE  # not NaN
     return usable | np.isnan(values) if missing else usable
 
@@ -271,15 +325,21 @@ def has_missing(features: Any) -> bool:
     return bool(np.isnan(features.data if hasattr(features, "tocsr") else features).any())
 
 
-def checked_grades(grades: ArrayLike, n: int, n_grades: int | None = None, scale: str = "the scale") -> Any:
-    """Return grades as int8, shape (n,), each known and on the scale; an error names the first that is not."""
+def checked_grades(
+    grades: ArrayLike, n: int, n_grades: int | None = None, scale: str = "the scale"
+) -> Any:
+    """Return grades as int8, shape (n,), each known and on the scale; an error names the first that
+    is not.
+    """
     labels = np.asarray(grades)
     if labels.shape != (n,):
         raise InputError(f"grades have shape {labels.shape}; expected one per document, ({n},)")
     if n == 0:
         return labels.astype(np.int8)
     if labels.dtype.kind not in "iuf":
-        raise InputError(f"Unknown label type: grades are {labels.dtype}; expected integers, 0 = worst")
+        raise InputError(
+            f"Unknown label type: grades are {labels.dtype}; expected integers, 0 = worst"
+        )
     top = scale_size(n_grades, MAX_GRADES - 1)
     whole = labels == np.floor(labels)
     wrong = ~((labels >= 0) & (labels < top) & whole)
@@ -296,21 +356,29 @@ def checked_grades(grades: ArrayLike, n: int, n_grades: int | None = None, scale
 
 
 def group_labels(sizes: ArrayLike, n: int) -> Integers:
-    """Return the query of each of `n` documents, numbered from 1, given the number of documents of each query."""
+    """Return the query of each of `n` documents, numbered from 1, given the number of documents of
+    each query.
+    """
     counts = np.asarray(sizes)
     if counts.ndim != 1 or counts.dtype.kind not in "iuf" or (counts != np.floor(counts)).any():
         raise InputError("group sizes must be whole numbers, one per query")
     if len(counts) == n and counts.sum() != n:
-        raise InputError(f"{n} group sizes for {n} documents: looks like the query of each document; give it as qid")
+        raise InputError(
+            f"{n} group sizes for {n} documents: looks like the query of each document; give it as qid"
+        )
     if (counts < 1).any():
-        raise InputError(f"group size {int((counts < 1).argmax())} is {counts.min():g}; leave empty queries out")
+        raise InputError(
+            f"group size {int((counts < 1).argmax())} is {counts.min():g}; leave empty queries out"
+        )
     if counts.sum() != n:
         raise InputError(f"group sizes sum to {int(counts.sum())}, but there are {n} documents")
     return np.repeat(np.arange(1, len(counts) + 1), counts.astype(np.int64))
 
 
 def balanced(sizes: NDArray[np.integer], n: int) -> NDArray[np.int64]:
-    """Return the share, 0..n - 1, of each item, the largest first, each to the smallest share, shape (len(sizes),)."""
+    """Return the share, 0..n - 1, of each item, the largest first, each to the smallest share,
+    shape (len(sizes),).
+    """
     share = np.zeros(len(sizes), dtype=np.int64)
     load = [(0, i) for i in range(n)]
     for item in np.argsort(-sizes, kind="stable").tolist():

@@ -25,7 +25,9 @@ from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, 
 
 @dataclass(frozen=True)
 class Training:
-    """What a ranker is fitted to: checked data, and objective if there is one; `options` are further ones of `fit`."""
+    """What a ranker is fitted to: checked data, and objective if there is one; `options` are
+    further ones of `fit`.
+    """
 
     queries: Queries
     valid: Queries | None
@@ -34,7 +36,9 @@ class Training:
 
 
 class Ranker(BaseEstimator):
-    """A model that scores documents; subclasses have `_fit`, and a parameter `loss` or `metric` that holds the DCG."""
+    """A model that scores documents; subclasses have `_fit`, and a parameter `loss` or `metric`
+    that holds the DCG.
+    """
 
     metric_: DCG
     n_features_in_: int
@@ -44,7 +48,8 @@ class Ranker(BaseEstimator):
     takes_missing: ClassVar[bool] = False
     """Whether the model takes NaN as a missing value, and categories."""
     _options: ClassVar[tuple[str, ...]] = ()
-    """Options of `fit` that this kind of ranker takes and others do not; scikit-learn routes them."""
+    """Options of `fit` that this kind of ranker takes and others do not; scikit-learn routes
+    them."""
     _default_loss: ClassVar[type[Any] | None] = None
     """The class of the objective, with the textbook DCG, where the parameter `loss` is None."""
     _data_file: ClassVar[str] = "weights.npz"
@@ -67,32 +72,39 @@ class Ranker(BaseEstimator):
         return tags
 
     def fit(
-        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None, **options: Any
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        eval_set: Any = None,
+        **options: Any,
     ) -> Self:
         """Learn from documents X with grades y of queries qid, or from `Queries`.
 
-        Raises InputError if a parameter or an input cannot be used, nothing can be learned from the data, or the
-        checkpoint is damaged or of another training; ClusterLost if a worker or the scheduler is lost.
+        Raises InputError if a parameter or an input cannot be used, nothing can be learned from the
+        data, or the checkpoint is damaged or of another training; ClusterLost if a worker or the
+        scheduler is lost.
 
         Parameters
         ----------
         X : array_like, CSR or data frame, shape (n, d), or Queries
-            Features; `Queries` bring y and qid with them. Names of a data frame's columns are kept. Trees take NaN as a
-            missing value, and split columns of categories by sets.
+            Features; `Queries` bring y and qid with them. Names of a data frame's columns are kept.
+            Trees take NaN as a missing value, and split columns of categories by sets.
         y, qid : array_like, shape (n,)
             Grades (0 = worst), and the query of each document, the rows of a query together.
         eval_set : Queries, or (X, y, qid), optional
-            Validation set: the stage, point, round or number of trees that is best on it is used. `RidgeRanker`,
-            `RankSVMRanker` and `PairwiseRanker` take none.
+            Validation set: the stage, point, round or number of trees that is best on it is used.
+            `RidgeRanker`, `RankSVMRanker` and `PairwiseRanker` take none.
         **options
-            `LinearRanker` and `BoostedRanker` take ``checkpoint=FILE``, to which the state is written after each stage
-            or every ``checkpoint_every=50`` trees (LightGBM's random choices then begin anew, with a seed of their
-            own), and ``resume=True``, to continue from it to the model of an uninterrupted training. Trees take
-            ``query_weight``, shape (m,), of each query's value in the mean that is maximised, and ``sample_weight``,
-            shape (n,), of each document's slope and curvature, as in LightGBM. `DaskBoostedRanker` takes ``engine``, a
-            ``distributed.Client``, the address of a scheduler, or the number of local processes to start (2 by
-            default). Its X and `eval_set` may name learning-to-rank files (a path, pattern, folder, or several), whose
-            features ``sparse=True`` keeps as CSR.
+            `LinearRanker` and `BoostedRanker` take ``checkpoint=FILE``, to which the state is
+            written after each stage or every ``checkpoint_every=50`` trees (LightGBM's random
+            choices then begin anew, with a seed of their own), and ``resume=True``, to continue
+            from it to the model of an uninterrupted training. Trees take ``query_weight``, shape
+            (m,), of each query's value in the mean that is maximised, and ``sample_weight``, shape
+            (n,), of each document's slope and curvature, as in LightGBM. `DaskBoostedRanker` takes
+            ``engine``, a ``distributed.Client``, the address of a scheduler, or the number of local
+            processes to start (2 by default). Its X and `eval_set` may name learning-to-rank files
+            (a path, pattern, folder, or several), whose features ``sparse=True`` keeps as CSR.
         """
         for name in [*options, *([] if eval_set is None else ["eval_set"])]:
             if name not in self._options:
@@ -108,7 +120,9 @@ class Ranker(BaseEstimator):
         self._fit(Training(queries, valid, loss, options))
         return self
 
-    def _queries_of(self, X: Any, y: Any, qid: Any, options: dict[str, Any], n_features: int | None = None) -> Queries:
+    def _queries_of(
+        self, X: Any, y: Any, qid: Any, options: dict[str, Any], n_features: int | None = None
+    ) -> Queries:
         """Return X, y and qid as checked `Queries`; `options` and `n_features` are for files."""
         return as_queries(X, y, qid, missing=self.takes_missing)
 
@@ -116,7 +130,9 @@ class Ranker(BaseEstimator):
         """Raise InputError unless the parameters can be used."""
 
     def _objective(self, queries: Queries) -> Any:
-        """Return the objective, with the DCG that its name stands for on the queries; None without one."""
+        """Return the objective, with the DCG that its name stands for on the queries; None without
+        one.
+        """
         if self._default_loss is None:
             return None
         loss: Any = self.loss
@@ -124,7 +140,9 @@ class Ranker(BaseEstimator):
             loss = self._default_loss(DCG.standard(queries.n_grades or 1, 10))
         if not isinstance(loss, Objective):
             example = f"{self._default_loss.__name__}(dcg)"
-            raise InputError(f"loss={loss!r} is no loss; give one of dcglearn.losses, such as {example}")
+            raise InputError(
+                f"loss={loss!r} is no loss; give one of dcglearn.losses, such as {example}"
+            )
         loss = loss.for_lists(*scale_of(queries))
         if getattr(loss, "dcg", None) is not None:
             check_scale(queries, loss.dcg)
@@ -145,11 +163,14 @@ class Ranker(BaseEstimator):
                 whole_number(getattr(self, name), name)
 
     def predict(self, X: Any) -> Floats:
-        """Return the score of each document, shape (n,); raise InputError if X has not the features of the training."""
+        """Return the score of each document, shape (n,); raise InputError if X has not the features
+        of the training.
+        """
         return self._scores(self._features_of(X))
 
     def score(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> float:
-        """Return the mean normalised DCG over queries (0 for one without a relevant document); see `fit` for X, y, qid.
+        """Return the mean normalised DCG over queries (0 for one without a relevant document); see
+        `fit` for X, y, qid.
 
         Raise InputError if qid is missing, or a grade is not on the metric's scale.
         """
@@ -163,16 +184,20 @@ class Ranker(BaseEstimator):
         metric: DCGLike | None = None,
         **options: Any,
     ) -> Floats:
-        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own; see `ndcg_by_query`."""
+        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own; see
+        `ndcg_by_query`.
+        """
         check_is_fitted(self)
         queries = as_queries(X, y, qid, missing=self.takes_missing)
         dcg = self.metric_ if metric is None else read_metric(metric, *scale_of(queries))
         return queries.evaluate(self.predict(queries), dcg, **options)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the fitted model into a folder: parameters as JSON, arrays as npz; nothing is pickled.
+        """Write the fitted model into a folder: parameters as JSON, arrays as npz; nothing is
+        pickled.
 
-        Raise InputError if the ranker is not fitted or is of a kind that has no file, or the folder cannot be written.
+        Raise InputError if the ranker is not fitted or is of a kind that has no file, or the folder
+        cannot be written.
         """
         save_model(self, path, force=force)
 
@@ -182,7 +207,9 @@ class Ranker(BaseEstimator):
         return read_model(path, dict.fromkeys((cls.__name__, *cls._also_reads), cls), metric)
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
-        """Return the fitted numbers as the content of `_data_file`, and further fields of ``model.json``."""
+        """Return the fitted numbers as the content of `_data_file`, and further fields of
+        ``model.json``.
+        """
         raise NotImplementedError
 
     def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
@@ -192,21 +219,39 @@ class Ranker(BaseEstimator):
     def _checkpointing(
         self, training: Training, **more: Any
     ) -> tuple[dict[str, Any] | None, Callable[[dict[str, Any]], None] | None]:
-        """Return the state to resume from, if parameters, data and `more` are equal, and a function that saves one."""
+        """Return the state to resume from, if parameters, data and `more` are equal, and a function
+        that saves one.
+        """
         path, resume = training.options.get("checkpoint"), training.options.get("resume", False)
         if path is None:
             if resume:
                 raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE")
             return None, None
         start = getattr(self, "start", None)
-        start = start if isinstance(start, str | None) else np.asarray(getattr(start, "coef_", start)).tolist()
+        start = (
+            start
+            if isinstance(start, str | None)
+            else np.asarray(getattr(start, "coef_", start)).tolist()
+        )
         identity = {name: _exact(value) for name, value in self.get_params(deep=False).items()}
-        identity |= {"ranker": type(self).__name__, "loss": _exact(training.loss), "start": _exact(start)}
+        identity |= {
+            "ranker": type(self).__name__,
+            "loss": _exact(training.loss),
+            "start": _exact(start),
+        }
         valid = "none" if training.valid is None else training.valid.fingerprint()
         identity |= {"data": training.queries.fingerprint(), "validation data": valid}
         for name, value in more.items():
-            identity[name] = value if isinstance(value, str) else "none" if value is None else fingerprint_of(value)
-        return (read_state(path, identity) if resume else None), partial(write_state, path, identity)
+            identity[name] = (
+                value
+                if isinstance(value, str)
+                else "none"
+                if value is None
+                else fingerprint_of(value)
+            )
+        return (read_state(path, identity) if resume else None), partial(
+            write_state, path, identity
+        )
 
     def _set_columns(self, columns: FeatureColumns | None) -> None:
         """Keep the names and categories of the features, if they are known."""
@@ -230,7 +275,9 @@ class Ranker(BaseEstimator):
             features = self.columns_.aligned(features, columns)
         elif self.columns_ is not None and self.columns_.categories:
             name = next(iter(self.columns_.categories))
-            raise InputError(f"the model was trained on categories of {name!r}: give X as a data frame")
+            raise InputError(
+                f"the model was trained on categories of {name!r}: give X as a data frame"
+            )
         if features.shape[1] != self.n_features_in_:
             expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
             raise InputError(f"X has {features.shape[1]} features, but {expected}")
@@ -241,8 +288,13 @@ class Ranker(BaseEstimator):
         raise NotImplementedError
 
     def _own_metric(self, queries: Queries) -> DCG:
-        """Return the DCG that evaluates the model: `metric`, that of the loss, or the textbook's."""
-        for dcg in (getattr(self, "metric", None), getattr(getattr(self, "loss", None), "dcg", None)):
+        """Return the DCG that evaluates the model: `metric`, that of the loss, or the
+        textbook's.
+        """
+        for dcg in (
+            getattr(self, "metric", None),
+            getattr(getattr(self, "loss", None), "dcg", None),
+        ):
             if dcg is not None:
                 metric: DCG = read_metric(dcg, *scale_of(queries))
                 check_scale(queries, metric)
@@ -252,11 +304,15 @@ class Ranker(BaseEstimator):
     def _validation_set(self, eval_set: Any, options: dict[str, Any]) -> Queries:
         """Return `Queries` or (X, y, qid) as `Queries` with the features of the training set."""
         parts = eval_set if isinstance(eval_set, tuple) else (eval_set, None, None)
-        if len(parts) != 3 or (not isinstance(parts[0], Queries) and parts[1] is None and not is_path(parts[0])):
+        if len(parts) != 3 or (
+            not isinstance(parts[0], Queries) and parts[1] is None and not is_path(parts[0])
+        ):
             raise InputError("eval_set must be Queries or (X, y, qid)")
         valid = self._queries_of(*parts, options, self.n_features_in_)
         if valid.shape[1] != self.n_features_in_:
-            raise InputError(f"eval_set has {valid.shape[1]} features, the training set {self.n_features_in_}")
+            raise InputError(
+                f"eval_set has {valid.shape[1]} features, the training set {self.n_features_in_}"
+            )
         check_scale(valid, self.metric_, "eval_set")
         if self.columns_ is None or valid.columns is None:
             return valid
@@ -265,12 +321,18 @@ class Ranker(BaseEstimator):
 
 
 def scale_of(queries: Queries) -> tuple[int, int]:
-    """Return the number of grades of queries, and the documents of the longest: what a metric's name is taken at."""
+    """Return the number of grades of queries, and the documents of the longest: what a metric's
+    name is taken at.
+    """
     return queries.n_grades or 1, int(queries.sizes.max(initial=1))
 
 
-def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: bool = False) -> Queries:
-    """Return X, y and qid, or `Queries` X, as `Queries`; refuse missing values and categories unless `missing`."""
+def as_queries(
+    X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: bool = False
+) -> Queries:
+    """Return X, y and qid, or `Queries` X, as `Queries`; refuse missing values and categories
+    unless `missing`.
+    """
     if isinstance(X, Queries):
         if y is not None or qid is not None:
             raise InputError("X is Queries, which have grades and qid: leave y and qid out")
@@ -278,7 +340,9 @@ def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: b
             refuse_what_trees_take(X.features, X.columns)
         return X
     if y is None:
-        raise InputError("a ranker requires y to be passed, but the target y is None: give the grade of each document")
+        raise InputError(
+            "a ranker requires y to be passed, but the target y is None: give the grade of each document"
+        )
     if qid is None:
         raise InputError(
             "qid is missing: give the query of each document, one label per row of X; a Pipeline or a search such as "
@@ -293,9 +357,13 @@ def refuse_what_trees_take(features: Any, columns: FeatureColumns | None) -> Non
     """Raise InputError if a feature is missing or categorical."""
     if columns is not None and columns.categories:
         name = next(iter(columns.categories))
-        raise InputError(f"column {name!r} is categorical: make it numbers, or train a BoostedRanker, which takes it")
+        raise InputError(
+            f"column {name!r} is categorical: make it numbers, or train a BoostedRanker, which takes it"
+        )
     if has_missing(features):
-        raise InputError("a feature is missing (NaN): fill it in, or train a BoostedRanker, which takes missing values")
+        raise InputError(
+            "a feature is missing (NaN): fill it in, or train a BoostedRanker, which takes missing values"
+        )
 
 
 def check_scale(queries: Queries, dcg: DCG, name: str = "the data") -> None:
@@ -309,9 +377,13 @@ def check_scale(queries: Queries, dcg: DCG, name: str = "the data") -> None:
 
 
 def check_training(queries: Queries, dcg: DCG | None = None) -> None:
-    """Raise InputError if no order can be learned: no document, or grades (or gains) that are equal in each query."""
+    """Raise InputError if no order can be learned: no document, or grades (or gains) that are equal
+    in each query.
+    """
     if queries.shape[0] < 2:
-        raise InputError(f"there are n_samples={queries.shape[0]} documents to learn from, and no order of them")
+        raise InputError(
+            f"there are n_samples={queries.shape[0]} documents to learn from, and no order of them"
+        )
     low, high = (f.reduceat(queries.grades, queries.offsets[:-1]) for f in (np.minimum, np.maximum))
     if (low == high).all():
         raise InputError(
@@ -319,11 +391,15 @@ def check_training(queries: Queries, dcg: DCG | None = None) -> None:
             "check that the labels are grades, and that qid names queries, not documents"
         )
     if dcg is not None and not (dcg.gains[low] != dcg.gains[high]).any():
-        raise InputError("the DCG's gains are the same for all grades within each query: it prefers no order here")
+        raise InputError(
+            "the DCG's gains are the same for all grades within each query: it prefers no order here"
+        )
 
 
 def _exact(value: Any) -> str:
-    """Return a parameter as text; texts of two losses or DCGs are equal if their numbers are, to the last bit."""
+    """Return a parameter as text; texts of two losses or DCGs are equal if their numbers are, to
+    the last bit.
+    """
     if hasattr(value, "to_dict"):
         return repr(value.to_dict())
     if hasattr(value, "__dataclass_fields__"):

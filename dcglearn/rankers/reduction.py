@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from dcglearn.foundation.validation import Floats, InputError, Integers, one_of, query_offsets, whole_number
+from dcglearn.foundation.validation import (
+    Floats,
+    InputError,
+    Integers,
+    one_of,
+    query_offsets,
+    whole_number,
+)
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.queries import Queries
@@ -24,25 +31,28 @@ _PAIRS = 1 << 18
 class PairwiseRanker(Ranker):
     """Rank with any classifier that decides between two documents.
 
-    NDCG-Train fits the classifier in `n_rounds` rounds. A pair's weight is what its order is worth at the positions
-    that the last round's classifier gives the two: ``|(a_i - a_j)(D(r_i) - D(r_j))|`` over the ideal value. NDCG-Test
-    ranks a query's documents by how many others beat them. Source: Sun, Qin, Tao and Wang 2009, procedures 1 and 2,
-    where label and decision do not fit together: here ``1`` means that the first document ranks before the second. The
-    first round's positions are those of a ridge regression on gains.
+    NDCG-Train fits the classifier in `n_rounds` rounds. A pair's weight is what its order is worth
+    at the positions that the last round's classifier gives the two: ``|(a_i - a_j)(D(r_i) -
+    D(r_j))|`` over the ideal value. NDCG-Test ranks a query's documents by how many others beat
+    them. Source: Sun, Qin, Tao and Wang 2009, procedures 1 and 2, where label and decision do not
+    fit together: here ``1`` means that the first document ranks before the second. The first
+    round's positions are those of a ridge regression on gains.
 
     Parameters
     ----------
     learner : classifier, optional
-        Any scikit-learn classifier whose `fit` takes `sample_weight`; logistic regression by default. A linear one
-        suits "difference", trees suit "both".
+        Any scikit-learn classifier whose `fit` takes `sample_weight`; logistic regression by
+        default. A linear one suits "difference", trees suit "both".
     metric : DCG, file or name, optional
         Gains and discounts, and the metric of `score`; the textbook DCG by default.
     pairs : {"difference", "both"}
-        The learner's features of a pair: the difference of the documents' features, or both, one after the other.
+        The learner's features of a pair: the difference of the documents' features, or both, one
+        after the other.
     n_rounds, seed : int
         The paper's T; and the seed of the order of the documents in a pair, and of the sample.
     max_pairs : int
-        Most pairs a round; of more, a sample is drawn in proportion to their weights. More are slower and steadier.
+        Most pairs a round; of more, a sample is drawn in proportion to their weights. More are
+        slower and steadier.
 
     Attributes
     ----------
@@ -69,8 +79,12 @@ class PairwiseRanker(Ranker):
     seed: int = 0
 
     def _check_parameters(self) -> None:
-        if self.learner is not None and (isinstance(self.learner, type) or not hasattr(self.learner, "fit")):
-            raise InputError(f"learner={self.learner!r} is no classifier: give one of scikit-learn, or None")
+        if self.learner is not None and (
+            isinstance(self.learner, type) or not hasattr(self.learner, "fit")
+        ):
+            raise InputError(
+                f"learner={self.learner!r} is no classifier: give one of scikit-learn, or None"
+            )
         one_of(self.pairs, "pairs", ("difference", "both"))
         self._check_whole("n_rounds")
         whole_number(self.seed, "seed", 0)
@@ -81,32 +95,45 @@ class PairwiseRanker(Ranker):
         from sklearn.linear_model import LogisticRegression
 
         queries = training.queries
-        learner = LogisticRegression(fit_intercept=False, max_iter=1000) if self.learner is None else self.learner
+        learner = (
+            LogisticRegression(fit_intercept=False, max_iter=1000)
+            if self.learner is None
+            else self.learner
+        )
         rng = np.random.default_rng(self.seed)
         scores = RidgeRanker(self.metric_, reweighted=False).fit(queries).predict(queries)
         for _ in range(self.n_rounds):
             first, second, weight = self._sampled(queries, scores, rng)
             label = queries.grades[first] > queries.grades[second]
             self.learner_ = clone(learner).fit(
-                self._pair_features(queries.features, first, second), label, sample_weight=weight / weight.mean()
+                self._pair_features(queries.features, first, second),
+                label,
+                sample_weight=weight / weight.mean(),
             )
             scores = self._positions(queries.features, queries.offsets)
 
     def predict(self, X: Any, qid: ArrayLike | None = None) -> Floats:
         """Return minus the position of each document in its query (NDCG-Test), shape (n,).
 
-        `qid`, shape (n,), names the query of each document where X is not `Queries`; one query by default.
+        `qid`, shape (n,), names the query of each document where X is not `Queries`; one query by
+        default.
         """
         features = self._features_of(X)
         n = features.shape[0]
         if isinstance(X, Queries):
             return self._positions(features, X.offsets)
-        return self._positions(features, np.array([0, n]) if qid is None else query_offsets(qid, n)[0])
+        return self._positions(
+            features, np.array([0, n]) if qid is None else query_offsets(qid, n)[0]
+        )
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
-        raise InputError("a PairwiseRanker's learner is another library's: no file without pickle; keep it yourself")
+        raise InputError(
+            "a PairwiseRanker's learner is another library's: no file without pickle; keep it yourself"
+        )
 
-    def _pair_features(self, features: Any, first: NDArray[np.intp], second: NDArray[np.intp]) -> Any:
+    def _pair_features(
+        self, features: Any, first: NDArray[np.intp], second: NDArray[np.intp]
+    ) -> Any:
         if self.pairs == "difference":
             return features[first] - features[second]
         if hasattr(features, "tocsr"):
@@ -116,7 +143,9 @@ class PairwiseRanker(Ranker):
         return np.hstack([features[first], features[second]])
 
     def _positions(self, features: Any, offsets: Integers) -> Floats:
-        """Return minus (1 + the number of documents that beat it) for each document; a pair is classified both ways."""
+        """Return minus (1 + the number of documents that beat it) for each document; a pair is
+        classified both ways.
+        """
         beaten = np.zeros(features.shape[0])
         for start, stop in pairwise(offsets):
             upper = np.triu_indices(stop - start, 1)
@@ -132,11 +161,15 @@ class PairwiseRanker(Ranker):
     def _sampled(
         self, queries: Queries, scores: Floats, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-        """Return both documents of each pair, in random order, and its weight; a sample if there are too many pairs."""
+        """Return both documents of each pair, in random order, and its weight; a sample if there
+        are too many pairs.
+        """
         pairs = [weighted_pairs(queries, q, scores, self.metric_) for q in range(len(queries))]
         first, second, weight = (np.concatenate(column) for column in zip(*pairs, strict=True))
         if not weight.any():
-            raise InputError("to this DCG, the order of no pair of documents matters; are the discounts all equal?")
+            raise InputError(
+                "to this DCG, the order of no pair of documents matters; are the discounts all equal?"
+            )
         if len(weight) > self.max_pairs:
             drawn, counts = np.unique(
                 rng.choice(len(weight), self.max_pairs, p=weight / weight.sum()), return_counts=True
@@ -148,7 +181,9 @@ class PairwiseRanker(Ranker):
 
 
 def weighted_pairs(queries: Queries, q: int, scores: Floats, dcg: DCG) -> tuple[Any, Any, Floats]:
-    """Return better and worse document of each pair of query q, and the weight of their order (Sun et al., eq. 3)."""
+    """Return better and worse document of each pair of query q, and the weight of their order (Sun
+    et al., eq. 3).
+    """
     start, stop = queries.offsets[q], queries.offsets[q + 1]
     grades = queries.grades[start:stop]
     rank = np.empty(stop - start, dtype=np.int64)

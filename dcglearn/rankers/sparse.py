@@ -1,4 +1,6 @@
-"""Sparse linear rankers: RSRank, importance-weighted pairs with truncated gradients (`SparseRanker`)."""
+"""Sparse linear rankers: RSRank, importance-weighted pairs with truncated gradients
+(`SparseRanker`).
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ from dcglearn.rankers.ranker import Training
 class PathPoint:
     """One model of a regularisation path, with the weight `l1` of the penalty (the paper's g).
 
-    `train` and `valid` are mean normalised DCGs (`valid` is None without a validation set), and `coef`, shape (d,), the
-    coefficients in units of the features' spread within queries, `n_features` of them not 0.
+    `train` and `valid` are mean normalised DCGs (`valid` is None without a validation set), and
+    `coef`, shape (d,), the coefficients in units of the features' spread within queries,
+    `n_features` of them not 0.
     """
 
     l1: float
@@ -45,11 +48,12 @@ class PathPoint:
 class SparseRanker(LinearModel):
     """Rank by a linear model of few features: RSRank.
 
-    Follows the gradient of importance-weighted pairs (``w = Z |(a_i - a_j)(D(r_i) - D(r_j))|`` under the modified Huber
-    loss), and every `truncate_every` steps moves each coefficient towards 0 by ``step * l1``. A path of increasing
-    `l1`, each model starting from the last, ends when no feature is left. The model with the fewest features is kept
-    whose normalised DCG is within `tolerance` of the best. Source: Sun, Qin, Tao and Wang 2009, algorithm 1, with the
-    absolute value of the weights, see `RSRank`.
+    Follows the gradient of importance-weighted pairs (``w = Z |(a_i - a_j)(D(r_i) - D(r_j))|``
+    under the modified Huber loss), and every `truncate_every` steps moves each coefficient towards
+    0 by ``step * l1``. A path of increasing `l1`, each model starting from the last, ends when no
+    feature is left. The model with the fewest features is kept whose normalised DCG is within
+    `tolerance` of the best. Source: Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute
+    value of the weights, see `RSRank`.
 
     Parameters
     ----------
@@ -58,17 +62,18 @@ class SparseRanker(LinearModel):
     l1 : float or None
         Weight of the penalty; None computes a path of weights.
     tolerance : float
-        Share of the best normalised DCG (on the validation set, if any) that may be lost; 0 keeps the best model.
+        Share of the best normalised DCG (on the validation set, if any) that may be lost; 0 keeps
+        the best model.
     n_points : int
         Points of the path. More find the smallest model more exactly.
     step, truncate_every : float, int
-        Step, in units of one over the largest curvature at the start of a point (the paper's eta, without its unit),
-        and the steps between two truncations (its K).
+        Step, in units of one over the largest curvature at the start of a point (the paper's eta,
+        without its unit), and the steps between two truncations (its K).
     max_iter, tol : int, float
         A point ends after `max_iter` steps, or when no coefficient changes by more than `tol`.
     loss : loss, optional
-        Another loss; by default ``losses.RSRank(metric, k=None)``. With weights truncated at the DCG's depth, documents
-        take turns in the first positions, and the steps do not converge.
+        Another loss; by default ``losses.RSRank(metric, k=None)``. With weights truncated at the
+        DCG's depth, documents take turns in the first positions, and the steps do not converge.
 
     Attributes
     ----------
@@ -123,17 +128,23 @@ class SparseRanker(LinearModel):
         return self.chosen_.coef, 0.0
 
     def _path(self, design: Design, training: Training) -> Iterator[PathPoint]:
-        """Yield the points of the path: without penalty, then with larger and larger ones until no feature is left."""
+        """Yield the points of the path: without penalty, then with larger and larger ones until no
+        feature is left.
+        """
         queries, valid, loss = training.queries, training.valid, training.loss
         v = least_squares(design, queries, self.metric_, 1e-3, reweighted=False)[1:]
         v /= design.spread_of(v) or 1.0
 
         def slope(at: Floats) -> Floats:
-            return design.vjp(loss(design.scores(at), queries.grades, queries.offsets)[1]) / len(queries)
+            return design.vjp(loss(design.scores(at), queries.grades, queries.offsets)[1]) / len(
+                queries
+            )
 
         def point(l1: float, v: Floats) -> PathPoint:
             held_out = None if valid is None else self._mean_ndcg(design, valid, v)
-            return PathPoint(l1, int(np.count_nonzero(v)), self._mean_ndcg(design, queries, v), held_out, v)
+            return PathPoint(
+                l1, int(np.count_nonzero(v)), self._mean_ndcg(design, queries, v), held_out, v
+            )
 
         if self.l1 is not None:
             penalties = [self.l1]
@@ -141,7 +152,11 @@ class SparseRanker(LinearModel):
             v = self._converged(slope, v, 0.0)
             yield point(0.0, v)
             top = float(np.abs(slope(np.zeros_like(v))).max()) or 1.0
-            penalties = np.geomspace(top / 1000, top, self.n_points - 1).tolist() if self.n_points > 1 else []
+            penalties = (
+                np.geomspace(top / 1000, top, self.n_points - 1).tolist()
+                if self.n_points > 1
+                else []
+            )
         for l1 in counted(penalties, len(penalties), "points"):
             v = self._converged(slope, v, l1)
             yield point(l1, v)
@@ -167,7 +182,9 @@ def soft_threshold(v: Floats, by: float) -> Floats:
 
 
 def largest_curvature(slope: Any, v: Floats, rounds: int = 12) -> float:
-    """Estimate the largest curvature along any direction at v, by power iteration on differences of the slope."""
+    """Estimate the largest curvature along any direction at v, by power iteration on differences of
+    the slope.
+    """
     here = slope(v)
     direction = np.where(here != 0, here, 1.0)
     size = 0.0

@@ -1,4 +1,6 @@
-"""Learning-to-rank files: svmlight with qid, or with a file of group sizes beside it; plain, .gz, .xz or .zst."""
+"""Learning-to-rank files: svmlight with qid, or with a file of group sizes beside it; plain, .gz,
+.xz or .zst.
+"""
 
 import io
 import re
@@ -33,17 +35,21 @@ def read_queries(
     Parameters
     ----------
     path : path
-        Svmlight text, also .gz, .xz and .zst. Names of documents are read from LETOR's comments if every line has one.
+        Svmlight text, also .gz, .xz and .zst. Names of documents are read from LETOR's comments if
+        every line has one.
     groups : path, optional
-        Numbers of documents of each query, one a line, for data without qid; by default ``NAME.query`` beside the data.
+        Numbers of documents of each query, one a line, for data without qid; by default
+        ``NAME.query`` beside the data.
     n_grades, n_features : int, optional
         L and d; by default the largest in the file.
     zero_based : bool
-        Whether features are numbered from 0; by default column ``i`` is feature ``i + 1``, as in LETOR.
+        Whether features are numbered from 0; by default column ``i`` is feature ``i + 1``, as in
+        LETOR.
     sparse : bool
         Keep the features as a CSR matrix. Take it where most features are 0.
     missing : bool
-        Read ``4:nan`` as a missing value, which trees take. A feature that a line leaves out is 0, as in LightGBM.
+        Read ``4:nan`` as a missing value, which trees take. A feature that a line leaves out is 0,
+        as in LightGBM.
 
     See Also
     --------
@@ -63,23 +69,33 @@ def read_queries(
     wrong = ~((labels >= 0) & (labels == np.floor(labels)))
     if wrong.any():
         row = int(wrong.argmax())
-        raise InputError(f"{path}, {_line(data, row)}: label {labels[row]:g} is not a grade; grades are 0, 1, 2, ...")
+        raise InputError(
+            f"{path}, {_line(data, row)}: label {labels[row]:g} is not a grade; grades are 0, 1, 2, ..."
+        )
     usable = usable_features(features.data, missing=missing)
     if not usable.all():
         at = int((~usable).argmax())
         row = int(np.searchsorted(features.indptr, at, side="right")) - 1
-        wrong_value = f"feature value {features.data[at]:g} is not a finite number up to {LARGEST_FEATURE:g}"
-        remedy = "fill it in, or train trees" if np.isnan(features.data[at]) else "scale the features"
+        wrong_value = (
+            f"feature value {features.data[at]:g} is not a finite number up to {LARGEST_FEATURE:g}"
+        )
+        remedy = (
+            "fill it in, or train trees" if np.isnan(features.data[at]) else "scale the features"
+        )
         raise InputError(f"{path}, {_line(data, row)}: {wrong_value}; {remedy}")
     if not sparse:
         n, d = features.shape
         size = f"{path}: the table of {n:,} documents and {d:,} features"
-        refuse_beyond_memory(16.0 * n * d, size, "number the features without gaps, or read with sparse=True")
+        refuse_beyond_memory(
+            16.0 * n * d, size, "number the features without gaps, or read with sparse=True"
+        )
     qid = _grouped(file, groups, data, qid, len(labels))
     names = [name.decode("utf-8", "replace") for name in _DOCUMENT.findall(data)]
     documents = names if len(names) == len(labels) else None
     try:
-        return Queries(features if sparse else features.toarray(), labels, qid, n_grades, documents, missing)
+        return Queries(
+            features if sparse else features.toarray(), labels, qid, n_grades, documents, missing
+        )
     except InputError as error:
         row_named = re.match(r"(?:qid|grades)\[(\d+)\]", str(error))
         line = f", {_line(data, int(row_named[1]))}" if row_named else ""
@@ -89,17 +105,25 @@ def read_queries(
 def read_query_files(
     paths: Any, *, n_features: int | None = None, sparse: bool = False, missing: bool = False
 ) -> Queries:
-    """Read files (a path, pattern, folder, or sequence of these) as one, in order; see `read_queries`."""
+    """Read files (a path, pattern, folder, or sequence of these) as one, in order; see
+    `read_queries`.
+    """
     from scipy.sparse import vstack
 
     files = [path for path in expand_paths(paths, "*") if not path.endswith(".query")]
     if not files:
-        raise InputError(f"{paths}: there are group sizes (.query), but no documents; name the files with features too")
-    parts = [read_queries(path, n_features=n_features, sparse=True, missing=missing) for path in files]
+        raise InputError(
+            f"{paths}: there are group sizes (.query), but no documents; name the files with features too"
+        )
+    parts = [
+        read_queries(path, n_features=n_features, sparse=True, missing=missing) for path in files
+    ]
     place: dict[Any, str] = {}
     for path, part in zip(files, parts, strict=True):
         part.features.resize(part.shape[0], max(one.shape[1] for one in parts))
-        numbered = _group_sizes(Path(path)).exists()  # then the names count the queries of this file
+        numbered = _group_sizes(
+            Path(path)
+        ).exists()  # then the names count the queries of this file
         for name in part.names.tolist():
             first = place.setdefault(f"{path}:{name}" if numbered else name, path)
             if first != path:
@@ -108,7 +132,9 @@ def read_query_files(
                     "file, and number queries of different files differently"
                 )
     features = vstack([part.features for part in parts], format="csr")
-    grades, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("grades", "sizes"))
+    grades, sizes = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("grades", "sizes")
+    )
     n_grades = max(part.n_grades or 1 for part in parts)
     table = features if sparse else features.toarray()
     return Queries(table, grades, np.repeat(list(place), sizes), n_grades, missing=missing)
@@ -116,7 +142,9 @@ def read_query_files(
 
 def _line(data: bytes, row: int) -> str:
     """Return ``line N`` of a row; blank lines and comments hold no row."""
-    lines = [number for number, line in enumerate(data.split(b"\n"), 1) if line.split(b"#")[0].strip()]
+    lines = [
+        number for number, line in enumerate(data.split(b"\n"), 1) if line.split(b"#")[0].strip()
+    ]
     return f"line {lines[row]}"
 
 
@@ -124,25 +152,37 @@ def _bytes(path: Path) -> bytes:
     """Return the text of a file, decompressed."""
     data = decompressed(str(path), read_bytes(path))
     if not data.strip():
-        raise InputError(f"{path} is empty; expected a document a line, such as: 2 qid:1 1:0.3 2:1.5")
+        raise InputError(
+            f"{path} is empty; expected a document a line, such as: 2 qid:1 1:0.3 2:1.5"
+        )
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def _loaded(name: str, data: bytes, n_features: int | None, zero_based: bool) -> tuple[Any, Any, Any]:
-    """Return features (CSR), labels and qid (or an empty array) of a text, and name the line of an error."""
+def _loaded(
+    name: str, data: bytes, n_features: int | None, zero_based: bool
+) -> tuple[Any, Any, Any]:
+    """Return features (CSR), labels and qid (or an empty array) of a text, and name the line of an
+    error.
+    """
     from sklearn.datasets import load_svmlight_file
 
     spread = re.search(rb"^[^#\n]*_", data, re.MULTILINE) if b"_" in data else None
     if spread:  # Python's numbers may have underscores
-        raise InputError(f"{name}, line {data.count(10, 0, spread.end()) + 1}: '_' in a number; write 10, not 1_0")
+        raise InputError(
+            f"{name}, line {data.count(10, 0, spread.end()) + 1}: '_' in a number; write 10, not 1_0"
+        )
 
     for odd in re.finditer(rb"[^\S\n]qid(?!:)\S*", data):  # scikit-learn reads qid0x1:2 as a qid
         if b"#" not in data[data.rfind(b"\n", 0, odd.start()) + 1 : odd.start()]:
             word = odd[0].strip().decode("ascii", "backslashreplace")
-            raise InputError(f"{name}, line {data.count(10, 0, odd.start()) + 1}: {word!r}: write qid:NUMBER")
+            raise InputError(
+                f"{name}, line {data.count(10, 0, odd.start()) + 1}: {word!r}: write qid:NUMBER"
+            )
 
     def load(text: bytes) -> tuple[Any, Any, Any]:
-        return load_svmlight_file(io.BytesIO(text), zero_based=zero_based, query_id=True, n_features=n_features)
+        return load_svmlight_file(
+            io.BytesIO(text), zero_based=zero_based, query_id=True, n_features=n_features
+        )
 
     try:
         return load(data)
@@ -186,7 +226,9 @@ def _line_fields(place: str, fields: list[str]) -> tuple[list[str], dict[int, st
             if not re.fullmatch(r"qid:-?\d+", field):
                 raise InputError(f"{place}: {field!r}: a qid must be a whole number")
             if query:
-                raise InputError(f"{place}: {query[0]} and {field}: a document belongs to one query")
+                raise InputError(
+                    f"{place}: {query[0]} and {field}: a document belongs to one query"
+                )
             query = [field]
             continue
         match = _FIELD.fullmatch(field)
@@ -211,14 +253,20 @@ def _grouped(path: Path, groups: PathLike | None, data: bytes, qid: Any, n: int)
         return qid
     if b"qid:" in data:
         if groups is not None:
-            raise InputError(f"{path} has qid, so its queries are known; leave the group sizes {groups} out")
+            raise InputError(
+                f"{path} has qid, so its queries are known; leave the group sizes {groups} out"
+            )
         raise InputError(f"{path}: {n - len(qid)} of {n} lines have no qid")
     beside = _group_sizes(path) if groups is None else as_path(groups)
     if groups is None and not beside.exists():
-        raise InputError(f"{path} has no qid, and no {beside.name} lies beside it; give groups, a file of group sizes")
+        raise InputError(
+            f"{path} has no qid, and no {beside.name} lies beside it; give groups, a file of group sizes"
+        )
     try:
         sizes = [int(word) for word in _bytes(beside).split()]
     except ValueError as error:
-        raise InputError(f"{beside}: not a whole number a line, the documents of each query ({error})") from error
+        raise InputError(
+            f"{beside}: not a whole number a line, the documents of each query ({error})"
+        ) from error
     with errors_in(beside):
         return group_labels(sizes, n)

@@ -1,4 +1,6 @@
-"""Synthetic learning-to-rank data: in the shape of LETOR's OHSUMED, and with grades that only trees can learn."""
+"""Synthetic learning-to-rank data: in the shape of LETOR's OHSUMED, and with grades that only trees
+can learn.
+"""
 
 import numpy as np
 
@@ -17,25 +19,30 @@ def letor_queries(
 ) -> Queries:
     """Return queries like LETOR's OHSUMED: 106 queries, 45 features, 3 grades, 35 to 320 documents.
 
-    A document has three hidden variables, and every feature is a noisy view of one of them, or noise:
+    A document has three hidden variables, and every feature is a noisy view of one of them, or
+    noise:
 
     - *topic* makes it relevant at all (a grade above 0);
-    - *depth* makes a relevant document excellent, and is as frequent in documents off the topic, which stay irrelevant;
-    - *echo* is large for a few documents of a query whose grade is 1: they are safe choices for the first positions.
+    - *depth* makes a relevant document excellent, and is as frequent in documents off the topic,
+      which stay irrelevant;
+    - *echo* is large for a few documents of a query whose grade is 1: they are safe choices for the
+      first positions.
 
-    So the best linear ranker depends on the metric, by `conflict`. Raises InputError if a number is out of range.
+    So the best linear ranker depends on the metric, by `conflict`. Raises InputError if a number is
+    out of range.
 
     Parameters
     ----------
     n_queries, n_grades : int
         The best of the L grades are the rarest.
     n_features, n_redundant : int
-        Features are scaled to 0..1 within the query as LETOR's are. `n_redundant` of them are noise or near copies of
-        others, in turn; a third of the rest views each hidden variable.
+        Features are scaled to 0..1 within the query as LETOR's are. `n_redundant` of them are noise
+        or near copies of others, in turn; a third of the rest views each hidden variable.
     sizes : (int, int)
         Smallest and largest number of documents of a query.
     conflict : float
-        Size of *depth* and *echo* relative to *topic* in the features; with 0, all metrics prefer the same ranker.
+        Size of *depth* and *echo* relative to *topic* in the features; with 0, all metrics prefer
+        the same ranker.
     seed : int, Generator or None
         Same seed, same bytes.
 
@@ -52,12 +59,16 @@ def letor_queries(
     whole_number(n_grades, "n_grades", 2, 127)
     whole_number(n_redundant, "n_redundant", 0, whole_number(n_features, "n_features", 3) - 3)
     if not 1 <= sizes[0] <= sizes[1]:
-        raise InputError(f"sizes={sizes}: give the smallest and the largest number of documents of a query, 1 or more")
+        raise InputError(
+            f"sizes={sizes}: give the smallest and the largest number of documents of a query, 1 or more"
+        )
     if conflict < 0:
         raise InputError(f"conflict={conflict} must not be negative")
     rng = np.random.default_rng(seed)
     informative = n_features - n_redundant
-    views = np.concatenate([np.arange(informative) % 3, np.full(n_redundant, 3)])  # the hidden variable; 3 = none
+    views = np.concatenate(
+        [np.arange(informative) % 3, np.full(n_redundant, 3)]
+    )  # the hidden variable; 3 = none
     noise = np.concatenate([rng.uniform(1.0, 3.0, informative), np.ones(n_redundant)])
     strength = rng.uniform(0.5, 1.0, n_features)
     copied = [(informative + i, int(rng.integers(informative))) for i in range(1, n_redundant, 2)]
@@ -67,22 +78,33 @@ def letor_queries(
         signal = np.where(views < 3, hidden[:, np.minimum(views, 2)], 0.0) * strength
         table = signal + noise * rng.normal(size=signal.shape)
         for feature, source in copied:
-            table[:, feature] = table[:, source] + 0.2 * table[:, source].std() * rng.normal(size=int(size))
+            table[:, feature] = table[:, source] + 0.2 * table[:, source].std() * rng.normal(
+                size=int(size)
+            )
         low, high = table.min(axis=0), table.max(axis=0)
         features.append((table - low) / np.where(high > low, high - low, 1.0))
         grades.append(labels)
     counts = [len(labels) for labels in grades]
-    return Queries.from_groups(np.concatenate(features), np.concatenate(grades), counts, n_grades=n_grades)
+    return Queries.from_groups(
+        np.concatenate(features), np.concatenate(grades), counts, n_grades=n_grades
+    )
 
 
 def nonlinear_queries(
-    n_queries: int = 400, size: int = 30, n_features: int = 12, n_grades: int = 5, noise: float = 0.3, seed: Seed = None
+    n_queries: int = 400,
+    size: int = 30,
+    n_features: int = 12,
+    n_grades: int = 5,
+    noise: float = 0.3,
+    seed: Seed = None,
 ) -> Queries:
-    """Return queries whose grades depend on sines, products and steps of the features: data for trees.
+    """Return queries whose grades depend on sines, products and steps of the features: data for
+    trees.
 
-    The utility of a document is ``sin(2 x0) + x1 x2 + |x3| + 1/2 x5 1{x4 > 0} + 2/5 x6``, plus an offset of the query
-    and noise; all features are standard normal, and the others have no effect. Grades are quantiles of the utility over
-    all documents: 45% are above 0, and the best grade is the rarest.
+    The utility of a document is ``sin(2 x0) + x1 x2 + |x3| + 1/2 x5 1{x4 > 0} + 2/5 x6``, plus an
+    offset of the query and noise; all features are standard normal, and the others have no effect.
+    Grades are quantiles of the utility over all documents: 45% are above 0, and the best grade is
+    the rarest.
 
     Parameters
     ----------
@@ -110,20 +132,34 @@ def nonlinear_queries(
         raise InputError(f"noise={noise} must not be negative")
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n_queries * size, n_features))
-    utility = np.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2] + np.abs(x[:, 3]) + 0.5 * x[:, 5] * (x[:, 4] > 0) + 0.4 * x[:, 6]
+    utility = (
+        np.sin(2 * x[:, 0])
+        + x[:, 1] * x[:, 2]
+        + np.abs(x[:, 3])
+        + 0.5 * x[:, 5] * (x[:, 4] > 0)
+        + 0.4 * x[:, 6]
+    )
     utility += 0.5 * np.repeat(rng.normal(size=n_queries), size) + noise * rng.normal(size=len(x))
     shares = 0.45 ** np.linspace(1, 4.4, n_grades - 1)
     grades = np.digitize(utility, np.quantile(utility, 1 - shares))
     return Queries.from_groups(x, grades, np.full(n_queries, size), n_grades=n_grades)
 
 
-def _documents(size: int, n_grades: int, conflict: float, rng: np.random.Generator) -> tuple[Floats, Grades]:
-    """Return topic, depth and echo of the documents of a query, shape (size, 3), and their grades."""
+def _documents(
+    size: int, n_grades: int, conflict: float, rng: np.random.Generator
+) -> tuple[Floats, Grades]:
+    """Return topic, depth and echo of the documents of a query, shape (size, 3), and their
+    grades.
+    """
     topic, depth = rng.normal(size=(2, size))
     on_topic = topic + 0.7 * rng.normal(size=size) + 0.3 * rng.normal()
-    bar = np.quantile(on_topic, 1 - 0.3 * rng.uniform(0.5, 1.5))  # about 30% of the documents have a grade above 0
+    bar = np.quantile(
+        on_topic, 1 - 0.3 * rng.uniform(0.5, 1.5)
+    )  # about 30% of the documents have a grade above 0
     grades = (on_topic > bar).astype(np.int8)
     for step, threshold in enumerate(np.linspace(0.6, 1.8, n_grades - 2) if n_grades > 2 else []):
         grades[(grades == step + 1) & (depth + 0.4 * rng.normal(size=size) > threshold)] += 1
-    echo = np.where((grades == 1) & (rng.random(size) < 0.15), 3.0, 0.0) + 0.3 * rng.normal(size=size)
+    echo = np.where((grades == 1) & (rng.random(size) < 0.15), 3.0, 0.0) + 0.3 * rng.normal(
+        size=size
+    )
     return np.column_stack([topic, conflict * (depth - 0.4 * (topic > 0)), conflict * echo]), grades

@@ -18,8 +18,16 @@ from dcglearn.rankers.ranker import Ranker, Training
 
 _LOG = logging.getLogger(__name__)
 
-OWN_NAMES = {"num_iterations": "n_trees", "early_stopping_round": "patience", "seed": "seed", "metric": "metric"}
-OWN_NAMES |= {"eval_at": "metric", **dict.fromkeys(("objective", "label_gain", "init_score"), "loss")}
+OWN_NAMES = {
+    "num_iterations": "n_trees",
+    "early_stopping_round": "patience",
+    "seed": "seed",
+    "metric": "metric",
+}
+OWN_NAMES |= {
+    "eval_at": "metric",
+    **dict.fromkeys(("objective", "label_gain", "init_score"), "loss"),
+}
 """LightGBM's parameters, and the names that they have here."""
 
 MAX_LEARNING_RATE = 1000.0
@@ -38,38 +46,46 @@ FIXED = {"metric": "none", "boost_from_average": False}
 
 
 class BoostedRanker(Ranker):
-    """Rank by boosted trees that maximise a smooth metric, or any loss of `dcglearn.losses`, on LightGBM.
+    """Rank by boosted trees that maximise a smooth metric, or any loss of `dcglearn.losses`, on
+    LightGBM.
 
-    Source: Wu et al. 2009. The first tree fits gains by least squares, since many losses are flat where all scores are
-    equal. LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their discounts are log2. Raises InputError if
-    LightGBM is not installed, or does not know a parameter.
+    Source: Wu et al. 2009. The first tree fits gains by least squares, since many losses are flat
+    where all scores are equal. LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their
+    discounts are log2. Raises InputError if LightGBM is not installed, or does not know a
+    parameter.
 
     Parameters
     ----------
     loss : loss, optional
-        ``RegSHFSDCG`` of the textbook DCG by default. The DCG matters more than which of the smooth losses it is.
+        ``RegSHFSDCG`` of the textbook DCG by default. The DCG matters more than which of the smooth
+        losses it is.
     n_trees, learning_rate : int, float
-        Number of trees, and factor of each; a smaller factor needs more trees. Give many, and `patience`.
+        Number of trees, and factor of each; a smaller factor needs more trees. Give many, and
+        `patience`.
     num_leaves : int
         Most leaves of a tree. Take 7 or so for some hundred queries.
     follow : {"lambdas", "gradient"}
-        Target of the trees: LambdaMART's lambdas (`Objective.lambdas`), or the loss's gradient. Keep "lambdas", unless
-        there are fewer than about a hundred queries, whose noise they learn.
+        Target of the trees: LambdaMART's lambdas (`Objective.lambdas`), or the loss's gradient.
+        Keep "lambdas", unless there are fewer than about a hundred queries, whose noise they learn.
     curvature : {"diagonal", "constant"}
-        Divisor of the target in a leaf: each document's own curvature, or one number (Friedman 2001), as in the papers.
+        Divisor of the target in a leaf: each document's own curvature, or one number (Friedman
+        2001), as in the papers.
     metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
     patience : int, optional
-        With a validation set: stop after this many trees without a better value; by default all grow.
+        With a validation set: stop after this many trees without a better value; by default all
+        grow.
     seed : int
         Same seed, same model, with any number of threads.
     start : array_like, shape (d,), or fitted linear ranker, optional
-        Coefficients of a linear model, scaled to the gains by least squares. The trees add to its scores. Take one for
-        fewer than about a hundred queries, where trees alone stay below a linear model.
+        Coefficients of a linear model, scaled to the gains by least squares. The trees add to its
+        scores. Take one for fewer than about a hundred queries, where trees alone stay below a
+        linear model.
     **lightgbm
-        LightGBM's parameters by their names, such as ``min_data_in_leaf=50`` or ``feature_fraction=0.8``.
-        ``categorical_feature`` lists columns of codes 0, 1, 2, ... by index (or by name, for a data frame);
-        ``num_threads`` is by default the number of processors that are free, or ``OMP_NUM_THREADS``.
+        LightGBM's parameters by their names, such as ``min_data_in_leaf=50`` or
+        ``feature_fraction=0.8``. ``categorical_feature`` lists columns of codes 0, 1, 2, ... by
+        index (or by name, for a data frame); ``num_threads`` is by default the number of processors
+        that are free, or ``OMP_NUM_THREADS``.
 
     Attributes
     ----------
@@ -97,7 +113,14 @@ class BoostedRanker(Ranker):
     """
 
     takes_missing: ClassVar[bool] = True
-    _options: ClassVar[Any] = ("eval_set", "query_weight", "sample_weight", "checkpoint", "checkpoint_every", "resume")
+    _options: ClassVar[Any] = (
+        "eval_set",
+        "query_weight",
+        "sample_weight",
+        "checkpoint",
+        "checkpoint_every",
+        "resume",
+    )
     _default_loss: ClassVar[type[Any] | None] = RegSHFSDCG
     _also_reads: ClassVar[tuple[str, ...]] = ("DaskBoostedRanker",)
     _data_file: ClassVar[str] = "trees.txt"
@@ -146,7 +169,9 @@ class BoostedRanker(Ranker):
         self._check_whole("n_trees", "patience")
         whole_number(self.seed, "seed", 0)
         whole_number(self.num_leaves, "num_leaves", 2, MAX_LEAVES)
-        within(self.learning_rate, "learning_rate", MAX_LEARNING_RATE, "0.1 is the default", above=True)
+        within(
+            self.learning_rate, "learning_rate", MAX_LEARNING_RATE, "0.1 is the default", above=True
+        )
         check_words(self.follow, self.curvature)
 
     def _fit(self, training: Training) -> None:
@@ -174,27 +199,43 @@ class BoostedRanker(Ranker):
         """Return the checked task of a training; set `base_`."""
         queries = training.queries
         by_query, by_document = (
-            None if (weight := training.options.get(name)) is None else pair_values(weight, name, n, positive=True)
+            None
+            if (weight := training.options.get(name)) is None
+            else pair_values(weight, name, n, positive=True)
             for name, n in (("query_weight", len(queries)), ("sample_weight", queries.shape[0]))
         )
         categorical = self._categorical(queries)
         if self.start is not None and (categorical or has_missing(queries.features)):
-            raise InputError("start: a linear model takes neither missing values nor categories; leave start out")
+            raise InputError(
+                "start: a linear model takes neither missing values nor categories; leave start out"
+            )
         self.base_ = None if self.start is None else start_of(self.start, queries, self.metric_)
         return Task(training, self, by_query, by_document, self._parameters(), categorical)
 
     def _parameters(self) -> dict[str, Any]:
-        """Return the parameters of LightGBM; with them the trees do not depend on the number of threads."""
-        own = {name: value for name, value in self._lightgbm.items() if main_name(name) != "categorical_feature"}
+        """Return the parameters of LightGBM; with them the trees do not depend on the number of
+        threads.
+        """
+        own = {
+            name: value
+            for name, value in self._lightgbm.items()
+            if main_name(name) != "categorical_feature"
+        }
         histograms = {} if "force_row_wise" in main_names(own) else {"force_col_wise": True}
         shape = {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
         return {**DEFAULTS, **histograms, **shape, **main_names(own), **FIXED}
 
     def _categorical(self, queries: Queries) -> list[int]:
-        """Return the indices of categorical features: those of a data frame, and those that the parameters name."""
+        """Return the indices of categorical features: those of a data frame, and those that the
+        parameters name.
+        """
         columns = self.columns_
         chosen = set() if columns is None else set(columns.unordered)
-        lists = [value for name, value in self._lightgbm.items() if main_name(name) == "categorical_feature"]
+        lists = [
+            value
+            for name, value in self._lightgbm.items()
+            if main_name(name) == "categorical_feature"
+        ]
         for one in lists[-1] if lists and lists[-1] not in ("auto", "", None) else ():
             if isinstance(one, str) and columns is not None:
                 chosen.add(columns.index_of(one))
@@ -215,7 +256,9 @@ class BoostedRanker(Ranker):
         return np.asarray(self.booster_.feature_importance("gain", iteration=self.n_trees_))
 
     def important(self, n: int) -> list[tuple[str, float]]:
-        """Return the names of up to `n` features with the largest gains (numbers from 1 without), and their shares."""
+        """Return the names of up to `n` features with the largest gains (numbers from 1 without),
+        and their shares.
+        """
         gains = self.feature_importances_
         total = gains.sum()
         names = range(1, len(gains) + 1) if self.columns_ is None else self.columns_.names
@@ -224,12 +267,16 @@ class BoostedRanker(Ranker):
 
     def _scores(self, features: Any) -> Floats:
         n_threads = threads_of(main_names(self._lightgbm)) if features.size > 1 << 16 else 1
-        scores: Floats = self.booster_.predict(features, num_iteration=self.n_trees_, num_threads=n_threads)
+        scores: Floats = self.booster_.predict(
+            features, num_iteration=self.n_trees_, num_threads=n_threads
+        )
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
     @staticmethod
     def _check_names(lightgbm: dict[str, Any]) -> None:
-        """Raise InputError for a parameter that LightGBM does not know, or that has another name here."""
+        """Raise InputError for a parameter that LightGBM does not know, or that has another name
+        here.
+        """
         for name in lightgbm:
             own_name = OWN_NAMES.get(name) or OWN_NAMES.get(main_name(name))
             if own_name:
@@ -237,15 +284,23 @@ class BoostedRanker(Ranker):
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
         base = None if self.base_ is None else self.base_.tolist()
-        return self.booster_.model_to_string().encode(), {"n_trees_used": self.n_trees_, "base": base}
+        return self.booster_.model_to_string().encode(), {
+            "n_trees_used": self.n_trees_,
+            "base": base,
+        }
 
     def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
         self.booster_ = booster_of(content.decode(), "trees.txt")
         self.n_trees_ = int(fields["n_trees_used"])
-        self.base_ = None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)
+        self.base_ = (
+            None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)
+        )
         if self.base_ is not None and self.base_.shape != (self.n_features_in_ + 1,):
             raise InputError("the start in model.json has not one coefficient of each feature")
-        if self.booster_.num_feature() != self.n_features_in_ or not 0 < self.n_trees_ <= self.booster_.num_trees():
+        if (
+            self.booster_.num_feature() != self.n_features_in_
+            or not 0 < self.n_trees_ <= self.booster_.num_trees()
+        ):
             raise InputError("trees.txt does not belong to model.json, or is damaged")
 
 
@@ -256,8 +311,14 @@ def main_name(name: str) -> str:
 
 def check_codes(features: Any, column: int) -> None:
     """Raise InputError unless a column holds codes of categories, 0, 1, 2, ..., or NaN."""
-    values = features[:, [column]].toarray().ravel() if hasattr(features, "tocsr") else features[:, column]
-    wrong = ~np.isnan(values) & ~((values >= 0) & (values < MAX_CODE) & (values == np.floor(values)))
+    values = (
+        features[:, [column]].toarray().ravel()
+        if hasattr(features, "tocsr")
+        else features[:, column]
+    )
+    wrong = ~np.isnan(values) & ~(
+        (values >= 0) & (values < MAX_CODE) & (values == np.floor(values))
+    )
     if wrong.any():
         row = int(wrong.argmax())
         raise InputError(
@@ -267,7 +328,9 @@ def check_codes(features: Any, column: int) -> None:
 
 
 def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:
-    """Return coefficients and intercept of a start, scaled by least squares to the gains divided by the largest."""
+    """Return coefficients and intercept of a start, scaled by least squares to the gains divided by
+    the largest.
+    """
     coefficients = coefficients_of(start, queries.shape[1])
     scores = queries.features @ coefficients
     target = dcg.gains[queries.grades] / (np.abs(dcg.gains).max() or 1.0)

@@ -1,4 +1,6 @@
-"""How far raters agree with each other, with themselves, and with a learned DCG: alpha, consistency, errors, sides."""
+"""How far raters agree with each other, with themselves, and with a learned DCG: alpha,
+consistency, errors, sides.
+"""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,7 +28,9 @@ class Estimate:
     high: float
 
     def __str__(self) -> str:
-        return "-" if np.isnan(self.value) else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+        return (
+            "-" if np.isnan(self.value) else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+        )
 
 
 UNKNOWN = Estimate(np.nan, np.nan, np.nan)
@@ -44,11 +48,12 @@ OF_COLUMNS = {
 class RaterSummary:
     """One rater, by name; ``all`` for a log that names no rater.
 
-    `judgements` counts the verdicts, and `ties` those that are ties. `error` says how often the rater names the worse
-    list though the other is far better, `bias` by how much the log-odds favour the list shown first, whatever the pair.
-    `first` is the share of the decided verdicts that name the list shown first; near 1/2 where sides were drawn,
-    without bias. `both_ways` counts the pairs judged both ways round, and on the share `consistency` of these all
-    verdicts agree.
+    `judgements` counts the verdicts, and `ties` those that are ties. `error` says how often the
+    rater names the worse list though the other is far better, `bias` by how much the log-odds
+    favour the list shown first, whatever the pair. `first` is the share of the decided verdicts
+    that name the list shown first; near 1/2 where sides were drawn, without bias. `both_ways`
+    counts the pairs judged both ways round, and on the share `consistency` of these all verdicts
+    agree.
     """
 
     rater: str
@@ -65,10 +70,11 @@ class RaterSummary:
 class RaterAgreement:
     """How far the raters of a log agree; prints as a table, a row a rater.
 
-    `nominal` and `ordinal` are Krippendorff's alpha between raters of the values first list, tie, second list,
-    unordered and ordered (strengths of preference are further ordered values), each with an interval from bootstrap
-    samples of units; at least two raters judged each of `n_units`. One rater judged `both_ways` pairs both ways round,
-    and on the share `consistency` of these the verdicts agree. `raters` are by name; `level` is that of all intervals.
+    `nominal` and `ordinal` are Krippendorff's alpha between raters of the values first list, tie,
+    second list, unordered and ordered (strengths of preference are further ordered values), each
+    with an interval from bootstrap samples of units; at least two raters judged each of `n_units`.
+    One rater judged `both_ways` pairs both ways round, and on the share `consistency` of these the
+    verdicts agree. `raters` are by name; `level` is that of all intervals.
     """
 
     nominal: Estimate
@@ -100,40 +106,66 @@ class RaterAgreement:
                 f"the same, where a tie is nearer to either list than they are to each other: {self.ordinal}",
             ]
         if self.both_ways:
-            lines.append(f"shown both ways: {self.both_ways:,} pairs, same verdict on a share of {self.consistency}")
+            lines.append(
+                f"shown both ways: {self.both_ways:,} pairs, same verdict on a share of {self.consistency}"
+            )
         names = [one_line(rater.rater) for rater in self.raters]
         width = max(len("rater"), *map(len, names))
-        titles = {"error": "error", "bias": "position bias", "first": "names first", "consistency": "consistent"}
-        shown = [name for name in titles if any(not np.isnan(getattr(r, name).value) for r in self.raters)]
-        head = f"{'rater':<{width}}  {'verdicts':>8}  {'ties':>6}" + "".join(f"  {titles[name]:>23}" for name in shown)
+        titles = {
+            "error": "error",
+            "bias": "position bias",
+            "first": "names first",
+            "consistency": "consistent",
+        }
+        shown = [
+            name
+            for name in titles
+            if any(not np.isnan(getattr(r, name).value) for r in self.raters)
+        ]
+        head = f"{'rater':<{width}}  {'verdicts':>8}  {'ties':>6}" + "".join(
+            f"  {titles[name]:>23}" for name in shown
+        )
         rows = [
             f"{label:<{width}}  {r.judgements:>8,}  {r.ties:>6,}"
             + "".join(f"  {getattr(r, name)!s:>23}" for name in shown)
             for label, r in zip(names, self.raters, strict=True)
         ]
-        rows += [f"{words}: {', '.join(map(one_line, raters))}" for words, raters in self.favouring.items() if raters]
-        notes = "; ".join([*(OF_COLUMNS[name] for name in shown), f"in brackets: {self.level:.0%} intervals"])
+        rows += [
+            f"{words}: {', '.join(map(one_line, raters))}"
+            for words, raters in self.favouring.items()
+            if raters
+        ]
+        notes = "; ".join(
+            [*(OF_COLUMNS[name] for name in shown), f"in brackets: {self.level:.0%} intervals"]
+        )
         return "\n".join([*lines, head, *rows, f"({notes})"])
 
 
 def rater_agreement(
-    log: Preferences, learner: DirectLearner | None = None, *, errors: bool = True, level: float = 0.95, seed: int = 0
+    log: Preferences,
+    learner: DirectLearner | None = None,
+    *,
+    errors: bool = True,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> RaterAgreement:
     """Measure how far raters agree with each other, with themselves, and with a learned DCG.
 
-    Error and position bias of each rater are those of the learner's model, but estimated for each rater alone, by
-    maximum likelihood given the utility differences z that the learner has found: the list shown first is named with
-    probability ``(1 - e) sigma(z + b) + e sigma(-z - b)``. The bias has a weak prior, normal around 0 with a standard
-    deviation of 2. Intervals of the error come from the profile of the likelihood, those of the bias from its
-    curvature, those of shares are Wilson's. Raises InputError if the log has no pair, or nothing can be learned from
-    it; if the learner's loss is no likelihood.
+    Error and position bias of each rater are those of the learner's model, but estimated for each
+    rater alone, by maximum likelihood given the utility differences z that the learner has found:
+    the list shown first is named with probability ``(1 - e) sigma(z + b) + e sigma(-z - b)``. The
+    bias has a weak prior, normal around 0 with a standard deviation of 2. Intervals of the error
+    come from the profile of the likelihood, those of the bias from its curvature, those of shares
+    are Wilson's. Raises InputError if the log has no pair, or nothing can be learned from it; if
+    the learner's loss is no likelihood.
 
     Parameters
     ----------
     log : Preferences
-        The log. A unit of agreement is what was judged, in either order: the same query and documents (`docs`) or,
-        where the log names none, the same query and two lists of grades. A rater who judged a unit several times counts
-        once in alpha, by the first verdict; without raters, each verdict counts as a rater's.
+        The log. A unit of agreement is what was judged, in either order: the same query and
+        documents (`docs`) or, where the log names none, the same query and two lists of grades. A
+        rater who judged a unit several times counts once in alpha, by the first verdict; without
+        raters, each verdict counts as a rater's.
     learner : DCGLearner, optional
         A fitted learner that tells how clear each pair is; by default ``DCGLearner().fit(log)``.
     errors : bool
@@ -163,7 +195,11 @@ def rater_agreement(
     labels = np.full(len(log), "all") if log.rater is None else log.rater
     names, rater = np.unique(labels, return_inverse=True)
     of = units(log)
-    once = slice(None) if log.rater is None else np.sort(unique_rows(np.column_stack([rater, of.number]))[1])
+    once = (
+        slice(None)
+        if log.rater is None
+        else np.sort(unique_rows(np.column_stack([rater, of.number]))[1])
+    )
     unit, value = of.number[once], of.value[once]
     repeated = shown_both_ways(log)
     estimates = _estimates(log, rater, len(names), learner, errors, level)
@@ -181,15 +217,18 @@ def rater_agreement(
 def krippendorff_alpha(
     unit: ArrayLike, value: ArrayLike, *, ordinal: bool = False, level: float = 0.95, seed: int = 0
 ) -> Estimate:
-    """Return alpha of the values that raters gave to units; NaN where no unit has two values, or all are equal.
+    """Return alpha of the values that raters gave to units; NaN where no unit has two values, or
+    all are equal.
 
-    With ``o_ck = sum_u (pairs of values c, k in unit u) / (m_u - 1)``, ``n_c = sum_k o_ck`` and ``n = sum_c n_c``,
-    ``alpha = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck`` (Krippendorff 2011, "Computing Krippendorff's
-    Alpha-Reliability"). The distance d is 1 between two nominal values, and ``(n_c / 2 + n_g between + n_k / 2)^2``
-    between two ordinal ones. 1 is perfect agreement, 0 that of verdicts by chance.
+    With ``o_ck = sum_u (pairs of values c, k in unit u) / (m_u - 1)``, ``n_c = sum_k o_ck`` and ``n
+    = sum_c n_c``, ``alpha = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck`` (Krippendorff 2011,
+    "Computing Krippendorff's Alpha-Reliability"). The distance d is 1 between two nominal values,
+    and ``(n_c / 2 + n_g between + n_k / 2)^2`` between two ordinal ones. 1 is perfect agreement, 0
+    that of verdicts by chance.
 
-    `unit` and `value`, shape (n,), are what was judged and the value it was given, a row a judgement; `ordinal` tells
-    whether the order of the values counts; `level` and `seed` are those of the interval, by 2,000 bootstrap samples.
+    `unit` and `value`, shape (n,), are what was judged and the value it was given, a row a
+    judgement; `ordinal` tells whether the order of the values counts; `level` and `seed` are those
+    of the interval, by 2,000 bootstrap samples.
 
     Examples
     --------
@@ -215,7 +254,9 @@ def krippendorff_alpha(
 
 
 def _alpha(patterns: Integers, times: Integers, ordinal: bool) -> float:
-    """Return alpha of units with counts of each value `patterns`, shape (P, C), that occur so many `times`, (P,)."""
+    """Return alpha of units with counts of each value `patterns`, shape (P, C), that occur so many
+    `times`, (P,).
+    """
     share = times / (patterns.sum(axis=1) - 1)
     coincidences = patterns.T @ (share[:, None] * patterns) - np.diag(share @ patterns)
     totals = coincidences.sum(axis=1)
@@ -224,7 +265,11 @@ def _alpha(patterns: Integers, times: Integers, ordinal: bool) -> float:
         middle = np.cumsum(totals) - totals / 2
         distance = (middle[:, None] - middle) ** 2
     expected = float(totals @ distance @ totals)
-    return 1 - float((totals.sum() - 1) * (coincidences * distance).sum()) / expected if expected > 0 else float("nan")
+    return (
+        1 - float((totals.sum() - 1) * (coincidences * distance).sum()) / expected
+        if expected > 0
+        else float("nan")
+    )
 
 
 def wilson(successes: int, n: int, level: float) -> Estimate:
@@ -233,25 +278,40 @@ def wilson(successes: int, n: int, level: float) -> Estimate:
 
 
 def _estimates(
-    log: Preferences, rater: NDArray[np.intp], n_raters: int, learner: DirectLearner | None, errors: bool, level: float
+    log: Preferences,
+    rater: NDArray[np.intp],
+    n_raters: int,
+    learner: DirectLearner | None,
+    errors: bool,
+    level: float,
 ) -> list[tuple[Estimate, Estimate]]:
     """Return error and position bias of every rater."""
     if not errors:
         return [(UNKNOWN, UNKNOWN)] * n_raters
-    fit = fit_direct(log, DirectDescription(n_grades=log.n_grades)) if learner is None else fit_of(learner)
+    fit = (
+        fit_direct(log, DirectDescription(n_grades=log.n_grades))
+        if learner is None
+        else fit_of(learner)
+    )
     if fit is None:
         raise InputError("the learner is not fitted: fit it first, or leave it out")
     if not fit.is_likelihood:
-        raise InputError(f'the learner has loss="{fit.loss}", which is no likelihood; fit one with "robust"')
+        raise InputError(
+            f'the learner has loss="{fit.loss}", which is no likelihood; fit one with "robust"'
+        )
     z = fit.sureness(log)
     way = np.zeros(len(log)) if log.swapped is None else np.where(log.swapped, -1.0, 1.0)
     tie = np.zeros(len(log), bool) if log.tie is None else log.tie
     kept = np.ones(len(log), bool) if fit.tie_threshold > 0 else ~tie
     weight = np.ones(len(log)) if log.weight is None else log.weight
-    observed = Observations(z[kept], fit.tie_threshold, tie[kept], way[kept], weight[kept], rater[kept], n_raters)
+    observed = Observations(
+        z[kept], fit.tie_threshold, tie[kept], way[kept], weight[kept], rater[kept], n_raters
+    )
     error, bias = fitted_raters(observed, level)
     biases = bias if log.swapped is not None else np.full((n_raters, 3), np.nan)
-    return [(Estimate(*e), Estimate(*b)) for e, b in zip(error.tolist(), biases.tolist(), strict=True)]
+    return [
+        (Estimate(*e), Estimate(*b)) for e, b in zip(error.tolist(), biases.tolist(), strict=True)
+    ]
 
 
 def _summaries(
@@ -265,9 +325,16 @@ def _summaries(
     n = len(names)
     tie = np.zeros(len(log), bool) if log.tie is None else log.tie
     judged, ties = np.bincount(rater, minlength=n), np.bincount(rater[tie], minlength=n)
-    first = np.zeros(n, int) if log.swapped is None else np.bincount(rater[~tie & ~log.swapped], minlength=n)
+    first = (
+        np.zeros(n, int)
+        if log.swapped is None
+        else np.bincount(rater[~tie & ~log.swapped], minlength=n)
+    )
     decided = np.zeros(n, int) if log.swapped is None else judged - ties
-    both, same = np.bincount(repeated.rater, minlength=n), np.bincount(repeated.rater[repeated.same], minlength=n)
+    both, same = (
+        np.bincount(repeated.rater, minlength=n),
+        np.bincount(repeated.rater[repeated.same], minlength=n),
+    )
     return tuple(
         RaterSummary(
             str(names[r]),
@@ -283,4 +350,7 @@ def _summaries(
 
 
 def _without_nan(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {key: None if isinstance(value, float) and np.isnan(value) else value for key, value in fields}
+    return {
+        key: None if isinstance(value, float) and np.isnan(value) else value
+        for key, value in fields
+    }

@@ -1,8 +1,9 @@
 """Error and position bias of raters by maximum likelihood, given how clear each pair is.
 
-The judges are those of the fit (`pair_loss`): the position bias b of a rater is added to the utility of the list shown
-first. With the probabilities A of the preferred list and B of the other that `judgement_kernel.chances` gives there, a
-rater with error rate e names the preferred list with ``(1 - e) A + e B``.
+The judges are those of the fit (`pair_loss`): the position bias b of a rater is added to the
+utility of the list shown first. With the probabilities A of the preferred list and B of the other
+that `judgement_kernel.chances` gives there, a rater with error rate e names the preferred list with
+``(1 - e) A + e B``.
 """
 
 from dataclasses import dataclass
@@ -24,10 +25,11 @@ FINE = np.linspace(-9.0, 9.0, 3601)
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Verdicts on pairs of utility differences `z`, in units of the judges' noise; an entry a judgement, R raters.
+    """Verdicts on pairs of utility differences `z`, in units of the judges' noise; an entry a
+    judgement, R raters.
 
-    `threshold` is that of ties, `tie` tells them, `way` is 1 where the preferred list was shown first, -1 where the
-    other was and 0 where this is not known.
+    `threshold` is that of ties, `tie` tells them, `way` is 1 where the preferred list was shown
+    first, -1 where the other was and 0 where this is not known.
     """
 
     z: Floats
@@ -39,20 +41,31 @@ class Observations:
     n_raters: int
 
     def likelihood(self, errors: Floats, biases: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the log likelihood of every rater, its slope and its curvature in the bias, shape (R,) each."""
+        """Return the log likelihood of every rater, its slope and its curvature in the bias, shape
+        (R,) each.
+        """
         e = errors[self.rater]
         z = self.z + self.way * biases[self.rater]
         ahead, tied, behind = chances(z, float(self.threshold), np.zeros(len(z))).T
-        right, wrong = np.where(self.tie, -1.0, 1 - e), np.where(self.tie, -1.0, e)  # a tie: 1 - A - B
+        right, wrong = (
+            np.where(self.tie, -1.0, 1 - e),
+            np.where(self.tie, -1.0, e),
+        )  # a tie: 1 - A - B
         chance = np.maximum(np.where(self.tie, tied, right * ahead + wrong * behind), 1e-300)
         rise, fall = right * ahead * (1 - ahead) / chance, wrong * behind * (1 - behind) / chance
         bend = rise * (1 - 2 * ahead) + fall * (1 - 2 * behind) - (rise - fall) ** 2
         log, slope = self._summed(np.log(chance)), self._summed(self.way * (rise - fall))
         prior = 1 / BIAS_SPREAD**2
-        return log - prior * biases**2 / 2, slope - prior * biases, self._summed(self.way**2 * bend) - prior
+        return (
+            log - prior * biases**2 / 2,
+            slope - prior * biases,
+            self._summed(self.way**2 * bend) - prior,
+        )
 
     def best_biases(self, errors: Floats, start: Floats) -> tuple[Floats, Floats]:
-        """Return the biases that fit best at given error rates, and the log likelihood there, shape (R,) each."""
+        """Return the biases that fit best at given error rates, and the log likelihood there, shape
+        (R,) each.
+        """
         biases = start
         for _ in range(30 if self.way.any() else 0):  # most need four
             _, slope, curvature = self.likelihood(errors, biases)
@@ -63,11 +76,15 @@ class Observations:
         return biases, self.likelihood(errors, biases)[0]
 
     def _summed(self, values: Floats) -> Floats:
-        return np.bincount(self.rater, self.weight * values, minlength=self.n_raters).astype(np.float64)
+        return np.bincount(self.rater, self.weight * values, minlength=self.n_raters).astype(
+            np.float64
+        )
 
 
 def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Floats]:
-    """Return error rates and biases of highest likelihood with their intervals, (R, 3) each; NaN without judgements."""
+    """Return error rates and biases of highest likelihood with their intervals, (R, 3) each; NaN
+    without judgements.
+    """
     from scipy.interpolate import PchipInterpolator
     from scipy.special import expit
 
@@ -85,7 +102,10 @@ def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Flo
     near = paths[np.abs(LOGITS[:, None] - FINE[best]).argmin(axis=0), np.arange(n)]
     biases, _ = observations.best_biases(errors, near)
     half = quantile * _standard_errors(observations, FINE[best], biases)
-    error, bias = np.column_stack([errors, *rates]), np.column_stack([biases, biases - half, biases + half])
+    error, bias = (
+        np.column_stack([errors, *rates]),
+        np.column_stack([biases, biases - half, biases + half]),
+    )
     silent = np.bincount(observations.rater, minlength=n) == 0
     error[silent], bias[silent] = np.nan, np.nan
     return error, bias
@@ -96,7 +116,9 @@ def _standard_errors(observations: Observations, logits: Floats, biases: Floats)
     from scipy.special import expit
 
     h = 1e-3
-    low, middle, high = (observations.likelihood(expit(logits + step), biases) for step in (-h, 0.0, h))
+    low, middle, high = (
+        observations.likelihood(expit(logits + step), biases) for step in (-h, 0.0, h)
+    )
     of_bias = -middle[2]
     of_logit = np.maximum(-(high[0] - 2 * middle[0] + low[0]) / h**2, 0.0)
     mixed = -(high[1] - low[1]) / (2 * h)

@@ -1,4 +1,6 @@
-"""Answers to questions, each with the grades of the list that it was given from, and the comparisons in them."""
+"""Answers to questions, each with the grades of the list that it was given from, and the
+comparisons in them.
+"""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,19 +14,24 @@ from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.readers.preferences import Preferences
 
 PARTNERS = 4
-"""Neighbours on each side, in a random order of the questions, with whose answers that of a question is compared."""
+"""Neighbours on each side, in a random order of the questions, with whose answers that of a
+question is compared.
+"""
 
 
 AnswerPairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
-"""Comparisons of answers: the rows of the right and of the wrong ones, and their weights; shape (m,) each."""
+"""Comparisons of answers: the rows of the right and of the wrong ones, and their weights; shape
+(m,) each.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
     """Answers of a machine to questions, as `read_answers` reads them.
 
-    `lists`, shape (n, K), holds the grades of the list that each was given from, with -2 after its end, `right`, (n,),
-    how right it is, from 0 to 1, and `question`, (n,), what it answers; the others are as in `Preferences`.
+    `lists`, shape (n, K), holds the grades of the list that each was given from, with -2 after its
+    end, `right`, (n,), how right it is, from 0 to 1, and `question`, (n,), what it answers; the
+    others are as in `Preferences`.
     """
 
     lists: Grades
@@ -39,7 +46,9 @@ class Answers:
         return len(self.lists)
 
     def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Self:
-        return replace(self, lists=self.lists[rows], right=self.right[rows], question=self.question[rows])
+        return replace(
+            self, lists=self.lists[rows], right=self.right[rows], question=self.question[rows]
+        )
 
     @property
     def depth(self) -> int:
@@ -55,41 +64,63 @@ class Answers:
     def varied(self) -> NDArray[np.bool_]:
         """Whether the question of an answer was asked with lists that differ, shape (n,)."""
         first = np.unique(self.number, return_index=True)[1][self.number]
-        return np.bincount(self.number, (self.lists != self.lists[first]).any(axis=1))[self.number] > 0
+        return (
+            np.bincount(self.number, (self.lists != self.lists[first]).any(axis=1))[self.number] > 0
+        )
 
     @cached_property
     def within_questions(self) -> AnswerPairs:
         """The comparisons of two answers to one question that were given from different lists.
 
-        Answers right by r and s compare as right and wrong with the weight ``r (1 - s)``, times 2 / m: a question with
-        m answers counts as m - 1. How hard it is cancels (conditional logistic regression; Chamberlain 1980).
+        Answers right by r and s compare as right and wrong with the weight ``r (1 - s)``, times 2 /
+        m: a question with m answers counts as m - 1. How hard it is cancels (conditional logistic
+        regression; Chamberlain 1980).
         """
         import polars as pl
 
-        rows = pl.DataFrame({"question": self.number, "right": np.arange(len(self))}).filter(pl.Series(self.varied))
-        both = rows.join(rows.rename({"right": "wrong"}), on="question", maintain_order="left_right")
+        rows = pl.DataFrame({"question": self.number, "right": np.arange(len(self))}).filter(
+            pl.Series(self.varied)
+        )
+        both = rows.join(
+            rows.rename({"right": "wrong"}), on="question", maintain_order="left_right"
+        )
         size = np.bincount(self.number)[both["question"].to_numpy()]
         return self._pairs(both["right"].to_numpy(), both["wrong"].to_numpy(), 2 / size)
 
     @cached_property
     def across_questions(self) -> AnswerPairs:
-        """Comparisons of answers to random pairs of questions that were asked with one list; weights sum to these."""
+        """Comparisons of answers to random pairs of questions that were asked with one list;
+        weights sum to these.
+        """
         order = np.random.default_rng(0).permutation(np.flatnonzero(~self.varied))
-        order = order[np.sort(np.unique(self.number[order], return_index=True)[1])]  # an answer of each question
+        order = order[
+            np.sort(np.unique(self.number[order], return_index=True)[1])
+        ]  # an answer of each question
         partners = [np.roll(order, step) for step in range(-PARTNERS, PARTNERS + 1) if step]
-        right, wrong, weight = self._pairs(np.tile(order, 2 * PARTNERS), np.concatenate(partners), 1.0)
+        right, wrong, weight = self._pairs(
+            np.tile(order, 2 * PARTNERS), np.concatenate(partners), 1.0
+        )
         return right, wrong, weight * (len(order) / max(weight.sum(), 1e-300))
 
-    def _pairs(self, right: NDArray[np.intp], wrong: NDArray[np.intp], weight: Floats | float) -> AnswerPairs:
+    def _pairs(
+        self, right: NDArray[np.intp], wrong: NDArray[np.intp], weight: Floats | float
+    ) -> AnswerPairs:
         """Return the comparisons that have a weight, without those of equal lists."""
         weights = weight * self.right[right] * (1 - self.right[wrong])
         kept = (weights > 0) & (self.lists[right] != self.lists[wrong]).any(axis=1)
         return right[kept], wrong[kept], weights[kept]
 
     def preferences(self, *pairs: AnswerPairs) -> Preferences:
-        """Return comparisons, by default those within questions, as preferences whose queries are the questions."""
-        right, wrong, weight = map(np.concatenate, zip(*(pairs or [self.within_questions]), strict=True))
-        lists, columns = (self.lists[right], self.lists[wrong]), {"weight": weight, "query": self.question[right]}
+        """Return comparisons, by default those within questions, as preferences whose queries are
+        the questions.
+        """
+        right, wrong, weight = map(
+            np.concatenate, zip(*(pairs or [self.within_questions]), strict=True)
+        )
+        lists, columns = (
+            (self.lists[right], self.lists[wrong]),
+            {"weight": weight, "query": self.question[right]},
+        )
         log = Preferences(*lists, self.n_grades, grade_names=self.grade_names, **columns)
         return log.changed(dropped=dict(self.dropped), counted=dict(self.counted))
 

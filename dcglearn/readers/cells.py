@@ -1,7 +1,8 @@
 """The raw cells of a log by role, and the checked columns that become of them.
 
-Polars reads what it reads exactly as it stands, at once. It does not number the lines, ignores some faults and makes
-text of other values, so everything else is read line by line. `KINDS` then says, of both alike, what the cells mean.
+Polars reads what it reads exactly as it stands, at once. It does not number the lines, ignores some
+faults and makes text of other values, so everything else is read line by line. `KINDS` then says,
+of both alike, what the cells mean.
 """
 
 import contextlib
@@ -59,7 +60,9 @@ def raw_cells(source: Source) -> RawCells:
     if frame is not None and len(frame):
         parts = source.sources.values() if isinstance(source, Joined) else [source]
         texts = isinstance(next(iter(parts)), TextLines | FrameRows)
-        return RawCells(len(frame), {name: frame[name] for name in frame.columns}, texts=texts, at_once=True)
+        return RawCells(
+            len(frame), {name: frame[name] for name in frame.columns}, texts=texts, at_once=True
+        )
 
     # line by line
     columns: dict[str, list[Any]] = {}
@@ -79,14 +82,18 @@ def raw_cells(source: Source) -> RawCells:
 
 
 def _compact(cell: Any) -> Any:
-    """Return a list of small integers as an array, which takes half of the memory; other cells as they are."""
+    """Return a list of small integers as an array, which takes half of the memory; other cells as
+    they are.
+    """
     if type(cell) is list and {*map(type, cell)} == {int} and max(cell) < 128 and min(cell) > -128:
         return array("b", cell)
     return cell
 
 
 def plain_frame(source: Source) -> pl.DataFrame | None:
-    """Return the columns by role, not yet checked, if every line has the same form; else None, or raise PolarsError."""
+    """Return the columns by role, not yet checked, if every line has the same form; else None, or
+    raise PolarsError.
+    """
     if isinstance(source, JsonLines):
         return _plain_json(source)
     if isinstance(source, TextLines):
@@ -98,17 +105,21 @@ def plain_frame(source: Source) -> pl.DataFrame | None:
             frame = frame.with_columns(pl.when(stripped != "").then(stripped).name.keep())
         return frame
     if isinstance(source, Joined) and len({type(one) for one in source.sources.values()}) == 1:
-        frames = [frame for one in source.sources.values() if (frame := plain_frame(one)) is not None]
+        frames = [
+            frame for one in source.sources.values() if (frame := plain_frame(one)) is not None
+        ]
         # polars refuses columns of other types, whose values as text need not be those of the lines
         return pl.concat(frames, how="diagonal") if len(frames) == len(source.sources) else None
     return None
 
 
 def _plain_json(source: JsonLines) -> pl.DataFrame | None:
-    """Read JSON lines that all have the keys of the first line, each once, with no null among the roles; else None.
+    """Read JSON lines that all have the keys of the first line, each once, with no null among the
+    roles; else None.
 
-    Polars ignores keys outside its schema, takes the first of two equal keys and makes text of any value, so characters
-    or keys are counted in the bytes. If no value is null, no line lacks a key; the counts show that none has it twice.
+    Polars ignores keys outside its schema, takes the first of two equal keys and makes text of any
+    value, so characters or keys are counted in the bytes. If no value is null, no line lacks a key;
+    the counts show that none has it twice.
     """
     keys = list(source.names)
     try:
@@ -118,7 +129,11 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
 
     # the columns and their types
     columns = by_role(keys, source.roles)
-    if b"\\" in source.data or "supersedes" in columns or any("." in str(name) for name in columns.values()):
+    if (
+        b"\\" in source.data
+        or "supersedes" in columns
+        or any("." in str(name) for name in columns.values())
+    ):
         return None
     if "rater" not in columns:
         columns.pop("id", None)
@@ -133,21 +148,26 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     frame = pl.read_ndjson(source.data, schema=schema)
 
     # what may be another value than it seems
-    texts = (flattened(frame[column]) for column, dtype in schema.items() if dtype == pl.List(pl.String))
+    texts = (
+        flattened(frame[column]) for column, dtype in schema.items() if dtype == pl.List(pl.String)
+    )
     if any(flat.null_count() or flat.str.contains(_NOT_A_NAME).any() for flat in texts):
         return None
     if any(frame[column].null_count() for column in schema):
         return None
     n = len(frame)
-    whole = _characters_prove(source.data, keys, schema, n) or _keys_prove(source.data, keys, schema, n)
+    whole = _characters_prove(source.data, keys, schema, n) or _keys_prove(
+        source.data, keys, schema, n
+    )
     return _named_by_role(frame, columns) if whole else None
 
 
 def _characters_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int) -> bool:
-    """Return whether counts of single characters show n lines of these keys, each once, and texts for texts only.
+    """Return whether counts of single characters show n lines of these keys, each once, and texts
+    for texts only.
 
-    If every key is used, and there are as many colons as keys, none occurs twice. If there are as many brackets and
-    quotes as lists, keys and texts need, no text was made of another value.
+    If every key is used, and there are as many colons as keys, none occurs twice. If there are as
+    many brackets and quotes as lists, keys and texts need, no text was made of another value.
     """
     types = list(schema.values())
     if len(keys) > len(schema) or pl.Boolean in types or pl.List(pl.String) in types:
@@ -156,52 +176,93 @@ def _characters_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n
     expected = {":": n * len(keys), "{": n, "[": n * lists, '"': 2 * n * (len(keys) + texts)}
     codes, block = np.frombuffer(data, np.uint8), 1 << 20
     blocks = [codes[start : start + block] for start in range(0, len(codes), block)]
-    return all(sum(int(np.count_nonzero(b == ord(c))) for b in blocks) == number for c, number in expected.items())
+    return all(
+        sum(int(np.count_nonzero(b == ord(c))) for b in blocks) == number
+        for c, number in expected.items()
+    )
 
 
 def _keys_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int) -> bool:
-    """Return whether counts of keys show n lines of these keys, each once, and texts and truth values where expected.
+    """Return whether counts of keys show n lines of these keys, each once, and texts and truth
+    values where expected.
 
-    If there is no blank between a quote and a colon, ``"key":`` is that key and nothing else. If each key occurs once a
-    line on average, and no other quote is followed by a colon, there are no other keys.
+    If there is no blank between a quote and a colon, ``"key":`` is that key and nothing else. If
+    each key occurs once a line on average, and no other quote is followed by a colon, there are no
+    other keys.
     """
     if len(keys) > MOST_KEYS or any(mark in data for mark in (b'" :', b'"\t:', b'"\r:')):
         return False
-    if data.count(b'":') != n * len(keys) or any(data.count(f'"{key}":'.encode()) != n for key in keys):
+    if data.count(b'":') != n * len(keys) or any(
+        data.count(f'"{key}":'.encode()) != n for key in keys
+    ):
         return False
-    begins = {pl.String: ('"',), pl.Boolean: ("true", "false")}  # Polars makes these of numbers, too
+    begins = {
+        pl.String: ('"',),
+        pl.Boolean: ("true", "false"),
+    }  # Polars makes these of numbers, too
     for column, dtype in schema.items():
-        places = [f'"{column}":{blank}{mark}'.encode() for blank in ("", " ") for mark in begins.get(dtype, ())]
+        places = [
+            f'"{column}":{blank}{mark}'.encode()
+            for blank in ("", " ")
+            for mark in begins.get(dtype, ())
+        ]
         if places and sum(map(data.count, places)) != n:
             return False
     return True
 
 
 def _plain_text(source: TextLines) -> pl.DataFrame | None:
-    """Read CSV or TSV without quotes, blank or ragged lines, all values as text or null; else return None."""
+    """Read CSV or TSV without quotes, blank or ragged lines, all values as text or null; else
+    return None.
+    """
     data, n_columns = source.data, len(source.names)
-    if b'"' in data or data.count(b"\r") != data.count(b"\r\n") or n_columns == 1 or source.header_line != 1:
+    if (
+        b'"' in data
+        or data.count(b"\r") != data.count(b"\r\n")
+        or n_columns == 1
+        or source.header_line != 1
+    ):
         return None
     n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    # Polars refuses a long line but fills a short one with nulls, so delimiters are counted to find short lines.
+    # Polars refuses a long line but fills a short one with nulls, so delimiters are counted to find
+    # short lines.
     if data.count(source.delimiter.encode()) != (n_columns - 1) * n_lines or n_lines == 1:
         return None
     index = {source.names[i].strip(BLANK): f"c{i}" for i in reversed(range(n_columns))}
-    scores = {index[str(name)] for role, name in source.columns.items() if source.roles[role].kind == "score"}
+    scores = {
+        index[str(name)]
+        for role, name in source.columns.items()
+        if source.roles[role].kind == "score"
+    }
     types = {f"c{i}": pl.Float64 if f"c{i}" in scores else pl.String for i in range(n_columns)}
-    frame = pl.read_csv(data, has_header=False, skip_lines=1, separator=source.delimiter, quote_char=None, schema=types)
+    frame = pl.read_csv(
+        data,
+        has_header=False,
+        skip_lines=1,
+        separator=source.delimiter,
+        quote_char=None,
+        schema=types,
+    )
     longest = frame.select(pl.max_horizontal(pl.col(pl.String).str.len_bytes().max())).item()
     if len(frame) != n_lines - 1 or (longest or 0) > csv.field_size_limit():
         return None
-    used = [name for names in source.columns.values() for name in ([names] if isinstance(names, str) else names)]
+    used = [
+        name
+        for names in source.columns.values()
+        for name in ([names] if isinstance(names, str) else names)
+    ]
     if any(mark in data for mark in (b" ", b"\r", b"\t")):
         stripped = pl.exclude(scores).str.strip_chars(BLANK)
         frame = frame.with_columns(pl.when(stripped != "").then(stripped).name.keep())
-    return _named_by_role(frame.select(pl.col(index[name]).alias(name) for name in used), source.columns)
+    return _named_by_role(
+        frame.select(pl.col(index[name]).alias(name) for name in used), source.columns
+    )
 
 
 def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame | None:
-    """Return the columns by role, those of a wide list as one; None unless its cells are plain grades."""
+    """Return the columns by role, those of a wide list as one; None unless its cells are plain
+    grades.
+    """
     named = []
     for role, names in columns.items():
         if isinstance(names, str):
@@ -210,7 +271,9 @@ def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame 
         cells = [frame[name] for name in names]
         for cell in cells:
             text = cell.dtype == pl.String
-            plain = cell.unique().str.contains(_PLAIN_GRADE).all() if text else cell.dtype.is_integer()
+            plain = (
+                cell.unique().str.contains(_PLAIN_GRADE).all() if text else cell.dtype.is_integer()
+            )
             if not plain or cell.null_count():
                 return None
         grades = np.column_stack([cell.cast(pl.Int16).to_numpy() for cell in cells])
@@ -223,10 +286,11 @@ def read_checked(
 ) -> tuple[Table, dict[str, int]]:
     """Return the columns of a source by role, and the counts of the lines left out.
 
-    Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); others: object (n,).
-    An optional column without a value on any line is left out. Bad lines are written to `skip_bad`, and counted as
-    ``"bad lines"`` beside the first three reasons. Without `skip_bad` the first bad line raises InputError, as does a
-    log without a good line. Messages call the file `name`.
+    Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); others:
+    object (n,). An optional column without a value on any line is left out. Bad lines are written
+    to `skip_bad`, and counted as ``"bad lines"`` beside the first three reasons. Without `skip_bad`
+    the first bad line raises InputError, as does a log without a good line. Messages call the file
+    `name`.
     """
     if skip_bad is not None:
         refuse_existing(skip_bad, force=True)
@@ -243,16 +307,23 @@ def read_checked(
             raise errors[first]
     reasons = [f"{_place(source, row)}: {errors[row].args[0]}" for row in sorted(errors)[:3]]
     if len(errors) == cells.n:
-        raise InputError(f"{name}: " + (f"no good line; {reasons[0]}" if errors else "nothing after the header"))
+        raise InputError(
+            f"{name}: " + (f"no good line; {reasons[0]}" if errors else "nothing after the header")
+        )
     table = _table(values, source.roles, mapping, errors, cells.n)
     if not errors or skip_bad is None:
         return table, {}
 
     # a line that makes several judgements is bad once
-    bad = {(number, source.raw(item)): None for row, (number, item) in enumerate(source) if row in errors}
+    bad = {
+        (number, source.raw(item)): None
+        for row, (number, item) in enumerate(source)
+        if row in errors
+    }
     with written_beside(skip_bad) as temporary, temporary.open("wb") as file:
         file.writelines(
-            line + b"\n" for line in [*([source.header] if source.header else []), *(line for _, line in bad)]
+            line + b"\n"
+            for line in [*([source.header] if source.header else []), *(line for _, line in bad)]
         )
     return table, {"bad lines": len(bad), **dict.fromkeys(reasons, 1)}
 
@@ -263,7 +334,9 @@ def _place(source: Source, row: int, name: str = "") -> str:
     return f"{name}, {source.unit} {number}" if name else f"{source.unit} {number}"
 
 
-def _converted(cells: RawCells, roles: Mapping[str, Role], mapping: LogMapping) -> dict[str, tuple[Column, Values]]:
+def _converted(
+    cells: RawCells, roles: Mapping[str, Role], mapping: LogMapping
+) -> dict[str, tuple[Column, Values]]:
     """Return the column and the values of each role that occurs."""
     needs_ids = bool({"supersedes", "rater"} & cells.columns.keys())
     converted = {}
@@ -275,7 +348,10 @@ def _converted(cells: RawCells, roles: Mapping[str, Role], mapping: LogMapping) 
 
 
 def _errors(
-    cells: RawCells, values: Mapping[str, tuple[Column, Values]], source: Source, mapping: LogMapping
+    cells: RawCells,
+    values: Mapping[str, tuple[Column, Values]],
+    source: Source,
+    mapping: LogMapping,
 ) -> dict[int, InputError]:
     """Return what is wrong with each bad row; of several faults, that of the first role."""
     errors = dict(cells.errors)
@@ -291,9 +367,15 @@ def _errors(
     return errors
 
 
-def _refuse_mixture(errors: dict[int, InputError], values: Mapping[str, tuple[Column, Values]]) -> None:
-    """Add the lists whose grades are numbers where others are names of the scale, or the other way round."""
-    lists = {role: given for role, given in values.items() if isinstance(given[1].values, GradeLists)}
+def _refuse_mixture(
+    errors: dict[int, InputError], values: Mapping[str, tuple[Column, Values]]
+) -> None:
+    """Add the lists whose grades are numbers where others are names of the scale, or the other way
+    round.
+    """
+    lists = {
+        role: given for role, given in values.items() if isinstance(given[1].values, GradeLists)
+    }
     said = {role: given.values.said for role, (_, given) in lists.items()}
     if all(kinds is None for kinds in said.values()):
         return
@@ -310,9 +392,14 @@ def _refuse_mixture(errors: dict[int, InputError], values: Mapping[str, tuple[Co
 
 
 def _refuse_gaps(
-    errors: dict[int, InputError], values: Mapping[str, tuple[Column, Values]], source: Source, n: int
+    errors: dict[int, InputError],
+    values: Mapping[str, tuple[Column, Values]],
+    source: Source,
+    n: int,
 ) -> None:
-    """Add the rows that lack a value of a uniform column, or have one, unlike the first good row."""
+    """Add the rows that lack a value of a uniform column, or have one, unlike the first good
+    row.
+    """
     good = np.ones(n, bool)
     good[list(errors)] = False
     if not good.any():
@@ -347,7 +434,9 @@ def _table(
     for role, graded in lists.items():
         n_lists = len(graded.lengths)
         size = f"the log of {n_lists:,} lines, padded to {depth:,} grades,"
-        refuse_beyond_memory(6.0 * n_lists * depth, size, "give a smaller depth (depth=, convert --depth)")
+        refuse_beyond_memory(
+            6.0 * n_lists * depth, size, "give a smaller depth (depth=, convert --depth)"
+        )
         kept[role] = graded.table(depth, mapping.below)
     for role, given in kept.items():
         if isinstance(given, Said):

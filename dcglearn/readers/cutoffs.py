@@ -11,7 +11,9 @@ from dcglearn.foundation.validation import EMPTY, UNKNOWN, InputError, PolarsFra
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
 Cutoffs: TypeAlias = str | float | Sequence[float] | None
-"""Where grades are cut, such as ".2,.5,.8" or [0.2, 0.5, 0.8], or the number of levels of equally many grades."""
+"""Where grades are cut, such as ".2,.5,.8" or [0.2, 0.5, 0.8], or the number of levels of equally
+many grades.
+"""
 
 CUT = "cutoffs= (--cutoffs .2,.5,.8) cuts fractions"
 """What a refusal of a fraction says."""
@@ -20,41 +22,57 @@ CUT = "cutoffs= (--cutoffs .2,.5,.8) cuts fractions"
 def text_of(cutoffs: Any) -> str:
     """Return cut-offs, or a number of levels, as text."""
     return (
-        ",".join(map(str, cutoffs)) if isinstance(cutoffs, Iterable) and not isinstance(cutoffs, str) else str(cutoffs)
+        ",".join(map(str, cutoffs))
+        if isinstance(cutoffs, Iterable) and not isinstance(cutoffs, str)
+        else str(cutoffs)
     )
 
 
 def cut_points(cutoffs: Cutoffs, grades: Iterable[Any] | None = None) -> tuple[float, ...] | None:
-    """Return where grades are cut, in order; None where this depends on `grades`. Raise InputError for wrong ones."""
+    """Return where grades are cut, in order; None where this depends on `grades`. Raise InputError
+    for wrong ones.
+    """
     numbers = tuple(map(_number, text_of(cutoffs).split(",")))
     if len(numbers) == 1 and numbers[0] >= 2 and numbers[0].is_integer():
         if grades is None:
             return None
         known = np.array([number for number in map(_number, grades) if 0 <= number <= 1] or [0.0])
         quantiles = np.quantile(known, np.arange(1, int(numbers[0])) / numbers[0], method="higher")
-        numbers = tuple(np.unique(quantiles[quantiles > known.min()]).tolist()) or (float(known.max()) or 1.0,)
+        numbers = tuple(np.unique(quantiles[quantiles > known.min()]).tolist()) or (
+            float(known.max()) or 1.0,
+        )
     if not all(a < b for a, b in pairwise((0.0, *numbers, 1.000001))):
         examples = "such as .2,.5,.8, or a number of levels of equally many grades, such as 5"
-        raise InputError(f"cutoffs={cutoffs!r}: give numbers above 0 and up to 1, in order, {examples}")
+        raise InputError(
+            f"cutoffs={cutoffs!r}: give numbers above 0 and up to 1, in order, {examples}"
+        )
     return numbers
 
 
 def level_names(cutoffs: Sequence[float]) -> list[str]:
-    """Return the names of the levels, worst first: "0-0.2", "0.2-0.5"; a cut-off belongs to the level above it."""
+    """Return the names of the levels, worst first: "0-0.2", "0.2-0.5"; a cut-off belongs to the
+    level above it.
+    """
     return [f"{low:.4g}-{high:.4g}" for low, high in pairwise((0.0, *cutoffs, 1.0))]
 
 
 def level_of(grade: Any, cutoffs: Sequence[float], role: str = "grade") -> int:
-    """Return the level of a fraction, -1 or -2 where there is none; raise InputError for anything else."""
+    """Return the level of a fraction, -1 or -2 where there is none; raise InputError for anything
+    else.
+    """
     if grade in (None, "", UNKNOWN, EMPTY):
         return EMPTY if grade == EMPTY else UNKNOWN
     if not 0 <= (number := _number(grade)) <= 1:
-        raise InputError(f"{role} holds {shown(grade)}: grades that are cut (cutoffs=) are fractions from 0 to 1")
+        raise InputError(
+            f"{role} holds {shown(grade)}: grades that are cut (cutoffs=) are fractions from 0 to 1"
+        )
     return bisect_right(cutoffs, number)
 
 
 def cut_grades(frame: PolarsFrame, name: str, cutoffs: Cutoffs) -> tuple[PolarsFrame, Any]:
-    """Return judgements with levels for grades, and the number of levels; as they are, and None, without cut-offs."""
+    """Return judgements with levels for grades, and the number of levels; as they are, and None,
+    without cut-offs.
+    """
     if cutoffs is None:
         return frame, None
     with errors_in(name):

@@ -24,14 +24,18 @@ RATING_NAMES = ("list", "rating")
 
 
 def flattened(lists: pl.Series) -> pl.Series:
-    """Return the items of all lists in a row; an empty list has none (polars 2) or is one null (polars 1)."""
+    """Return the items of all lists in a row; an empty list has none (polars 2) or is one null
+    (polars 1).
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "In Polars 2.0, the default", DeprecationWarning)
         return lists.explode()
 
 
 def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
-    """Return tuples as dictionaries by the given names, or raise InputError; of two lists the first is preferred."""
+    """Return tuples as dictionaries by the given names, or raise InputError; of two lists the first
+    is preferred.
+    """
     dictionaries: list[Any] = []
     for number, record in enumerate(records, 1):
         if hasattr(record, "_asdict"):
@@ -41,18 +45,24 @@ def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
         else:
             values = (*record, "a") if len(record) == 2 and tuple(names) == PAIR_NAMES else record
             if len(values) != len(names):
-                raise InputError(f"record {number}: {len(values)} values for {', '.join(names)}; name them by columns=")
+                raise InputError(
+                    f"record {number}: {len(values)} values for {', '.join(names)}; name them by columns="
+                )
             dictionaries.append(dict(zip(names, values, strict=True)))
     return dictionaries
 
 
 def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | PolarsFrame:
-    """Return columns of one length, None left out, as a table, or as records where one has values of several types."""
+    """Return columns of one length, None left out, as a table, or as records where one has values
+    of several types.
+    """
     import polars as pl
 
     present = {name: values for name, values in columns.items() if values is not None}
     arrays = {
-        name: values if isinstance(values, np.ndarray) and values.dtype != object else as_plain(values)
+        name: values
+        if isinstance(values, np.ndarray) and values.dtype != object
+        else as_plain(values)
         for name, values in present.items()
     }
     lengths = {name: len(values) for name, values in arrays.items()}
@@ -68,14 +78,18 @@ def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | PolarsFram
 
 
 def polars_frame(frame: Any) -> PolarsFrame:
-    """Return a table of polars, pandas or Arrow as one of polars, with plain types and nulls, or raise InputError."""
+    """Return a table of polars, pandas or Arrow as one of polars, with plain types and nulls, or
+    raise InputError.
+    """
     import polars as pl
 
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
     try:
         if hasattr(frame, "itertuples"):  # pandas converts to Arrow only where pyarrow is installed
-            table = pl.DataFrame({str(name): _column(frame[name]) for name in _unique(frame.columns)})
+            table = pl.DataFrame(
+                {str(name): _column(frame[name]) for name in _unique(frame.columns)}
+            )
         elif hasattr(frame, "__arrow_c_stream__"):
             table = pl.DataFrame(frame)
         else:
@@ -94,12 +108,17 @@ def polars_frame(frame: Any) -> PolarsFrame:
 def _column(series: Any) -> list[Any]:
     """Return the values of a column of pandas in Python's types, None where one is missing."""
     missing = series.isna().tolist()
-    return [None if absent else as_plain(value) for value, absent in zip(series.tolist(), missing, strict=True)]
+    return [
+        None if absent else as_plain(value)
+        for value, absent in zip(series.tolist(), missing, strict=True)
+    ]
 
 
 def _unique(columns: Any) -> list[Any]:
     names = [str(name) for name in columns]
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
-        raise InputError(f"the data frame has two columns called {twice}; rename or drop one of them")
+        raise InputError(
+            f"the data frame has two columns called {twice}; rename or drop one of them"
+        )
     return list(columns)

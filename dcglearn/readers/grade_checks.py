@@ -1,4 +1,6 @@
-"""Checks of the grades on the lines of a log: a stray one is named with its line, numbers of a scale are proposed."""
+"""Checks of the grades on the lines of a log: a stray one is named with its line, numbers of a
+scale are proposed.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -20,8 +22,12 @@ def grade_lists(source: Source, table: Table) -> list[Grades]:
     return [table[role] for role, about in source.roles.items() if about.kind == "grades"]
 
 
-def place_of(name: str, source: Source, lists: list[Grades], grade: int, value: int | None = None) -> str:
-    """Return the file and the first line that has a grade, which the lines may write as another `value`."""
+def place_of(
+    name: str, source: Source, lists: list[Grades], grade: int, value: int | None = None
+) -> str:
+    """Return the file and the first line that has a grade, which the lines may write as another
+    `value`.
+    """
     row = int(np.argmax(np.any([(x == grade).any(axis=1) for x in lists], axis=0)))
     text = str(grade if value is None else value)
 
@@ -41,7 +47,9 @@ def _written(source: Source, record: dict[str, Any]) -> set[str]:
 
 
 def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -> None:
-    """Raise InputError, naming a line with a stray grade, if the grades of a log are no scale and nothing insists."""
+    """Raise InputError, naming a line with a stray grade, if the grades of a log are no scale and
+    nothing insists.
+    """
     lists = grade_lists(source, table)
     if mapping.n_known is not None or not lists:
         return
@@ -63,7 +71,9 @@ def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -
 
 @contextlib.contextmanager
 def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
-    """Add to the refusal of a number that is no grade the scale of the numbers that occur, if these are few."""
+    """Add to the refusal of a number that is no grade the scale of the numbers that occur, if these
+    are few.
+    """
     try:
         yield
     except InputError as error:

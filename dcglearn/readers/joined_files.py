@@ -1,4 +1,6 @@
-"""Several files as one log: the files that paths and folders name, and their judgements one after another."""
+"""Several files as one log: the files that paths and folders name, and their judgements one after
+another.
+"""
 
 import glob
 import os
@@ -20,10 +22,11 @@ MOST_FILES = 10_000
 
 
 def log_files(log: Paths) -> list[PathLike]:
-    """Return the files that paths, folders and patterns name, each once; those of a folder in the order of their names.
+    """Return the files that paths, folders and patterns name, each once; those of a folder in the
+    order of their names.
 
-    Raise InputError if a folder holds no file, too many, or one whose suffix is that of no log; hidden ones are left
-    out.
+    Raise InputError if a folder holds no file, too many, or one whose suffix is that of no log;
+    hidden ones are left out.
     """
     files: list[PathLike] = []
     for path in [log] if isinstance(log, str | os.PathLike) else log:
@@ -46,7 +49,9 @@ def _inside(folder: Path) -> list[PathLike]:
     if not files:
         raise InputError(f"{folder} is a folder without a file; check the name")
     if len(files) > MOST_FILES:
-        raise InputError(f"{folder} holds more than {MOST_FILES:,} files; name a folder with fewer, or the files")
+        raise InputError(
+            f"{folder} holds more than {MOST_FILES:,} files; name a folder with fewer, or the files"
+        )
     refuse_unknown(str(folder), (file.relative_to(folder).as_posix() for file in files))
     return list(files)
 
@@ -67,7 +72,9 @@ class Files:
         return self.joined(lambda open_with: open_with(roles))
 
     def joined(self, opened: Callable[[Opener], Source]) -> Source:
-        """Return the judgements that a function opens in the files; an InputError names the file."""
+        """Return the judgements that a function opens in the files; an InputError names the
+        file.
+        """
         sources = {}
         for name, open_with in self._openers.items():
             with errors_in(f"file {name}"):
@@ -76,7 +83,9 @@ class Files:
 
 
 class Joined(Reshaped):
-    """The judgements of several files, one after another; the first tells their roles and names of columns."""
+    """The judgements of several files, one after another; the first tells their roles and names of
+    columns.
+    """
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self.sources = sources
@@ -106,7 +115,9 @@ class Joined(Reshaped):
     def raw(self, item: tuple[Source, Any]) -> bytes:
         """Return a line as it is; raise InputError if those of other files have other columns."""
         if not self._one_header:
-            raise InputError("the files have different headers, so bad lines of all have no one file: read each alone")
+            raise InputError(
+                "the files have different headers, so bad lines of all have no one file: read each alone"
+            )
         source, inside = item
         return source.raw(inside)
 
@@ -116,7 +127,9 @@ class Joined(Reshaped):
 
 
 def _order_of(source: Source) -> tuple[str, bool]:
-    """Return how a source says which list was shown first, and whether it calls the lists left and right as well."""
+    """Return how a source says which list was shown first, and whether it calls the lists left and
+    right as well.
+    """
     if not source.has("swapped"):
         return "", False
     return source.roles["swapped"].kind, called_left(source)

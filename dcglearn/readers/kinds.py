@@ -1,4 +1,6 @@
-"""Kinds of cells, a row each in `KINDS`: what one cell may hold, and a whole column of plain cells at once."""
+"""Kinds of cells, a row each in `KINDS`: what one cell may hold, and a whole column of plain cells
+at once.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +18,53 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import EMPTY, LARGEST, UNKNOWN, Grades, InputError, Integers, errors_in
+from dcglearn.foundation.validation import (
+    EMPTY,
+    LARGEST,
+    UNKNOWN,
+    Grades,
+    InputError,
+    Integers,
+    errors_in,
+)
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.frames import flattened
-from dcglearn.readers.line_formats import BLANK, NUMBER, answer_of, checked_score, from_text, grades_of_objects, shown
+from dcglearn.readers.line_formats import (
+    BLANK,
+    NUMBER,
+    answer_of,
+    checked_score,
+    from_text,
+    grades_of_objects,
+    shown,
+)
 from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED
 from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import WINNERS, Winners, refused_word, winners_of, word_of
 
-JUDGE_DOCUMENTS = "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
+JUDGE_DOCUMENTS = (
+    "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
+)
 """What to do where a grade looks like the name of a document."""
 
-RIGHT = {"true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0, "false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
+RIGHT = {
+    "true": 1.0,
+    "yes": 1.0,
+    "right": 1.0,
+    "correct": 1.0,
+    "false": 0.0,
+    "no": 0.0,
+    "wrong": 0.0,
+    "incorrect": 0.0,
+}
 """What words say of an answer, in lower case."""
 
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
-"""Texts that stand for an unknown grade, -1. A place without a result is -2, as those below a shorter list are."""
+"""Texts that stand for an unknown grade, -1. A place without a result is -2, as those below a
+shorter list are.
+"""
 
 _BAD = -9
 """The code of a bad cell."""
@@ -66,7 +97,9 @@ class Column:
         """Return the value that a cell stands for, in the types of JSON; None if it is blank."""
         if isinstance(cell, array):
             return cell.tolist()
-        if isinstance(cell, str) and (self.texts or (self.kind == "grades" and _SEVERAL.search(cell))):
+        if isinstance(cell, str) and (
+            self.texts or (self.kind == "grades" and _SEVERAL.search(cell))
+        ):
             return from_text(self.kind, cell)
         return answer_of(cell) if self.texts and self.kind == "winner" else cell
 
@@ -87,7 +120,9 @@ class Column:
         place: dict[Any, int] = {}
         index = np.empty(len(self.cells), np.int64)
         cells: list[Any] = []
-        for row, cell in enumerate(self.cells.to_list() if isinstance(self.cells, pl.Series) else self.cells):
+        for row, cell in enumerate(
+            self.cells.to_list() if isinstance(self.cells, pl.Series) else self.cells
+        ):
             at = len(cells)
             if cell is None or isinstance(cell, str | int | float):
                 at = place.setdefault((type(cell), cell), at)
@@ -100,7 +135,9 @@ class Column:
         """Return how often each word or number occurs."""
         cells, index = self.distinct()
         counts: Counter[str] = Counter()
-        for value, n in zip(map(self.value, cells), np.bincount(index, minlength=len(cells)).tolist(), strict=True):
+        for value, n in zip(
+            map(self.value, cells), np.bincount(index, minlength=len(cells)).tolist(), strict=True
+        ):
             if isinstance(value, str | int | float):
                 counts[word_of(value)] += n
         return counts
@@ -108,7 +145,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Values:
-    """The values of a column, an entry a row; where a row has none, and what is wrong with its bad cells."""
+    """The values of a column, an entry a row; where a row has none, and what is wrong with its bad
+    cells.
+    """
 
     values: Any
     absent: NDArray[np.bool_]
@@ -117,14 +156,18 @@ class Values:
 
 @dataclass(frozen=True)
 class GradeLists:
-    """Grades in a row, and the length of each list; `said` is 1 for names, 2 for numbers, 3 for both, or None."""
+    """Grades in a row, and the length of each list; `said` is 1 for names, 2 for numbers, 3 for
+    both, or None.
+    """
 
     flat: Grades
     lengths: Integers
     said: Integers | None = None
 
     def __getitem__(self, rows: NDArray[np.bool_]) -> Self:
-        return replace(self, flat=self.flat[np.repeat(rows, self.lengths)], lengths=self.lengths[rows])
+        return replace(
+            self, flat=self.flat[np.repeat(rows, self.lengths)], lengths=self.lengths[rows]
+        )
 
     @property
     def longest(self) -> int:
@@ -135,7 +178,9 @@ class GradeLists:
         """Return the lists cut, or filled with `below`, to one depth, shape (n, depth)."""
         if (self.lengths == depth).all():
             return self.flat.reshape(-1, depth)
-        place = np.arange(len(self.flat)) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+        place = np.arange(len(self.flat)) - np.repeat(
+            np.cumsum(self.lengths) - self.lengths, self.lengths
+        )
         row = np.repeat(np.arange(len(self.lengths)), self.lengths)
         kept = place < depth
         table = np.full((len(self.lengths), depth), below, np.int8)
@@ -145,7 +190,9 @@ class GradeLists:
 
 @dataclass(frozen=True)
 class Said:
-    """The winners of a log as it says them: the number of each row's word, the words, and their codes."""
+    """The winners of a log as it says them: the number of each row's word, the words, and their
+    codes.
+    """
 
     index: Integers
     words: list[str]
@@ -157,16 +204,22 @@ class Said:
     def winners(self, strengths: Mapping[str, float]) -> Winners:
         """Return the winners, with how often each word occurs, and the strengths of words."""
         counts: Counter[str] = Counter()
-        for word, n in zip(self.words, np.bincount(self.index, minlength=len(self.words)).tolist(), strict=True):
+        for word, n in zip(
+            self.words, np.bincount(self.index, minlength=len(self.words)).tolist(), strict=True
+        ):
             counts[word] += n
         codes = dict(zip(self.words, self.codes.tolist(), strict=True))
         seen = {word: n for word, n in counts.items() if n}
         of_words = np.array([strengths.get(word.lower(), 1.0) for word in self.words])
-        return winners_of(self.codes[self.index], seen, codes, of_words[self.index] if strengths else None)
+        return winners_of(
+            self.codes[self.index], seen, codes, of_words[self.index] if strengths else None
+        )
 
 
 Rule: TypeAlias = "Callable[[Any, Column], Any]"
-"""From the value of a cell to what a log keeps of it; None where that is nothing. It raises InputError."""
+"""From the value of a cell to what a log keeps of it; None where that is nothing. It raises
+InputError.
+"""
 
 PlainColumn: TypeAlias = "tuple[pl.Series, NDArray[np.bool_]] | None"
 """What a log keeps of a column of plain cells, and which of them are bad."""
@@ -175,7 +228,9 @@ Plain: TypeAlias = "Callable[[pl.Series, Column], PlainColumn]"
 
 
 def _grades(values: Any, column: Column) -> bytes:
-    """Return a non-empty list of grades as int8 bytes, cut to the depth; raise InputError for anything else."""
+    """Return a non-empty list of grades as int8 bytes, cut to the depth; raise InputError for
+    anything else.
+    """
     role, mapping = column.role, column.mapping
     values = grades_of_objects(values)
     if not isinstance(values, list):
@@ -198,13 +253,19 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
     if isinstance(value, str):
         return _named(value, role, mapping)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst")
+        raise InputError(
+            f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst"
+        )
     if isinstance(value, float) and not value.is_integer():
-        refusal = f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade"
+        refusal = (
+            f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade"
+        )
         raise InputError(f"{refusal}; {CUT}", see="grades", cure={"cutoffs": ".2,.5,.8"})
     if not EMPTY <= value < mapping.top:
         larger_scale = f"raise n_grades={mapping.top} (--grades) or correct the line"
-        remedy = larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
+        remedy = (
+            larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
+        )
         cure = None if mapping.n_known else {"qrels": "QRELS"}
         raise InputError(
             f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}",
@@ -221,11 +282,16 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
     if name in (*UNKNOWN_GRADES, str(EMPTY)):
         return EMPTY if name == str(EMPTY) else UNKNOWN
     if mapping.scale is not None:
-        raise InputError(f"{role} holds {shown(value)}, not a grade of the scale {', '.join(mapping.scale)}")
+        raise InputError(
+            f"{role} holds {shown(value)}, not a grade of the scale {', '.join(mapping.scale)}"
+        )
     if NUMBER.fullmatch(name):
         return _grade(float(name), role, mapping)
     if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
-        raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}", cure={"qrels": "QRELS"})
+        raise InputError(
+            f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}",
+            cure={"qrels": "QRELS"},
+        )
     cure = {"scale": ["Bad", "Fair", "Good"]} if name in ("bad", "fair", "good") else {}
     refusal = f"{role} holds the grade name {shown(value)}; pass scale=['Bad', 'Fair', 'Good'], worst first"
     raise InputError(refusal, cure=cure)
@@ -245,7 +311,9 @@ def _label(value: Any, column: Column) -> str | None:
     if kind == "name" and not text:
         raise InputError(f"{role} is missing")
     if kind == "label" and len(text) > MAX_LABEL:
-        raise InputError(f"{role} {shown(value)} is longer than {MAX_LABEL} characters; use a short identifier")
+        raise InputError(
+            f"{role} {shown(value)} is longer than {MAX_LABEL} characters; use a short identifier"
+        )
     return text or None
 
 
@@ -255,28 +323,44 @@ def _swapped(value: Any, column: Column) -> float:
     words = PLACES if kind == "place" else SWAPPED
     code = words.get(word_of(value).lower()) if isinstance(value, str | int | float) else None
     if code is None and kind == "place":
-        raise InputError(f"{role} is {shown(value)}; use left or right, 1 or 2, for the place of the list a")
+        raise InputError(
+            f"{role} is {shown(value)}; use left or right, 1 or 2, for the place of the list a"
+        )
     if code is None:
-        raise InputError(f"{role} is {shown(value)}; use true if b was shown first, else false, or name a or b")
+        raise InputError(
+            f"{role} is {shown(value)}; use true if b was shown first, else false, or name a or b"
+        )
     return float(code)
 
 
 def _documents(values: Any, column: Column) -> str:
-    """Return the names of a list's documents, joined by tabs; an empty one where a position has none."""
+    """Return the names of a list's documents, joined by tabs; an empty one where a position has
+    none.
+    """
     role = column.role
     if not isinstance(values, list) or not values:
-        raise InputError(f'{role} is {shown(values)}, not a list of names of documents such as ["d3", "d1"]')
+        raise InputError(
+            f'{role} is {shown(values)}, not a list of names of documents such as ["d3", "d1"]'
+        )
     names = ["" if value is None else value for value in values]
-    wrong = [name for name in names if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name)]
+    wrong = [
+        name
+        for name in names
+        if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name)
+    ]
     if wrong:
-        raise InputError(f"{role} holds {shown(wrong[0])}; name a document by a text without tabs, or an integer")
+        raise InputError(
+            f"{role} holds {shown(wrong[0])}; name a document by a text without tabs, or an integer"
+        )
     return "\t".join([str(name) for name in names][: column.mapping.depth])
 
 
 def _counts(value: Any, column: Column) -> str:
     """Return how often a list got each rating, as text."""
     if not isinstance(value, str):
-        raise InputError(f"{column.role} is {shown(value)}, not a count of ratings such as '2:1 4:12'")
+        raise InputError(
+            f"{column.role} is {shown(value)}, not a count of ratings such as '2:1 4:12'"
+        )
     with errors_in(column.role):
         parsed_counts(value)
     return value
@@ -293,11 +377,17 @@ def _number(value: Any, column: Column) -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise InputError(f"{role} is {shown(value)}, which is not a finite number; leave it out where unknown")
+        raise InputError(
+            f"{role} is {shown(value)}, which is not a finite number; leave it out where unknown"
+        )
     if kind == "positive" and number > LARGEST:
-        raise InputError(f"{role} is {number:g}, beyond {LARGEST:g}; divide every {role} by a common factor")
+        raise InputError(
+            f"{role} is {number:g}, beyond {LARGEST:g}; divide every {role} by a common factor"
+        )
     if kind == "positive" and number <= 0:
-        raise InputError(f"{role} is {number:g}; it must be positive: leave the line out, or the {role}")
+        raise InputError(
+            f"{role} is {number:g}; it must be positive: leave the line out, or the {role}"
+        )
     return number
 
 
@@ -305,7 +395,9 @@ def _share(value: Any, column: Column) -> float:
     """Return a number from 0 to 1, or that of a word for right or wrong."""
     number = RIGHT.get(word_of(value).lower(), value) if isinstance(value, str | bool) else value
     if isinstance(number, str | bool) or not 0 <= _number(number, column) <= 1:
-        raise InputError(f"{column.role} is {shown(value)}; use true or false, right or wrong, or a score from 0 to 1")
+        raise InputError(
+            f"{column.role} is {shown(value)}; use true or false, right or wrong, or a score from 0 to 1"
+        )
     return float(number)
 
 
@@ -363,10 +455,14 @@ def _cell_by_cell(rule: Rule, column: Column, missing: Any) -> Values:
 
 
 def _kind(rule: Rule, plain: Plain | None = None, missing: Any = "") -> Callable[[Column], Values]:
-    """Return the conversion of a kind: by `plain` where all cells are of a plain type, else cell by cell."""
+    """Return the conversion of a kind: by `plain` where all cells are of a plain type, else cell by
+    cell.
+    """
 
     def convert(column: Column) -> Values:
-        found = plain(column.cells, column) if plain and isinstance(column.cells, pl.Series) else None
+        found = (
+            plain(column.cells, column) if plain and isinstance(column.cells, pl.Series) else None
+        )
         if found is None:
             return _cell_by_cell(rule, column, missing)
         series, is_bad = found
@@ -411,13 +507,19 @@ def _plain_labels(cells: pl.Series, column: Column) -> PlainColumn:
 
 def _plain_documents(cells: pl.Series, column: Column) -> PlainColumn:
     """Return lists of names as texts joined by tabs."""
-    if not isinstance(cells.dtype, pl.List) or not _is_text(cells.dtype.inner) or cells.null_count():
+    if (
+        not isinstance(cells.dtype, pl.List)
+        or not _is_text(cells.dtype.inner)
+        or cells.null_count()
+    ):
         return None
     names = cells.cast(pl.List(pl.String))
     flat = flattened(names)
     if flat.null_count() or flat.str.contains("\t").any():
         return None
-    return names.list.head(column.mapping.depth or MAX_DEPTH).list.join("\t"), np.zeros(len(names), bool)
+    return names.list.head(column.mapping.depth or MAX_DEPTH).list.join("\t"), np.zeros(
+        len(names), bool
+    )
 
 
 def _plain_scales(cells: pl.Series, _: Column) -> PlainColumn:
@@ -435,7 +537,9 @@ def _is_text(dtype: Any) -> bool:
 
 
 def _graded(column: Column) -> Values:
-    """Return lists of grades: of integers each distinct one is looked up, other lists go through the rule."""
+    """Return lists of grades: of integers each distinct one is looked up, other lists go through
+    the rule.
+    """
     found = _integers(column)
     if found is None:
         return _graded_one_by_one(column)
@@ -451,7 +555,9 @@ def _graded(column: Column) -> Values:
         with contextlib.suppress(InputError):
             codes[number - low] = np.frombuffer(_grades([number], column), np.int8)[0]
     is_itself = np.array_equal(codes, np.arange(low, high + 1))
-    grades = flat.cast(pl.Int8).to_numpy() if is_itself else codes[flat.cast(pl.Int64).to_numpy() - low]
+    grades = (
+        flat.cast(pl.Int8).to_numpy() if is_itself else codes[flat.cast(pl.Int64).to_numpy() - low]
+    )
 
     # the lists with a bad one
     errors: dict[int, InputError] = {}
@@ -466,7 +572,9 @@ def _graded(column: Column) -> Values:
 
 
 def _integers(column: Column) -> tuple[pl.Series, Integers] | None:
-    """Return the numbers of all lists in a row, and the length of each, if all are lists of integers, or such texts."""
+    """Return the numbers of all lists in a row, and the length of each, if all are lists of
+    integers, or such texts.
+    """
     lists = column.cells
     if not isinstance(lists, pl.Series) or not len(lists) or lists.null_count():
         return None
@@ -483,7 +591,9 @@ def _integers(column: Column) -> tuple[pl.Series, Integers] | None:
 
 
 def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:
-    """Return what `_integers` does of texts such as 3 2 0, whose every second character is a digit; else None."""
+    """Return what `_integers` does of texts such as 3 2 0, whose every second character is a digit;
+    else None.
+    """
     characters = np.frombuffer(texts.str.join("\n").item().encode() + b"\n", np.uint8)
     digits, marks = characters[::2] - ord("0"), characters[1::2]
     ends = np.flatnonzero(marks == ord("\n"))
@@ -513,7 +623,9 @@ def _said(grades: Any) -> int:
 
 
 def _won(column: Column) -> Values:
-    """Return the codes of winners; a word that is not understood is refused with all words of the log."""
+    """Return the codes of winners; a word that is not understood is refused with all words of the
+    log.
+    """
     known = {**WINNERS, **column.mapping.own_words.codes}
     cells, index = column.distinct()
     values = [column.value(cell) for cell in cells]
@@ -524,7 +636,9 @@ def _won(column: Column) -> Values:
     is_bad = (codes == _BAD) & ~absent
     if is_bad.any():
         seen = column.words()
-        refusals = {at: refused_word(values[at], seen, known) for at in np.flatnonzero(is_bad).tolist()}
+        refusals = {
+            at: refused_word(values[at], seen, known) for at in np.flatnonzero(is_bad).tolist()
+        }
         errors = {row: refusals[index[row]] for row in np.flatnonzero(is_bad[index]).tolist()}
     return Values(Said(index, words, codes), absent[index], errors)
 

@@ -1,4 +1,6 @@
-"""The lines of a log as records of values by role: JSON lines or arrays, delimited text, rows of tables, mappings."""
+"""The lines of a log as records of values by role: JSON lines or arrays, delimited text, rows of
+tables, mappings.
+"""
 
 import contextlib
 import csv
@@ -17,10 +19,19 @@ import numpy as np
 
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
-from dcglearn.readers.roles import ColumnsByRole, Role, as_list, by_role, position_of, refuse_columns
+from dcglearn.readers.roles import (
+    ColumnsByRole,
+    Role,
+    as_list,
+    by_role,
+    position_of,
+    refuse_columns,
+)
 
 BLANK = " \t\n\r"
-"""Characters stripped from a field of text, and between the values of a list; Python takes control characters too."""
+"""Characters stripped from a field of text, and between the values of a list; Python takes control
+characters too.
+"""
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -30,9 +41,22 @@ DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 """A number with a decimal comma; 1,234 is none, since its comma may stand between thousands."""
 
 NOT_AVAILABLE = {"NA", "N/A", "#N/A"}
-"""Texts, in upper case, that stand for a blank cell of one of the kinds `VALUES`; a label may be called so."""
+"""Texts, in upper case, that stand for a blank cell of one of the kinds `VALUES`; a label may be
+called so.
+"""
 
-VALUES = {"grades", "documents", "grade", "winner", "number", "positive", "share", "score", "side", "place"}
+VALUES = {
+    "grades",
+    "documents",
+    "grade",
+    "winner",
+    "number",
+    "positive",
+    "share",
+    "score",
+    "side",
+    "place",
+}
 
 _START = re.compile(f"[{BLANK}]*")
 
@@ -44,10 +68,12 @@ SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
 
 
 class Source(ABC):
-    """The lines of a log: iterate over (number, item), then get the values or the raw line of an item.
+    """The lines of a log: iterate over (number, item), then get the values or the raw line of an
+    item.
 
-    `form` says in words what was recognised, `said` in which columns winners were looked up, `doubt` why they may be
-    misread; `names` are those of the columns (of JSON, the keys of the first object).
+    `form` says in words what was recognised, `said` in which columns winners were looked up,
+    `doubt` why they may be misread; `names` are those of the columns (of JSON, the keys of the
+    first object).
     """
 
     unit = "line"
@@ -72,7 +98,9 @@ class Source(ABC):
                 yield self.record(item)
 
     def raw(self, item: Any) -> bytes:
-        """Return the line as it can be corrected and read again; a row or a record as a line of JSON."""
+        """Return the line as it can be corrected and read again; a row or a record as a line of
+        JSON.
+        """
         return item if isinstance(item, bytes) else json.dumps(item, default=str).encode()
 
     def has(self, role: str) -> bool:
@@ -92,7 +120,9 @@ class Objects(Source):
         self._columns: dict[tuple[Any, ...], ColumnsByRole] = {}
 
     def has(self, role: str) -> bool:
-        """Return whether an object read so far has a key for a role; before any is read, whether the first has."""
+        """Return whether an object read so far has a key for a role; before any is read, whether
+        the first has.
+        """
         if not self._columns and self.names:
             with contextlib.suppress(InputError):  # which the reader names
                 self.by_keys(dict.fromkeys(self.names))
@@ -114,7 +144,9 @@ class JsonLines(Objects):
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
         super().__init__(roles)
         self.data, self._decode, self.names = data, _decoder(roles).decode, []
-        with contextlib.suppress(ValueError, RecursionError, AttributeError):  # the first line may be no object
+        with contextlib.suppress(
+            ValueError, RecursionError, AttributeError
+        ):  # the first line may be no object
             self.names = list(_with_paths(json.loads(next(iter(self))[1]), roles).keys())
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
@@ -127,18 +159,24 @@ class JsonLines(Objects):
         except InputError:
             raise
         except (ValueError, RecursionError) as error:
-            raise InputError(f"not valid JSON ({error}): {shown(decoded(item))}; one object a line") from error
+            raise InputError(
+                f"not valid JSON ({error}): {shown(decoded(item))}; one object a line"
+            ) from error
         if not isinstance(value, dict):
-            raise InputError(f"a JSON {type(value).__name__}, expected an object such as {{...}}; one object a line")
+            raise InputError(
+                f"a JSON {type(value).__name__}, expected an object such as {{...}}; one object a line"
+            )
         value = _with_paths(value, self.roles)
         return _values(value, self.by_keys(value))
 
 
 class TextLines(Source):
-    """A header line and a record a line, separated by tabs if the header has one, else by commas, semicolons or |.
+    """A header line and a record a line, separated by tabs if the header has one, else by commas,
+    semicolons or |.
 
-    Cells in quotes may hold line breaks, up to 100 lines a record; a stray quote spoils one line only. Excel's line
-    ``sep=;`` before the header is understood, and rows of blank cells at the end are left out.
+    Cells in quotes may hold line breaks, up to 100 lines a record; a stray quote spoils one line
+    only. Excel's line ``sep=;`` before the header is understood, and rows of blank cells at the end
+    are left out.
     """
 
     def __init__(self, data: bytes, roles: Mapping[str, Role], header: str | None = None) -> None:
@@ -191,21 +229,29 @@ class TextLines(Source):
             first = end
 
     def _end(self, lines: list[bytes], first: int) -> int:
-        """Return the line after a record, which goes on after its first line if a quote is open there.
+        """Return the line after a record, which goes on after its first line if a quote is open
+        there.
 
-        It is one line alone where a quote is astray: no line closes it, or a line before that one is itself a record.
+        It is one line alone where a quote is astray: no line closes it, or a line before that one
+        is itself a record.
         """
         if lines[first].count(b'"') % 2:
             for last in range(first + 1, min(first + 100, len(lines))):
                 if lines[last].count(b'"') % 2:
-                    return last + 1 if self._is_record(b"\n".join(lines[first : last + 1])) else first + 1
+                    return (
+                        last + 1
+                        if self._is_record(b"\n".join(lines[first : last + 1]))
+                        else first + 1
+                    )
                 if self.names and self._is_record(lines[last]):
                     break
         return first + 1
 
     def _is_record(self, line: bytes) -> bool:
         try:
-            return not self.names or len(self._fields(decoded(line.rstrip(b"\r")))) == len(self.names)
+            return not self.names or len(self._fields(decoded(line.rstrip(b"\r")))) == len(
+                self.names
+            )
         except InputError:
             return False
 
@@ -226,9 +272,13 @@ class TextLines(Source):
 
     def _fields(self, text: str) -> list[str]:
         try:
-            return next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True), [])
+            return next(
+                csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True), []
+            )
         except csv.Error as error:
-            raise InputError(f"not a line of CSV ({error}): {shown(text)}; correct the quotes") from error
+            raise InputError(
+                f"not a line of CSV ({error}): {shown(text)}; correct the quotes"
+            ) from error
 
 
 def _on_one_line(name: str) -> str:
@@ -273,10 +323,16 @@ class FrameRows(Source):
 
 
 class Reshaped(Source):
-    """Judgements in the rows of a table of another shape, whose columns have the roles `table_roles`."""
+    """Judgements in the rows of a table of another shape, whose columns have the roles
+    `table_roles`.
+    """
 
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
-        self._rows, self.roles, self.table_roles = rows, roles, getattr(rows, "table_roles", rows.roles)
+        self._rows, self.roles, self.table_roles = (
+            rows,
+            roles,
+            getattr(rows, "table_roles", rows.roles),
+        )
         self.names, self.unit, self.header = rows.names, rows.unit, rows.header
         self.form, self.said, self.doubt = rows.form, rows.said, rows.doubt
 
@@ -301,15 +357,23 @@ class Records(Objects):
 
     unit = "record"
 
-    def __init__(self, records: Sequence[Any], roles: Mapping[str, Role], form: str = "records") -> None:
+    def __init__(
+        self, records: Sequence[Any], roles: Mapping[str, Role], form: str = "records"
+    ) -> None:
         super().__init__(roles)
         self._records, self.form = records, form
         first = records[0] if records else {}
-        self.names = [str(key) for key in _with_paths(dict(first), roles)] if isinstance(first, Mapping) else []
+        self.names = (
+            [str(key) for key in _with_paths(dict(first), roles)]
+            if isinstance(first, Mapping)
+            else []
+        )
 
     @classmethod
     def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Self:
-        """Read a JSON array of objects, or objects over several lines; raise InputError if they are damaged."""
+        """Read a JSON array of objects, or objects over several lines; raise InputError if they are
+        damaged.
+        """
         try:
             if data.lstrip()[:1] != b"[":
                 return cls(_objects(decoded(data), _decoder(roles)), roles, "JSON objects")
@@ -327,7 +391,9 @@ class Records(Objects):
     def record(self, item: Any) -> dict[str, Any]:
         """Return the values by role."""
         if not isinstance(item, Mapping):
-            raise InputError(f"{shown(item)} is not an object with names and values, such as {{...}}")
+            raise InputError(
+                f"{shown(item)} is not an object with names and values, such as {{...}}"
+            )
         item = _with_paths({str(key): _plain(value) for key, value in item.items()}, self.roles)
         return _values(item, self.by_keys(item), self.roles)
 
@@ -338,20 +404,30 @@ DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "id")
 
 
 def grades_of_objects(documents: Any) -> Any:
-    """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``; any other value stays as it is."""
-    if not isinstance(documents, list) or not documents or not all(isinstance(x, Mapping) for x in documents):
+    """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``; any other value stays as
+    it is.
+    """
+    if (
+        not isinstance(documents, list)
+        or not documents
+        or not all(isinstance(x, Mapping) for x in documents)
+    ):
         return documents
     return [_by_key(document, GRADE_KEYS, "grade") for document in documents]
 
 
 def _are_named(documents: Any) -> bool:
     """Return whether the documents of a list are objects that tell their names."""
-    is_object = isinstance(documents, list) and bool(documents) and isinstance(documents[0], Mapping)
+    is_object = (
+        isinstance(documents, list) and bool(documents) and isinstance(documents[0], Mapping)
+    )
     return is_object and any(key.lower() in DOCUMENT_KEYS for key in documents[0])
 
 
 def _by_key(document: Mapping[str, Any], keys: Sequence[str], what: str) -> Any:
-    """Return the value of the first of some keys, in any case; raise InputError if the object has none of them."""
+    """Return the value of the first of some keys, in any case; raise InputError if the object has
+    none of them.
+    """
     values = {key.lower(): value for key, value in document.items()}
     key = next((key for key in keys if key in values), None)
     if key is None:
@@ -362,11 +438,17 @@ def _by_key(document: Mapping[str, Any], keys: Sequence[str], what: str) -> Any:
 
 
 def _with_paths(value: dict[Any, Any], roles: Mapping[str, Role]) -> dict[Any, Any]:
-    """Return an object with the values inside it that columns name by a path, such as left.grades."""
+    """Return an object with the values inside it that columns name by a path, such as
+    left.grades.
+    """
     for name in (name for role in roles.values() for name in role.names if "." in name):
         inner: Any = value
         for key in name.split("."):
-            inner = next((x for k, x in inner.items() if k.lower() == key), None) if isinstance(inner, dict) else None
+            inner = (
+                next((x for k, x in inner.items() if k.lower() == key), None)
+                if isinstance(inner, dict)
+                else None
+            )
         if inner is not None:
             value = {**value, name: inner}
     return value
@@ -375,12 +457,18 @@ def _with_paths(value: dict[Any, Any], roles: Mapping[str, Role]) -> dict[Any, A
 def _values(
     item: Mapping[str, Any], columns: ColumnsByRole, text_of: Mapping[str, Role] | None = None
 ) -> dict[str, Any]:
-    """Return the values of a record by role; text is converted where the roles `text_of` it are given."""
+    """Return the values of a record by role; text is converted where the roles `text_of` it are
+    given.
+    """
     values = {}
     for role, names in columns.items():
         if not isinstance(names, str):
             cells = [item[name] for name in names]
-            cells = cells if text_of is None else [from_text("grade", x) if isinstance(x, str) else x for x in cells]
+            cells = (
+                cells
+                if text_of is None
+                else [from_text("grade", x) if isinstance(x, str) else x for x in cells]
+            )
             values[role] = as_list(cells, names)
         elif text_of is not None and isinstance(item[names], str):
             values[role] = from_text(text_of[role].kind, item[names])
@@ -391,7 +479,9 @@ def _values(
 
     for side in {"a", "b"} & values.keys():
         if f"docs_{side}" not in values and _are_named(values[side]):
-            values[f"docs_{side}"] = [_by_key(document, DOCUMENT_KEYS, "name") for document in values[side]]
+            values[f"docs_{side}"] = [
+                _by_key(document, DOCUMENT_KEYS, "name") for document in values[side]
+            ]
     return values
 
 
@@ -405,13 +495,18 @@ def as_plain(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in the types of JSON: arrays, series and tuples as lists, NumPy's numbers as Python's."""
+    """Return a value in the types of JSON: arrays, series and tuples as lists, NumPy's numbers as
+    Python's.
+    """
     value = as_plain(value)
-    return [x.item() if hasattr(x, "item") else x for x in value] if isinstance(value, list) else value
+    return (
+        [x.item() if hasattr(x, "item") else x for x in value] if isinstance(value, list) else value
+    )
 
 
 def is_spread(data: bytes) -> bool:
-    """Return whether a file of JSON begins with an object over several lines, as it is printed for reading.
+    """Return whether a file of JSON begins with an object over several lines, as it is printed for
+    reading.
 
     A first line that is damaged is no such object, so that the reader names it.
     """
@@ -437,7 +532,9 @@ def _objects(text: str, decoder: json.JSONDecoder) -> list[Any]:
 
 
 def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
-    """Return a decoder of JSON that refuses NaN, Infinity, and an object that has a column of a log twice."""
+    """Return a decoder of JSON that refuses NaN, Infinity, and an object that has a column of a log
+    twice.
+    """
     accepted = {name for role in roles.values() for name in role.names}
     marks = [role.marks for role in roles.values() if role.marks]
 
@@ -446,7 +543,9 @@ def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
         if len(values) < len(pairs):
             counts = Counter(key.lower() for key, _ in pairs)
             twice = [key for key, n in counts.items() if n > 1]
-            bad = next((k for k in twice if k in accepted or any(position_of(k, m) for m in marks)), None)
+            bad = next(
+                (k for k in twice if k in accepted or any(position_of(k, m) for m in marks)), None
+            )
             if bad:
                 raise InputError(f"the key {bad!r} occurs twice; keep one")
         return values
@@ -468,7 +567,9 @@ def from_text(kind: str, text: str) -> Any:
         names = [x.strip(BLANK + quotes) for x in tokens]
         return list(map(_token, names)) if is_grades else names
     if kind == "winner" and text[0] in "[{":
-        with contextlib.suppress(ValueError, RecursionError):  # then it is no answer of an annotation tool
+        with contextlib.suppress(
+            ValueError, RecursionError
+        ):  # then it is no answer of an annotation tool
             return answer_of(json.loads(text))
     if kind == "grade":
         return _token(text)
@@ -481,12 +582,16 @@ def from_text(kind: str, text: str) -> Any:
 def checked_score(value: Any, role: str) -> float:
     """Return a finite number, an infinity, or the number that a text holds."""
     is_text = isinstance(value, str) and SCORE.fullmatch(value.strip(BLANK))
-    if not is_text and (isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number)):
+    if not is_text and (
+        isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number)
+    ):
         raise InputError(f"{role} is {shown(value)}, which is not a number")
     try:
         number = float(value)
     except (OverflowError, TypeError) as error:
-        raise InputError(f"{role} is {shown(value)}, which is not a number that can be used") from error
+        raise InputError(
+            f"{role} is {shown(value)}, which is not a number that can be used"
+        ) from error
     if math.isnan(number):
         raise InputError(f"{role} is missing ({role} nan)")
     return number
@@ -500,8 +605,9 @@ def words_of(text: str) -> list[str]:
 def answer_of(value: Any) -> Any:
     """Return the answer in what annotation tools write for it, or the value itself.
 
-    Label Studio writes ``[{"selected": "left"}]`` or ``{"choices": ["left"]}``, and Argilla a ranking of the two sides,
-    ``[{"value": "a", "rank": 1}, {"value": "b", "rank": 2}]``, in which equal ranks are a tie.
+    Label Studio writes ``[{"selected": "left"}]`` or ``{"choices": ["left"]}``, and Argilla a
+    ranking of the two sides, ``[{"value": "a", "rank": 1}, {"value": "b", "rank": 2}]``, in which
+    equal ranks are a tie.
     """
     while isinstance(value, list | Mapping):
         if isinstance(value, Mapping):
@@ -514,8 +620,13 @@ def answer_of(value: Any) -> Any:
 
 
 def _first_of_two(ranking: list[Any]) -> Any:
-    """Return the better of two ranked options, "tie" if they have one rank; anything else stays as it is."""
-    ranks = [option.get("rank") if isinstance(option, Mapping) and "value" in option else None for option in ranking]
+    """Return the better of two ranked options, "tie" if they have one rank; anything else stays as
+    it is.
+    """
+    ranks = [
+        option.get("rank") if isinstance(option, Mapping) and "value" in option else None
+        for option in ranking
+    ]
     if len(ranks) != 2 or not all(type(rank) is int for rank in ranks):
         return ranking
     first, second = sorted(ranking, key=lambda option: option["rank"])
@@ -537,7 +648,9 @@ def decoded(line: bytes) -> str:
         return line.decode()
     except UnicodeDecodeError as error:
         refusal = f"byte 0x{line[error.start]:02x} is not UTF-8 text; save the file as UTF-8, or name its encoding"
-        raise InputError(f"{refusal} (encoding='cp1252', say)", cure={"encoding": "cp1252"}) from error
+        raise InputError(
+            f"{refusal} (encoding='cp1252', say)", cure={"encoding": "cp1252"}
+        ) from error
 
 
 def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -1,4 +1,6 @@
-"""Tables with a row for each document, such as ``query, side, position, grade, winner``: their rows as judgements."""
+"""Tables with a row for each document, such as ``query, side, position, grade, winner``: their rows
+as judgements.
+"""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -26,7 +28,9 @@ KEYS = ("pair", "query", "rater", "list", "group", "question", "configuration")
 
 @dataclass
 class Rows:
-    """The rows of one judgement: their items, their numbers and values; or the `error` of a row that cannot be read."""
+    """The rows of one judgement: their items, their numbers and values; or the `error` of a row
+    that cannot be read.
+    """
 
     items: list[Any] = field(default_factory=list)
     records: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
@@ -34,7 +38,9 @@ class Rows:
 
 
 def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
-    """Return the judgements in what `open_with` opens: its lines, rows of single documents, or columns of outcomes."""
+    """Return the judgements in what `open_with` opens: its lines, rows of single documents, or
+    columns of outcomes.
+    """
     if isinstance(open_with, Files):
         # each file has a shape of its own, but a line may repeat one of another file
         of_file = replace(mapping, leave_out=None)
@@ -68,17 +74,20 @@ def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -
 
 def rows_of(roles: Mapping[str, Role]) -> dict[str, Role]:
     """Return the roles of the columns of a long table whose judgements have the given roles."""
-    others = {role: about for role, about in roles.items() if about.kind not in ("grades", "identity")}
+    others = {
+        role: about for role, about in roles.items() if about.kind not in ("grades", "identity")
+    }
     of_answers = ("position", "grade") if "question" in roles else ("list", "position", "grade")
     keys = ("side", "pair", "position", "grade") if "a" in roles else of_answers
     return {**{key: LONG[key] for key in keys}, **others}
 
 
 class LongTable(Reshaped):
-    """Judgements whose documents have a row each, joined by pair, query and rater (by list and group for ratings).
+    """Judgements whose documents have a row each, joined by pair, query and rater (by list and
+    group for ratings).
 
-    Positions count from 0 if any row of the table has position 0, otherwise from 1. The values of a judgement, such as
-    its winner, stand on one of its rows or on several.
+    Positions count from 0 if any row of the table has position 0, otherwise from 1. The values of a
+    judgement, such as its winner, stand on one of its rows or on several.
     """
 
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
@@ -112,11 +121,17 @@ class LongTable(Reshaped):
         """Return the values of a judgement by role."""
         if item.error is not None:
             raise item.error
-        lists: dict[str, dict[int, tuple[int, Any]]] = {role: {} for role in self.roles if role in ("a", "b", "list")}
+        lists: dict[str, dict[int, tuple[int, Any]]] = {
+            role: {} for role in self.roles if role in ("a", "b", "list")
+        }
         values: dict[str, tuple[int, Any]] = {}
         systems = self._systems(item)
         for number, row in item.records:
-            side = "list" if "list" in lists else _side(row.get("side"), f"{self.unit} {number}", systems)
+            side = (
+                "list"
+                if "list" in lists
+                else _side(row.get("side"), f"{self.unit} {number}", systems)
+            )
             at = row["position"]
             if at in lists[side]:
                 key = " and ".join(name for name in self._keys if name not in ("pair", "list"))
@@ -139,7 +154,9 @@ class LongTable(Reshaped):
         return {**grades, **of_pair, **({"winner": systems[named]} if named in systems else {})}
 
     def _systems(self, item: Rows) -> dict[str, str]:
-        """Return the sides of the two systems that the rows of a judgement name, the first that stands there as a."""
+        """Return the sides of the two systems that the rows of a judgement name, the first that
+        stands there as a.
+        """
         names = dict.fromkeys(str(row.get("side")).strip().lower() for _, row in item.records)
         if len(names) != 2 or names.keys() & SIDES.keys():
             return {}
@@ -149,7 +166,9 @@ class LongTable(Reshaped):
         """Return the grades by position; raise InputError for a position that is missing."""
         if not rows:
             raise InputError(f"{side} has no row; a judgement needs the documents of both sides")
-        missing = next((at for at in range(self._start, self._start + len(rows)) if at not in rows), None)
+        missing = next(
+            (at for at in range(self._start, self._start + len(rows)) if at not in rows), None
+        )
         if missing is not None:
             raise InputError(
                 f"position {missing} of {side} is missing, and position {max(rows)} is there; add its row, with -1 "
@@ -160,10 +179,14 @@ class LongTable(Reshaped):
 
 def _position(value: Any) -> int:
     """Return a position, or raise InputError unless it is a whole number from 0."""
-    if (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and INTEGER.fullmatch(value)):
+    if (isinstance(value, float) and value.is_integer()) or (
+        isinstance(value, str) and INTEGER.fullmatch(value)
+    ):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InputError(f"position is {shown(value)}; positions count from 1 (or 0) at the top of the list")
+        raise InputError(
+            f"position is {shown(value)}; positions count from 1 (or 0) at the top of the list"
+        )
     return value
 
 
@@ -171,5 +194,7 @@ def _side(value: Any, place: str, systems: Mapping[str, str]) -> str:
     word = str(value).strip().lower()
     side = SIDES.get(word, systems.get(word))
     if side is None:
-        raise InputError(f"side is {shown(value)} on {place}; use a or left, b or right, or the names of two systems")
+        raise InputError(
+            f"side is {shown(value)} on {place}; use a or left, b or right, or the names of two systems"
+        )
     return side

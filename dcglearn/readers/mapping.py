@@ -1,4 +1,6 @@
-"""How a log is read: columns, grades and winners of its own, as one frozen object that TOML files hold."""
+"""How a log is read: columns, grades and winners of its own, as one frozen object that TOML files
+hold.
+"""
 
 import json
 import re
@@ -34,7 +36,9 @@ MAX_DEPTH = 9_999_999
 
 
 class ReadingOptions(TypedDict, total=False):
-    """The options of `LogMapping`, but for columns, as keywords of readers: a copy for type checkers."""
+    """The options of `LogMapping`, but for columns, as keywords of readers: a copy for type
+    checkers.
+    """
 
     depth: int | None
     pad: bool
@@ -60,7 +64,9 @@ class TableOptions(ReadingOptions, total=False):
 
 
 def sheet_name(sheet: Any) -> str:
-    """Return the name of a sheet, or its number from 1, as text; raise InputError if it is neither."""
+    """Return the name of a sheet, or its number from 1, as text; raise InputError if it is
+    neither.
+    """
     if not isinstance(sheet, str):
         return str(whole_number(sheet, "sheet"))
     if not sheet:
@@ -69,10 +75,14 @@ def sheet_name(sheet: Any) -> str:
 
 
 def header_lines(header: Any) -> str:
-    """Return the first and the last line of a header as text, 0 where there is none; raise InputError for others."""
+    """Return the first and the last line of a header as text, 0 where there is none; raise
+    InputError for others.
+    """
     lines = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", str(header).strip())
     if lines is None or int(lines[2] or lines[1]) < int(lines[1]):
-        raise InputError(f"header={header!r}: give 0 for none, the number of its line, or the first and last as 1-2")
+        raise InputError(
+            f"header={header!r}: give 0 for none, the number of its line, or the first and last as 1-2"
+        )
     return str(header).strip()
 
 
@@ -80,10 +90,10 @@ def header_lines(header: Any) -> str:
 class LogMapping:
     """How a log is read; a wrong option, or two that contradict each other, raise InputError.
 
-    Its fields are the table of the options of reading: keywords of readers, keys of a mapping's file, options of
-    ``dcglearn convert`` and their documentation follow from it. `given` holds the options that differ from their
-    defaults, as they were given. A scale whose first name is the best grade is kept worst first, and the scale of
-    `cutoffs` names the levels.
+    Its fields are the table of the options of reading: keywords of readers, keys of a mapping's
+    file, options of ``dcglearn convert`` and their documentation follow from it. `given` holds the
+    options that differ from their defaults, as they were given. A scale whose first name is the
+    best grade is kept worst first, and the scale of `cutoffs` names the levels.
 
     Parameters
     ----------
@@ -175,7 +185,9 @@ class LogMapping:
         default={},
     )
     sheet: int | str | None = option(
-        "The sheet of a workbook, by its name or its number from 1.", "By default the first.", convert=sheet_name
+        "The sheet of a workbook, by its name or its number from 1.",
+        "By default the first.",
+        convert=sheet_name,
     )
     header: int | str | None = option(
         "Lines of the header of text: 0 for none, 3 for line 3, 1-2 for two lines.",
@@ -200,9 +212,13 @@ class LogMapping:
 
         # options that others rule out
         if self.positive is not None and self.winner_words is not None:
-            raise InputError("positive= is for numbers and winner_words= for words: give one of the two")
+            raise InputError(
+                "positive= is for numbers and winner_words= for words: give one of the two"
+            )
         if self.middle is not None and self.positive is None:
-            raise InputError(f"middle={self.middle:g} needs the side that larger numbers prefer: positive='a' or 'b'")
+            raise InputError(
+                f"middle={self.middle:g} needs the side that larger numbers prefer: positive='a' or 'b'"
+            )
 
         # the scale, which cut-offs make where their levels are known
         if self.cutoffs is not None:
@@ -220,39 +236,59 @@ class LogMapping:
         """Raise InputError for names of columns that cannot be."""
         for role, name in self.columns.items():
             if role not in NAMED:
-                raise InputError(f"columns: {role!r} is no column of a log; give {listed([*PREFERENCE, *RATING])}")
+                raise InputError(
+                    f"columns: {role!r} is no column of a log; give {listed([*PREFERENCE, *RATING])}"
+                )
             if "{}" in name and not NAMED[role].marks:
-                raise InputError(f"columns: {role}={name}: braces stand for the position in a list, as in a=Links {{}}")
+                raise InputError(
+                    f"columns: {role}={name}: braces stand for the position in a list, as in a=Links {{}}"
+                )
             if name == "?":
-                raise InputError(f"columns: {role}=?: write the name of the column in place of the question mark")
+                raise InputError(
+                    f"columns: {role}=?: write the name of the column in place of the question mark"
+                )
 
     @cached_property
     def points(self) -> tuple[float, ...]:
-        """Where grades are cut; raise InputError if that depends on grades that are not known here."""
+        """Where grades are cut; raise InputError if that depends on grades that are not known
+        here.
+        """
         points = cut_points(self.cutoffs)
         if points is None:
-            raise InputError(f"cutoffs={self.cutoffs}: levels of equally many grades need the whole log; convert it")
+            raise InputError(
+                f"cutoffs={self.cutoffs}: levels of equally many grades need the whole log; convert it"
+            )
         return points
 
     def _check_scale(self, scale: Sequence[str]) -> None:
         if len({name.lower() for name in scale}) < max(len(scale), 1):
             raise InputError(f"scale={scale} must name every grade, each by a different name")
         if self.n_grades not in (None, len(scale)):
-            raise InputError(f"scale names {len(scale)} grades, but n_grades={self.n_grades}; give one of the two")
+            raise InputError(
+                f"scale names {len(scale)} grades, but n_grades={self.n_grades}; give one of the two"
+            )
         scale_size(len(scale), 0, "the number of grades in scale")
         if 0 < sum(map(is_number, scale)) < len(scale):
-            raise InputError(f"scale={scale} mixes numbers with words; name all grades by one or the other")
+            raise InputError(
+                f"scale={scale} mixes numbers with words; name all grades by one or the other"
+            )
 
     def _check_best(self, best: str) -> None:
-        """Turn the scale round where its first grade is the best, or keep the number of the best grade, 0 or 1."""
+        """Turn the scale round where its first grade is the best, or keep the number of the best
+        grade, 0 or 1.
+        """
         if self.scale is None:
             if best not in ("0", "1"):
-                raise InputError(f"best_grade={self.best_grade!r}: give 0 or 1; larger numbers are better without it")
+                raise InputError(
+                    f"best_grade={self.best_grade!r}: give 0 or 1; larger numbers are better without it"
+                )
             vars(self)["best_grade"] = best
             return
         first, last = self.scale[0].lower(), self.scale[-1].lower()
         if best not in (first, last):
-            raise InputError(f"best_grade={self.best_grade!r} is not an end of the scale {', '.join(self.scale)}")
+            raise InputError(
+                f"best_grade={self.best_grade!r} is not an end of the scale {', '.join(self.scale)}"
+            )
         vars(self).update(best_grade=None, scale=self.scale if best == last else self.scale[::-1])
 
     @cached_property
@@ -282,16 +318,22 @@ class LogMapping:
 
     @property
     def top(self) -> int:
-        """The number above the grades of the log: as an option says, or the most that is supported."""
+        """The number above the grades of the log: as an option says, or the most that is
+        supported.
+        """
         return MAX_GRADES if self.n_known is None else self.n_known + int(self.best_grade or 0)
 
     def roles(self, roles: Mapping[str, Role]) -> dict[str, Role]:
-        """Return roles with the log's own names of columns, and a number as the winner where its sign says it."""
+        """Return roles with the log's own names of columns, and a number as the winner where its
+        sign says it.
+        """
         mapped = dict(roles)
         for role, name in self.columns.items():
             if role in roles:
                 names = (name.lower(),)
-                mapped[role] = replace(roles[role], names=names, marks=names if roles[role].marks else ())
+                mapped[role] = replace(
+                    roles[role], names=names, marks=names if roles[role].marks else ()
+                )
         if self.positive is not None and "winner" in mapped:
             mapped["winner"] = replace(mapped["winner"], kind="number")
         return mapped
@@ -301,8 +343,12 @@ class LogMapping:
         return type(self)(**{**self.given, **options})
 
     @classmethod
-    def of(cls, n_grades: int | None = None, *, mapping: MappingLike = None, **options: Any) -> Self:
-        """Return a mapping, read from its file if it is a path, with the options beside it, None and False included."""
+    def of(
+        cls, n_grades: int | None = None, *, mapping: MappingLike = None, **options: Any
+    ) -> Self:
+        """Return a mapping, read from its file if it is a path, with the options beside it, None
+        and False included.
+        """
         if n_grades is not None:
             options["n_grades"] = n_grades
         if mapping is None:
@@ -312,7 +358,9 @@ class LogMapping:
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
-        """Read a mapping from a TOML file; raise InputError, naming the file, unless every key is known and right."""
+        """Read a mapping from a TOML file; raise InputError, naming the file, unless every key is
+        known and right.
+        """
         name, data = content(path, "a mapping in TOML, such as positive = 'a'")
         try:
             values = tomllib.loads(data.decode())
@@ -320,7 +368,9 @@ class LogMapping:
             raise InputError(f"{name}: not valid TOML ({error})") from error
         for key in values:
             if key not in OPTIONS:
-                raise InputError(f"{name}: unknown key {key!r}; the keys of a mapping are {listed(OPTIONS)}")
+                raise InputError(
+                    f"{name}: unknown key {key!r}; the keys of a mapping are {listed(OPTIONS)}"
+                )
         with errors_in(name):
             return cls(**values)
 
@@ -332,9 +382,15 @@ class LogMapping:
     def to_toml(self) -> str:
         """Return the options that differ from their defaults as TOML, tables last."""
         tables = {name: value for name, value in self.given.items() if isinstance(value, dict)}
-        lines = [f"{name} = {_toml(value)}" for name, value in self.given.items() if name not in tables]
+        lines = [
+            f"{name} = {_toml(value)}" for name, value in self.given.items() if name not in tables
+        ]
         for name, table in tables.items():
-            lines += ["", f"[{name}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
+            lines += [
+                "",
+                f"[{name}]",
+                *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items()),
+            ]
         return "\n".join(lines).lstrip("\n") + "\n"
 
 
@@ -352,5 +408,7 @@ def is_number(name: str) -> bool:
 
 
 def _toml(value: Any) -> str:
-    """Return a text, a number, a truth value or a list of texts as TOML, whose strings are JSON's but for DEL."""
+    """Return a text, a number, a truth value or a list of texts as TOML, whose strings are JSON's
+    but for DEL.
+    """
     return json.dumps(value, ensure_ascii=False, default=np.generic.item).replace("\x7f", "\\u007f")

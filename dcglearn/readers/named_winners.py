@@ -1,4 +1,6 @@
-"""Winners that are names of systems, looked up line by line in the two columns that say whose lists were compared."""
+"""Winners that are names of systems, looked up line by line in the two columns that say whose lists
+were compared.
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -15,9 +17,17 @@ LOOKED_AT = 1_000
 
 
 class NamedWinners(Reshaped):
-    """Judgements whose winner is the name of a system in `system_a` or `system_b`; other words stay as they are."""
+    """Judgements whose winner is the name of a system in `system_a` or `system_b`; other words stay
+    as they are.
+    """
 
-    def __init__(self, rows: Source, roles: Mapping[str, Role], names: Sequence[str], known: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        rows: Source,
+        roles: Mapping[str, Role],
+        names: Sequence[str],
+        known: Mapping[str, Any],
+    ) -> None:
         super().__init__(rows, roles)
         self._names, self._known = names, known
         self.said = f"names of {names[0]} and {names[1]}"
@@ -29,7 +39,9 @@ class NamedWinners(Reshaped):
         record = self._rows.record(item)
         systems = [record.pop(role, None) for role in SYSTEMS]
         word = _word(record.get("winner"))
-        places = [i for i, name in enumerate(systems) if word in (_word(name), self._names[i].lower())]
+        places = [
+            i for i, name in enumerate(systems) if word in (_word(name), self._names[i].lower())
+        ]
         if word is None or word in self._known or not places:
             return record
         if len(places) > 1:
@@ -41,12 +53,16 @@ class NamedWinners(Reshaped):
 
 
 def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source:
-    """Return the source with winners looked up among the names of systems, where they are such names."""
+    """Return the source with winners looked up among the names of systems, where they are such
+    names.
+    """
     if "winner" not in source.roles or mapping.positive is not None or isinstance(source, Reshaped):
         return source
     best: tuple[int, Source] = (0, source)
     for names in _pairs_of_columns(source, mapping):
-        systems = {role: Role("label", (name.lower(),)) for role, name in zip(SYSTEMS, names, strict=True)}
+        systems = {
+            role: Role("label", (name.lower(),)) for role, name in zip(SYSTEMS, names, strict=True)
+        }
         rows = open_with({**source.roles, **systems})
         looked_up = NamedWinners(rows, source.roles, names, mapping.own_words.codes)
         contrary = _n_contrary(rows, mapping.own_words.codes)
@@ -60,7 +76,9 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
 
 
 def _pairs_of_columns(source: Source, mapping: LogMapping) -> list[tuple[str, str]]:
-    """Return the pairs of columns without a role whose names differ in the side alone, or those that were told."""
+    """Return the pairs of columns without a role whose names differ in the side alone, or those
+    that were told.
+    """
     if SYSTEMS.keys() & mapping.columns.keys():
         told = by_role(source.names, mapping.roles(SYSTEMS))
         return [(str(told["system_a"]), str(told["system_b"]))]
@@ -75,7 +93,8 @@ def _pairs_of_columns(source: Source, mapping: LogMapping) -> list[tuple[str, st
 
 
 def _n_names(rows: Source, names: Sequence[str], mapping: LogMapping) -> int:
-    """Return how many winners of the first lines are names of one system; 0 unless they are meant as such.
+    """Return how many winners of the first lines are names of one system; 0 unless they are meant
+    as such.
 
     Words that mean a side anyway, and numbers, are names only if all winners but ties are.
     """
@@ -83,7 +102,11 @@ def _n_names(rows: Source, names: Sequence[str], mapping: LogMapping) -> int:
     n_names, n_sides, unknown = 0, 0, False
     for record in islice(rows.readable(), LOOKED_AT):
         word = _word(record.get("winner"))
-        if word is None or word in mapping.own_words.codes or MEANINGS[known.get(word, 0)] in ("tie", "open"):
+        if (
+            word is None
+            or word in mapping.own_words.codes
+            or MEANINGS[known.get(word, 0)] in ("tie", "open")
+        ):
             continue
         columns = [name.lower() for name in names if word not in known]
         is_name = word in (*columns, *(_word(record.get(role)) for role in SYSTEMS))
@@ -94,7 +117,9 @@ def _n_names(rows: Source, names: Sequence[str], mapping: LogMapping) -> int:
 
 
 def _n_contrary(rows: Source, told: Mapping[str, int]) -> int:
-    """Return how many winners of the first lines are names of the system on the other side than was told."""
+    """Return how many winners of the first lines are names of the system on the other side than was
+    told.
+    """
     contrary = 0
     for record in islice(rows.readable() if told else (), LOOKED_AT):
         word = _word(record.get("winner"))

@@ -21,15 +21,17 @@ TYPES: dict[Any, Any] = {
     Sequence: (Sequence, np.ndarray),
     Mapping: (Mapping, str),
 }
-"""What values of a type may be in Python and in TOML, if anything else; text is as on the command line."""
+"""What values of a type may be in Python and in TOML, if anything else; text is as on the command
+line.
+"""
 
 
 class Option(NamedTuple):
     """An option of reading.
 
-    `kinds` are the types of its values, other than None. The summary is the help on the command line and stands in the
-    table of docs/logs.md; in docstrings the details follow it. `convert` returns a value as a mapping holds it. An
-    option that is not given is `default`.
+    `kinds` are the types of its values, other than None. The summary is the help on the command
+    line and stands in the table of docs/logs.md; in docstrings the details follow it. `convert`
+    returns a value as a mapping holds it. An option that is not given is `default`.
     """
 
     name: str
@@ -71,11 +73,15 @@ def _is_of(value: Any, kind: Any) -> bool:
     origin = get_origin(kind) or kind
     if origin is Literal:
         return str(value) in get_args(kind)
-    return isinstance(value, TYPES.get(origin, origin)) and (kind is not float or abs(value) < np.inf)
+    return isinstance(value, TYPES.get(origin, origin)) and (
+        kind is not float or abs(value) < np.inf
+    )
 
 
 def names_of_grades(names: Any) -> list[str]:
-    """Return the names of a scale, a list or a text; numbers are names too, as `word_of` writes them."""
+    """Return the names of a scale, a list or a text; numbers are names too, as `word_of` writes
+    them.
+    """
     if isinstance(names, str):
         names = names.split(",")
     return [name.strip(BLANK) if isinstance(name, str) else word_of(name) for name in names]
@@ -88,5 +94,7 @@ def names_of_columns(columns: Any) -> dict[str, str]:
     parts = re.split(r",(?=\s*\w+\s*=)", columns)  # the name of a column may hold commas
     named = dict(part.split("=", 1) for part in parts if "=" in part)
     if len(named) < len(parts):
-        raise InputError(f"--columns {columns}: give each usual name once, such as a=Result A,winner=Verdict")
+        raise InputError(
+            f"--columns {columns}: give each usual name once, such as a=Result A,winner=Verdict"
+        )
     return {role.strip(): name.strip() for role, name in named.items()}

@@ -1,4 +1,6 @@
-"""The public log: the container of pairs with its constructors from what is in memory, and its tables and files."""
+"""The public log: the container of pairs with its constructors from what is in memory, and its
+tables and files.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.sources import WRITTEN
-from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, is_frame, is_records, suffix_among
+from dcglearn.foundation.validation import (
+    InputError,
+    PathLike,
+    PolarsFrame,
+    is_frame,
+    is_records,
+    suffix_among,
+)
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.readers.frames import from_arrays, named
@@ -27,14 +36,17 @@ if TYPE_CHECKING:
 
 
 class Preferences(PreferencePairs, Shown):
-    """Pairs of graded lists, the first preferred to the second, with optional columns for each pair.
+    """Pairs of graded lists, the first preferred to the second, with optional columns for each
+    pair.
 
-    Raises InputError if shapes differ, a grade is outside the scale, or a weight is not positive and finite.
+    Raises InputError if shapes differ, a grade is outside the scale, or a weight is not positive
+    and finite.
 
     Parameters
     ----------
     preferred, other : array_like of int, shape (n, K)
-        Grades by position, 0 = worst, -1 = no known grade. An (n, 2, K) array as `preferred` alone holds both.
+        Grades by position, 0 = worst, -1 = no known grade. An (n, 2, K) array as `preferred` alone
+        holds both.
     n_grades : int, optional
         L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
     grade_names : sequence of str, optional
@@ -49,7 +61,8 @@ class Preferences(PreferencePairs, Shown):
     counted : dict of str to int
         What a reader counted without leaving it out, such as documents without a judgement.
     ratings : RatingCounts or None
-        For a log of rated lists, how often each list got each rating in each group; see `noise_ceiling`.
+        For a log of rated lists, how often each list got each rating in each group; see
+        `noise_ceiling`.
     recognised : Recognised or None
         What a reader took the columns and the winners' words to mean; prints as text.
 
@@ -69,21 +82,29 @@ class Preferences(PreferencePairs, Shown):
     """
 
     recognised: Recognised | None
-    __doc__ = __doc__.replace("COLUMNS", f"\n{' ' * 8}".join(f"{name}: {row.meaning}" for name, row in COLUMNS.items()))
+    __doc__ = __doc__.replace(
+        "COLUMNS", f"\n{' ' * 8}".join(f"{name}: {row.meaning}" for name, row in COLUMNS.items())
+    )
 
     def _pictures(self) -> list[dict[str, Any]]:
-        sides = {"preferred": self.preferred, "other": self.other} if self.graded and len(self) else {}
+        sides = (
+            {"preferred": self.preferred, "other": self.other} if self.graded and len(self) else {}
+        )
         lines = {name: np.maximum(lists, 0).mean(axis=0).tolist() for name, lists in sides.items()}
         ticks = [str(k + 1) for k in range(self.depth)]
-        return [{"title": "mean grade by position", "ticks": ticks, "lines": lines}] if lines else []
+        return (
+            [{"title": "mean grade by position", "ticks": ticks, "lines": lines}] if lines else []
+        )
 
     @classmethod
     def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Self:
-        """Build from ungraded lists: rankings of the same K documents (Zhou et al. 2008, section 8).
+        """Build from ungraded lists: rankings of the same K documents (Zhou et al. 2008, section
+        8).
 
-        `preferred` and `other`, shape (n, K), hold identifiers of documents by position; every list ranks the same K.
-        The log's "grades" are their numbers, in the order of `documents`; learners drop monotonicity. The columns are
-        those of the constructor. Raises InputError if two lists do not hold the same documents.
+        `preferred` and `other`, shape (n, K), hold identifiers of documents by position; every list
+        ranks the same K. The log's "grades" are their numbers, in the order of `documents`;
+        learners drop monotonicity. The columns are those of the constructor. Raises InputError if
+        two lists do not hold the same documents.
 
         Examples
         --------
@@ -93,7 +114,9 @@ class Preferences(PreferencePairs, Shown):
         """
         first, second = np.asarray(preferred), np.asarray(other)
         if first.ndim != 2 or first.shape != second.shape:
-            raise InputError(f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)")
+            raise InputError(
+                f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)"
+            )
         documents, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
         codes = codes.reshape(2, *first.shape)
         wrong = (np.sort(codes, axis=-1) != np.arange(first.shape[1])).any(axis=-1)
@@ -121,12 +144,14 @@ class Preferences(PreferencePairs, Shown):
         equal_groups: bool = False,
         **options: Unpack[ReadingOptions],
     ) -> Self:
-        """Build from rated lists: of every two lists with different ratings, the higher rated is preferred.
+        """Build from rated lists: of every two lists with different ratings, the higher rated is
+        preferred.
 
-        `lists`, shape (n, K), or n sequences, hold grades by position; names of grades with `scale`, lists of different
-        lengths with `pad` or `depth`. `ratings`, `group`, `weight` and `segment`, shape (n,), are the columns of
-        `read_ratings`: how good each list is, in any unit; what it is compared within; its weight. Other options and
-        errors are as there; rows are counted from 1.
+        `lists`, shape (n, K), or n sequences, hold grades by position; names of grades with
+        `scale`, lists of different lengths with `pad` or `depth`. `ratings`, `group`, `weight` and
+        `segment`, shape (n,), are the columns of `read_ratings`: how good each list is, in any
+        unit; what it is compared within; its weight. Other options and errors are as there; rows
+        are counted from 1.
 
         Examples
         --------
@@ -134,13 +159,18 @@ class Preferences(PreferencePairs, Shown):
         >>> len(log), log.preferred[0].tolist()
         (3, [1, 1, 0])
         """
-        columns = from_arrays({"list": lists, "rating": ratings, "group": group, "weight": weight, "segment": segment})
+        columns = from_arrays(
+            {"list": lists, "rating": ratings, "group": group, "weight": weight, "segment": segment}
+        )
         mapping = LogMapping.of(n_grades, **options)
         return read_rated(cls, columns, mapping, equal_groups=equal_groups)
 
     @classmethod
-    def from_frame(cls, frame: Any, n_grades: int | None = None, **options: Unpack[TableOptions]) -> Self:
-        """Build from a table as `read_preferences` does: of polars, pandas or any library with Arrow's interchange.
+    def from_frame(
+        cls, frame: Any, n_grades: int | None = None, **options: Unpack[TableOptions]
+    ) -> Self:
+        """Build from a table as `read_preferences` does: of polars, pandas or any library with
+        Arrow's interchange.
 
         Examples
         --------
@@ -161,10 +191,11 @@ class Preferences(PreferencePairs, Shown):
         n_grades: int | None = None,
         **options: Unpack[ReadingOptions],
     ) -> Self:
-        """Build from dictionaries, whose keys are the columns of `read_preferences`, or from tuples.
+        """Build from dictionaries, whose keys are the columns of `read_preferences`, or from
+        tuples.
 
-        A tuple of two lists is a preferred list and another; `columns` names the values of other tuples. Options and
-        errors are those of `read_preferences`; records are counted from 1.
+        A tuple of two lists is a preferred list and another; `columns` names the values of other
+        tuples. Options and errors are those of `read_preferences`; records are counted from 1.
 
         Examples
         --------
@@ -181,8 +212,12 @@ class Preferences(PreferencePairs, Shown):
         Raises InputError if the log is one of documents, which have no grades to write.
         """
         if not self.graded:
-            raise InputError("a log of ungraded documents has no file format; keep the rankings it came from")
-        table: dict[str, Any] = {name: getattr(self, name) for name in COLUMNS if name not in ("tie", "docs")}
+            raise InputError(
+                "a log of ungraded documents has no file format; keep the rankings it came from"
+            )
+        table: dict[str, Any] = {
+            name: getattr(self, name) for name in COLUMNS if name not in ("tie", "docs")
+        }
         if self.docs is not None:
             table["docs_a"], table["docs_b"] = self.docs.T
         if self.ratings is not None:
@@ -192,39 +227,52 @@ class Preferences(PreferencePairs, Shown):
         return log_frame({**lists, "winner": winner, **table}, self.grade_names, self.n_grades)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return `to_polars` as a table of pandas, whose lists are Python's; InputError without pandas."""
+        """Return `to_polars` as a table of pandas, whose lists are Python's; InputError without
+        pandas.
+        """
         try:
             import pandas as pd
         except ModuleNotFoundError as error:
-            raise InputError("to_pandas needs pandas: pip install pandas; to_polars does not") from error
+            raise InputError(
+                "to_pandas needs pandas: pip install pandas; to_polars does not"
+            ) from error
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the log beside `path` and rename it: as Parquet for the suffix ``.parquet``, else as JSON lines.
+        """Write the log beside `path` and rename it: as Parquet for the suffix ``.parquet``, else
+        as JSON lines.
 
-        JSON lines have the suffix ``.jsonl``, ``.ndjson``, ``.json`` or none; upper case counts as lower case.
-        A column `scale` keeps the names of the grades, or their number where the best does not occur, so that
-        `read_preferences` returns the same log. Raises InputError if the log is one of documents, the suffix is
-        another, or the file cannot be written.
+        JSON lines have the suffix ``.jsonl``, ``.ndjson``, ``.json`` or none; upper case counts as
+        lower case. A column `scale` keeps the names of the grades, or their number where the best
+        does not occur, so that `read_preferences` returns the same log. Raises InputError if the
+        log is one of documents, the suffix is another, or the file cannot be written.
         """
         write_frame(self.to_polars(), path, force=force)
 
 
 def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
-    """Return the log on a scale of `n_grades`, from an array (n, 2, K), table or records; else raise InputError."""
+    """Return the log on a scale of `n_grades`, from an array (n, 2, K), table or records; else
+    raise InputError.
+    """
     if not isinstance(log, Preferences):
         if is_frame(log) or is_records(log):
             return read_pairs(Preferences, log, LogMapping(n_grades))
         if is_path(log) or hasattr(log, "facts"):
-            raise InputError("this needs the whole log in memory: give what read_preferences returns", see="whole-log")
+            raise InputError(
+                "this needs the whole log in memory: give what read_preferences returns",
+                see="whole-log",
+            )
         return Preferences(log, n_grades=n_grades)
     if n_grades is None or n_grades == log.n_grades:
         return log
     return log.rescaled(n_grades)
 
 
-def log_frame(table: Mapping[str, Any], names: Sequence[str] | None, n_grades: int | None) -> PolarsFrame:
-    """Return the columns of a log by role as a table with the columns that `read_preferences` reads.
+def log_frame(
+    table: Mapping[str, Any], names: Sequence[str] | None, n_grades: int | None
+) -> PolarsFrame:
+    """Return the columns of a log by role as a table with the columns that `read_preferences`
+    reads.
 
     `names` and `n_grades` are what is known of its scale.
     """

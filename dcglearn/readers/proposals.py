@@ -1,4 +1,6 @@
-"""What a refusal proposes: the options that would read a log, its columns found by name and value, and a call."""
+"""What a refusal proposes: the options that would read a log, its columns found by name and value,
+and a call.
+"""
 
 import contextlib
 import re
@@ -24,7 +26,9 @@ Values = dict[str, list[Any]]
 
 @contextlib.contextmanager
 def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Iterator[None]:
-    """Add to the refusal of a log the call of a function of the package that would read it, with all that was given."""
+    """Add to the refusal of a log the call of a function of the package that would read it, with
+    all that was given.
+    """
     try:
         yield
     except InputError as error:
@@ -32,7 +36,11 @@ def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Ite
         # words and columns beside those that were told
         if "winner_words" in cure:
             told = {word.lower() for word in cure["winner_words"]}
-            own = {word: meaning for word, meaning in mapping.own_words.meanings().items() if word not in told}
+            own = {
+                word: meaning
+                for word, meaning in mapping.own_words.meanings().items()
+                if word not in told
+            }
             cure["winner_words"] = own | cure["winner_words"]
         if "columns" in cure:
             cure["columns"] = {**mapping.columns, **cure["columns"]}
@@ -60,8 +68,12 @@ def _call(function: str, log: str, options: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def finding_columns(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Iterator[None]:
-    """Find the columns that a refusal asks for; a column that was told and is not there is refused in words alone."""
+def finding_columns(
+    open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping
+) -> Iterator[None]:
+    """Find the columns that a refusal asks for; a column that was told and is not there is refused
+    in words alone.
+    """
     try:
         yield
     except InputError as error:
@@ -76,7 +88,9 @@ def finding_columns(open_with: Opener, roles: Mapping[str, Role], mapping: LogMa
         raise
 
 
-def _columns(open_with: Opener, roles: Mapping[str, Role], wanted: Mapping[str, str]) -> dict[str, str]:
+def _columns(
+    open_with: Opener, roles: Mapping[str, Role], wanted: Mapping[str, str]
+) -> dict[str, str]:
     """Return the columns of the wanted roles that names and values tell for sure."""
     taken = {name for role, about in roles.items() if role not in wanted for name in about.names}
     values = _values(open_with, taken)
@@ -92,7 +106,8 @@ def _columns(open_with: Opener, roles: Mapping[str, Role], wanted: Mapping[str, 
         of_side = [name for name in lists if side_of(name.replace("{}", "")) == role]
         found |= {role: of_side[0]} if len(of_side) == 1 else {}
 
-    # the other column: the only one that is left, or whose values are words for winners, or a few words
+    # the other column: the only one that is left, or whose values are words for winners, or a few
+    # words
     others = set(wanted) - {"a", "b", "list"}
     if len(others) == 1:
         in_patterns = {name for names in patterns.values() for name in names}
@@ -109,11 +124,15 @@ def _values(open_with: Opener, taken: set[str]) -> Values:
     names = [name for name in open_with({}).names if name.lower() not in taken]
     roles = {name: Role("label", (name.lower(),)) for name in names}
     records = list(islice(open_with(roles).readable(), LOOKED_AT))
-    return {name: [record[name] for record in records if record.get(name) is not None] for name in names}
+    return {
+        name: [record[name] for record in records if record.get(name) is not None] for name in names
+    }
 
 
 def _patterns(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the columns whose names differ in their last number alone, and count from 0 or 1, by pattern."""
+    """Return the columns whose names differ in their last number alone, and count from 0 or 1, by
+    pattern.
+    """
     families: dict[str, dict[int, str]] = {}
     for name in names:
         match = re.fullmatch(r"(.*?)([0-9]{1,3})([^0-9]*)", name)
@@ -122,17 +141,25 @@ def _patterns(names: Iterable[str]) -> dict[str, list[str]]:
     return {
         pattern: list(columns.values())
         for pattern, columns in families.items()
-        if len(columns) > 1 and max(columns) - min(columns) == len(columns) - 1 and min(columns) <= 1
+        if len(columns) > 1
+        and max(columns) - min(columns) == len(columns) - 1
+        and min(columns) <= 1
     }
 
 
 def _is_list(cell: Any) -> bool:
     grades = from_text("grades", cell) if isinstance(cell, str) else cell
-    return isinstance(grades, list) and len(grades) > 1 and all(isinstance(grade, int | float) for grade in grades)
+    return (
+        isinstance(grades, list)
+        and len(grades) > 1
+        and all(isinstance(grade, int | float) for grade in grades)
+    )
 
 
 def _are_winners(cells: list[Any]) -> bool:
-    return bool(cells) and all(isinstance(cell, str) and word_of(cell).lower() in WINNERS for cell in cells)
+    return bool(cells) and all(
+        isinstance(cell, str) and word_of(cell).lower() in WINNERS for cell in cells
+    )
 
 
 def _are_few_words(cells: list[Any]) -> bool:

@@ -1,4 +1,6 @@
-"""The pairs that rated lists imply: of every two lists with different ratings, the higher rated is preferred."""
+"""The pairs that rated lists imply: of every two lists with different ratings, the higher rated is
+preferred.
+"""
 
 from typing import Any
 
@@ -13,7 +15,9 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.roles import Table
 
 MAX_PAIRS = 100_000_000
-"""Maximum number of distinct pairs of a log of ratings; each takes 2 K + 16 bytes, and as much again while reading."""
+"""Maximum number of distinct pairs of a log of ratings; each takes 2 K + 16 bytes, and as much
+again while reading.
+"""
 
 BLOCK = 1 << 22
 """Pairs compared at a time."""
@@ -22,10 +26,14 @@ BLOCK = 1 << 22
 def pairs_of_ratings(
     kind: type[AnyLog], name: str, table: Table, mapping: LogMapping, *, equal_groups: bool = False
 ) -> AnyLog:
-    """Return the pairs that the columns of a log of ratings imply, as a log of some kind; messages call it `name`."""
+    """Return the pairs that the columns of a log of ratings imply, as a log of some kind; messages
+    call it `name`.
+    """
     grouped = "group" in table
     if equal_groups and not grouped:
-        raise InputError(f"{name}: equal_groups needs a group on every line; add the column, or leave equal_groups out")
+        raise InputError(
+            f"{name}: equal_groups needs a group on every line; add the column, or leave equal_groups out"
+        )
     cells = _Cells(table)
     pairs, counts = cells.pairs(name)
     if not len(pairs):
@@ -37,27 +45,38 @@ def pairs_of_ratings(
         cells.lists[preferred],
         cells.lists[other],
         n_grades=mapping.n_known or int(max(cells.lists.max(), 0)) + 1,
-        weight=weight / np.bincount(cells.outer[group], weight)[cells.outer[group]] if equal_groups else weight,
+        weight=weight / np.bincount(cells.outer[group], weight)[cells.outer[group]]
+        if equal_groups
+        else weight,
         rater=cells.groups[group, 0] if grouped else None,
         grade_names=mapping.scale,
         segment=cells.groups[group, 1] if "segment" in table else None,
     )
     if grouped:
-        counts["groups without a pair"] = len(np.unique(cells.outer)) - len(np.unique(cells.outer[group]))
+        counts["groups without a pair"] = len(np.unique(cells.outer)) - len(
+            np.unique(cells.outer[group])
+        )
     dropped = {reason: n for reason, n in counts.items() if n}
     return pairs_of_lists.changed(rated=cells.counts(), group=group, dropped=dropped)
 
 
 class _Cells:
-    """The distinct (group, list, rating) of a log with their weights, ordered by group, then rating.
+    """The distinct (group, list, rating) of a log with their weights, ordered by group, then
+    rating.
 
-    Lists are compared within a group and a segment: `groups` holds both labels, `outer` the number of the group alone.
+    Lists are compared within a group and a segment: `groups` holds both labels, `outer` the number
+    of the group alone.
     """
 
     def __init__(self, table: Table) -> None:
         n = len(table["list"])
-        labels = [table[role].astype(str) if role in table else np.full(n, "") for role in ("group", "segment")]
-        (outer, group), (inner, segment) = (np.unique(names, return_inverse=True) for names in labels)
+        labels = [
+            table[role].astype(str) if role in table else np.full(n, "")
+            for role in ("group", "segment")
+        ]
+        (outer, group), (inner, segment) = (
+            np.unique(names, return_inverse=True) for names in labels
+        )
         codes, group = np.unique(group * len(inner) + segment, return_inverse=True)
         self.outer = codes // len(inner)
         self.groups = np.column_stack([outer[self.outer], inner[codes % len(inner)]])
@@ -77,7 +96,9 @@ class _Cells:
         return RatingCounts(self.lists, group, lists, self.ratings[rank], self.weight[order])
 
     def pairs(self, name: str) -> tuple[Integers, dict[str, int]]:
-        """Return rows (group, preferred, other, bits of the weight), ordered, and the numbers of pairs left out."""
+        """Return rows (group, preferred, other, bits of the weight), ordered, and the numbers of
+        pairs left out.
+        """
         compared = self.size * (self.size - 1) // 2
         distinct = np.bincount(unique_rows(np.column_stack([self.group, self.list]))[0][:, 0])
         total = int(np.minimum(compared, distinct * (distinct - 1)).sum())
@@ -88,7 +109,9 @@ class _Cells:
             )
         large = np.flatnonzero(compared > BLOCK)
         parts = [self._level_by_level(g) for g in large]
-        small = np.flatnonzero(compared <= BLOCK)  # joined, in order, until they compare at most about two BLOCK pairs
+        small = np.flatnonzero(
+            compared <= BLOCK
+        )  # joined, in order, until they compare at most about two BLOCK pairs
         block = np.cumsum(compared[small]) // BLOCK
         blocks = np.split(small, np.flatnonzero(np.diff(block)) + 1)
         parts += [self._all_at_once(groups) for groups in blocks if len(groups)]
@@ -96,16 +119,24 @@ class _Cells:
         return pairs[np.lexsort(pairs[:, :3].T[::-1])], self._left_out()
 
     def _all_at_once(self, groups: NDArray[np.intp]) -> Integers:
-        """Compare each cell of some groups with those before it in its group, whose ratings are not higher."""
+        """Compare each cell of some groups with those before it in its group, whose ratings are not
+        higher.
+        """
         size, start = self.size[groups], self.start[groups]
         place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
         cell = np.repeat(start, size) + place
         upper = np.repeat(cell, place)
-        lower = np.repeat(cell - place, place) + np.arange(len(upper)) - np.repeat(np.cumsum(place) - place, place)
+        lower = (
+            np.repeat(cell - place, place)
+            + np.arange(len(upper))
+            - np.repeat(np.cumsum(place) - place, place)
+        )
         kept = (self.rank[upper] > self.rank[lower]) & (self.list[upper] != self.list[lower])
         upper, lower = upper[kept], lower[kept]
         n = int(self.list.max()) + 1
-        keys, _, pair = unique_rows(np.column_stack([self.group[upper], self.list[upper] * n + self.list[lower]]))
+        keys, _, pair = unique_rows(
+            np.column_stack([self.group[upper], self.list[upper] * n + self.list[lower]])
+        )
         weight = np.bincount(pair, self.weight[upper] * self.weight[lower], minlength=len(keys))
         return np.column_stack([keys[:, 0], keys[:, 1] // n, keys[:, 1] % n, weight.view(np.int64)])
 
@@ -113,15 +144,22 @@ class _Cells:
         """Compare the lists of one large group, rating by rating, in a table of lists x lists."""
         here = slice(self.start[g], self.start[g] + self.size[g])
         lists, row = np.unique(self.list[here], return_inverse=True)
-        wins, lower = np.zeros((len(lists), len(lists))), np.zeros(len(lists))  # lower: weight of each list so far
+        wins, lower = (
+            np.zeros((len(lists), len(lists))),
+            np.zeros(len(lists)),
+        )  # lower: weight of each list so far
         levels = np.flatnonzero(np.diff(self.rank[here])) + 1
-        for rows, weight in zip(np.split(row, levels), np.split(self.weight[here], levels), strict=True):
+        for rows, weight in zip(
+            np.split(row, levels), np.split(self.weight[here], levels), strict=True
+        ):
             wins[rows] += weight[:, None] * lower
             lower[rows] += weight
         np.fill_diagonal(wins, 0)
         better, worse = np.nonzero(wins)
         group = np.full(len(better), self.group[here.start])
-        return np.column_stack([group, lists[better], lists[worse], wins[better, worse].view(np.int64)])
+        return np.column_stack(
+            [group, lists[better], lists[worse], wins[better, worse].view(np.int64)]
+        )
 
     def _left_out(self) -> dict[str, int]:
         """Return the numbers of pairs of lines, in one group, that are no preference."""

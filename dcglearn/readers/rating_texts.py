@@ -1,4 +1,6 @@
-"""How often each list of a log got each rating, as text in files: ``2:1 4:12``, a rating and its number each."""
+"""How often each list of a log got each rating, as text in files: ``2:1 4:12``, a rating and its
+number each.
+"""
 
 from typing import Any
 
@@ -14,16 +16,23 @@ from dcglearn.readers.line_formats import NUMBER, shown, words_of
 
 
 def texts_of_counts(counts: RatingCounts, log: Columns) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the counts of both lists of each pair as text, ``rating:number`` separated by blanks; (n,) each."""
+    """Return the counts of both lists of each pair as text, ``rating:number`` separated by blanks;
+    (n,) each.
+    """
     first, second, own = counts.rows_of(log)
-    texts: NDArray[Any] = np.full(int(max(x.max(initial=-1) for x in (first, second, own))) + 1, "", dtype=object)
-    for row, rating, weight in zip(own.tolist(), counts.rating.tolist(), counts.weight.tolist(), strict=True):
+    texts: NDArray[Any] = np.full(
+        int(max(x.max(initial=-1) for x in (first, second, own))) + 1, "", dtype=object
+    )
+    for row, rating, weight in zip(
+        own.tolist(), counts.rating.tolist(), counts.weight.tolist(), strict=True
+    ):
         texts[row] += f"{' ' if texts[row] else ''}{_number(rating)}:{_number(weight)}"
     return texts[first], texts[second]
 
 
 def with_ratings(log: AnyLog, texts: NDArray[Any]) -> AnyLog:
-    """Return a log with the counts in texts beside its lists, shape (n, 2), within its raters and segments.
+    """Return a log with the counts in texts beside its lists, shape (n, 2), within its raters and
+    segments.
 
     Raise InputError if the counts of one list differ.
     """
@@ -43,7 +52,9 @@ def with_ratings(log: AnyLog, texts: NDArray[Any]) -> AnyLog:
     counts = [parsed_counts(name) for name in names]
     size = np.array([len(values) for values in counts])[keys[:, 2]]
     rating, weight = np.array([pair for row in keys[:, 2] for pair in counts[row]]).reshape(-1, 2).T
-    rated = RatingCounts(lists, np.repeat(keys[:, 0], size), np.repeat(keys[:, 1], size), rating, weight)
+    rated = RatingCounts(
+        lists, np.repeat(keys[:, 0], size), np.repeat(keys[:, 1], size), rating, weight
+    )
     return log.changed(rated=rated, group=group)
 
 
@@ -57,9 +68,13 @@ def _groups(log: Columns) -> NDArray[np.intp]:
 
 
 def parsed_counts(text: str) -> list[tuple[float, float]]:
-    """Return the ratings and their numbers in a text such as ``2:1 4:12``; raise InputError for another text."""
+    """Return the ratings and their numbers in a text such as ``2:1 4:12``; raise InputError for
+    another text.
+    """
     counts = [tuple(part.split(":")) for part in words_of(text)]
-    if not counts or not all(len(pair) == 2 and all(map(NUMBER.fullmatch, pair)) for pair in counts):
+    if not counts or not all(
+        len(pair) == 2 and all(map(NUMBER.fullmatch, pair)) for pair in counts
+    ):
         raise InputError(f"{shown(text)} is no count of ratings such as '2:1 4:12' (rating:number)")
     numbers = [(float(rating), float(number)) for rating, number in counts]
     if not np.isfinite(numbers).all() or any(number <= 0 for _, number in numbers):

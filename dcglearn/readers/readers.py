@@ -10,69 +10,93 @@ from dcglearn.readers.joined_files import name_of
 from dcglearn.readers.mapping import OPTIONS, LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.proposals import proposing
-from dcglearn.readers.read_table import Recognised, check_table, read_columns, read_pairs, read_rated
+from dcglearn.readers.read_table import (
+    Recognised,
+    check_table,
+    read_columns,
+    read_pairs,
+    read_rated,
+)
 from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.winner_words import MEANINGS
 
 
 def read_preferences(
-    path: Any, n_grades: int | None = None, *, skip_bad: PathLike | None = None, **options: Unpack[TableOptions]
+    path: Any,
+    n_grades: int | None = None,
+    *,
+    skip_bad: PathLike | None = None,
+    **options: Unpack[TableOptions],
 ) -> Preferences:
-    """Read a log of side-by-side judgements: files, a data frame, or a list of dictionaries or tuples.
+    """Read a log of side-by-side judgements: files, a data frame, or a list of dictionaries or
+    tuples.
 
-    A line of JSON is ``{"query": "q1", "a": [3, 2, 0], "b": [2, 3, 0], "winner": "a", "strength": 2, "weight": 1.5,
-    "margin": 0.3, "rater": "ann"}``; only `a`, `b` and `winner` are required. A JSON array of such objects will do, or
-    objects over several lines.
-    Text has a header, columns separated by tabs, commas, semicolons or ``|``, and lists as ``3 2 0``, ``3|2|0`` or
-    ``[3, 2, 0]`` (in quotes where commas separate); cells in quotes may hold line breaks. Parquet has list columns or
-    such text. Of an Excel workbook (.xlsx) one sheet is read, where openpyxl or fastexcel is installed. Gzip, bzip2,
-    xz, zstd and zip are recognised by content. Several files, the files in a folder, in the order of their names, and
-    those in a zip file are one log, whatever the form of each; hidden ones are left out. Columns may also be called
+    A line of JSON is ``{"query": "q1", "a": [3, 2, 0], "b": [2, 3, 0], "winner": "a", "strength":
+    2, "weight": 1.5, "margin": 0.3, "rater": "ann"}``; only `a`, `b` and `winner` are required. A
+    JSON array of such objects will do, or objects over several lines. Text has a header, columns
+    separated by tabs, commas, semicolons or ``|``, and lists as ``3 2 0``, ``3|2|0`` or ``[3, 2,
+    0]`` (in quotes where commas separate); cells in quotes may hold line breaks. Parquet has list
+    columns or such text. Of an Excel workbook (.xlsx) one sheet is read, where openpyxl or
+    fastexcel is installed. Gzip, bzip2, xz, zstd and zip are recognised by content. Several files,
+    the files in a folder, in the order of their names, and those in a zip file are one log,
+    whatever the form of each; hidden ones are left out. Columns may also be called
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
-    - winner: preferred, preference, label, choice, verdict, holding a or left or first, b or right or second, tie or
-      draw or equal or same, or both good or both bad, which are ties; open: a question that is not answered yet, left
-      out and counted. Names of systems are looked up in two columns such as model_a and model_b, or left_system and
-      right_system. Numbers and other words have to be named by `winner_words`;
+    - winner: preferred, preference, label, choice, verdict, holding a or left or first, b or right
+      or second, tie or
+      draw or equal or same, or both good or both bad, which are ties; open: a question that is not
+      answered yet, left out and counted. Names of systems are looked up in two columns such as
+      model_a and model_b, or left_system and right_system. Numbers and other words have to be named
+      by `winner_words`;
     - query: query_id, qid, q_id; rater: user, judge, assessor, annotator;
-    - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or b; or order, holding
-      AB or BA; or position_of_a, holding left or right, or 1 or 2. Where there is such a column, left, first and 1 name
-      the list that was shown there;
-    - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what was judged);
-    - segment: the kind of query or rater (`segment_test` compares them); time: when it was judged, or timestamp;
+    - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or
+      b; or order, holding
+      AB or BA; or position_of_a, holding left or right, or 1 or 2. Where there is such a column,
+      left, first and 1 name the list that was shown there;
+    - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what
+      was judged);
+    - segment: the kind of query or rater (`segment_test` compares them); time: when it was judged,
+      or timestamp;
     - status: whether a judgement was accepted, or AssignmentStatus, or approved (see `leave_out`);
-    - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by learners);
-    - scale: the names of the grades, worst first, or their number, the same on every line, as `Preferences.save`
+    - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by
+      learners);
+    - scale: the names of the grades, worst first, or their number, the same on every line, as
+      `Preferences.save`
       writes it; numbers in the lists are then grades, 0 = worst.
 
-    The lists may be called chosen and rejected, without a winner; or the winner has a column of 0 and 1 for each
-    outcome, winner_model_a, winner_model_b and winner_tie. Exports of Label Studio and Argilla are recognised.
+    The lists may be called chosen and rejected, without a winner; or the winner has a column of 0
+    and 1 for each outcome, winner_model_a, winner_model_b and winner_tie. Exports of Label Studio
+    and Argilla are recognised.
 
-    In a log with a column `supersedes`, as ``dcglearn judge`` writes it, a verdict whose `id` a line supersedes is
-    left out, and an id counts once. Case does not matter, and other columns are ignored. A missing weight or strength
-    is 1, a missing query or rater the empty text; either every line has a margin or none.
+    In a log with a column `supersedes`, as ``dcglearn judge`` writes it, a verdict whose `id` a
+    line supersedes is left out, and an id counts once. Case does not matter, and other columns are
+    ignored. A missing weight or strength is 1, a missing query or rater the empty text; either
+    every line has a margin or none.
 
-    A list may have a column for each position: ``left_1 .. left_10, right_1 .. right_10``, ``a1, a2``, ``grade_a_01``
-    and so on; blank cells end a list. Or each document has a row, ``query, side, position, grade, winner``, where rows
-    of one query (and rater, and pair, where there are such columns) make a judgement.
+    A list may have a column for each position: ``left_1 .. left_10, right_1 .. right_10``, ``a1,
+    a2``, ``grade_a_01`` and so on; blank cells end a list. Or each document has a row, ``query,
+    side, position, grade, winner``, where rows of one query (and rater, and pair, where there are
+    such columns) make a judgement.
 
-    The log's `dropped` counts the bad lines, and gives the reasons of the first three; its `recognised` says which
-    columns were used and what the winners' words were taken to mean. Raises InputError if the file cannot be read, or a
-    line is bad (it names file, line, value and remedy); UpsideDownError if all textbook DCGs contradict most verdicts.
+    The log's `dropped` counts the bad lines, and gives the reasons of the first three; its
+    `recognised` says which columns were used and what the winners' words were taken to mean. Raises
+    InputError if the file cannot be read, or a line is bad (it names file, line, value and remedy);
+    UpsideDownError if all textbook DCGs contradict most verdicts.
 
     Parameters
     ----------
     path : path, data frame or sequence
-        The file, a folder or a sequence of them; ``-`` is standard input. Or a table of polars, pandas or any library
-        with Arrow's interchange, or dictionaries, or tuples ``(a, b, winner)``; see `Preferences.from_frame` and
-        `Preferences.from_records`.
+        The file, a folder or a sequence of them; ``-`` is standard input. Or a table of polars,
+        pandas or any library with Arrow's interchange, or dictionaries, or tuples ``(a, b,
+        winner)``; see `Preferences.from_frame` and `Preferences.from_records`.
     skip_bad : path, optional
-        File for the bad lines, written as they are, instead of an error at the first; it can be corrected and read.
-        It is not written if every line is good.
+        File for the bad lines, written as they are, instead of an error at the first; it can be
+        corrected and read. It is not written if every line is good.
     OPTIONS
     mapping : path or LogMapping, optional
-        A TOML file that holds these options; ``dcglearn convert --save-mapping`` writes one. An option that is given
-        beside it wins, ``False`` and ``None`` included; only ``n_grades=None`` leaves the number of the file.
+        A TOML file that holds these options; ``dcglearn convert --save-mapping`` writes one. An
+        option that is given beside it wins, ``False`` and ``None`` included; only ``n_grades=None``
+        leaves the number of the file.
 
     See Also
     --------
@@ -106,26 +130,31 @@ def read_ratings(
     equal_groups: bool = False,
     **options: Unpack[TableOptions],
 ) -> Preferences:
-    """Read a log of rated lists: of every two lists with different ratings, the higher rated is preferred.
+    """Read a log of rated lists: of every two lists with different ratings, the higher rated is
+    preferred.
 
-    A line is ``{"list": [3, 0, 1], "rating": 4, "group": "user 7", "weight": 2}``, in any format that
-    `read_preferences` reads. Lists are compared within their group, or all with all if no line has a group, and within
-    their segment if there is such a column. A line of weight w counts as w lines. Columns may also be called list:
-    grades, results; rating: satisfaction, score; group: user, session, rater; weight: count. A list may have a column
-    for each position (``grade_1 .. grade_10``), or a row for each document: ``list_id, position, grade, rating``.
+    A line is ``{"list": [3, 0, 1], "rating": 4, "group": "user 7", "weight": 2}``, in any format
+    that `read_preferences` reads. Lists are compared within their group, or all with all if no line
+    has a group, and within their segment if there is such a column. A line of weight w counts as w
+    lines. Columns may also be called list: grades, results; rating: satisfaction, score; group:
+    user, session, rater; weight: count. A list may have a column for each position (``grade_1 ..
+    grade_10``), or a row for each document: ``list_id, position, grade, rating``.
 
-    The log has each distinct ordered pair once per group; its weight is the number of pairs of lines that imply it, its
-    `rater` the group. `ratings` keep how often each list got each rating. `dropped` counts ``pairs of equal lists``
-    (rated differently), ``pairs rated equally``, ``pairs of different segments``, ``groups without a pair`` and ``bad
-    lines``. Raises InputError if the file cannot be read, or a line is bad (it names file, line, value and remedy); if
-    no two lists of a group are rated differently, or there are more than `rated_lists.MAX_PAIRS` pairs.
+    The log has each distinct ordered pair once per group; its weight is the number of pairs of
+    lines that imply it, its `rater` the group. `ratings` keep how often each list got each rating.
+    `dropped` counts ``pairs of equal lists`` (rated differently), ``pairs rated equally``, ``pairs
+    of different segments``, ``groups without a pair`` and ``bad lines``. Raises InputError if the
+    file cannot be read, or a line is bad (it names file, line, value and remedy); if no two lists
+    of a group are rated differently, or there are more than `rated_lists.MAX_PAIRS` pairs.
 
     Parameters
     ----------
     path, n_grades, skip_bad, **options
-        As in `read_preferences` (`depth`, `pad`, `scale`, `mapping`); tuples are ``(list, rating)``.
+        As in `read_preferences` (`depth`, `pad`, `scale`, `mapping`); tuples are ``(list,
+        rating)``.
     equal_groups : bool
-        Scale the weights within each group to sum to 1, so that users count the same. Take it if few users gave most.
+        Scale the weights within each group to sum to 1, so that users count the same. Take it if
+        few users gave most.
 
     See Also
     --------
@@ -142,11 +171,15 @@ def read_ratings(
     return read_rated(Preferences, path, mapping, skip_bad, equal_groups=equal_groups)
 
 
-def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[TableOptions]) -> Grades:
-    """Read pairs of lists that could be judged, int8 of shape (n, 2, K); a winner, if any, is ignored.
+def read_questions(
+    path: Any, n_grades: int | None = None, **options: Unpack[TableOptions]
+) -> Grades:
+    """Read pairs of lists that could be judged, int8 of shape (n, 2, K); a winner, if any, is
+    ignored.
 
-    Options are those of `read_preferences` (`depth`, `pad`, `scale`, `mapping`); only `a` and `b` are required. Raises
-    InputError if the file cannot be read, or a line is bad; the message names file, line, value and remedy.
+    Options are those of `read_preferences` (`depth`, `pad`, `scale`, `mapping`); only `a` and `b`
+    are required. Raises InputError if the file cannot be read, or a line is bad; the message names
+    file, line, value and remedy.
 
     See Also
     --------
@@ -168,7 +201,9 @@ def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[Tab
 def native_frame(
     log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[PolarsFrame, dict[str, int], Recognised]:
-    """Return a log as a table, with open and superseded lines, the counts of what was left out, and the form."""
+    """Return a log as a table, with open and superseded lines, the counts of what was left out, and
+    the form.
+    """
     with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
         table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
         with errors_in(name_of(log) if is_path(log) else "the log"):

@@ -1,4 +1,6 @@
-"""The meanings of a log's columns, and how columns are recognised by their names, one a list or one a position."""
+"""The meanings of a log's columns, and how columns are recognised by their names, one a list or one
+a position.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +18,11 @@ Table: TypeAlias = dict[str, Any]
 class Role:
     """The meaning of a column: kind of its values, accepted names, and whether lines may lack it.
 
-    `kind` is one of grades, grade, winner, label, name (a label of any length), identity, number, positive, share (0 to
-    1), score (a number, or infinite), side, place, documents, counts, status, scale; a `uniform` column has a value on
-    every line or on none.
-    `marks` are the words that name the columns of a list with a column for each position. Logs in parts read only
-    columns that are `learned` or required.
+    `kind` is one of grades, grade, winner, label, name (a label of any length), identity, number,
+    positive, share (0 to 1), score (a number, or infinite), side, place, documents, counts, status,
+    scale; a `uniform` column has a value on every line or on none. `marks` are the words that name
+    the columns of a list with a column for each position. Logs in parts read only columns that are
+    `learned` or required.
     """
 
     kind: str
@@ -37,13 +39,24 @@ def _roles_of_columns() -> Iterator[tuple[str, Role]]:
         sides = ("_a", "_b") if column.kind == "documents" else ("",) if column.names else ()
         for side in sides:
             names = tuple(f"{word}{side}" for word in column.names)
-            yield f"{name}{side}", Role(column.kind, names, uniform=column.uniform, learned=column.learned)
+            yield (
+                f"{name}{side}",
+                Role(column.kind, names, uniform=column.uniform, learned=column.learned),
+            )
 
 
 PREFERENCE = {
-    "a": Role("grades", ("a", "left", "list_a", "grades_a"), required=True, marks=("a", "left", "l")),
-    "b": Role("grades", ("b", "right", "list_b", "grades_b"), required=True, marks=("b", "right", "r")),
-    "winner": Role("winner", ("winner", "preferred", "preference", "label", "choice", "verdict", "pw"), required=True),
+    "a": Role(
+        "grades", ("a", "left", "list_a", "grades_a"), required=True, marks=("a", "left", "l")
+    ),
+    "b": Role(
+        "grades", ("b", "right", "list_b", "grades_b"), required=True, marks=("b", "right", "r")
+    ),
+    "winner": Role(
+        "winner",
+        ("winner", "preferred", "preference", "label", "choice", "verdict", "pw"),
+        required=True,
+    ),
     "id": Role("identity", ("id",)),
     "supersedes": Role("identity", ("supersedes",)),
     **dict(_roles_of_columns()),
@@ -62,19 +75,26 @@ OUTCOMES = {
 """The columns that stand for `winner` where each outcome has one, which holds 0 or 1."""
 
 VOTES = {
-    f"votes_{side}": Role("number", (f"votes_{side}", f"{side}_votes", f"n_{side}"), required=side != "tie")
+    f"votes_{side}": Role(
+        "number", (f"votes_{side}", f"{side}_votes", f"n_{side}"), required=side != "tie"
+    )
     for side in ("a", "b", "tie")
 }
 """The columns that stand for `winner` where each line counts how many people gave each verdict."""
 
-PROBABILITY = {"probability": Role("number", ("probability", "prob_a", "probability_a"), required=True)}
-"""The column that stands for `winner` where each line says how probable it is that a is preferred."""
+PROBABILITY = {
+    "probability": Role("number", ("probability", "prob_a", "probability_a"), required=True)
+}
+"""The column that stands for `winner` where each line says how probable it is that a is preferred.
+"""
 
 LOGPROBS = {
     "logprob_a": Role("number", ("logprob_a", "logprob", "log_probability"), required=True),
     "logprob_b": Role("number", ("logprob_b",)),
 }
-"""The same as logarithms, such as those of a model's two answers; with both, what they leave of 1 does not count."""
+"""The same as logarithms, such as those of a model's two answers; with both, what they leave of 1
+does not count.
+"""
 
 RATING = {
     "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),
@@ -87,7 +107,9 @@ RATING = {
 """The columns of a log of ratings."""
 
 ANSWER = {
-    "question": Role("label", ("question", "question_id", "query", "query_id", "qid"), required=True),
+    "question": Role(
+        "label", ("question", "question_id", "query", "query_id", "qid"), required=True
+    ),
     "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),
     "right": Role("share", ("right", "correct", "score", "outcome"), required=True),
     "configuration": Role("label", ("configuration", "config", "system", "retriever")),
@@ -104,7 +126,10 @@ EXPERIMENT = {
 }
 """The columns of a log of experiments."""
 
-ENCODED = {name: Role("identity", (name,)) for name in ("experiment", "outcome", "control", "treatment", "covariance")}
+ENCODED = {
+    name: Role("identity", (name,))
+    for name in ("experiment", "outcome", "control", "treatment", "covariance")
+}
 """The keys of experiments whose mean encodings are known."""
 
 
@@ -113,12 +138,21 @@ SYSTEMS = {name: Role("label", (), required=True) for name in ("system_a", "syst
 
 LONG = {
     "side": Role("label", ("side", "list", "panel", "which", "system"), required=True),
-    "pair": Role("label", ("pair", "pair_id", "task", "task_id", "comparison", "comparison_id", "judgement_id")),
-    "list": Role("label", ("list_id", "query", "query_id", "qid", "impression", "impression_id"), required=True),
+    "pair": Role(
+        "label",
+        ("pair", "pair_id", "task", "task_id", "comparison", "comparison_id", "judgement_id"),
+    ),
+    "list": Role(
+        "label",
+        ("list_id", "query", "query_id", "qid", "impression", "impression_id"),
+        required=True,
+    ),
     "position": Role("label", ("position", "pos", "rank"), required=True),
     "grade": Role("grade", ("grade", "relevance", "rel", "relevance_grade"), required=True),
 }
-"""The columns of tables with a row for each document: `list` for rated lists, `side` and `pair` for pairs."""
+"""The columns of tables with a row for each document: `list` for rated lists, `side` and `pair` for
+pairs.
+"""
 
 
 NAMED = {**SYSTEMS, **LONG, **PREFERENCE, **OUTCOMES, **VOTES, **PROBABILITY, **LOGPROBS, **RATING}
@@ -132,14 +166,26 @@ MAX_LABEL = 200
 
 SWAPPED = dict.fromkeys(("false", "no", "0", "a", "ab", "a b", "a,b", "a-b", "a/b", "a first"), 0)
 SWAPPED |= dict.fromkeys(("true", "yes", "1", "b", "ba", "b a", "b,a", "b-a", "b/a", "b first"), 1)
-"""Words for whether b was shown first, in lower case; a and b name the list that was shown first."""
+"""Words for whether b was shown first, in lower case; a and b name the list that was shown first.
+"""
 
 PLACES = dict.fromkeys(("left", "first", "top", "1", "true", "yes"), 0)
 PLACES |= dict.fromkeys(("right", "second", "bottom", "2", "false", "no", "0"), 1)
 """Words for the place at which a was shown, in lower case, with 1 where b was shown first."""
 
 FILLERS = {
-    *("list", "side", "system", "ranking", "grade", "grades", "rel", "relevance", "judgement", "judgment"),
+    *(
+        "list",
+        "side",
+        "system",
+        "ranking",
+        "grade",
+        "grades",
+        "rel",
+        "relevance",
+        "judgement",
+        "judgment",
+    ),
     *("result", "results", "item", "rank", "pos", "position", "at"),
 }
 """Words that may stand beside a side's word and the number in the name of a position's column."""
@@ -148,18 +194,24 @@ FILLERS = {
 def refuse_columns(n: int) -> None:
     """Raise InputError for more than `MAX_COLUMNS` columns."""
     if n > MAX_COLUMNS:
-        raise InputError(f"{n:,} columns, and at most {MAX_COLUMNS:,} are read; drop those that are no use")
+        raise InputError(
+            f"{n:,} columns, and at most {MAX_COLUMNS:,} are read; drop those that are no use"
+        )
 
 
 def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
-    """Return the column of each role, a tuple for a list by position; raise InputError if one is missing or twice."""
+    """Return the column of each role, a tuple for a list by position; raise InputError if one is
+    missing or twice.
+    """
     refuse_columns(len(names))
     columns: ColumnsByRole = {}
     missing = []
     for role, about in roles.items():
         matches = [name for name in names if name.lower() in about.names]
         if len(matches) > 1 and about.kind != "status":
-            raise InputError(f"{' and '.join(matches)} both give the {role!r} of a line; rename or drop one of them")
+            raise InputError(
+                f"{' and '.join(matches)} both give the {role!r} of a line; rename or drop one of them"
+            )
         cells = wide_columns(names, about.marks) if about.marks and not matches else ()
         if matches or cells:
             columns[role] = matches[0] if matches else cells
@@ -167,16 +219,25 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
             missing.append(role)
     if missing:
         hint, cure = _hint(names, roles, missing)
-        lacks = ", ".join(f"no {role!r} (accepted names: {', '.join(roles[role].names)})" for role in missing)
+        lacks = ", ".join(
+            f"no {role!r} (accepted names: {', '.join(roles[role].names)})" for role in missing
+        )
         raise InputError(f"{lacks}; found {listed(names) or '-'}{hint}", see="columns", cure=cure)
     return columns
 
 
 def first_names(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, Role]:
-    """Return roles that accept only the first of their names that a table has, where it has several."""
+    """Return roles that accept only the first of their names that a table has, where it has
+    several.
+    """
     lower = {name.strip().lower() for name in names}
-    present = {role: [name for name in about.names if name in lower][:1] for role, about in roles.items()}
-    return {role: replace(about, names=tuple(present[role]) or about.names) for role, about in roles.items()}
+    present = {
+        role: [name for name in about.names if name in lower][:1] for role, about in roles.items()
+    }
+    return {
+        role: replace(about, names=tuple(present[role]) or about.names)
+        for role, about in roles.items()
+    }
 
 
 def recognised(names: Sequence[str], roles: Mapping[str, Role]) -> bool:
@@ -187,8 +248,12 @@ def recognised(names: Sequence[str], roles: Mapping[str, Role]) -> bool:
         return False
 
 
-def _hint(names: Sequence[str], roles: Mapping[str, Role], missing: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Return what a table that lacks the columns of roles may be instead, and the options that read it so."""
+def _hint(
+    names: Sequence[str], roles: Mapping[str, Role], missing: Sequence[str]
+) -> tuple[str, dict[str, Any]]:
+    """Return what a table that lacks the columns of roles may be instead, and the options that read
+    it so.
+    """
     found = {name.lower() for name in names}
 
     def has(kind: Mapping[str, Role]) -> bool:
@@ -198,7 +263,9 @@ def _hint(names: Sequence[str], roles: Mapping[str, Role], missing: Sequence[str
     if "a" in roles and has(RATING):
         return "; these are rated lists: read them with dl.read_ratings", {"ratings": True}
     if "rating" in roles and has(PREFERENCE):
-        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences)", {"ratings": False}
+        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences)", {
+            "ratings": False
+        }
     if "custom_id" in found and "custom_id" not in roles:
         return "; answers of a model are read with the prompts", {"prompts": "PROMPTS"}
     if len(names) == 1 and not any(found & set(role.names) for role in roles.values()):
@@ -209,9 +276,10 @@ def _hint(names: Sequence[str], roles: Mapping[str, Role], missing: Sequence[str
 def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of one list in order of position, empty if there are none.
 
-    Names consist of one of the `marks`, one number, and words of `FILLERS`, in any order, joined in any way:
-    ``left_1``, ``a1``, ``Left grade 1``, ``grade_a_01``, ``right[3]``. The mark "" stands for no word beside fillers.
-    Raises InputError if positions do not count from 0 or 1 without a gap, one occurs twice, or names differ in pattern.
+    Names consist of one of the `marks`, one number, and words of `FILLERS`, in any order, joined in
+    any way: ``left_1``, ``a1``, ``Left grade 1``, ``grade_a_01``, ``right[3]``. The mark "" stands
+    for no word beside fillers. Raises InputError if positions do not count from 0 or 1 without a
+    gap, one occurs twice, or names differ in pattern.
     """
     patterns: dict[tuple[str, ...], dict[int, list[str]]] = {}
     for name in names:
@@ -222,21 +290,29 @@ def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
         return ()
     if len(patterns) > 1:
         shown = " and ".join(next(iter(numbers.values()))[0] for numbers in patterns.values())
-        raise InputError(f"{shown} both look like positions of one list; rename or drop one set of columns")
+        raise InputError(
+            f"{shown} both look like positions of one list; rename or drop one set of columns"
+        )
     (numbers,) = patterns.values()
     order = sorted(numbers)
     for number in order:
         if len(numbers[number]) > 1:
             raise InputError(f"{' and '.join(numbers[number])} give one position twice; keep one")
     if order[0] > 1 or order[-1] - order[0] != len(order) - 1:
-        missing = next(number for number in range(min(order[0], 1), order[-1]) if number not in numbers)
+        missing = next(
+            number for number in range(min(order[0], 1), order[-1]) if number not in numbers
+        )
         found = ", ".join(numbers[number][0] for number in order)
-        raise InputError(f"position {missing} is missing among the columns {found}; add it, or drop those beyond it")
+        raise InputError(
+            f"position {missing} is missing among the columns {found}; add it, or drop those beyond it"
+        )
     return tuple(numbers[number][0] for number in order)
 
 
 def position_of(name: str, marks: Sequence[str]) -> tuple[tuple[str, ...], int] | None:
-    """Return the words and the number in the name of a position's column, else None; ``{}`` in a mark is the number."""
+    """Return the words and the number in the name of a position's column, else None; ``{}`` in a
+    mark is the number.
+    """
     if "{}" in "".join(marks):
         before, _, after = marks[0].partition("{}")
         match = re.fullmatch(rf"{re.escape(before)}([0-9]{{1,3}}){re.escape(after)}", name.lower())
@@ -251,8 +327,23 @@ def position_of(name: str, marks: Sequence[str]) -> tuple[tuple[str, ...], int] 
     return (words, int(numbers[0])) if whole and FILLERS.issuperset(others) else None
 
 
-SIDES = {"a": "a", "left": "left", "l": "left", "first": "left", "links": "left", "linke": "left", "gauche": "left"}
-SIDES |= {"b": "b", "right": "right", "r": "right", "second": "right", "rechts": "right", "rechte": "right"}
+SIDES = {
+    "a": "a",
+    "left": "left",
+    "l": "left",
+    "first": "left",
+    "links": "left",
+    "linke": "left",
+    "gauche": "left",
+}
+SIDES |= {
+    "b": "b",
+    "right": "right",
+    "r": "right",
+    "second": "right",
+    "rechts": "right",
+    "rechte": "right",
+}
 SIDES |= {"droite": "right", "1": "left", "2": "right"}
 """The sides that words in the name of a column stand for, in lower case."""
 
@@ -263,13 +354,19 @@ def words_of(name: str) -> list[str]:
 
 
 def side_of(name: str) -> str | None:
-    """Return a or b, the list of which a column's name speaks, None where it names no side or both."""
-    sides = {"b" if SIDES[word] in ("b", "right") else "a" for word in words_of(name) if word in SIDES}
+    """Return a or b, the list of which a column's name speaks, None where it names no side or
+    both.
+    """
+    sides = {
+        "b" if SIDES[word] in ("b", "right") else "a" for word in words_of(name) if word in SIDES
+    }
     return sides.pop() if len(sides) == 1 else None
 
 
 def as_list(values: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Return a list's values up to the last that is not blank (None); raise InputError if one before it is."""
+    """Return a list's values up to the last that is not blank (None); raise InputError if one
+    before it is.
+    """
     cells = list(values)
     while cells and cells[-1] is None:
         cells.pop()

@@ -1,4 +1,6 @@
-"""Judgements that two files share by their ids, such as a question that people and a machine both judged."""
+"""Judgements that two files share by their ids, such as a question that people and a machine both
+judged.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,15 @@ from dcglearn.readers.read_table import read_columns, records_of
 from dcglearn.readers.roles import PREFERENCE, Role, Table
 
 ID = "id of a judgement"
-ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_b")} | {ID: Role("identity", ("id",))}
+ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_b")} | {
+    ID: Role("identity", ("id",))
+}
 
 
 def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None:
-    """Raise InputError if a judgement of both files, by its id, has another query, lists or documents in each."""
+    """Raise InputError if a judgement of both files, by its id, has another query, lists or
+    documents in each.
+    """
     if not all(Path(file).is_file() for file in [*log_files(people), machine]):
         return  # a pipe is read once, and logs in parts have no ids
     try:
@@ -40,7 +46,15 @@ def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None
 
 def _judged(table: Table, row: int) -> dict[str, Any]:
     """Return what was judged in a row, by name, whatever the order of the two lists."""
-    sides = [[grade for grade in table[side][row].tolist() if grade != EMPTY] for side in ("a", "b")]
+    sides = [
+        [grade for grade in table[side][row].tolist() if grade != EMPTY] for side in ("a", "b")
+    ]
     query = {"the query": str(table["query"][row])} if "query" in table else {}
-    docs = [str(table[side][row]).replace("\t", ", ") for side in ("docs_a", "docs_b") if side in table]
-    return {"the lists": sorted(sides), **query, **({"the documents": sorted(docs)} if docs else {})}
+    docs = [
+        str(table[side][row]).replace("\t", ", ") for side in ("docs_a", "docs_b") if side in table
+    ]
+    return {
+        "the lists": sorted(sides),
+        **query,
+        **({"the documents": sorted(docs)} if docs else {}),
+    }

@@ -1,4 +1,6 @@
-"""The column `scale` of a log: the names of its grades, worst first, or their number, the same on every line."""
+"""The column `scale` of a log: the names of its grades, worst first, or their number, the same on
+every line.
+"""
 
 import contextlib
 import json
@@ -15,13 +17,16 @@ from dcglearn.readers.winner_words import word_of
 
 
 class StatedMapping(LogMapping):
-    """A mapping with the scale that the log states: numbers on its lines are grades, even if names are numbers."""
+    """A mapping with the scale that the log states: numbers on its lines are grades, even if names
+    are numbers.
+    """
 
     numbered = False
 
 
 def scale_to_state(names: Any, n_grades: int | None, first: Grades, second: Grades) -> Any:
-    """Return what the column `scale` of a log says: names of grades, or a number that its lists do not show, or None.
+    """Return what the column `scale` of a log says: names of grades, or a number that its lists do
+    not show, or None.
 
     The number is also given where a reader that is not told it would refuse the grades.
     """
@@ -35,7 +40,9 @@ def scale_to_state(names: Any, n_grades: int | None, first: Grades, second: Grad
 
 
 def with_stated(name: str, source: Source, mapping: LogMapping) -> LogMapping:
-    """Return the mapping with the scale that the first line states; raise InputError if an option contradicts it."""
+    """Return the mapping with the scale that the first line states; raise InputError if an option
+    contradicts it.
+    """
     if not source.has("scale"):
         return mapping
     place, record = next(_lines(name, source), ("", {}))
@@ -43,7 +50,9 @@ def with_stated(name: str, source: Source, mapping: LogMapping) -> LogMapping:
 
 
 def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogMapping:
-    """Take the column `scale` from a table, and return the mapping with it; raise InputError if two lines differ."""
+    """Take the column `scale` from a table, and return the mapping with it; raise InputError if two
+    lines differ.
+    """
     texts = set(table.pop("scale", ())) - {""}
     if not texts:
         return mapping
@@ -77,7 +86,10 @@ def _with_scale(place: str, record: dict[str, Any], mapping: LogMapping) -> LogM
         # another scale than before
         n_grades = len(names) if names else scale
         both = mapping.scale is not None and names is not None
-        if (both and _folded(names) != _folded(mapping.scale)) or mapping.n_known not in (None, n_grades):
+        if (both and _folded(names) != _folded(mapping.scale)) or mapping.n_known not in (
+            None,
+            n_grades,
+        ):
             before = mapping.n_known if mapping.scale is None else list(mapping.scale)
             told = f"scale= or n_grades= (--grades) says {before}: leave the option out"
             if isinstance(mapping, StatedMapping):
@@ -86,7 +98,9 @@ def _with_scale(place: str, record: dict[str, Any], mapping: LogMapping) -> LogM
             no_scale = "--columns scale= if the column means no scale"
             raise InputError(f"scale is {shown(scale)}, and {told}, or {no_scale}")
 
-        return StatedMapping(**{**mapping.given, "scale": names, "n_grades": None if names else n_grades})
+        return StatedMapping(
+            **{**mapping.given, "scale": names, "n_grades": None if names else n_grades}
+        )
 
 
 def _folded(names: Any) -> list[str]:
@@ -94,7 +108,9 @@ def _folded(names: Any) -> list[str]:
 
 
 def scale_text(value: Any, role: str = "scale", _: str = "scale") -> str:
-    """Return a scale as JSON, a list of names or a number of grades; raise InputError for anything else."""
+    """Return a scale as JSON, a list of names or a number of grades; raise InputError for anything
+    else.
+    """
     if isinstance(value, str):
         names = from_text("documents", value) or [""]
         value = names if len(names) > 1 else names[0]

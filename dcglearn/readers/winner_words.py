@@ -1,4 +1,6 @@
-"""Words for the winner of a pair: those always understood, words of one's own with strengths, numbers on a scale."""
+"""Words for the winner of a pair: those always understood, words of one's own with strengths,
+numbers on a scale.
+"""
 
 import re
 from collections import Counter
@@ -16,7 +18,9 @@ MEANINGS = ("a", "b", "tie", "open", "left", "right")
 """What a winner can be, by its code; readers make a or b of left and right, see `with_lists`."""
 
 WINNERS = {"a": 0, "b": 1, "open": 3, "left": 4, "first": 4, "right": 5, "second": 5}
-WINNERS |= dict.fromkeys(("tie", "draw", "equal", "same", "both good", "both bad", "tie (bothbad)"), 2)
+WINNERS |= dict.fromkeys(
+    ("tie", "draw", "equal", "same", "both good", "both bad", "tie (bothbad)"), 2
+)
 WINNERS |= {"model_a": 0, "model_b": 1}
 """Words for a winner, in lower case, and their codes."""
 
@@ -31,9 +35,10 @@ MOST_WORDS = 50
 class Winners:
     """The winners of a log.
 
-    `codes`, shape (n,), index `MEANINGS`; `words` has for each word its meaning and how often it occurs; `strength`,
-    shape (n,), is that of the words, None if none has any; `sides` says in words what left and right were taken for,
-    and `names` in which columns names of systems were looked up.
+    `codes`, shape (n,), index `MEANINGS`; `words` has for each word its meaning and how often it
+    occurs; `strength`, shape (n,), is that of the words, None if none has any; `sides` says in
+    words what left and right were taken for, and `names` in which columns names of systems were
+    looked up.
     """
 
     codes: Integers
@@ -48,34 +53,50 @@ class Winners:
         return replace(self, codes=self.codes[rows], strength=strength)
 
     def __str__(self) -> str:
-        said = [word if word == meaning else f"{word} = {meaning}" for word, (meaning, _) in self.words.items()]
-        counts = ", ".join(f"{text} ({n:,})" for text, (_, n) in zip(said, self.words.values(), strict=True))
+        said = [
+            word if word == meaning else f"{word} = {meaning}"
+            for word, (meaning, _) in self.words.items()
+        ]
+        counts = ", ".join(
+            f"{text} ({n:,})" for text, (_, n) in zip(said, self.words.values(), strict=True)
+        )
         return one_line("; ".join(filter(None, (counts, self.names, self.sides))))
 
 
 def winners_of(
-    codes: Integers, counts: Mapping[str, int], code_of: Mapping[str, int], strength: Floats | None = None
+    codes: Integers,
+    counts: Mapping[str, int],
+    code_of: Mapping[str, int],
+    strength: Floats | None = None,
 ) -> Winners:
     """Return winners with the meaning of every counted word."""
-    return Winners(codes, {word: (MEANINGS[code_of[word]], counts[word]) for word in sorted(counts)}, strength)
+    return Winners(
+        codes, {word: (MEANINGS[code_of[word]], counts[word]) for word in sorted(counts)}, strength
+    )
 
 
 @dataclass(frozen=True)
 class OwnWords:
-    """The meanings of words of one's own, in lower case: codes of winners, and strengths of these or of a column."""
+    """The meanings of words of one's own, in lower case: codes of winners, and strengths of these
+    or of a column.
+    """
 
     codes: dict[str, int]
     strengths: dict[str, float]
 
     @classmethod
     def of(cls, words: Mapping[Any, str] | str | None) -> Self:
-        """Return the meanings in a mapping or text ``Left is better=a,much better=a:2,slightly=:1``; see `_pairs`."""
+        """Return the meanings in a mapping or text ``Left is better=a,much
+        better=a:2,slightly=:1``; see `_pairs`.
+        """
         own = cls({}, {})
         for word, meaning in _pairs(words) if isinstance(words, str) else (words or {}).items():
             key = word_of(word).lower()
             side, colon, strength = str(meaning).strip().lower().partition(":")
             code, number = WINNERS.get(side), float(strength) if NUMBER.fullmatch(strength) else 0.0
-            if ((side or not colon) and code is None) or (colon and (number <= 0 or (side and code in (2, 3)))):
+            if ((side or not colon) and code is None) or (
+                colon and (number <= 0 or (side and code in (2, 3)))
+            ):
                 raise InputError(
                     f"winner_words: {word!r} means {meaning!r}; it can mean a, b, tie or open, left or right; a:2 is a "
                     "winner with its strength, and :2 a strength alone"
@@ -86,7 +107,9 @@ class OwnWords:
             own.codes.update({} if code is None else {key: code})
             own.strengths.update({key: number} if colon else {})
         if words is not None and not own.codes and not own.strengths:
-            raise InputError("winner_words is empty; give each word its meaning, such as Left is better=a")
+            raise InputError(
+                "winner_words is empty; give each word its meaning, such as Left is better=a"
+            )
         return own
 
     @property
@@ -97,7 +120,10 @@ class OwnWords:
     def meanings(self) -> dict[str, str]:
         """Return the meanings as text, by word."""
         sides = {word: MEANINGS[code] for word, code in self.codes.items()}
-        strengths = {word: f"{sides.get(word, '')}:{word_of(strength)}" for word, strength in self.strengths.items()}
+        strengths = {
+            word: f"{sides.get(word, '')}:{word_of(strength)}"
+            for word, strength in self.strengths.items()
+        }
         return {**sides, **strengths}
 
 
@@ -111,11 +137,15 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             yield word.strip(), meaning
             word = ""
     if word:
-        raise InputError(f"winner_words {text!r}: {word.rstrip(',')!r} has no meaning; write word=a, word=b, word=tie")
+        raise InputError(
+            f"winner_words {text!r}: {word.rstrip(',')!r} has no meaning; write word=a, word=b, word=tie"
+        )
 
 
 def word_of(value: Any) -> str:
-    """Return the text that stands for a value in counts and messages; whole numbers are written without a point."""
+    """Return the text that stands for a value in counts and messages; whole numbers are written
+    without a point.
+    """
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = value.strip(BLANK) if isinstance(value, str) else str(value)
@@ -133,12 +163,16 @@ def _understood(seen: Counter[str]) -> str:
     most = seen.most_common(8)
     shown_words = ", ".join(f"{shown(word)} ({n:,})" for word, n in most)
     more = f" and {len(seen) - len(most)} more" if len(seen) > len(most) else ""
-    understood = "a, left, first; b, right, second; tie, draw, equal, same, both good, both bad; open"
+    understood = (
+        "a, left, first; b, right, second; tie, draw, equal, same, both good, both bad; open"
+    )
     return f" (understood: {understood}); seen: {shown_words}{more}"
 
 
 def _remedy(words: list[str]) -> tuple[str, dict[str, Any]]:
-    """Return what makes unknown words understood: a sentence, and the options of `read_preferences`."""
+    """Return what makes unknown words understood: a sentence, and the options of
+    `read_preferences`.
+    """
     # numbers whose sign or distance from a middle tells the side
     numbers = sorted(map(float, words)) if all(map(NUMBER.fullmatch, words)) else []
     if numbers and numbers[0] < 0:
@@ -159,7 +193,10 @@ def _remedy(words: list[str]) -> tuple[str, dict[str, Any]]:
 
     # too many words for a column of winners
     if len(words) > MOST_WORDS:
-        return f"these are {len(words):,} different words: name the column of winners (--columns winner=)", {}
+        return (
+            f"these are {len(words):,} different words: name the column of winners (--columns winner=)",
+            {},
+        )
 
     # words and codes
     meanings = {word: _guess(word) for word in words}
@@ -167,18 +204,31 @@ def _remedy(words: list[str]) -> tuple[str, dict[str, Any]]:
     each = ", with a, b or tie for each ?" if "?" in meanings.values() else ""
     scale = ", or middle=2 with positive= if they are a scale" if numbers == [1, 2, 3] else ""
     what = "these codes" if numbers else "your words"
-    return f'say what {what} mean: winner_words="{example}"{each}{scale}', {"winner_words": meanings}
+    return f'say what {what} mean: winner_words="{example}"{each}{scale}', {
+        "winner_words": meanings
+    }
 
 
-SCALES = ((0.0, 1.0), (0.0, 4.0), (1.0, 5.0), (0.0, 6.0), (1.0, 7.0), (1.0, 9.0), (0.0, 10.0), (0.0, 100.0))
+SCALES = (
+    (0.0, 1.0),
+    (0.0, 4.0),
+    (1.0, 5.0),
+    (0.0, 6.0),
+    (1.0, 7.0),
+    (1.0, 9.0),
+    (0.0, 10.0),
+    (0.0, 100.0),
+)
 """The ends of the usual scales of preference, whose middle means none."""
 
 
 def middle_of(numbers: Sequence[float]) -> float | None:
-    """Return the middle of the only usual scale that numbers, in order, can be of; None where this is not sure.
+    """Return the middle of the only usual scale that numbers, in order, can be of; None where this
+    is not sure.
 
-    A scale of up to ten points is sure if both its ends and its middle occur, or no other whose middle occurs holds all
-    numbers. Those of fractions and of percentages are, if there are numbers on both sides of the middle.
+    A scale of up to ten points is sure if both its ends and its middle occur, or no other whose
+    middle occurs holds all numbers. Those of fractions and of percentages are, if there are numbers
+    on both sides of the middle.
     """
     low, high = numbers[0], numbers[-1]
     fractions, percentages = high <= 1, high > 10
@@ -192,13 +242,42 @@ def middle_of(numbers: Sequence[float]) -> float | None:
     return middles.pop() if len(middles) == 1 else None
 
 
-COMPARED = {"better", "best", "wins", "won", "preferred", "prefer", "much", "slightly", "clearly", "strongly", "is"}
-COMPARED |= {"was", "are", "the", "on", "list", "system", "side", "option", "response", "result", "results", "model"}
-"""Words that stand beside the side that wins in a phrase such as "A is much better"; any other makes it unsure."""
+COMPARED = {
+    "better",
+    "best",
+    "wins",
+    "won",
+    "preferred",
+    "prefer",
+    "much",
+    "slightly",
+    "clearly",
+    "strongly",
+    "is",
+}
+COMPARED |= {
+    "was",
+    "are",
+    "the",
+    "on",
+    "list",
+    "system",
+    "side",
+    "option",
+    "response",
+    "result",
+    "results",
+    "model",
+}
+"""Words that stand beside the side that wins in a phrase such as "A is much better"; any other
+makes it unsure.
+"""
 
 
 def _guess(word: str) -> str:
-    """Return the meaning of a phrase that holds one known word, such as "Left is better", else a question mark."""
+    """Return the meaning of a phrase that holds one known word, such as "Left is better", else a
+    question mark.
+    """
     parts = re.findall(r"\w+", word.lower())
     meanings = {WINNERS[part] for part in parts if part in WINNERS}
     sure = len(meanings) == 1 and {*parts} <= COMPARED | WINNERS.keys()
@@ -206,7 +285,9 @@ def _guess(word: str) -> str:
 
 
 def by_sign(values: Floats, positive: str, middle: float | None) -> tuple[Winners, Floats]:
-    """Return the winners that numbers mean, and their strengths: sign and size of the distance to `middle`."""
+    """Return the winners that numbers mean, and their strengths: sign and size of the distance to
+    `middle`.
+    """
     if middle is None and values.min() >= 0:
         middle = middle_of(np.unique(values).tolist())
         such = "" if middle is None else f", such as middle={middle:g}"

@@ -8,17 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, InputError, Seed, finite_array, graded_lists, one_of, whole_number
+from dcglearn.foundation.validation import (
+    Floats,
+    InputError,
+    Seed,
+    finite_array,
+    graded_lists,
+    one_of,
+    whole_number,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class ClickModel:
     """How users click.
 
-    `attraction`, shape (L,), is the probability of a click on an examined document of each grade, `examination`, shape
-    (K,), that a position is examined by a user who has not stopped, and `stop` that a click ends the session (the
-    cascade model). With 0 this is the position-based model, whose expected number of clicks on a list is the DCG with
-    these gains and discounts.
+    `attraction`, shape (L,), is the probability of a click on an examined document of each grade,
+    `examination`, shape (K,), that a position is examined by a user who has not stopped, and `stop`
+    that a click ends the session (the cascade model). With 0 this is the position-based model,
+    whose expected number of clicks on a list is the DCG with these gains and discounts.
 
     See Also
     --------
@@ -39,16 +47,22 @@ class ClickModel:
         for name in ("attraction", "examination"):
             values = finite_array(getattr(self, name), name, 1)
             if (values < 0).any() or (values > 1).any():
-                raise InputError(f"{name} holds {values[(values < 0) | (values > 1)][0]:g}; give probabilities, 0 to 1")
+                raise InputError(
+                    f"{name} holds {values[(values < 0) | (values > 1)][0]:g}; give probabilities, 0 to 1"
+                )
             object.__setattr__(self, name, values)
         if not 0 <= self.stop <= 1:
             raise InputError(f"stop={self.stop}: give a probability, 0 to 1")
 
     def expected_clicks(self, lists: ArrayLike) -> Floats:
         """Return the expected number of clicks on lists that are shown alone, shape (n,)."""
-        grades = np.atleast_2d(graded_lists(lists, "lists", len(self.attraction)))[:, : len(self.examination)]
+        grades = np.atleast_2d(graded_lists(lists, "lists", len(self.attraction)))[
+            :, : len(self.examination)
+        ]
         chance = np.append(self.attraction, 0.0)[grades] * self.examination[: grades.shape[1]]
-        going = np.cumprod(np.hstack([np.ones((len(grades), 1)), 1 - self.stop * chance[:, :-1]]), axis=1)
+        going = np.cumprod(
+            np.hstack([np.ones((len(grades), 1)), 1 - self.stop * chance[:, :-1]]), axis=1
+        )
         return (chance * going).sum(axis=1)
 
     def clicks(self, grades: Sequence[int], rng: np.random.Generator) -> list[int]:
@@ -71,11 +85,12 @@ def click_log(
     spread: float = 1.0,
     seed: Seed = None,
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, int]]]:
-    """Simulate impressions, as `preferences_from_interleaving` reads them; return them and their documents' judgements.
+    """Simulate impressions, as `preferences_from_interleaving` reads them; return them and their
+    documents' judgements.
 
-    Each impression has a query of its own, whose documents have random grades. Two rankers order them by grade plus
-    noise; their top K, K the model's number of positions, are interleaved, and the top K of the result is shown. Raises
-    InputError if a setting is impossible.
+    Each impression has a query of its own, whose documents have random grades. Two rankers order
+    them by grade plus noise; their top K, K the model's number of positions, are interleaved, and
+    the top K of the result is shown. Raises InputError if a setting is impossible.
 
     Parameters
     ----------
@@ -106,18 +121,30 @@ def click_log(
     impressions, judgements = [], {}
     for number in range(whole_number(n, "n")):
         grades = rng.integers(0, len(model.attraction), n_documents)
-        a, b = (np.argsort(rng.normal(0, spread, n_documents) - grades)[:depth].tolist() for _ in range(2))
+        a, b = (
+            np.argsort(rng.normal(0, spread, n_documents) - grades)[:depth].tolist()
+            for _ in range(2)
+        )
         merged, teams = (_team_draft if method == "team-draft" else _balanced)(a, b, rng)
         clicks = model.clicks(grades[merged].tolist(), rng)
         query = f"q{number}"
-        lists = {key: names[ranking].tolist() for key, ranking in (("a", a), ("b", b), ("merged", merged))}
-        impressions.append({"query": query, **lists, **({"teams": teams} if teams else {}), "clicks": clicks})
+        lists = {
+            key: names[ranking].tolist()
+            for key, ranking in (("a", a), ("b", b), ("merged", merged))
+        }
+        impressions.append(
+            {"query": query, **lists, **({"teams": teams} if teams else {}), "clicks": clicks}
+        )
         judgements[query] = dict(zip(names.tolist(), grades.tolist(), strict=True))
     return impressions, judgements
 
 
-def _team_draft(a: list[int], b: list[int], rng: np.random.Generator) -> tuple[list[int], list[str]]:
-    """Return the list and the teams: in each round, both rankings add their best document left, in random order."""
+def _team_draft(
+    a: list[int], b: list[int], rng: np.random.Generator
+) -> tuple[list[int], list[str]]:
+    """Return the list and the teams: in each round, both rankings add their best document left, in
+    random order.
+    """
     merged: dict[int, str] = {}
     while len(merged) < len(a):
         order = [("a", a), ("b", b)]
@@ -128,7 +155,9 @@ def _team_draft(a: list[int], b: list[int], rng: np.random.Generator) -> tuple[l
 
 
 def _balanced(a: list[int], b: list[int], rng: np.random.Generator) -> tuple[list[int], list[str]]:
-    """Return the list: the rankings add their documents in turn, one of them, drawn at random, always first."""
+    """Return the list: the rankings add their documents in turn, one of them, drawn at random,
+    always first.
+    """
     rankings = [a, b] if rng.random() < 0.5 else [b, a]
     merged = dict.fromkeys(chain.from_iterable(zip(*rankings, strict=True)))
     return list(merged)[: len(a)], []

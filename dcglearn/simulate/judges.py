@@ -1,7 +1,8 @@
 """The simulator of Zhou et al. 2008, sections 6 to 8: ground truths, list makers and noisy judges.
 
-Every function takes `seed` (int, Generator or None), and the same seed gives the same bytes. With one seed, a higher
-noise level adds to the mistakes of a lower one, so curves over the noise level are not blurred by other mistakes.
+Every function takes `seed` (int, Generator or None), and the same seed gives the same bytes. With
+one seed, a higher noise level adds to the mistakes of a lower one, so curves over the noise level
+are not blurred by other mistakes.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +30,14 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.readers.preferences import Preferences
-from dcglearn.simulate.lists import PAPER_LIST, TwoLists, free_lists, optimal_pairs, permutations, permuted_documents
+from dcglearn.simulate.lists import (
+    PAPER_LIST,
+    TwoLists,
+    free_lists,
+    optimal_pairs,
+    permutations,
+    permuted_documents,
+)
 
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
 """The ways in which `preference_pairs` makes the two lists of a pair."""
@@ -39,11 +47,12 @@ _LABELS = {"rater": "n_raters", "query": "n_queries"}
 
 
 def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
-    """Return a ground truth of Zhou et al. 2008 (section 6.1, eq. 2, where grades and positions count from 1).
+    """Return a ground truth of Zhou et al. 2008 (section 6.1, eq. 2, where grades and positions
+    count from 1).
 
-    "D1" has the gains ``l + 1``, "D2" ``2^(l+1) - 1`` for the grades l = 0..L-1, 0 = worst. The K discounts are
-    ``1 / log(k + 2)``, natural logarithm, k = 0..K-1. Raises InputError if the name is neither of the two, or a size is
-    not a positive integer.
+    "D1" has the gains ``l + 1``, "D2" ``2^(l+1) - 1`` for the grades l = 0..L-1, 0 = worst. The K
+    discounts are ``1 / log(k + 2)``, natural logarithm, k = 0..K-1. Raises InputError if the name
+    is neither of the two, or a size is not a positive integer.
 
     See Also
     --------
@@ -57,7 +66,9 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     grades = np.arange(1.0, scale_size(n_grades, 0) + 1)
     gains = {"D1": grades, "D2": 2.0**grades - 1}
     if name not in gains:
-        raise InputError(f"ground truth {name!r} is neither D1 (gains l+1) nor D2 (gains 2^(l+1)-1)")
+        raise InputError(
+            f"ground truth {name!r} is neither D1 (gains l+1) nor D2 (gains 2^(l+1)-1)"
+        )
     return DCG(gains[name], 1 / np.log(np.arange(whole_number(depth, "depth")) + 2.0))
 
 
@@ -78,10 +89,11 @@ def judge(
 ) -> Preferences:
     """Judge pairs of lists by a truth, with mistakes; return the log of the pairs in their order.
 
-    A tie has its first list as `preferred`. Ties are those of the noise-free truth, within 1e-12 of its largest score
-    (under D1, ``1/log 2``, ``1/log 4`` and ``1/log 8`` are commensurable), and are never flipped. Several kinds of
-    noise act one after the other: a pair that is flipped twice is ordered as by the truth. Raises InputError if the
-    arrays do not match, or a setting is out of range, or a rater has no error rate.
+    A tie has its first list as `preferred`. Ties are those of the noise-free truth, within 1e-12 of
+    its largest score (under D1, ``1/log 2``, ``1/log 4`` and ``1/log 8`` are commensurable), and
+    are never flipped. Several kinds of noise act one after the other: a pair that is flipped twice
+    is ordered as by the truth. Raises InputError if the arrays do not match, or a setting is out of
+    range, or a rater has no error rate.
 
     Parameters
     ----------
@@ -90,13 +102,14 @@ def judge(
     first, second : array_like of int, shape (n, K)
         Grades by position. Positions beyond the truth's depth do not count.
     n_flips, flip_rate : int, float
-        Number of decided pairs to flip, chosen at random (Zhou et al. 2008, section 6.4); or flip each of them with
-        this probability, 0 to 1/2.
+        Number of decided pairs to flip, chosen at random (Zhou et al. 2008, section 6.4); or flip
+        each of them with this probability, 0 to 1/2.
     temperature : float
         Bradley-Terry noise, in units of the truth's score: the first list wins with probability
         ``1 / (1 + exp(-difference / temperature))``.
     tie_below : float
-        Pairs whose scores differ by at most this are ties in the log. Exactly tied pairs always are.
+        Pairs whose scores differ by at most this are ties in the log. Exactly tied pairs always
+        are.
     rater, query : array_like of str, shape (n,), optional
         Who judges each pair, and its query; kept in the log.
     rater_error : mapping of rater to float, optional
@@ -116,9 +129,13 @@ def judge(
     ([[2, 0], [2, 1], [1, 1]], [False, False, True])
     """
     lists = ((first, "first"), (second, "second"))
-    ahead, behind = (graded_lists(values, name, truth.n_grades, empty=True) for values, name in lists)
+    ahead, behind = (
+        graded_lists(values, name, truth.n_grades, empty=True) for values, name in lists
+    )
     if ahead.ndim != 2 or ahead.shape != behind.shape:
-        raise InputError(f"first {ahead.shape} and second {behind.shape} must both have the shape (n, K)")
+        raise InputError(
+            f"first {ahead.shape} and second {behind.shape} must both have the shape (n, K)"
+        )
     within(tie_below, "tie_below", np.inf, "it is a difference of scores")
     within(temperature, "temperature", np.inf, "0 is no noise")
     rng = np.random.default_rng(seed)
@@ -128,13 +145,18 @@ def judge(
     remedy = f"{len(decided)} pairs are decided; make more pairs or fewer flips"
     flips = whole_number(n_flips, "n_flips", 0, len(decided), remedy)
     flipped = rng.random(len(ahead)) < _flip_chances(len(ahead), flip_rate, rater, rater_error)
-    flipped[rng.permutation(decided)[:flips]] ^= True  # the pairs of fewer flips are among those of more
-    # A logistic variable exceeds -x with probability 1/(1 + exp(-x)), so this needs no exp that could overflow.
+    flipped[rng.permutation(decided)[:flips]] ^= (
+        True  # the pairs of fewer flips are among those of more
+    )
+    # A logistic variable exceeds -x with probability 1/(1 + exp(-x)), so this needs no exp that
+    # could overflow.
     first_wins = (difference + temperature * rng.logistic(size=len(ahead)) > 0) ^ flipped
     swap = (~first_wins & ~tie)[:, None]
     winner, loser = np.where(swap, behind, ahead), np.where(swap, ahead, behind)
     scale = truth.n_grades if n_grades is None else n_grades
-    return Preferences(winner, loser, n_grades=scale, tie=tie if tie.any() else None, rater=rater, query=query)
+    return Preferences(
+        winner, loser, n_grades=scale, tie=tie if tie.any() else None, rater=rater, query=query
+    )
 
 
 def preference_pairs(
@@ -148,28 +170,33 @@ def preference_pairs(
     seed: Seed = None,
     **judge_options: Any,
 ) -> Preferences:
-    """Draw pairs of lists and judge them: ``dcglearn simulate``, and Zhou et al. 2008, sections 6.1, 6.4 and 6.5.
+    """Draw pairs of lists and judge them: ``dcglearn simulate``, and Zhou et al. 2008, sections
+    6.1, 6.4 and 6.5.
 
     Raises InputError if a setting is impossible, or the truth ties all such lists.
 
     Parameters
     ----------
     truth : DCG or Utility
-        Its scores decide which list wins. Its depth is the depth of the lists, unless `grades` are fewer.
+        Its scores decide which list wins. Its depth is the depth of the lists, unless `grades` are
+        fewer.
     n : int
-        Number of pairs; those that are exactly tied under the truth are drawn again (the paper does not say how it
-        treats them), those within `tie_below` are not.
+        Number of pairs; those that are exactly tied under the truth are drawn again (the paper does
+        not say how it treats them), those within `tie_below` are not.
     lists : {"permutations", "free", "optimal", "optimal-free"}
-        Two `permutations` of `grades` (sections 6.1 to 6.4); two `free_lists` of the truth's scale; the best
-        ordering of `grades` against a permutation, or against a free list (section 6.5, `optimal_pairs`).
+        Two `permutations` of `grades` (sections 6.1 to 6.4); two `free_lists` of the truth's scale;
+        the best ordering of `grades` against a permutation, or against a free list (section 6.5,
+        `optimal_pairs`).
     grades : array_like of int, shape (N,)
         The multiset of grades; the paper's by default. Not used by ``"free"``.
     n_raters, n_queries : int, optional
-        Assign each pair at random to one of the raters ``rater 1``, ``rater 2``, ... (queries ``query 1``, ...).
+        Assign each pair at random to one of the raters ``rater 1``, ``rater 2``, ... (queries
+        ``query 1``, ...).
     seed : int or Generator, optional
         Same seed, same log, and same lists whatever the noise.
     **judge_options
-        `n_flips`, `flip_rate`, `temperature`, `tie_below`, `rater`, `rater_error`, `query`, `n_grades`: see `judge`.
+        `n_flips`, `flip_rate`, `temperature`, `tie_below`, `rater`, `rater_error`, `query`,
+        `n_grades`: see `judge`.
 
     See Also
     --------
@@ -182,8 +209,12 @@ def preference_pairs(
     (Preferences(200 pairs, depth 10, 5 grades), 0.9)
     """
     rng = np.random.default_rng(seed)
-    first, second = _decided_pairs(partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n)
-    return judge(truth, first, second, seed=rng, **_labelled(judge_options, n, rng, n_raters, n_queries))
+    first, second = _decided_pairs(
+        partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n
+    )
+    return judge(
+        truth, first, second, seed=rng, **_labelled(judge_options, n, rng, n_raters, n_queries)
+    )
 
 
 def machine_verdicts(
@@ -197,7 +228,8 @@ def machine_verdicts(
     grades: ArrayLike = PAPER_LIST,
     seed: Seed = None,
 ) -> Preferences:
-    """Draw pairs of lists and have a machine, such as a language model, judge each in both orders; 2 n verdicts.
+    """Draw pairs of lists and have a machine, such as a language model, judge each in both orders;
+    2 n verdicts.
 
     Raises InputError if a setting is impossible, or the taste ties all such lists.
 
@@ -206,8 +238,9 @@ def machine_verdicts(
     taste, n, lists, grades, seed
         As in `preference_pairs`; the taste, in place of a truth, is the machine's own.
     error, side, consistency : float
-        Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the list shown first,
-        whatever the lists; and that it makes the same mistake, or none, when it is asked again: else it may err afresh.
+        Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the
+        list shown first, whatever the lists; and that it makes the same mistake, or none, when it
+        is asked again: else it may err afresh.
 
     See Also
     --------
@@ -222,13 +255,21 @@ def machine_verdicts(
     for name, value in (("error", error), ("side", side), ("consistency", consistency)):
         within(value, name, 1, "it is a probability")
     rng = np.random.default_rng(seed)
-    shown = _decided_pairs(partial(_draw, taste, lists, grades, rng), partial(_difference, taste), n)
+    shown = _decided_pairs(
+        partial(_draw, taste, lists, grades, rng), partial(_difference, taste), n
+    )
     wrong, sides = rng.random(n) < error, []
     for first, second in (shown, shown[::-1]):
         mistaken = np.where(rng.random(n) < consistency, wrong, rng.random(n) < error)
         names_first = ((_difference(taste, first, second) > 0) ^ mistaken) | (rng.random(n) < side)
         sides.append(
-            (*(np.where(names_first[:, None], *pair) for pair in ((first, second), (second, first))), ~names_first)
+            (
+                *(
+                    np.where(names_first[:, None], *pair)
+                    for pair in ((first, second), (second, first))
+                ),
+                ~names_first,
+            )
         )
     winner, loser, swapped = (np.concatenate(column) for column in zip(*sides, strict=True))
     rater = np.full(2 * n, "machine")
@@ -247,8 +288,8 @@ def write_log(
 ) -> None:
     """Write a log of any length as Parquet, a chunk at a time, beside `path` and renamed.
 
-    Raises InputError if a setting is impossible, pyarrow is missing, or the file cannot be written or has another
-    suffix than ``.parquet``.
+    Raises InputError if a setting is impossible, pyarrow is missing, or the file cannot be written
+    or has another suffix than ``.parquet``.
 
     Parameters
     ----------
@@ -257,7 +298,8 @@ def write_log(
     truth, n, **options
         As in `preference_pairs`; `n_flips` counts per chunk.
     chunk, seed : int
-        Number of pairs made and held at a time, a row group each; the seed of a chunk is ``(seed, its number)``.
+        Number of pairs made and held at a time, a row group each; the seed of a chunk is ``(seed,
+        its number)``.
 
     See Also
     --------
@@ -275,19 +317,29 @@ def write_log(
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError as error:
-        raise InputError("writing a log in chunks needs pyarrow: pip install 'dcglearn[scale]'") from error
+        raise InputError(
+            "writing a log in chunks needs pyarrow: pip install 'dcglearn[scale]'"
+        ) from error
     suffix_among(path, WRITTEN[-1:], "logs in chunks")
     whole_number(n, "n")
     whole_number(chunk, "chunk")
     grades = pa.list_(pa.int8())
     labels = [name for name in sorted(_LABELS) if options.get(_LABELS[name]) is not None]
-    schema = pa.schema([("a", grades), ("b", grades), ("winner", pa.string()), *((x, pa.string()) for x in labels)])
-    with written_beside(path, force=force) as temporary, pq.ParquetWriter(temporary, schema) as file:
+    schema = pa.schema(
+        [("a", grades), ("b", grades), ("winner", pa.string()), *((x, pa.string()) for x in labels)]
+    )
+    with (
+        written_beside(path, force=force) as temporary,
+        pq.ParquetWriter(temporary, schema) as file,
+    ):
         for number, start in enumerate(range(0, n, chunk)):
             rng = np.random.default_rng((seed, number))
             log = preference_pairs(truth, min(chunk, n - start), seed=rng, **options)
             ends = pa.array(np.arange(0, len(log) * log.depth + 1, log.depth, dtype=np.int32))
-            lists = [pa.ListArray.from_arrays(ends, pa.array(x.ravel())) for x in (log.preferred, log.other)]
+            lists = [
+                pa.ListArray.from_arrays(ends, pa.array(x.ravel()))
+                for x in (log.preferred, log.other)
+            ]
             winner = np.where(np.zeros(len(log), bool) if log.tie is None else log.tie, "tie", "a")
             columns = [*lists, pa.array(winner), *(pa.array(getattr(log, name)) for name in labels)]
             file.write_table(pa.Table.from_arrays(columns, schema=schema))
@@ -303,11 +355,13 @@ def ungraded_pairs(
     n_queries: int | None = None,
     **judge_options: Any,
 ) -> Preferences:
-    """Draw pairs of rankings of the same documents, judge them by hidden grades, and log only the documents.
+    """Draw pairs of rankings of the same documents, judge them by hidden grades, and log only the
+    documents.
 
-    Zhou et al. 2008, section 8. The `documents` of the log are ``d00``, ``d01``, ..., so that column j of the encoding
-    is document j, and the utility to find is ``discounts[k] * gains[grades[j]]`` at ``[k, j]``. `grades`, shape (K,),
-    are the hidden grades of the documents; the other parameters and errors are those of `preference_pairs`.
+    Zhou et al. 2008, section 8. The `documents` of the log are ``d00``, ``d01``, ..., so that
+    column j of the encoding is document j, and the utility to find is ``discounts[k] *
+    gains[grades[j]]`` at ``[k, j]``. `grades`, shape (K,), are the hidden grades of the documents;
+    the other parameters and errors are those of `preference_pairs`.
 
     See Also
     --------
@@ -329,15 +383,20 @@ def ungraded_pairs(
     )
     options = _labelled(judge_options, n, rng, n_raters, n_queries)
     judged = judge(truth, hidden[first], hidden[second], seed=rng, **options)
-    # No pair is exactly tied, so its two lists of grades differ and the preferred one tells which ranking won.
+    # No pair is exactly tied, so its two lists of grades differ and the preferred one tells which
+    # ranking won.
     swap = (judged.preferred != hidden[first]).any(axis=1)[:, None]
     width = max(2, len(str(size - 1)))
     names = np.array([f"d{document:0{width}}" for document in range(size)])
     winner, loser = names[np.where(swap, second, first)], names[np.where(swap, first, second)]
-    return Preferences.from_documents(winner, loser, tie=judged.tie, rater=judged.rater, query=judged.query)
+    return Preferences.from_documents(
+        winner, loser, tie=judged.tie, rater=judged.rater, query=judged.query
+    )
 
 
-def _draw(truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int) -> TwoLists:
+def _draw(
+    truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
+) -> TwoLists:
     """Return n pairs of lists, no deeper than the truth."""
     if lists == "free":
         both = free_lists(truth.n_grades, truth.depth, 2 * n, rng)
@@ -353,7 +412,9 @@ def _draw(truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Ge
     return best[:, : truth.depth], other[:, : truth.depth]
 
 
-def _decided_pairs(draw: Callable[[int], TwoLists], difference: Callable[[Grades, Grades], Floats], n: int) -> TwoLists:
+def _decided_pairs(
+    draw: Callable[[int], TwoLists], difference: Callable[[Grades, Grades], Floats], n: int
+) -> TwoLists:
     """Return the first n drawn pairs whose difference is not zero, shape (n, K) twice."""
     drawn: list[TwoLists] = []
     missing, tied_in_a_row = whole_number(n, "n"), 0
@@ -363,7 +424,9 @@ def _decided_pairs(draw: Callable[[int], TwoLists], difference: Callable[[Grades
                 f"{tied_in_a_row} pairs drawn in a row are exactly tied: the truth does not tell such lists apart; "
                 "give grades with different gains, or a truth whose gains and discounts vary"
             )
-        first, second = draw(max(missing, 256))  # at least 256 at a time, in case nearly all are tied
+        first, second = draw(
+            max(missing, 256)
+        )  # at least 256 at a time, in case nearly all are tied
         decided = difference(first, second) != 0
         tied_in_a_row = 0 if decided.any() else tied_in_a_row + len(decided)
         drawn.append((first[decided], second[decided]))
@@ -373,15 +436,20 @@ def _decided_pairs(draw: Callable[[int], TwoLists], difference: Callable[[Grades
 
 
 def _difference(truth: DCG | Utility, first: Grades, second: Grades) -> Floats:
-    """Return how much better the truth finds the first lists, shape (n,); exactly 0 within rounding error of 0."""
+    """Return how much better the truth finds the first lists, shape (n,); exactly 0 within rounding
+    error of 0.
+    """
     difference = truth.score(first) - truth.score(second)
     weights = truth.utility.weights if isinstance(truth, DCG) else truth.weights
-    # Relative to the truth rather than to these lists, so that a tie does not depend on the other pairs drawn.
+    # Relative to the truth rather than to these lists, so that a tie does not depend on the other
+    # pairs drawn.
     largest = np.abs(weights).max(axis=1).sum()
     return np.where(np.abs(difference) <= TIE_TOLERANCE * largest, 0.0, difference)
 
 
-def _flip_chances(n: int, flip_rate: float, rater: ArrayLike | None, rater_error: Mapping[Any, float] | None) -> Floats:
+def _flip_chances(
+    n: int, flip_rate: float, rater: ArrayLike | None, rater_error: Mapping[Any, float] | None
+) -> Floats:
     """Return the probability that a pair is flipped once, by chance or by its rater, shape (n,)."""
     within(flip_rate, "flip_rate", 0.5, "above 1/2 the log would mean its opposite")
     if rater_error is None:
@@ -396,13 +464,19 @@ def _flip_chances(n: int, flip_rate: float, rater: ArrayLike | None, rater_error
         within(error, f"rater_error[{label!r}]", 1, "it is a probability")
     missing = sorted(set(labels.tolist()) - errors.keys())
     if missing:
-        raise InputError(f"rater_error lacks {missing[0]!r}; give every rater a rate, 0 for one who never errs")
+        raise InputError(
+            f"rater_error lacks {missing[0]!r}; give every rater a rate, 0 for one who never errs"
+        )
     own = np.array([errors[label] for label in labels.tolist()], dtype=np.float64)
     return flip_rate + own - 2 * flip_rate * own
 
 
-def _labelled(options: dict[str, Any], n: int, rng: np.random.Generator, *counts: int | None) -> dict[str, Any]:
-    """Return the judge's options with labels ``rater 1``, ... for each kind of label of which a number is given."""
+def _labelled(
+    options: dict[str, Any], n: int, rng: np.random.Generator, *counts: int | None
+) -> dict[str, Any]:
+    """Return the judge's options with labels ``rater 1``, ... for each kind of label of which a
+    number is given.
+    """
     labels: dict[str, Any] = {}
     for (name, plural), count in zip(_LABELS.items(), counts, strict=True):
         if count is None:

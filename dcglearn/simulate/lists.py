@@ -1,4 +1,6 @@
-"""Lists of grades for simulations: permutations, free lists, optimal ones, and noise in their grades."""
+"""Lists of grades for simulations: permutations, free lists, optimal ones, and noise in their
+grades.
+"""
 
 from typing import TypeAlias
 
@@ -25,7 +27,8 @@ PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
 
 
 def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed = None) -> Grades:
-    """Return random orderings of one multiset of grades, shape (n, K) (Zhou et al. 2008, section 6.1).
+    """Return random orderings of one multiset of grades, shape (n, K) (Zhou et al. 2008, section
+    6.1).
 
     Raises InputError if `depth` exceeds N, or the grades are not one list of grades.
 
@@ -34,7 +37,8 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
     grades : array_like of int, shape (N,)
         The grades of the documents that are ranked.
     n, depth, seed : int; int, optional; int or Generator, optional
-        Number of lists; K, the positions kept (N by default): with K < N lists differ in their mix of grades; the seed.
+        Number of lists; K, the positions kept (N by default): with K < N lists differ in their mix
+        of grades; the seed.
 
     See Also
     --------
@@ -47,12 +51,16 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
     """
     documents = multiset(grades)
     size = len(documents)
-    kept = whole_number(size if depth is None else depth, "depth", 1, size, "no list is longer than its documents")
+    kept = whole_number(
+        size if depth is None else depth, "depth", 1, size, "no list is longer than its documents"
+    )
     lists = np.tile(documents, (whole_number(n, "n"), 1))
     return np.ascontiguousarray(np.random.default_rng(seed).permuted(lists, axis=1)[:, :kept])
 
 
-def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabilities: ArrayLike | None = None) -> Grades:
+def free_lists(
+    n_grades: int, depth: int, n: int, seed: Seed = None, probabilities: ArrayLike | None = None
+) -> Grades:
     """Return lists of independent grades, shape (n, K).
 
     Raises InputError if the probabilities are not L numbers from 0 to 1 that add up to 1.
@@ -80,12 +88,17 @@ def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabiliti
         return rng.integers(size, size=shape, dtype=np.int8)
     chances = finite_array(probabilities, "probabilities", 1)
     if chances.shape != (size,) or (chances < 0).any() or abs(chances.sum() - 1) > 1e-8:
-        raise InputError(f"probabilities={probabilities} must be {size} numbers from 0 to 1, one a grade, with sum 1")
+        raise InputError(
+            f"probabilities={probabilities} must be {size} numbers from 0 to 1, one a grade, with sum 1"
+        )
     return rng.choice(size, size=shape, p=chances).astype(np.int8)
 
 
-def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, seed: Seed = None) -> Grades:
-    """Return random orderings of one multiset in which some positions hold a new random grade, shape (n, K).
+def partial_overlap(
+    grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, seed: Seed = None
+) -> Grades:
+    """Return random orderings of one multiset in which some positions hold a new random grade,
+    shape (n, K).
 
     Raises InputError if `n_replaced` exceeds K.
 
@@ -94,8 +107,8 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
     grades, n, n_grades, seed
         As in `permutations`, and L.
     n_replaced : int
-        Number of positions redrawn in each list, chosen at random; the new grade can equal the old one. With 0 the
-        lists are `permutations`, with K `free_lists`: the paper's two settings.
+        Number of positions redrawn in each list, chosen at random; the new grade can equal the old
+        one. With 0 the lists are `permutations`, with K `free_lists`: the paper's two settings.
 
     See Also
     --------
@@ -108,7 +121,9 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
     True
     """
     documents = multiset(grades, n_grades)
-    replaced = whole_number(n_replaced, "n_replaced", 0, len(documents), "a list has no more positions")
+    replaced = whole_number(
+        n_replaced, "n_replaced", 0, len(documents), "a list has no more positions"
+    )
     rng = np.random.default_rng(seed)
     lists = permutations(documents, n, seed=rng)
     lists[:, :replaced] = rng.integers(n_grades, size=(n, replaced), dtype=np.int8)
@@ -116,7 +131,8 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
 
 
 def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
-    """Return n random rankings of the documents 0..K-1, shape (n, K), K <= 127 (Zhou et al. 2008, section 8).
+    """Return n random rankings of the documents 0..K-1, shape (n, K), K <= 127 (Zhou et al. 2008,
+    section 8).
 
     See Also
     --------
@@ -134,19 +150,22 @@ def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
 def optimal_pairs(
     grades: ArrayLike, n: int, *, others: str = "permutations", n_grades: int = 5, seed: Seed = None
 ) -> TwoLists:
-    """Return the best ordering, n times, and n other lists, shape (n, K) each (Zhou et al. 2008, section 6.5).
+    """Return the best ordering, n times, and n other lists, shape (n, K) each (Zhou et al. 2008,
+    section 6.5).
 
-    The sorted list is the best under every DCG whose gains grow with the grade and whose discounts are not negative and
-    do not grow with the position (Proposition 1), so pairs with permutations tell nothing about such a DCG. Pairs of
-    equal lists are ties for `judge`; ``preference_pairs(lists="optimal")`` draws them again. Raises InputError if
-    `others` is neither of the two.
+    The sorted list is the best under every DCG whose gains grow with the grade and whose discounts
+    are not negative and do not grow with the position (Proposition 1), so pairs with permutations
+    tell nothing about such a DCG. Pairs of equal lists are ties for `judge`;
+    ``preference_pairs(lists="optimal")`` draws them again. Raises InputError if `others` is neither
+    of the two.
 
     Parameters
     ----------
     grades : array_like of int, shape (K,)
         The multiset whose best ordering, best grade first, is the first list of every pair.
     others : {"permutations", "free"}
-        The second lists: random orderings of the same multiset (figure 9), or independent grades (figure 10).
+        The second lists: random orderings of the same multiset (figure 9), or independent grades
+        (figure 10).
     n, n_grades, seed
         As in `permutations`, and L.
 
@@ -167,7 +186,9 @@ def optimal_pairs(
         return best, permutations(documents, n, seed=seed)
     if others == "free":
         return best, free_lists(n_grades, len(documents), n, seed)
-    raise InputError(f"others={others!r} is neither 'permutations' (of the same grades) nor 'free' (other grades)")
+    raise InputError(
+        f"others={others!r} is neither 'permutations' (of the same grades) nor 'free' (other grades)"
+    )
 
 
 def noisy_grades(
@@ -178,18 +199,22 @@ def noisy_grades(
     n_grades: int = 5,
     seed: Seed = None,
 ) -> Grades:
-    """Return a copy of lists in which some grades are replaced by wrong ones (Zhou et al. 2008, section 6.4).
+    """Return a copy of lists in which some grades are replaced by wrong ones (Zhou et al. 2008,
+    section 6.4).
 
-    Raises InputError if not exactly one of `n_documents` and `rate` is given, or a number is out of range.
+    Raises InputError if not exactly one of `n_documents` and `rate` is given, or a number is out of
+    range.
 
     Parameters
     ----------
     lists : array_like of int, shape (n, K), (K,) or (n, 2, K)
         Grades by position. Unknown grades (-1) stay unknown.
     n_documents, rate : int or float, optional
-        Number of grades to change, chosen at random over the whole array, or the probability of changing each.
+        Number of grades to change, chosen at random over the whole array, or the probability of
+        changing each.
     size : int, optional
-        Largest difference between the new grade and the old one, unlimited by default; all are equally likely.
+        Largest difference between the new grade and the old one, unlimited by default; all are
+        equally likely.
     n_grades, seed
         L, at least 2; same seed, same noise.
 
@@ -211,7 +236,9 @@ def noisy_grades(
     if size is not None:
         reach = whole_number(size, "size", remedy="a changed grade is off by a step or more")
     if (n_documents is None) == (rate is None):
-        raise InputError("give either n_documents, the number of grades to change, or rate, the probability of each")
+        raise InputError(
+            "give either n_documents, the number of grades to change, or rate, the probability of each"
+        )
     original = np.asarray(lists)
     flat = original.reshape(-1, original.shape[-1]) if original.ndim == 3 else original
     noisy = graded_lists(flat, n_grades=n_grades).ravel().copy()
@@ -220,10 +247,13 @@ def noisy_grades(
         within(rate, "rate", 1, "it is a probability")
         chosen = graded[rng.random(len(graded)) < rate]
     else:
-        count = whole_number(n_documents, "n_documents", 0, len(graded), f"the lists hold {len(graded)} known grades")
+        count = whole_number(
+            n_documents, "n_documents", 0, len(graded), f"the lists hold {len(graded)} known grades"
+        )
         chosen = rng.permutation(graded)[:count]
     old = noisy[chosen].astype(np.int64)
-    # Draw from the window without its last grade; a draw at or above the old grade moves up by one, so it differs.
+    # Draw from the window without its last grade; a draw at or above the old grade moves up by one,
+    # so it differs.
     drawn = rng.integers(np.maximum(old - reach, 0), np.minimum(old + reach, n_grades - 1))
     noisy[chosen] = drawn + (drawn >= old)
     return noisy.reshape(original.shape)

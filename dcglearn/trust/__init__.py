@@ -1,1 +1,3 @@
-"""How far a fit can be trusted: held-out comparison, bands, ceiling, lack of fit, segments; what to choose or ask."""
+"""How far a fit can be trusted: held-out comparison, bands, ceiling, lack of fit, segments; what to
+choose or ask.
+"""

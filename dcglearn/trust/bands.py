@@ -40,20 +40,23 @@ FEWEST_JUDGED = 20
 """From fewer preferences than this there are no bands."""
 
 DRAWS = 10
-"""Draws of the posterior for each sample that is asked for: they cost less, and neighbours are alike."""
+"""Draws of the posterior for each sample that is asked for: they cost less, and neighbours are
+alike.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Bands(Shown):
     """Bands of gains and discounts; prints as a table of parameters.
 
-    `dcg` is learned from the whole log (best gain 1, first discount 1), `gains`, shape (B, L), and `discounts`, shape
-    (B, K), are draws. In a form beyond the DCG, `further` holds draws of the stop probabilities, shape (B, L), or of
-    the share of the best result, shape (B, 1), and `further_learned` what was learned; a stop probability common to all
-    grades cannot be told from a discount, so all are on the scale on which grade 0 never stops. `level` is the share of
-    the draws within a band: of each parameter by itself, or of all at once in `simultaneous` bands. A band that what
-    was learned lies beyond ends there instead. `by` is the independent unit, `n_units` their number in the log, and
-    `failed` the number of samples that taught nothing.
+    `dcg` is learned from the whole log (best gain 1, first discount 1), `gains`, shape (B, L), and
+    `discounts`, shape (B, K), are draws. In a form beyond the DCG, `further` holds draws of the
+    stop probabilities, shape (B, L), or of the share of the best result, shape (B, 1), and
+    `further_learned` what was learned; a stop probability common to all grades cannot be told from
+    a discount, so all are on the scale on which grade 0 never stops. `level` is the share of the
+    draws within a band: of each parameter by itself, or of all at once in `simultaneous` bands. A
+    band that what was learned lies beyond ends there instead. `by` is the independent unit,
+    `n_units` their number in the log, and `failed` the number of samples that taught nothing.
     """
 
     dcg: DCG
@@ -86,12 +89,16 @@ class Bands(Shown):
 
     @property
     def further_band(self) -> Floats:
-        """Lower and upper ends for the stop probabilities, shape (2, L), or for the share of the best, shape (2, 1)."""
+        """Lower and upper ends for the stop probabilities, shape (2, L), or for the share of the
+        best, shape (2, 1).
+        """
         return self._ends[:, self.gains.shape[1] + self.discounts.shape[1] :]
 
     @property
     def _ends(self) -> Floats:
-        """Ends for all parameters, shape (2, p): quantiles of the draws, or the estimate where it lies beyond them."""
+        """Ends for all parameters, shape (2, p): quantiles of the draws, or the estimate where it
+        lies beyond them.
+        """
         low, high = np.quantile(self._draws, (self.tail, 1 - self.tail), axis=0)
         return np.array([np.minimum(low, self._estimates), np.maximum(high, self._estimates)])
 
@@ -99,8 +106,9 @@ class Bands(Shown):
     def tail(self) -> float:
         """Share of the draws beyond either end of a band.
 
-        Of simultaneous bands it is such that a share `level` of the draws lies within the bands of all parameters
-        (Besag, Green, Higdon and Mengersen 1995, section 6.3); see `bootstrap_bands` for the bootstrap.
+        Of simultaneous bands it is such that a share `level` of the draws lies within the bands of
+        all parameters (Besag, Green, Higdon and Mengersen 1995, section 6.3); see `bootstrap_bands`
+        for the bootstrap.
         """
         draws = self._draws
         free = np.ptp(draws, axis=0) > 0
@@ -113,12 +121,18 @@ class Bands(Shown):
         from scipy.special import ndtr, ndtri
 
         spare = self.n_units - self._draws.shape[1] + 2
-        return float(ndtr(np.sqrt(self.n_units / spare) * ndtri((1 - self.level) / 2))) if spare > 0 else 0.0
+        return (
+            float(ndtr(np.sqrt(self.n_units / spare) * ndtri((1 - self.level) / 2)))
+            if spare > 0
+            else 0.0
+        )
 
     @property
     def _draws(self) -> Floats:
         """Draws of all parameters, shape (B, p)."""
-        return np.hstack([self.gains, self.discounts, *([] if self.further is None else [self.further])])
+        return np.hstack(
+            [self.gains, self.discounts, *([] if self.further is None else [self.further])]
+        )
 
     @property
     def _estimates(self) -> Floats:
@@ -127,12 +141,18 @@ class Bands(Shown):
         return np.concatenate([self.dcg.gains, self.dcg.discounts, *further])
 
     def table(self) -> list[dict[str, Any]]:
-        """Return one row per parameter: name, estimate, standard error, ends of the band and of the simultaneous."""
+        """Return one row per parameter: name, estimate, standard error, ends of the band and of the
+        simultaneous.
+        """
         names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
         names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
         if self.further_learned is not None:
             n = len(self.further_learned)
-            names += ["share of the best"] if self.form == "best" else [f"stop at grade {g}" for g in range(n)]
+            names += (
+                ["share of the best"]
+                if self.form == "best"
+                else [f"stop at grade {g}" for g in range(n)]
+            )
         errors = self._draws.std(axis=0, ddof=1)
         columns = [self._estimates, errors, *replace(self, kind="pointwise")._ends]
         keys = ("parameter", "estimate", "standard_error", "low", "high", "all_low", "all_high")
@@ -144,7 +164,10 @@ class Bands(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, without the draws."""
-        about = {name: getattr(self, name) for name in ("level", "by", "n_units", "method", "form", "failed")}
+        about = {
+            name: getattr(self, name)
+            for name in ("level", "by", "n_units", "method", "form", "failed")
+        }
         return {**about, "parameters": self.table()}
 
     def __str__(self) -> str:
@@ -155,7 +178,11 @@ class Bands(Shown):
             for row in self.table()
         ]
         failed = f"; {self.failed} more could not be learned from" if self.failed else ""
-        drawn = "draws of what the log allows" if self.method == "posterior" else "fits to samples of the log"
+        drawn = (
+            "draws of what the log allows"
+            if self.method == "posterior"
+            else "fits to samples of the log"
+        )
         units = number_of(self.n_units, "queries" if self.by == "query" else f"{self.by}s", ",")
         together = "" if self.by == "pair" else f", the verdicts of one {self.by} not"
         lines = [
@@ -185,30 +212,36 @@ def bootstrap_bands(
 ) -> Bands:
     """Return bands of gains and discounts, pointwise and simultaneous.
 
-    Raises InputError if a setting is impossible, the log cannot be learned from, or it is too short for bands.
+    Raises InputError if a setting is impossible, the log cannot be learned from, or it is too short
+    for bands.
 
-    Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves, sampled by a
-    population of Markov chains. Where units hold several judgements, the likelihood counts less by as much as
-    these depend on each other. The bands of a blend are those of its robust fit: a textbook DCG has none. So they say
-    what the log tells by itself, also where a proxy was followed. The blend itself can lie beyond them, since it
-    follows a textbook DCG or a proxy too: there a band ends at what was learned.
+    Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves,
+    sampled by a population of Markov chains. Where units hold several judgements, the likelihood
+    counts less by as much as these depend on each other. The bands of a blend are those of its
+    robust fit: a textbook DCG has none. So they say what the log tells by itself, also where a
+    proxy was followed. The blend itself can lie beyond them, since it follows a textbook DCG or a
+    proxy too: there a band ends at what was learned.
 
-    Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and p parameters
-    (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few judgements, or many, are wrong.
+    Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and
+    p parameters (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few
+    judgements, or many, are wrong.
 
     Parameters
     ----------
     log, learner : Preferences, DCGLearner, optional
-        The log, and the learner whose settings are used, by default ``DCGLearner()``. ``form="auto"`` is chosen once.
+        The log, and the learner whose settings are used, by default ``DCGLearner()``.
+        ``form="auto"`` is chosen once.
     method : {"posterior", "bootstrap"}, optional
         By default the posterior; the bootstrap where the loss is no likelihood.
     by : {"pair", "rater", "query", "list"}, optional
-        The independent unit; by default raters, else queries (20 at least), else lists that recur, else pairs.
+        The independent unit; by default raters, else queries (20 at least), else lists that recur,
+        else pairs.
     n_resamples : int
-        Number of bootstrap samples; ten times as many are drawn from the posterior. More make the ends of the bands
-        steadier. Take 1,000 for a level of 0.99.
+        Number of bootstrap samples; ten times as many are drawn from the posterior. More make the
+        ends of the bands steadier. Take 1,000 for a level of 0.99.
     level : float
-        The share of logs in which a band is to hold the truth: docs/bands.md has what was found in simulations.
+        The share of logs in which a band is to hold the truth: docs/bands.md has what was found in
+        simulations.
     seed, jobs, engine
         Seed; for the bootstrap, number of processes, and a Dask cluster as in `UtilityLearner.fit`.
 
@@ -235,12 +268,16 @@ def bootstrap_bands(
         raise InputError(problem)
     fit = fit_of(learner)
     proxy = None if fit is None or fit.machine is None else fit.machine.dcg
-    whole = fit_in_form(log, replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades), proxy=proxy)
+    whole = fit_in_form(
+        log, replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades), proxy=proxy
+    )
     warn_of(whole)
     method = method or ("posterior" if whole.is_likelihood else "bootstrap")
     if method == "posterior":
         if not whole.is_likelihood:
-            raise InputError(f'loss="{whole.loss}" is no likelihood, so it has no posterior: give method="bootstrap"')
+            raise InputError(
+                f'loss="{whole.loss}" is no likelihood, so it has no posterior: give method="bootstrap"'
+            )
         drawn = _posterior(log, whole, unit, n_resamples, seed)
     else:
         drawn = _bootstrap(log, whole, unit, n_resamples, seed, jobs, engine)
@@ -300,36 +337,63 @@ def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int)
     with one_blas_thread():
         fit, fitted = fit_dcg(log, replace(whole.description, loss=loss), warm.of_loss(loss))
         assert fitted.pairs is not None
-        apart = 1.0 if unit in ("pair", "list") else dispersion(fitted, fitted.pairs.clusters(unit)[0], seed)
+        apart = (
+            1.0
+            if unit in ("pair", "list")
+            else dispersion(fitted, fitted.pairs.clusters(unit)[0], seed)
+        )
         theta = fitted.theta
         if whole.form != "dcg":
-            result = fitted.with_form(whole.form, warm.in_its_form(whole.form, fitted.model, fit.raters))
+            result = fitted.with_form(
+                whole.form, warm.in_its_form(whole.form, fitted.model, fit.raters)
+            )
             fitted, theta = replace(fitted, model=result.model), result.theta
         thetas = posterior_draws(fitted, theta, DRAWS * n, seed, apart)
     points = fitted.model.points(thetas)
     gains, discounts = fitted.model.zeroed(points.gains), points.discounts / points.discounts[:, :1]
-    _LOG.info("%d draws of the posterior by %s, which count %.2f times less than alone", len(thetas), unit, apart)
-    return gains / gains[:, -1:], discounts, thetas[:, fitted.model.further] if whole.form != "dcg" else None
+    _LOG.info(
+        "%d draws of the posterior by %s, which count %.2f times less than alone",
+        len(thetas),
+        unit,
+        apart,
+    )
+    return (
+        gains / gains[:, -1:],
+        discounts,
+        thetas[:, fitted.model.further] if whole.form != "dcg" else None,
+    )
 
 
-def _bootstrap(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int, jobs: int, engine: Any) -> Draws:
+def _bootstrap(
+    log: Preferences, whole: DirectFit, unit: str, n: int, seed: int, jobs: int, engine: Any
+) -> Draws:
     """Return what is learned from samples of the log."""
     of_sample = partial(_resampled, log, replace(whole.description, form=whole.form))
     samples = zip(resampled_weights(log, unit, n, seed), _starts(whole, n, seed), strict=True)
     results: Any = (of_sample(weight) for weight in samples)
     if engine is not None or jobs != 1:
-        results = in_processes(of_sample, samples, jobs) if engine is None else over_cluster(of_sample, samples, engine)
+        results = (
+            in_processes(of_sample, samples, jobs)
+            if engine is None
+            else over_cluster(of_sample, samples, engine)
+        )
     with closing(results):
         fits = [fit for fit in counted(results, n, "bootstrap") if fit is not None]
     _LOG.info("%d bootstrap samples by %s, %d of them left out", n, unit, n - len(fits))
     if len(fits) < 2:
         raise InputError(f"all but {len(fits)} of the {n} samples hold too little to learn from")
     gains, discounts, further = zip(*map(_learned, fits), strict=True)
-    return np.concatenate(gains), np.concatenate(discounts), None if further[0] is None else np.concatenate(further)
+    return (
+        np.concatenate(gains),
+        np.concatenate(discounts),
+        None if further[0] is None else np.concatenate(further),
+    )
 
 
 def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | DCG]]:
-    """Return loss and start of each sample's fit: for a blend, those of its fits alone, as often as they weigh."""
+    """Return loss and start of each sample's fit: for a blend, those of its fits alone, as often as
+    they weigh.
+    """
     fits = [member for member in whole.members if member.name in LOSSES_OF_MEMBERS]
     if not fits:
         return [(whole.loss, whole if whole.form != "dcg" else whole.dcg)] * n
@@ -339,7 +403,9 @@ def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | 
 
 
 def _resampled(
-    log: Preferences, description: DirectDescription, sample: tuple[Floats, tuple[str, DirectFit | DCG]]
+    log: Preferences,
+    description: DirectDescription,
+    sample: tuple[Floats, tuple[str, DirectFit | DCG]],
 ) -> DirectFit | None:
     weight, (loss, start) = sample
     try:

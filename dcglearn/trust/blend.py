@@ -1,9 +1,10 @@
 """The default learner: a blend of the robust fit, the sigmoid fit and a textbook DCG.
 
-Neither loss is the better one on every log, and with few judgements a textbook is often the best bet. Each member is
-learned, or chosen, without some of the judgements and asked for these. Its weight is the probability that it respects
-the largest share, given the shares' errors; where the judgements are independent, times that of the likelihood: a
-textbook with fitted judges against the robust fit, whose free curves are charged for. A weighted mean of DCGs is a DCG.
+Neither loss is the better one on every log, and with few judgements a textbook is often the best
+bet. Each member is learned, or chosen, without some of the judgements and asked for these. Its
+weight is the probability that it respects the largest share, given the shares' errors; where the
+judgements are independent, times that of the likelihood: a textbook with fitted judges against the
+robust fit, whose free curves are charged for. A weighted mean of DCGs is a DCG.
 """
 
 import math
@@ -36,7 +37,9 @@ LOSSES_OF_MEMBERS = ("robust", "sigmoid")
 """Losses of the members that are fits; the first gives the judges."""
 
 JUDGED, PROMISING = 1 << 12, 8
-"""Likelihoods are compared on about so many pairs; judges are fitted to so many of the likeliest textbook DCGs."""
+"""Likelihoods are compared on about so many pairs; judges are fitted to so many of the likeliest
+textbook DCGs.
+"""
 
 LONG = 1 << 12
 """Comparing members on more pairs than this has a bar."""
@@ -51,16 +54,21 @@ LEAST = 1e-3
 """Least weight of a member: where the others order two results alike, it orders them."""
 
 FREEDOM = 0.6
-"""The robust fit's curves are charged ``FREEDOM (log n)^2`` of log likelihood, for n independent judgements."""
+"""The robust fit's curves are charged ``FREEDOM (log n)^2`` of log likelihood, for n independent
+judgements.
+"""
 
 LEAST_CHANCE = 0.05
 """The likelihood makes neither the fits nor the others less probable than this."""
 
 SIGMOID_ODDS = 0.3
-"""Odds of the sigmoid fit to the robust one, before any share is seen, where judgements are independent."""
+"""Odds of the sigmoid fit to the robust one, before any share is seen, where judgements are
+independent.
+"""
 
 GROWN = 0.1
-"""A warm fit keeps the weights of its start unless the log has grown or shrunk by this share since."""
+"""A warm fit keeps the weights of its start unless the log has grown or shrunk by this share since.
+"""
 
 PRIOR = "prior"
 """Name of the member that is the learner's prior."""
@@ -71,7 +79,9 @@ NEAR_MACHINE = (4.0, 16.0, 64.0)
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of preferences respected by members that were learned without them, shape (M,), and their covariance."""
+    """Shares of preferences respected by members that were learned without them, shape (M,), and
+    their covariance.
+    """
 
     mean: Floats
     covariance: Floats
@@ -82,7 +92,9 @@ class Shares:
         return np.sqrt(np.diag(self.covariance))
 
     def chances(self) -> Floats:
-        """Return the probability of each member to have the largest share, shape (M,); members that tie share it."""
+        """Return the probability of each member to have the largest share, shape (M,); members that
+        tie share it.
+        """
         values, vectors = np.linalg.eigh(self.covariance)
         shares = self.mean + _draws(len(self.mean)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
         best = shares >= shares.max(axis=1, keepdims=True) - 1e-6
@@ -106,9 +118,10 @@ def fit_blend(
 ) -> DirectFit:
     """Return the blend of the members; parameters and errors are those of `fit_direct`.
 
-    A start that is a blend starts each member, and its weights are kept where they were found on a log of nearly the
-    same weight and `refit` is "never". With a `proxy`, the DCG learned from a machine's verdicts, that DCG and fits
-    that have it as their prior are members too; by default it is that of the start.
+    A start that is a blend starts each member, and its weights are kept where they were found on a
+    log of nearly the same weight and `refit` is "never". With a `proxy`, the DCG learned from a
+    machine's verdicts, that DCG and fits that have it as their prior are members too; by default it
+    is that of the start.
     """
     log = with_grades(log, description.n_grades)
     description = replace(description, form="dcg")
@@ -119,20 +132,32 @@ def fit_blend(
         check_same_shape(proxy, log)
     starts = {loss: _start_of(warm, loss) for loss in LOSSES_OF_MEMBERS}
     question = partial(identity, description, log)
-    with one_blas_thread(), keeping.kept(lambda: question(start=str([*starts.values()]), refit=refit)) as kept:
+    with (
+        one_blas_thread(),
+        keeping.kept(lambda: question(start=str([*starts.values()]), refit=refit)) as kept,
+    ):
         sample = log.sample() if isinstance(log, PartedLog) else log[:: max(len(log) // SAMPLE, 1)]
         if isinstance(description.zero, int) and description.zero:
             sample = sample.filled(description.zero)
         fits, dcg, cautions = _fits(log, sample, description, starts, refit, kept)
         pairs = telling_pairs(sample).decided
-        near = {} if proxy is None else _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
+        near = (
+            {}
+            if proxy is None
+            else _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
+        )
         members = _members({**fits, **near}, pairs, description, proxy, dcg.model.zero)
         total = dcg.judgements.total_weight
         old = () if warm is None or refit != "never" else warm.members
-        if warm is not None and len(old) == len(members) and abs(math.log(total / warm.weighed_on)) < GROWN:
+        if (
+            warm is not None
+            and len(old) == len(members)
+            and abs(math.log(total / warm.weighed_on)) < GROWN
+        ):
             total = warm.weighed_on
             members = [
-                replace(x, weight=y.weight, share=y.share, error=y.error) for x, y in zip(members, old, strict=True)
+                replace(x, weight=y.weight, share=y.share, error=y.error)
+                for x, y in zip(members, old, strict=True)
             ]
         else:
             members = _weighed(members, pairs, dcg, description)
@@ -144,7 +169,11 @@ def _start_of(warm: WarmStart | None, loss: str) -> WarmStart | None:
     if warm is None:
         return None
     warm = warm.of_loss(loss)
-    return replace(warm, curves=None, loss=None) if warm.loss in LOSSES_OF_MEMBERS and warm.loss != loss else warm
+    return (
+        replace(warm, curves=None, loss=None)
+        if warm.loss in LOSSES_OF_MEMBERS and warm.loss != loss
+        else warm
+    )
 
 
 def _fits(
@@ -162,7 +191,11 @@ def _fits(
     try:  # from the robust fit it ends as low as from all starts, sooner
         fit = fit_direct(sample, second, first.dcg if start is None else start, refit=refit)
     except InputError as error:
-        return {loss: first}, dcg, (*first.cautions, f"the blend has no fit with the {other} loss: {error}")
+        return (
+            {loss: first},
+            dcg,
+            (*first.cautions, f"the blend has no fit with the {other} loss: {error}"),
+        )
     return {loss: first, other: fit}, dcg, first.cautions
 
 
@@ -179,7 +212,9 @@ def check_same_shape(proxy: DCG | OpenLog, log: DCG | OpenLog) -> None:
 def _near_machine(
     proxy: DCG, sample: PreferencePairs, first: DirectFit, warm: WarmStart | None, refit: str
 ) -> dict[str, DirectFit]:
-    """Return fits with the first one's settings that have the proxy's DCG as their prior, from weak to strong."""
+    """Return fits with the first one's settings that have the proxy's DCG as their prior, from weak
+    to strong.
+    """
     near, known = {}, {member.name: member.fit for member in (warm.members if warm else ())}
     for ridge in NEAR_MACHINE:
         name = f"near {MACHINE} {ridge:g}"
@@ -189,9 +224,15 @@ def _near_machine(
 
 
 def _members(
-    fits: Mapping[str, DirectFit], pairs: PreferencePairs, description: DirectDescription, proxy: DCG | None, zero: int
+    fits: Mapping[str, DirectFit],
+    pairs: PreferencePairs,
+    description: DirectDescription,
+    proxy: DCG | None,
+    zero: int,
 ) -> list[Member]:
-    """Return the members without weights: the fits, proxy, prior, and textbook DCG that respects most preferences."""
+    """Return the members without weights: the fits, proxy, prior, and textbook DCG that respects
+    most preferences.
+    """
     fixed = {} if proxy is None else {MACHINE: _zeroed(proxy, zero)}
     if len(pairs):
         prior = description.prior_of(pairs.n_grades, pairs.depth)
@@ -200,11 +241,16 @@ def _members(
         name, textbook = best_textbook(pairs)
         fixed[name] = _zeroed(textbook, zero)
     members = [Member(name, 1.0, math.nan, math.nan, fit.dcg, fit) for name, fit in fits.items()]
-    return [*members, *(Member(name, 1.0, math.nan, math.nan, metric) for name, metric in fixed.items())]
+    return [
+        *members,
+        *(Member(name, 1.0, math.nan, math.nan, metric) for name, metric in fixed.items()),
+    ]
 
 
 def _zeroed(dcg: DCG, zero: int) -> DCG:
-    """Return a DCG with gains that rise by 1, 0 for the grade `zero` or, beyond the last, for an empty place."""
+    """Return a DCG with gains that rise by 1, 0 for the grade `zero` or, beyond the last, for an
+    empty place.
+    """
     metric = dcg.normalised()
     nothing = metric.gains[zero] if zero < dcg.n_grades else empty_gain(dcg.gains)
     return replace(metric, gains=metric.gains - nothing)
@@ -219,7 +265,10 @@ def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:
 
 
 def _weighed(
-    members: Sequence[Member], pairs: PreferencePairs, dcg: FittedDCG, description: DirectDescription
+    members: Sequence[Member],
+    pairs: PreferencePairs,
+    dcg: FittedDCG,
+    description: DirectDescription,
 ) -> list[Member]:
     """Return the members with their weights."""
     shares = held_out_shares(members, pairs, description)
@@ -235,11 +284,17 @@ def _weighed(
     weights *= np.where(learned, 1 - chance, chance)
     weights *= [SIGMOID_ODDS**dcg.share if member.name == "sigmoid" else 1.0 for member in members]
     weights = LEAST + (1 - LEAST * len(weights)) * weights / weights.sum()
-    return [replace(member, weight=float(weight)) for member, weight in zip(members, weights, strict=True)]
+    return [
+        replace(member, weight=float(weight))
+        for member, weight in zip(members, weights, strict=True)
+    ]
 
 
-def held_out_shares(members: Sequence[Member], pairs: PreferencePairs, description: DirectDescription) -> Shares | None:
-    """Return how many preferences members respect that they were not learned from; None if none can be held out.
+def held_out_shares(
+    members: Sequence[Member], pairs: PreferencePairs, description: DirectDescription
+) -> Shares | None:
+    """Return how many preferences members respect that they were not learned from; None if none can
+    be held out.
 
     Each fold has a textbook DCG of its own.
     """
@@ -255,7 +310,9 @@ def held_out_shares(members: Sequence[Member], pairs: PreferencePairs, descripti
     for train, test in counted(folds, len(folds) if len(pairs) > LONG else 0, "members"):
         best = int(np.argmax(of_textbooks[:, train] @ weight[train]))
         try:
-            fitted = _refitted([member.fit for member in members if member.fit is not None], pairs[train])
+            fitted = _refitted(
+                [member.fit for member in members if member.fit is not None], pairs[train]
+            )
         except InputError:
             continue  # the others hold a single grade, say
         held_out[test] = True
@@ -263,7 +320,9 @@ def held_out_shares(members: Sequence[Member], pairs: PreferencePairs, descripti
             if member.name in textbooks.names:
                 verdicts[i, test] = of_textbooks[best, test]
             else:
-                verdicts[i, test] = pairs[test].verdicts(fitted[i] if member.fit is not None else member.dcg)
+                verdicts[i, test] = pairs[test].verdicts(
+                    fitted[i] if member.fit is not None else member.dcg
+                )
     if not held_out.any():
         return None
     first, second = clusters
@@ -274,8 +333,8 @@ def held_out_shares(members: Sequence[Member], pairs: PreferencePairs, descripti
 def _refitted(fits: Sequence[DirectFit], pairs: PreferencePairs) -> list[DCG]:
     """Return the DCGs of the fits to these pairs alone.
 
-    The first starts from that of the whole log, the others from the first: those of the whole log would tell of the
-    rest, since a fit with a bounded loss stays near its start.
+    The first starts from that of the whole log, the others from the first: those of the whole log
+    would tell of the rest, since a fit with a bounded loss stays near its start.
     """
     dcgs: list[DCG] = []
     for fit in fits:
@@ -285,9 +344,11 @@ def _refitted(fits: Sequence[DirectFit], pairs: PreferencePairs) -> list[DCG]:
 
 
 def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
-    """Return the probability that a textbook DCG, or the prior, gave the judgements, rather than the fit's free curves.
+    """Return the probability that a textbook DCG, or the prior, gave the judgements, rather than
+    the fit's free curves.
 
-    The likelihood counts by the share of the judgements that is independent: less where lists recur.
+    The likelihood counts by the share of the judgements that is independent: less where lists
+    recur.
     """
     model = dcg.model
     metrics = [*textbook_scores(model.n_grades, model.depth).dcgs]
@@ -308,15 +369,21 @@ def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
 
 
 def _few(dcg: FittedDCG, most: int) -> tuple[JudgementSource, float]:
-    """Return about at most so many of the judgements of a fit, evenly spread, and the factor of their loss."""
+    """Return about at most so many of the judgements of a fit, evenly spread, and the factor of
+    their loss.
+    """
     step = len(dcg.judgements) // most
     judgements = dcg.judgements.every(step) if step > 1 else dcg.judgements
     return judgements, dcg.share * dcg.judgements.total_weight / judgements.total_weight
 
 
 def _with_curves(dcg: FittedDCG, metrics: Sequence[DCG]) -> Floats:
-    """Return the parameters of a fit with the curves of each metric instead of its own, shape (M, p)."""
-    return np.array([with_curves(dcg.model, dcg.theta, metric.gains, metric.discounts) for metric in metrics])
+    """Return the parameters of a fit with the curves of each metric instead of its own, shape (M,
+    p).
+    """
+    return np.array(
+        [with_curves(dcg.model, dcg.theta, metric.gains, metric.discounts) for metric in metrics]
+    )
 
 
 def _judged(objective: DirectObjective, thetas: Floats) -> Floats:
@@ -329,10 +396,14 @@ def _judged(objective: DirectObjective, thetas: Floats) -> Floats:
 
 
 def mean_dcg(members: Sequence[Member]) -> DCG:
-    """Return the weighted mean of the members' curves, of gains that rise by 1, with a best gain of 1."""
+    """Return the weighted mean of the members' curves, of gains that rise by 1, with a best gain of
+    1.
+    """
     dcgs, weights = [member.dcg for member in members], [member.weight for member in members]
     gains = np.average([dcg.gains / np.ptp(dcg.gains) for dcg in dcgs], axis=0, weights=weights)
-    return DCG(gains / gains[-1], np.average([dcg.discounts for dcg in dcgs], axis=0, weights=weights))
+    return DCG(
+        gains / gains[-1], np.average([dcg.discounts for dcg in dcgs], axis=0, weights=weights)
+    )
 
 
 def _blended(

@@ -13,7 +13,13 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Seed
 from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fit_qp import fit_qp
-from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, QPDescription, QPLearner
+from dcglearn.learning.fits import (
+    DirectDescription,
+    DirectFit,
+    DirectLearner,
+    QPDescription,
+    QPLearner,
+)
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
@@ -33,8 +39,8 @@ RIDGES = tuple(10.0**power for power in (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2))
 class ChosenC:
     """The C with the best mean (the smallest of equals), and the scores of all.
 
-    For each C of `grid`, `mean` is the mean share of held-out preferences respected, and `error` its standard error
-    over the folds; shape (n_C,) each.
+    For each C of `grid`, `mean` is the mean share of held-out preferences respected, and `error`
+    its standard error over the folds; shape (n_C,) each.
     """
 
     C: float
@@ -43,7 +49,8 @@ class ChosenC:
     error: Floats
 
 
-def choose_C(  # noqa: N802 - the parameter is called C
+# The parameter is called C.
+def choose_C(  # noqa: N802
     log: Preferences,
     learner: QPLearner | None = None,
     *,
@@ -64,7 +71,8 @@ def choose_C(  # noqa: N802 - the parameter is called C
     grid, folds : iterable of float, int
         Values of C to try; number of folds. Take more for logs of a few dozen pairs.
     by : {"pair", "rater", "query"}, optional
-        What to keep in one fold: judgements of the same two lists, or of a rater or query if the metric is for others.
+        What to keep in one fold: judgements of the same two lists, or of a rater or query if the
+        metric is for others.
     seed, engine : optional
         Same seed, same folds; a Dask cluster to run the folds on, as in `UtilityLearner.fit`.
 
@@ -90,14 +98,22 @@ def choose_C(  # noqa: N802 - the parameter is called C
     return ChosenC(C, values, mean, error)
 
 
-def _prepared(log: Preferences, grid: Iterable[float], by: str | None) -> tuple[Preferences, Floats]:
-    """Return the log, its like pairs merged if folds are of pairs, and the values to try in ascending order."""
+def _prepared(
+    log: Preferences, grid: Iterable[float], by: str | None
+) -> tuple[Preferences, Floats]:
+    """Return the log, its like pairs merged if folds are of pairs, and the values to try in
+    ascending order.
+    """
     log = as_preferences(log)
     return log.merged() if by == "pair" else log, np.sort(np.array(list(grid), dtype=np.float64))
 
 
-def _c_path(description: QPDescription, values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:
-    """Return the share of held-out preferences respected at each C, shape (n_C,); each fit starts from the last."""
+def _c_path(
+    description: QPDescription, values: Floats, fold: tuple[Preferences, Preferences]
+) -> Floats:
+    """Return the share of held-out preferences respected at each C, shape (n_C,); each fit starts
+    from the last.
+    """
     train, held_out = fold
     shares, start = [], None
     for C in values:
@@ -108,11 +124,13 @@ def _c_path(description: QPDescription, values: Floats, fold: tuple[Preferences,
 
 @dataclass(frozen=True, eq=False)
 class RidgePath:
-    """Gains and discounts at every strength of the prior, and the share of held-out pairs that they order correctly.
+    """Gains and discounts at every strength of the prior, and the share of held-out pairs that they
+    order correctly.
 
-    At each `ridge`, shape (n,), increasing, `gains`, shape (n, L), and `discounts`, shape (n, K), are learned from the
-    whole log, as is `further` in a form beyond the DCG: stop probabilities, shape (n, L), or the share of the best
-    result, shape (n, 1). `mean` and `error` are those of `ChosenC`.
+    At each `ridge`, shape (n,), increasing, `gains`, shape (n, L), and `discounts`, shape (n, K),
+    are learned from the whole log, as is `further` in a form beyond the DCG: stop probabilities,
+    shape (n, L), or the share of the best result, shape (n, 1). `mean` and `error` are those of
+    `ChosenC`.
     """
 
     ridge: Floats
@@ -129,7 +147,9 @@ class RidgePath:
 
     def __str__(self) -> str:
         rows = zip(self.ridge, self.mean, self.error, strict=True)
-        return "\n".join(["   ridge  held-out share", *(f"{r:8.3g}  {m:.4f} ± {e:.4f}" for r, m, e in rows)])
+        return "\n".join(
+            ["   ridge  held-out share", *(f"{r:8.3g}  {m:.4f} ± {e:.4f}" for r, m, e in rows)]
+        )
 
 
 def ridge_path(
@@ -150,7 +170,8 @@ def ridge_path(
     log, folds, by, seed
         As in `choose_C`.
     learner : DCGLearner, optional
-        Learner whose other settings are kept; with ``form="auto"`` the form is chosen once, at the learner's ridge.
+        Learner whose other settings are kept; with ``form="auto"`` the form is chosen once, at the
+        learner's ridge.
     grid : iterable of float
         Strengths, tried from the largest down.
 
@@ -171,10 +192,18 @@ def ridge_path(
     if description.form == "auto":
         description = replace(description, form=fit_in_form(log, description).form)
     logs = [log, *(train for train, _ in splits)]
-    whole, *paths = (_ridge_path(train, description, values) for train in counted(logs, len(logs), "ridges"))
+    whole, *paths = (
+        _ridge_path(train, description, values) for train in counted(logs, len(logs), "ridges")
+    )
     pairs = zip(paths, splits, strict=True)
-    shares = np.array([[held_out.agreement(metric).share for metric in path] for path, (_, held_out) in pairs])
-    further = [parameters_of(metric, description.form) for metric in whole if isinstance(metric, ListUtility)]
+    shares = np.array(
+        [[held_out.agreement(metric).share for metric in path] for path, (_, held_out) in pairs]
+    )
+    further = [
+        parameters_of(metric, description.form)
+        for metric in whole
+        if isinstance(metric, ListUtility)
+    ]
     return RidgePath(
         ridge=values,
         gains=np.stack([metric.gains for metric in whole]),
@@ -185,7 +214,9 @@ def ridge_path(
     )
 
 
-def _ridge_path(train: Preferences, description: DirectDescription, values: Floats) -> list[DCG | ListUtility]:
+def _ridge_path(
+    train: Preferences, description: DirectDescription, values: Floats
+) -> list[DCG | ListUtility]:
     """Return the metric at each strength, ascending."""
     path: list[DCG | ListUtility] = []
     start: DirectFit | None = None

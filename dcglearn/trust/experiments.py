@@ -1,4 +1,6 @@
-"""DCGs learned from experiments: how sensitive they are to held-out ones, and how often they raise a false alarm."""
+"""DCGs learned from experiments: how sensitive they are to held-out ones, and how often they raise
+a false alarm.
+"""
 
 from typing import Any
 
@@ -22,17 +24,23 @@ FEWEST, LEAST = 10, 0.01
 
 
 def learn_from_experiments(
-    experiments: Experiments, *, ridge: float = DirectDescription.ridge, current: DCGLike = CURRENT, seed: int = 0
+    experiments: Experiments,
+    *,
+    ridge: float = DirectDescription.ridge,
+    current: DCGLike = CURRENT,
+    seed: int = 0,
 ) -> OutcomesFit:
-    """Learn a DCG from experiments, and measure on held-out ones whether it is more sensitive than nDCG.
+    """Learn a DCG from experiments, and measure on held-out ones whether it is more sensitive than
+    nDCG.
 
     Raises InputError if no outcome is known.
 
-    The DCG is the most likely to have the signs of the outcomes: minus the log of ``e + (1 - 2 e) Phi(z)`` is least, z
-    being the difference of its mean between the arms in standard errors, and e, learned too, the share of wrong
-    outcomes. A/A tests are not learned from. The `held_out` of the result are shares of tests at 5%, ``|z| > 1.96``:
-    known outcomes with the right and with the wrong sign, and A/A tests (Jeunen and Ustimenko 2024). Its `facts`
-    say how many users a test needs for the power that it has with another metric: (mean z of the other / mean z of the
+    The DCG is the most likely to have the signs of the outcomes: minus the log of ``e + (1 - 2 e)
+    Phi(z)`` is least, z being the difference of its mean between the arms in standard errors, and
+    e, learned too, the share of wrong outcomes. A/A tests are not learned from. The `held_out` of
+    the result are shares of tests at 5%, ``|z| > 1.96``: known outcomes with the right and with the
+    wrong sign, and A/A tests (Jeunen and Ustimenko 2024). Its `facts` say how many users a test
+    needs for the power that it has with another metric: (mean z of the other / mean z of the
     learned DCG)^2.
 
     Parameters
@@ -42,7 +50,8 @@ def learn_from_experiments(
     ridge : float
         Strength of the prior for smooth curves, as in `DCGLearner`.
     current : DCG, file or name
-        The DCG used now, to compare with; so is the utility of the QP and, where lists are known, nDCG.
+        The DCG used now, to compare with; so is the utility of the QP and, where lists are known,
+        nDCG.
     seed : int
         Seed of folds and bootstrap.
 
@@ -59,16 +68,22 @@ def learn_from_experiments(
     """
     known, alike = experiments[experiments.outcome != 0], experiments[experiments.outcome == 0]
     if not len(known):
-        raise InputError("no experiment has a known outcome, better or worse, so there is nothing to learn from")
+        raise InputError(
+            "no experiment has a known outcome, better or worse, so there is nothing to learn from"
+        )
     ridge, fitted = DirectDescription(ridge=ridge).ridge, _signed(known)
     dcg = fitted.dcg(ridge)
     facts: dict[str, Any] = {"experiments": len(experiments), "with a known outcome": len(known)}
     facts |= {f"left out, {reason}": n for reason, n in experiments.dropped.items()}
     if len(known) < FEWEST:
-        return OutcomesFit(dcg, facts | {"held out": f"nothing, with fewer than {FEWEST} known outcomes"})
+        return OutcomesFit(
+            dcg, facts | {"held out": f"nothing, with fewer than {FEWEST} known outcomes"}
+        )
     usual = read_metric(current, len(dcg.gains), dcg.depth).utility.weights
     if usual.shape != dcg.utility.weights.shape:
-        raise InputError(f"current is of shape {usual.shape}; the experiments are of {dcg.utility.weights.shape}")
+        raise InputError(
+            f"current is of shape {usual.shape}; the experiments are of {dcg.utility.weights.shape}"
+        )
     names = [LEARNED, UTILITY, current if isinstance(current, str) else "current DCG"]
     names += ["nDCG"] * bool(np.isfinite(experiments.ndcg).all())
 
@@ -80,14 +95,21 @@ def learn_from_experiments(
     folds = divided((each, each), FOLDS, np.random.default_rng(seed))
     for train, test in counted(folds, len(folds), "held-out experiments"):
         signed[:, test] = z_scores(known[test], _signed(known[train])) * known.outcome[test]
-    kinds = {"known outcomes that are significant": signed, "known outcomes with the wrong sign": -signed}
+    kinds = {
+        "known outcomes that are significant": signed,
+        "known outcomes with the wrong sign": -signed,
+    }
     kinds["A/A tests that are significant"] = np.abs(z_scores(alike, fitted))
     held_out = {}
     for name, z in kinds.items():
         if z.shape[1]:
             found, each = (z > normal_quantile(0.95)).astype(np.float64), np.arange(z.shape[1])
-            held_out[f"held-out {name}"] = compared_rows(found, np.ones(len(each)), (each, each), names)
-    draws = np.random.default_rng(seed).multinomial(len(known), np.full(len(known), 1 / len(known)), DRAWS)
+            held_out[f"held-out {name}"] = compared_rows(
+                found, np.ones(len(each)), (each, each), names
+            )
+    draws = np.random.default_rng(seed).multinomial(
+        len(known), np.full(len(known), 1 / len(known)), DRAWS
+    )
     means = np.maximum(np.vstack([np.ones(len(known)), draws]) @ signed.T / len(known), LEAST)
     for name, mean in zip(names[1:], means.T[1:], strict=True):
         share = with_interval((mean / means[:, 0]) ** 2, ".2g")

@@ -1,10 +1,12 @@
-"""The choice of a form: what a list is worth as a DCG, with saturation, or with a share of its best result.
+"""The choice of a form: what a list is worth as a DCG, with saturation, or with a share of its best
+result.
 
-The gain of a form is by how much its objective, loss and prior, is lower than that of the DCG. Gains are positive on
-logs of a DCG too, since forms contain it. A parametric bootstrap (Efron and Tibshirani 1993, section 16.4) tells how
-large they are: logs are drawn from the fitted DCG and its judges, on the log's own pairs of lists, and fitted. The gain
-of the form that fits best must be larger than on nearly all of them. And its log likelihood on held-out judgements must
-not be lower than that of the DCG by more than a standard error, since a real log may contradict both.
+The gain of a form is by how much its objective, loss and prior, is lower than that of the DCG.
+Gains are positive on logs of a DCG too, since forms contain it. A parametric bootstrap (Efron and
+Tibshirani 1993, section 16.4) tells how large they are: logs are drawn from the fitted DCG and its
+judges, on the log's own pairs of lists, and fitted. The gain of the form that fits best must be
+larger than on nearly all of them. And its log likelihood on held-out judgements must not be lower
+than that of the DCG by more than a standard error, since a real log may contradict both.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +24,14 @@ from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.direct_fit import Model
 from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct, in_form, whole
-from dcglearn.learning.fits import FORMS, LIKELIHOOD, LOSSES, DirectDescription, DirectFit, FormScore
+from dcglearn.learning.fits import (
+    FORMS,
+    LIKELIHOOD,
+    LOSSES,
+    DirectDescription,
+    DirectFit,
+    FormScore,
+)
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import PreferencePairs, divided
@@ -41,13 +50,19 @@ OF_FORMS = {
 """What the forms are, for people to read."""
 
 N_SIMULATED, ALLOWED = 39, 1
-"""Number of simulated logs, and how many of them may show a larger gain: a false-positive rate of 2/40."""
+"""Number of simulated logs, and how many of them may show a larger gain: a false-positive rate of
+2/40.
+"""
 
 LARGEST = 1 << 10
-"""Simulated logs have at most about twice this many pairs: the gains of a true DCG hardly depend on their number."""
+"""Simulated logs have at most about twice this many pairs: the gains of a true DCG hardly depend on
+their number.
+"""
 
 MOST_RATINGS = 12
-"""Ratings of one list beyond this number are not simulated, since their noise is nearly gone in the mean."""
+"""Ratings of one list beyond this number are not simulated, since their noise is nearly gone in the
+mean.
+"""
 
 FALSE_POSITIVE_RATE = 0.05
 """False-positive rate of the test of the gain."""
@@ -68,9 +83,13 @@ def fit_in_form(
     keeping: Keeping = NOWHERE,
     proxy: DCG | None = None,
 ) -> DirectFit:
-    """Return the fit of a learner in its form, or a chosen one: a blend where the loss is "auto" and the form a DCG."""
+    """Return the fit of a learner in its form, or a chosen one: a blend where the loss is "auto"
+    and the form a DCG.
+    """
     if proxy is not None and (description.loss, description.form) != ("auto", "dcg"):
-        raise InputError('a proxy goes with loss="auto" and form="dcg": it is a member of the blend')
+        raise InputError(
+            'a proxy goes with loss="auto" and form="dcg": it is a member of the blend'
+        )
     blend = partial(fit_blend, log, description, start, refit=refit, proxy=proxy)
     if description.form != "auto":
         if (description.loss, description.form) == ("auto", "dcg"):
@@ -92,16 +111,27 @@ def fit_in_form(
         best = candidate(scores)
         if best != "dcg":
             thetas = np.tile(dcg.theta, (N_SIMULATED, 1))
-            p = p_value(gains[best], lambda it: min(it.with_form(x).objective for x in FORMS[1:]), dcg, thetas)
+            p = p_value(
+                gains[best],
+                lambda it: min(it.with_form(x).objective for x in FORMS[1:]),
+                dcg,
+                thetas,
+            )
             scores[best] = replace(scores[best], p_value=p)
     form = form_of(scores)
     if form != "dcg":
         return replace(in_form(fitted, form, fits[form], warm=False), form_scores=scores)
-    return replace(blend() if description.loss == "auto" else fitted, description=description, form_scores=scores)
+    return replace(
+        blend() if description.loss == "auto" else fitted,
+        description=description,
+        form_scores=scores,
+    )
 
 
 def candidate(scores: Mapping[str, FormScore]) -> str:
-    """Return the form with the largest gain, or the DCG if there is none or held-out judgements speak against it."""
+    """Return the form with the largest gain, or the DCG if there is none or held-out judgements
+    speak against it.
+    """
     best = max(FORMS, key=lambda form: scores[form].gain)
     return best if scores[best].ahead >= -scores[best].ahead_error else "dcg"
 
@@ -116,7 +146,16 @@ def form_of(scores: Mapping[str, FormScore]) -> str:
 def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
     """Return the scores of the forms as a text table."""
     # a row for each form
-    rows = [["value of a list", "ordered rightly", "log probability", "minus the DCG's", "better fit", "p"]]
+    rows = [
+        [
+            "value of a list",
+            "ordered rightly",
+            "log probability",
+            "minus the DCG's",
+            "better fit",
+            "p",
+        ]
+    ]
     rows += [
         [
             OF_FORMS[form] + ", chosen" * (form == chosen),
@@ -132,7 +171,9 @@ def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
     # what the columns mean
     lines = aligned(rows)
     lines.append("(ordered rightly, log probability: of held-out judgements, the mean of each one)")
-    lines.append("(better fit: log probability of the whole log, with the prior on the curves, minus the DCG's)")
+    lines.append(
+        "(better fit: log probability of the whole log, with the prior on the curves, minus the DCG's)"
+    )
     if any(score.p_value is not None for score in scores.values()):
         lines.append(
             "(p: how often another form fits a log better by as much, where the log is simulated from the DCG)"
@@ -140,11 +181,14 @@ def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
     return "\n".join(lines)
 
 
-def cross_validated_forms(description: DirectDescription, log: PreferencePairs, seed: int = 0) -> dict[str, FormScore]:
+def cross_validated_forms(
+    description: DirectDescription, log: PreferencePairs, seed: int = 0
+) -> dict[str, FormScore]:
     """Return the score of every form.
 
-    Raters or queries are held out whole where the log has enough of them; else lists, where each is in many judgements,
-    in three random halvings; else pairs of lists. Raise InputError if there are too few judgements to hold any out.
+    Raters or queries are held out whole where the log has enough of them; else lists, where each is
+    in many judgements, in three random halvings; else pairs of lists. Raise InputError if there are
+    too few judgements to hold any out.
     """
     unit = unit_of(log, fewest=FEWEST_HELD_OUT, per_list=2)
     first, second = log.clusters(unit)
@@ -156,11 +200,18 @@ def cross_validated_forms(description: DirectDescription, log: PreferencePairs, 
         )
     sums, times = np.zeros((2, len(FORMS), len(log))), np.zeros(len(log))
     rng, n_folds, repeats = np.random.default_rng(seed), *((2, 3) if unit == "list" else (FOLDS, 1))
-    folds = [fold for _ in range(repeats) for fold in divided((first, second), n_folds, rng, across=False)]
+    folds = [
+        fold
+        for _ in range(repeats)
+        for fold in divided((first, second), n_folds, rng, across=False)
+    ]
     for train, test in counted(folds, len(folds), "forms"):
         part, held_out = log[train], log[test]
         dcg = fit_direct(part, replace(description, form="dcg", n_grades=log.n_grades))
-        fits = [dcg, *(fit_direct(part, replace(dcg.description, form=form), dcg) for form in FORMS[1:])]
+        fits = [
+            dcg,
+            *(fit_direct(part, replace(dcg.description, form=form), dcg) for form in FORMS[1:]),
+        ]
         for i, fit in enumerate(fits):
             sums[0, i, test] += _log_likelihoods(fit, held_out)
             sums[1, i, test] += 0.5 * (1 + held_out.verdicts(fit.metric))
@@ -178,7 +229,9 @@ def cross_validated_forms(description: DirectDescription, log: PreferencePairs, 
 
 
 def _log_likelihoods(fit: DirectFit, log: PreferencePairs) -> Floats:
-    """Return the log probability of each verdict, preference or tie, whatever its strength, shape (n,)."""
+    """Return the log probability of each verdict, preference or tie, whatever its strength, shape
+    (n,).
+    """
     chances = fit.probabilities(log)
     chance = chances[:, 0] if log.tie is None else np.where(log.tie, chances[:, 1], chances[:, 0])
     return np.log(np.maximum(chance, LEAST_CHANCE))
@@ -188,13 +241,15 @@ def _log_likelihoods(fit: DirectFit, log: PreferencePairs) -> Floats:
 class LogsOfDCG:
     """Logs on the same pairs of lists as a log, as a fitted DCG and its judges would have them.
 
-    A verdict on a list is its DCG plus Gumbel noise, so that differences have the logistic noise of the model; it is
-    mistaken for its opposite as often as gives the fitted error rate of a pair. With the chance `shared` noise and
-    mistake are the list's, the same wherever it recurs, so that pairs which share a list depend on each other.
+    A verdict on a list is its DCG plus Gumbel noise, so that differences have the logistic noise of
+    the model; it is mistaken for its opposite as often as gives the fitted error rate of a pair.
+    With the chance `shared` noise and mistake are the list's, the same wherever it recurs, so that
+    pairs which share a list depend on each other.
 
-    `model` and `theta` are the fitted DCG, `lists`, shape (m, K), the distinct lists. `row` and `ratings`, shape (r,),
-    are the list of each rated list and its number of ratings; without ratings, the lists themselves, once each.
-    `first`, `second`, `rater` and `weight`, shape (n,), are each distinct pair's rated lists, judge and weight.
+    `model` and `theta` are the fitted DCG, `lists`, shape (m, K), the distinct lists. `row` and
+    `ratings`, shape (r,), are the list of each rated list and its number of ratings; without
+    ratings, the lists themselves, once each. `first`, `second`, `rater` and `weight`, shape (n,),
+    are each distinct pair's rated lists, judge and weight.
     """
 
     model: Model
@@ -209,8 +264,12 @@ class LogsOfDCG:
     shared: float
 
     @classmethod
-    def like(cls, log: PreferencePairs, judgements: JudgedPairs, model: Model, theta: Floats) -> Self:
-        """Return logs like that of these judgements, which are the pairs of `log`, or like a sample of them."""
+    def like(
+        cls, log: PreferencePairs, judgements: JudgedPairs, model: Model, theta: Floats
+    ) -> Self:
+        """Return logs like that of these judgements, which are the pairs of `log`, or like a sample
+        of them.
+        """
         n, counts = len(log), log.ratings
         number = np.concatenate(list_numbers(log.preferred, log.other))
         if counts is None:
@@ -234,7 +293,9 @@ class LogsOfDCG:
         distinct = np.concatenate([judgements.first, judgements.second])[place[lists]]
         ratings = np.clip(np.rint(size[used]), 1, MOST_RATINGS).astype(np.intp)
         first, second = ends.reshape(2, -1)
-        return cls(model, theta, distinct, row, ratings, first, second, rater[at].copy(), weight, shared)
+        return cls(
+            model, theta, distinct, row, ratings, first, second, rater[at].copy(), weight, shared
+        )
 
     @property
     def share(self) -> float:
@@ -246,11 +307,17 @@ class LogsOfDCG:
         """Return the judgements of one log."""
         points = self.model.points(self.theta[None])
         thresholds, shape = points.thresholds[0], (len(self.row), int(self.ratings.max()))
-        mean = np.append(points.gains[0], 0.0)[self.lists] @ points.discounts[0]  # the grade -1 is worth nothing
+        mean = (
+            np.append(points.gains[0], 0.0)[self.lists] @ points.discounts[0]
+        )  # the grade -1 is worth nothing
         of_list = rng.random(shape) < self.shared
-        noise = np.where(of_list, rng.gumbel(size=len(mean))[self.row][:, None], rng.gumbel(size=shape))
+        noise = np.where(
+            of_list, rng.gumbel(size=len(mean))[self.row][:, None], rng.gumbel(size=shape)
+        )
         chance = np.where(of_list, rng.random(len(mean))[self.row][:, None], rng.random(shape))
-        often = 0.5 - 0.5 * np.sqrt(np.maximum(1 - 2 * points.errors[0], 0))  # 2 often (1 - often) is the error rate
+        often = 0.5 - 0.5 * np.sqrt(
+            np.maximum(1 - 2 * points.errors[0], 0)
+        )  # 2 often (1 - often) is the error rate
         mistaken = [chance[end] < often[self.rater][:, None] for end in (self.first, self.second)]
         value = mean[self.row][:, None] + noise
         lead = value[self.first][:, :, None] - value[self.second][:, None, :]
@@ -270,7 +337,9 @@ class LogsOfDCG:
 
 
 def share_of_lists(counts: RatingCounts) -> float:
-    """Return the share of the ratings' variance around a sum over grades that lies between lists, in 200 bins."""
+    """Return the share of the ratings' variance around a sum over grades that lies between lists,
+    in 200 bins.
+    """
     from dcglearn.trust.values_of_lists import RatedLists, indicators
 
     keys, row = np.unique(counts.group * len(counts.lists) + counts.list, return_inverse=True)
@@ -283,12 +352,15 @@ def share_of_lists(counts: RatingCounts) -> float:
     return variances.between / (variances.between + variances.within)
 
 
-def p_value(gain: float, wider: Callable[[FittedDCG], float], dcg: FittedDCG, thetas: Floats) -> float:
-    """Return about how often a wider model's objective is lower by at least `gain` on logs of a DCG.
+def p_value(
+    gain: float, wider: Callable[[FittedDCG], float], dcg: FittedDCG, thetas: Floats
+) -> float:
+    """Return about how often a wider model's objective is lower by at least `gain` on logs of a
+    DCG.
 
-    The simulation ends as soon as too many gains are as large (Besag and Clifford 1991). `wider` returns the objective
-    of the wider model fitted to the judgements of a DCG; `thetas`, shape (B, p), are the parameters of each simulated
-    log, whose pairs are those of `dcg`.
+    The simulation ends as soon as too many gains are as large (Besag and Clifford 1991). `wider`
+    returns the objective of the wider model fitted to the judgements of a DCG; `thetas`, shape (B,
+    p), are the parameters of each simulated log, whose pairs are those of `dcg`.
     """
     assert dcg.pairs is not None, "a fit to a log in memory"
     logs = LogsOfDCG.like(dcg.pairs, dcg.judgements, dcg.model, dcg.theta)

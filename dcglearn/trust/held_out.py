@@ -30,7 +30,9 @@ CURRENT = "exponential-log2"
 """The metric that most people use now."""
 
 LEARNED, UTILITY = "learned DCG", "learned utility"
-"""Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then is the first."""
+"""Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then
+is the first.
+"""
 
 OF_QP = "QP utility: the paper's weights of each grade at each position; QP + SVD: the DCG nearest to these"
 """What two of the rows are."""
@@ -43,9 +45,9 @@ MANY = 50_000
 class Row:
     """One metric on held-out pairs.
 
-    `share` and `precision` are the share of preferences respected, where ties of the metric count half, or nothing;
-    `difference` is the share of the first metric, the learned one, minus that of this metric, and `low` and `high` are
-    the ends of its 90% bootstrap interval.
+    `share` and `precision` are the share of preferences respected, where ties of the metric count
+    half, or nothing; `difference` is the share of the first metric, the learned one, minus that of
+    this metric, and `low` and `high` are the ends of its 90% bootstrap interval.
     """
 
     name: str
@@ -65,14 +67,16 @@ class Row:
 class Comparison:
     """How metrics order held-out pairs; prints as a table with a verdict.
 
-    `rows` hold the learned metric first; `current` and `textbook` name the metric used now, and the textbook DCG that
-    is best on the training pairs. `n_train` and `n_held_out` count the decided pairs, `by` is the unit that the
-    bootstrap drew. `ceiling` is the noise ceiling of the held-out pairs, and `reached` the share of its pairs that the
-    learned metric respects; where there is none, `no_ceiling` says why. `lack_of_fit` says what a DCG cannot express of
-    the whole log, where the learned one is shown to be below the ceiling.
+    `rows` hold the learned metric first; `current` and `textbook` name the metric used now, and the
+    textbook DCG that is best on the training pairs. `n_train` and `n_held_out` count the decided
+    pairs, `by` is the unit that the bootstrap drew. `ceiling` is the noise ceiling of the held-out
+    pairs, and `reached` the share of its pairs that the learned metric respects; where there is
+    none, `no_ceiling` says why. `lack_of_fit` says what a DCG cannot express of the whole log,
+    where the learned one is shown to be below the ceiling.
 
-    `apart` counts the pairs on which the learned metric and the one used now choose different lists, `with_learned` is
-    the share of these, by weight, that are as the learned one says, and `p_value` that of an exact test of a half.
+    `apart` counts the pairs on which the learned metric and the one used now choose different
+    lists, `with_learned` is the share of these, by weight, that are as the learned one says, and
+    `p_value` that of an exact test of a half.
     """
 
     rows: tuple[Row, ...]
@@ -128,11 +132,17 @@ class Comparison:
     @property
     def below_ceiling(self) -> bool:
         """Whether the noise ceiling is shown to lie above the learned metric."""
-        return self.ceiling is not None and self.reached is not None and self.ceiling.interval[0] > self.reached
+        return (
+            self.ceiling is not None
+            and self.reached is not None
+            and self.ceiling.interval[0] > self.reached
+        )
 
     @property
     def room(self) -> str:
-        """How far the learned metric is from the noise ceiling, in words; why there is none, where there is none."""
+        """How far the learned metric is from the noise ceiling, in words; why there is none, where
+        there is none.
+        """
         if self.ceiling is None or self.reached is None:
             return self.no_ceiling
         share = self.ceiling.share
@@ -151,10 +161,18 @@ class Comparison:
         ceiling = None if self.ceiling is None else {**self.ceiling.to_dict(), "room": self.room}
         rows = [vars(row) for row in self.rows]
         lack = None if self.lack_of_fit is None else self.lack_of_fit.to_dict()
-        return {**vars(self), "rows": rows, "ceiling": ceiling, "lack_of_fit": lack, "verdict": self.verdict}
+        return {
+            **vars(self),
+            "rows": rows,
+            "ceiling": ceiling,
+            "lack_of_fit": lack,
+            "verdict": self.verdict,
+        }
 
     def __str__(self) -> str:
-        head = f"share of {self.n_held_out} held-out pairs that each metric orders as the judges did"
+        head = (
+            f"share of {self.n_held_out} held-out pairs that each metric orders as the judges did"
+        )
         lead = f"the lead of {self.learned}, learned from {self.n_train} other pairs"
         ahead = f"(right: {lead}, with its {LEVEL:.0%} interval by {self.by})"
         rows = [*map(str, self.rows), f"  ({OF_QP})"]
@@ -194,9 +212,10 @@ def compare_learners(
 ) -> Comparison:
     """Learn from one log; compare the learners and the textbook DCGs on another.
 
-    Rows of the result are the learned list utility (in another form), the learned DCG, the QP's factors and utility,
-    the textbook DCG that is best in training, the metric used now, and the `textbook_list_metrics` that are best in
-    training. Raises InputError if the logs differ in shape, or one of them holds too little.
+    Rows of the result are the learned list utility (in another form), the learned DCG, the QP's
+    factors and utility, the textbook DCG that is best in training, the metric used now, and the
+    `textbook_list_metrics` that are best in training. Raises InputError if the logs differ in
+    shape, or one of them holds too little.
 
     Parameters
     ----------
@@ -209,9 +228,11 @@ def compare_learners(
     C : float or "auto"
         C of the paper's QP; "auto" chooses it by cross-validation on the training part.
     by : {"pair", "rater", "query", "list"}, optional
-        Unit that the bootstrap draws from `held_out`; by default the independent one (see `unit_of`).
+        Unit that the bootstrap draws from `held_out`; by default the independent one (see
+        `unit_of`).
     n_resamples, seed : int, optional
-        Number of bootstrap samples, by default 1,000, for more than 50,000 pairs 200; seed of folds and bootstrap.
+        Number of bootstrap samples, by default 1,000, for more than 50,000 pairs 200; seed of folds
+        and bootstrap.
 
     See Also
     --------
@@ -234,7 +255,13 @@ def compare_learners(
         )
     learned = fit_in_form(train, DirectDescription.of(learner))
     warn_of(learned)
-    settings: dict[str, Any] = {"current": current, "C": C, "by": by, "n_resamples": n_resamples, "seed": seed}
+    settings: dict[str, Any] = {
+        "current": current,
+        "C": C,
+        "by": by,
+        "n_resamples": n_resamples,
+        "seed": seed,
+    }
     return compare_dcg(learned.dcg, train, held_out, utility=learned.list_utility, **settings)
 
 
@@ -250,12 +277,19 @@ def compare_dcg(
     n_resamples: int | None = None,
     utility: ListUtility | None = None,
 ) -> Comparison:
-    """Compare a DCG, and in another form a list utility, learned from `train`; see `compare_learners`."""
+    """Compare a DCG, and in another form a list utility, learned from `train`; see
+    `compare_learners`.
+    """
     held_out = held_out.decided
     if not len(held_out):
-        raise InputError("no held-out pair has a winner, so there is nothing to compare on: hold out more pairs")
+        raise InputError(
+            "no held-out pair has a winner, so there is nothing to compare on: hold out more pairs"
+        )
     unit = unit_of(held_out) if by is None else by
-    textbook = {f"{name}@{train.depth}": dcg for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()}
+    textbook = {
+        f"{name}@{train.depth}": dcg
+        for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()
+    }
     current_name, current_dcg = _current(current, train)
     best = f"{best_textbook(train.decided)[0]}@{train.depth}"
     if C == "auto":
@@ -268,21 +302,31 @@ def compare_dcg(
         LEARNED: learned,
         **({} if factored == learned else {"QP + SVD": factored}),
         "QP utility": qp.utility,
-        (best if best == current_name else f"{best} (best textbook DCG in training)"): textbook[best],
+        (best if best == current_name else f"{best} (best textbook DCG in training)"): textbook[
+            best
+        ],
     }
     metrics.setdefault(current_name, current_dcg)
     metrics |= _of_lists(train)
     verdicts = {name: held_out.verdicts(metric) for name, metric in metrics.items()}
-    return _compared(held_out, verdicts, current_name, best, len(train.decided), unit, n_resamples, seed)
+    return _compared(
+        held_out, verdicts, current_name, best, len(train.decided), unit, n_resamples, seed
+    )
 
 
 def cross_fitted(
-    log: Preferences, learner: DirectLearner | None = None, *, current: DCGLike = CURRENT, seed: int = 0
+    log: Preferences,
+    learner: DirectLearner | None = None,
+    *,
+    current: DCGLike = CURRENT,
+    seed: int = 0,
 ) -> Comparison:
-    """Compare the learned metric with the best textbook DCG and the one used now, on every pair of a log.
+    """Compare the learned metric with the best textbook DCG and the one used now, on every pair of
+    a log.
 
-    Each pair is judged by what was learned, or chosen, from the folds without it. Raters or queries are held out whole
-    where there are ten of them. Raises InputError if too few pairs can be held out.
+    Each pair is judged by what was learned, or chosen, from the folds without it. Raters or queries
+    are held out whole where there are ten of them. Raises InputError if too few pairs can be held
+    out.
     """
     pairs = decided_pairs(log)
     description = replace(DirectDescription.of(learner), n_grades=pairs.n_grades)
@@ -317,7 +361,9 @@ def _compared(
     n_resamples: int | None,
     seed: int,
 ) -> Comparison:
-    """Return the comparison of verdicts on held-out pairs, shape (n,) each; those of the learned metric come first."""
+    """Return the comparison of verdicts on held-out pairs, shape (n,) each; those of the learned
+    metric come first.
+    """
     weight = np.ones(len(held_out)) if held_out.weight is None else held_out.weight
     table = np.stack([*verdicts.values()])
     shares = (table + 1) / 2 @ weight / weight.sum()
@@ -325,15 +371,21 @@ def _compared(
     intervals = _intervals(held_out, (table + 1) / 2, unit, n_resamples, seed)
     rows = tuple(
         Row(name, float(share), float(precision), float(shares[0] - share), *interval)
-        for name, share, precision, interval in zip(verdicts, shares, precisions, intervals, strict=True)
+        for name, share, precision, interval in zip(
+            verdicts, shares, precisions, intervals, strict=True
+        )
     )
 
     # the pairs on which the learned metric and the one used now choose different lists
     learned = table[0]
     apart = np.flatnonzero(learned * verdicts[current] < 0)
     first, second = held_out.clusters(unit)
-    with_learned = float(np.average(learned[apart] > 0, weights=weight[apart])) if len(apart) else 0.5
-    p_value = sign_test(learned[apart].astype(np.float64), weight[apart], (first[apart], second[apart]))
+    with_learned = (
+        float(np.average(learned[apart] > 0, weights=weight[apart])) if len(apart) else 0.5
+    )
+    p_value = sign_test(
+        learned[apart].astype(np.float64), weight[apart], (first[apart], second[apart])
+    )
 
     ceiling, no_ceiling = ceiling_of(held_out, seed)
     reached = None
@@ -357,7 +409,9 @@ def _compared(
 
 
 def _of_lists(train: Preferences) -> dict[str, Metric]:
-    """Return the textbook metrics of lists, each with the parameter that is best on the training part."""
+    """Return the textbook metrics of lists, each with the parameter that is best on the training
+    part.
+    """
     chosen: dict[str, Metric] = {}
     for family in textbook_list_metrics(train.n_grades, train.depth).values():
         shares = {name: train.agreement(metric).share for name, metric in family.items()}
@@ -371,17 +425,23 @@ def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
     if isinstance(metric, MetricName):
         return metric.at(log.depth), read_metric(metric, log.n_grades, log.depth)
     if metric.n_grades < log.n_grades:
-        raise InputError(f"the metric used now has {metric.n_grades} grades, the log {log.n_grades}")
+        raise InputError(
+            f"the metric used now has {metric.n_grades} grades, the log {log.n_grades}"
+        )
     return "the metric used now", metric
 
 
 def _intervals(
     log: Preferences, respected: Floats, unit: str, n_resamples: int | None, seed: int
 ) -> list[tuple[float, float]]:
-    """Return the bootstrap interval of the first metric's share minus that of each metric, of M, shape (M, n)."""
+    """Return the bootstrap interval of the first metric's share minus that of each metric, of M,
+    shape (M, n).
+    """
     differences = []
     n_resamples = n_resamples or (1000 if len(log) <= MANY else 200)
-    for weight in counted(resampled_weights(log, unit, n_resamples, seed), n_resamples, "bootstrap"):
+    for weight in counted(
+        resampled_weights(log, unit, n_resamples, seed), n_resamples, "bootstrap"
+    ):
         total = weight.sum()
         if total > 0:
             shares = respected @ weight / total

@@ -1,6 +1,8 @@
-"""What a DCG cannot express of a log, in parts: from the learned DCG to the noise ceiling, on held-out pairs.
+"""What a DCG cannot express of a log, in parts: from the learned DCG to the noise ceiling, on
+held-out pairs.
 
-The parts are weights free at each grade and position, list utilities, and any function of the grades at all.
+The parts are weights free at each grade and position, list utilities, and any function of the
+grades at all.
 """
 
 from dataclasses import dataclass, replace
@@ -25,10 +27,14 @@ DCG_NAME = "gains times discounts (DCG)"
 FORM_NAMES = {"best": "share of the best result", "saturation": "saturation"}
 
 N_ERRORS = 1.64
-"""A part is ahead of the DCG if its lead is more than this many standard errors: its 90% interval lies above 0."""
+"""A part is ahead of the DCG if its lead is more than this many standard errors: its 90% interval
+lies above 0.
+"""
 
 STOPS = 0.8
-"""From this stop probability of the top grade on, two good results are called hardly better than one."""
+"""From this stop probability of the top grade on, two good results are called hardly better than
+one.
+"""
 
 N_PARTITIONS = 3
 """How often the log is divided into folds; a pair's values are means over them."""
@@ -38,9 +44,10 @@ N_PARTITIONS = 3
 class Part:
     """One utility on held-out preferences; its `name` says what is free in it.
 
-    `share` is the share of the preferences respected (ties of the utility count half), `log_likelihood` the mean log
-    probability of a preference; `ahead` and `likelihood_ahead` are those minus the DCG's, with their standard errors
-    `ahead_error` and `likelihood_error`. `covered_share`, the share where lists recur, compares with the noise ceiling.
+    `share` is the share of the preferences respected (ties of the utility count half),
+    `log_likelihood` the mean log probability of a preference; `ahead` and `likelihood_ahead` are
+    those minus the DCG's, with their standard errors `ahead_error` and `likelihood_error`.
+    `covered_share`, the share where lists recur, compares with the noise ceiling.
     """
 
     name: str
@@ -54,7 +61,9 @@ class Part:
 
     @property
     def shown(self) -> bool:
-        """Whether the utility respects more preferences than the DCG, beyond error, and makes them more likely."""
+        """Whether the utility respects more preferences than the DCG, beyond error, and makes them
+        more likely.
+        """
         return self.ahead > N_ERRORS * self.ahead_error and self.more_likely
 
     @property
@@ -75,10 +84,11 @@ class Part:
 class LackOfFit:
     """What a DCG cannot express of a log; prints as a table with sentences.
 
-    `parts` are the DCG, weights free at each grade and position, and the list utilities; `sentences` say what they
-    mean. `form` is the form of `DCGLearner` that closes part of the gap, and `utility` its fit to the whole log; None
-    where none is shown to. `ceiling` is the noise ceiling of the held-out pairs, None where too few lists recur.
-    `n_pairs` counts the held-out pairs, and `by` is the unit that was held out and that standard errors are by.
+    `parts` are the DCG, weights free at each grade and position, and the list utilities;
+    `sentences` say what they mean. `form` is the form of `DCGLearner` that closes part of the gap,
+    and `utility` its fit to the whole log; None where none is shown to. `ceiling` is the noise
+    ceiling of the held-out pairs, None where too few lists recur. `n_pairs` counts the held-out
+    pairs, and `by` is the unit that was held out and that standard errors are by.
     """
 
     parts: tuple[Part, ...]
@@ -96,7 +106,10 @@ class LackOfFit:
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
         parts = [{**vars(part), "shown": part.shown} for part in self.parts]
-        of = {key: None if (x := getattr(self, key)) is None else x.to_dict() for key in ("utility", "ceiling")}
+        of = {
+            key: None if (x := getattr(self, key)) is None else x.to_dict()
+            for key in ("utility", "ceiling")
+        }
         return {**vars(self), "parts": parts, "sentences": list(self.sentences), **of}
 
     def __str__(self) -> str:
@@ -107,31 +120,39 @@ class LackOfFit:
         lines.append(f"   share  {recur:<6}  {'learned without the pair':<40}{columns}")
         lines += map(str, self.parts)
         if self.ceiling is not None:
-            lines.append(f"  {'':<6}  {self.ceiling.share:.4f}  any function of the grades, at most")
+            lines.append(
+                f"  {'':<6}  {self.ceiling.share:.4f}  any function of the grades, at most"
+            )
         return "\n".join([*lines, *self.sentences])
 
 
 def lack_of_fit(
-    log: Preferences | ArrayLike, *, by: str | None = None, learner: DirectLearner | None = None, seed: int = 0
+    log: Preferences | ArrayLike,
+    *,
+    by: str | None = None,
+    learner: DirectLearner | None = None,
+    seed: int = 0,
 ) -> LackOfFit:
     """Say how much of a log's preferences a DCG cannot express, and which form expresses it.
 
     Raises InputError if the log lacks the column, or is too small to hold anything out.
 
-    Every utility is learned from four fifths of the units and predicts the pairs of the last fifth, five times; of
-    lists, which are in many pairs, two quarters at a time are held out. A pair's values are means over three random
-    divisions. Fits start from that to the whole log, and use at most 4,000 judgements, drawn by weight. The probability
-    of a preference is ``e + (1 - 2 e) sigma(b d)``; e and b are fitted to the training pairs.
+    Every utility is learned from four fifths of the units and predicts the pairs of the last fifth,
+    five times; of lists, which are in many pairs, two quarters at a time are held out. A pair's
+    values are means over three random divisions. Fits start from that to the whole log, and use at
+    most 4,000 judgements, drawn by weight. The probability of a preference is ``e + (1 - 2 e)
+    sigma(b d)``; e and b are fitted to the training pairs.
 
-    Standard errors allow for any dependence of pairs that share a unit; for lists, they are those of the jackknife (see
-    docs/bands.md for what intervals cover).
+    Standard errors allow for any dependence of pairs that share a unit; for lists, they are those
+    of the jackknife (see docs/bands.md for what intervals cover).
 
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log; ties are left out.
     by : {"pair", "rater", "query", "list"}, optional
-        Unit that is held out, and that standard errors are by; by default the independent one (see `unit_of`).
+        Unit that is held out, and that standard errors are by; by default the independent one (see
+        `unit_of`).
     learner, seed : DCGLearner, int, optional
         Learner whose settings are used, by default ``DCGLearner()``; seed of folds and samples.
 
@@ -153,12 +174,16 @@ def lack_of_fit(
         rows, values, whole = _held_out(pairs, unit, description, seed)
         ceiling, no_ceiling = ceiling_of(pairs[rows], seed)
         parts = _parts(values, pairs[rows], unit, ceiling)
-        ahead = {form: part.ahead for form, part in zip(FORM_NAMES, parts[2:], strict=True) if part.shown}
+        ahead = {
+            form: part.ahead for form, part in zip(FORM_NAMES, parts[2:], strict=True) if part.shown
+        }
         form = max(ahead, key=ahead.__getitem__, default=None)
         utility = None
         if form is not None:
             utility = fit_direct(pairs, replace(description, form=form), whole[form]).list_utility
-            if utility is not None and utility.form == "dcg":  # the whole log's fit uses nothing of the form
+            if (
+                utility is not None and utility.form == "dcg"
+            ):  # the whole log's fit uses nothing of the form
                 form = utility = None
     sentences = [*_sentences(parts, form, utility, ceiling), *([no_ceiling] if no_ceiling else [])]
     return LackOfFit(tuple(parts), tuple(sentences), form, utility, ceiling, len(rows), unit)
@@ -167,9 +192,13 @@ def lack_of_fit(
 def _held_out(
     log: Preferences, unit: str, description: DirectDescription, seed: int
 ) -> tuple[NDArray[np.intp], Floats, dict[str, DirectFit]]:
-    """Return the held-out rows, `held_out_values` of M utilities there, shape (2, M, n), and the whole log's fits."""
+    """Return the held-out rows, `held_out_values` of M utilities there, shape (2, M, n), and the
+    whole log's fits.
+    """
     rng = np.random.default_rng(seed)
-    folds = [fold for i in range(N_PARTITIONS) for fold in folds_of(log, unit, N_PARTITIONS * seed + i)]
+    folds = [
+        fold for i in range(N_PARTITIONS) for fold in folds_of(log, unit, N_PARTITIONS * seed + i)
+    ]
     whole = _fits(sampled(log, rng), description)
     sums, times = np.zeros((2, len(whole) + 1, len(log))), np.zeros(len(log))
     for train, test in counted(folds, len(folds), "folds"):
@@ -177,7 +206,9 @@ def _held_out(
         fits = _fits(sample, description, whole)
         metrics: list[Metric] = [fit.metric for fit in fits.values()]
         metrics.insert(1, free_utility(sample))
-        sums[..., test] += np.stack([held_out_values(metric, sample, held_out) for metric in metrics], axis=1)
+        sums[..., test] += np.stack(
+            [held_out_values(metric, sample, held_out) for metric in metrics], axis=1
+        )
         times[test] += 1
     rows = np.flatnonzero(times)
     return rows, sums[..., rows] / times[rows], whole
@@ -186,7 +217,9 @@ def _held_out(
 def _fits(
     log: Preferences, description: DirectDescription, start: dict[str, DirectFit] | None = None
 ) -> dict[str, DirectFit]:
-    """Return the fits of all forms, each from that of the same form in `start`, or from the DCG's."""
+    """Return the fits of all forms, each from that of the same form in `start`, or from the
+    DCG's.
+    """
     fits: dict[str, DirectFit] = {}
     for form in ("dcg", *FORM_NAMES):
         near = start[form] if start is not None else fits.get("dcg")
@@ -204,7 +237,9 @@ def _parts(values: Floats, log: Preferences, unit: str, ceiling: NoiseCeiling | 
         rows = ceiling.rows
         numbers.append(values[0][:, rows] @ weight[rows] / weight[rows].sum())
     names = [DCG_NAME, "weights free at each grade and position", *FORM_NAMES.values()]
-    return [Part(name, *row) for name, row in zip(names, np.transpose(numbers).tolist(), strict=True)]
+    return [
+        Part(name, *row) for name, row in zip(names, np.transpose(numbers).tolist(), strict=True)
+    ]
 
 
 def _sentences(
@@ -215,7 +250,11 @@ def _sentences(
     sentences = []
     if ceiling is not None and dcg.covered_share is not None:
         left = ceiling.share - dcg.covered_share
-        gap = f"{100 * left:.1f} points are left" if ceiling.interval[0] > dcg.covered_share else "no gap beyond error"
+        gap = (
+            f"{100 * left:.1f} points are left"
+            if ceiling.interval[0] > dcg.covered_share
+            else "no gap beyond error"
+        )
         sentences.append(
             f"where lists recur, the learned DCG orders {dcg.covered_share:.1%} of pairs rightly, and any function "
             f"of the grades at most about {ceiling.share:.1%}: {gap}"
@@ -236,7 +275,9 @@ def _sentences(
             f'form="{form}" (--form {form}) orders {more} rightly: learn with it',
         ]
     if not free.shown:
-        sentences.append("a DCG is all one needs here: no form beyond it is shown to order more pairs rightly")
+        sentences.append(
+            "a DCG is all one needs here: no form beyond it is shown to order more pairs rightly"
+        )
     likely = [part for part in forms if part.more_likely]
     if likely:
         name = max(likely, key=lambda part: part.log_likelihood).name

@@ -1,9 +1,10 @@
 """Active choice of the pairs of lists to judge next.
 
-Each choice maximises ``sqrt(d' H^-1 d) / (|difference| + near)``: a pair in a direction explored little so far, and
-near a tie under the present metric. ``H`` sums ``d d'`` over the log and the pairs already chosen. For a DCG, d says
-which grades differ at which positions; for a list utility it is the slope of the difference in its parameters. Where a
-fit has a machine beside people, pairs that the two order differently come first.
+Each choice maximises ``sqrt(d' H^-1 d) / (|difference| + near)``: a pair in a direction explored
+little so far, and near a tie under the present metric. ``H`` sums ``d d'`` over the log and the
+pairs already chosen. For a DCG, d says which grades differ at which positions; for a list utility
+it is the slope of the difference in its parameters. Where a fit has a machine beside people, pairs
+that the two order differently come first.
 """
 
 import warnings
@@ -45,16 +46,19 @@ AGREED = 1e-3
 """Factor of the value of pairs that a machine orders as the fit to people's verdicts does."""
 
 PRIOR, BLOCK = 0.1, 1 << 14
-"""Information on every parameter before any judgement; judgements of the log whose slopes are held at once."""
+"""Information on every parameter before any judgement; judgements of the log whose slopes are held
+at once.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
     """Pairs of lists to judge next, the most informative first.
 
-    `pairs`, shape (n, 2, K), holds the two lists of each pair, `difference`, shape (n,), the score of the first minus
-    that of the second under the present metric (gains from 0 to 1, first discount 1), and `value`, shape (n,), the
-    uncertainty of that difference over its size, by which pairs are chosen; a thousandth where a machine agrees.
+    `pairs`, shape (n, 2, K), holds the two lists of each pair, `difference`, shape (n,), the score
+    of the first minus that of the second under the present metric (gains from 0 to 1, first
+    discount 1), and `value`, shape (n,), the uncertainty of that difference over its size, by which
+    pairs are chosen; a thousandth where a machine agrees.
     """
 
     pairs: Grades
@@ -65,15 +69,21 @@ class Questions:
         return len(self.pairs)
 
     def to_polars(self) -> PolarsFrame:
-        """Return a table whose `winner` is ``open``; replaced by a, b or tie, the table is a log to learn from."""
+        """Return a table whose `winner` is ``open``; replaced by a, b or tie, the table is a log to
+        learn from.
+        """
         import polars as pl
 
         grades = pl.List(pl.Int64)
-        columns = {name: pl.Series(self.pairs[:, i].tolist(), dtype=grades) for i, name in enumerate("ab")}
+        columns = {
+            name: pl.Series(self.pairs[:, i].tolist(), dtype=grades) for i, name in enumerate("ab")
+        }
         return pl.DataFrame({**columns, "winner": pl.Series(["open"] * len(self), dtype=pl.String)})
 
     def save(self, path: PathLike, *, force: bool = False) -> None:
-        """Write a log as `Preferences.save` does; unless `force`, refuse an existing file, which may hold answers."""
+        """Write a log as `Preferences.save` does; unless `force`, refuse an existing file, which
+        may hold answers.
+        """
         write_frame(self.to_polars(), path, force=force)
 
 
@@ -88,8 +98,8 @@ def suggest_pairs(
 ) -> Questions:
     """Choose the pairs of lists whose verdicts would be most informative.
 
-    Raises InputError if the candidates have another depth than the log, or all are judged or pairs of equal lists, or
-    the fitted learner has fewer grades or another depth.
+    Raises InputError if the candidates have another depth than the log, or all are judged or pairs
+    of equal lists, or the fitted learner has fewer grades or another depth.
 
     Parameters
     ----------
@@ -98,13 +108,15 @@ def suggest_pairs(
     candidates : Preferences, or array_like of int, shape (m, 2, K) or (m, K)
         Pairs that could be shown, or lists any two of which could be shown.
     n : int
-        Number of pairs, each chosen as if those before it were answered. Small batches teach more. Fewer, with a
-        warning, where fewer candidates are left.
+        Number of pairs, each chosen as if those before it were answered. Small batches teach more.
+        Fewer, with a warning, where fewer candidates are left.
     learner : DCGLearner, optional
-        A fitted learner, whose metric is used; or one to fit to `log`, by default ``DCGLearner()``. After a fit with a
-        `proxy`, pairs come first that the machine and the fit to people's verdicts order differently.
+        A fitted learner, whose metric is used; or one to fit to `log`, by default ``DCGLearner()``.
+        After a fit with a `proxy`, pairs come first that the machine and the fit to people's
+        verdicts order differently.
     n_grades, seed : int, optional
-        L where log and candidates may lack the top grade; seed of the pairs drawn from many candidate lists.
+        L where log and candidates may lack the top grade; seed of the pairs drawn from many
+        candidate lists.
 
     See Also
     --------
@@ -126,7 +138,9 @@ def suggest_pairs(
     pairs = _open(pairs, asked)
     metric = _present_metric(judged, learner, n_grades, pairs.shape[2])
     with one_blas_thread():
-        chosen, value = _greedy(*_directions(pairs, asked, metric), _doubt(pairs, fit_of(learner)), min(n, len(pairs)))
+        chosen, value = _greedy(
+            *_directions(pairs, asked, metric), _doubt(pairs, fit_of(learner)), min(n, len(pairs))
+        )
     if len(pairs) < n:
         left = number_of(len(pairs), "pairs")
         warnings.warn(f"only {left} left to ask, of the {n} wanted", UserWarning, stacklevel=2)
@@ -134,15 +148,22 @@ def suggest_pairs(
     return Questions(best, metric.score(best[:, 0]) - metric.score(best[:, 1]), value)
 
 
-def values_of(pairs: Grades, asked: Grades | None, metric: DCG | ListUtility, fit: DirectFit | None = None) -> Floats:
-    """Return how telling each pair, shape (m, 2, K), is after the pairs asked so far, shape (n, 2, K); shape (m,)."""
+def values_of(
+    pairs: Grades, asked: Grades | None, metric: DCG | ListUtility, fit: DirectFit | None = None
+) -> Floats:
+    """Return how telling each pair, shape (m, 2, K), is after the pairs asked so far, shape (n, 2,
+    K); shape (m,).
+    """
     rows, information, weights = _directions(pairs, asked, metric)
-    value = _values(_variances(rows, np.linalg.inv(information)), np.abs(rows @ weights.astype(np.float32)))
+    value = _values(
+        _variances(rows, np.linalg.inv(information)), np.abs(rows @ weights.astype(np.float32))
+    )
     return value * _doubt(pairs, fit)
 
 
 def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
-    """Return n candidate lists, shape (n, K): each grade is drawn from the log's grades at the same position.
+    """Return n candidate lists, shape (n, K): each grade is drawn from the log's grades at the same
+    position.
 
     A list ends at its first empty place.
     """
@@ -158,10 +179,14 @@ def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
         return np.stack([candidates.preferred, candidates.other], axis=1)
     array = np.asarray(candidates)
     if array.ndim == 3 and array.shape[1] == 2:
-        return graded_lists(array.reshape(-1, array.shape[2]), "candidates", empty=True).reshape(array.shape)
+        return graded_lists(array.reshape(-1, array.shape[2]), "candidates", empty=True).reshape(
+            array.shape
+        )
     lists = graded_lists(array, "candidates", empty=True)
     if lists.ndim != 2 or len(lists) < 2:
-        raise InputError(f"candidates have shape {array.shape}; give pairs, (m, 2, K), or at least two lists, (m, K)")
+        raise InputError(
+            f"candidates have shape {array.shape}; give pairs, (m, 2, K), or at least two lists, (m, K)"
+        )
     m = len(lists)
     if m * (m - 1) // 2 <= MOST_PAIRS:
         first, second = np.triu_indices(m, 1)
@@ -171,11 +196,15 @@ def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
 
 
 def _open(pairs: Grades, asked: Grades | None) -> Grades:
-    """Return the distinct pairs of different lists that are not asked yet, in either order of the two lists."""
+    """Return the distinct pairs of different lists that are not asked yet, in either order of the
+    two lists.
+    """
     equal = (pairs[:, 0] == pairs[:, 1]).all(axis=1)
     asked = pairs[:0] if asked is None else asked
     if asked.shape[2] != pairs.shape[2]:
-        raise InputError(f"candidates have {pairs.shape[2]} positions, the log {asked.shape[2]}: cut or pad by depth=")
+        raise InputError(
+            f"candidates have {pairs.shape[2]} positions, the log {asked.shape[2]}: cut or pad by depth="
+        )
     both = np.concatenate([asked, pairs])
     new = np.zeros(len(both), dtype=bool)
     new[np.unique(pair_numbers(*list_numbers(both[:, 0], both[:, 1])), return_index=True)[1]] = True
@@ -191,7 +220,9 @@ def _open(pairs: Grades, asked: Grades | None) -> Grades:
 def _present_metric(
     log: Preferences | None, learner: DirectLearner | None, n_grades: int, depth: int
 ) -> DCG | ListUtility:
-    """Return the learner's metric or, if it is not fitted, that of the log or, before any verdict, its prior's."""
+    """Return the learner's metric or, if it is not fitted, that of the log or, before any verdict,
+    its prior's.
+    """
     description, fit = DirectDescription.of(learner), fit_of(learner)
     metric: DCG | ListUtility
     if fit is not None:
@@ -211,7 +242,9 @@ def _present_metric(
 def _directions(
     pairs: Grades, asked: Grades | None, metric: DCG | ListUtility
 ) -> tuple[NDArray[np.float32], Floats, Floats]:
-    """Return the rows d of all pairs, float32, (m, p), information H of those asked, (p, p), and parameters, (p,)."""
+    """Return the rows d of all pairs, float32, (m, p), information H of those asked, (p, p), and
+    parameters, (p,).
+    """
     refuse_too_deep(metric.depth, metric.n_grades)
     asked = np.zeros((0, *pairs.shape[1:]), np.int8) if asked is None else asked
     if isinstance(metric, DCG):
@@ -222,10 +255,14 @@ def _directions(
         ahead, behind = (encode(pairs[:, side], metric.n_grades) for side in (0, 1))
         rows = (ahead - behind).reshape(len(pairs), -1).astype(np.float32)
         return rows, information, metric.utility.weights.ravel()
-    rows = (value_slopes(metric, pairs[:, 0]) - value_slopes(metric, pairs[:, 1])).astype(np.float32)
+    rows = (value_slopes(metric, pairs[:, 0]) - value_slopes(metric, pairs[:, 1])).astype(
+        np.float32
+    )
     information = PRIOR * np.eye(rows.shape[1])
     for start in range(0, len(asked), BLOCK):
-        first, second = (value_slopes(metric, asked[start : start + BLOCK, side]) for side in (0, 1))
+        first, second = (
+            value_slopes(metric, asked[start : start + BLOCK, side]) for side in (0, 1)
+        )
         information += (first - second).T @ (first - second)
     weights = np.zeros(rows.shape[1])
     weights[: metric.depth * metric.n_grades] = np.outer(metric.discounts, metric.gains).ravel()
@@ -233,11 +270,14 @@ def _directions(
 
 
 def _doubt(pairs: Grades, fit: DirectFit | None) -> Floats:
-    """Return the factor of each pair's value, shape (m,): less than 1 where the machine of a fit agrees with people."""
+    """Return the factor of each pair's value, shape (m,): less than 1 where the machine of a fit
+    agrees with people.
+    """
     if fit is None or fit.machine is None:
         return np.ones(len(pairs))
     people, machine = (
-        np.sign(dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1])) for dcg in (fit.members[0].dcg, fit.machine.dcg)
+        np.sign(dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1]))
+        for dcg in (fit.members[0].dcg, fit.machine.dcg)
     )
     return np.where(people == machine, AGREED, 1.0)
 

@@ -1,6 +1,8 @@
-"""The noise ceiling of a log: the largest share of preferences that any function of the two lists' grades can respect.
+"""The noise ceiling of a log: the largest share of preferences that any function of the two lists'
+grades can respect.
 
-People who see the same two lists disagree, so no metric respects all of them; where lists recur, a log says how often.
+People who see the same two lists disagree, so no metric respects all of them; where lists recur, a
+log says how often.
 """
 
 from dataclasses import dataclass
@@ -17,10 +19,17 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.recurring_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
+from dcglearn.trust.recurring_lists import (
+    BANDS,
+    FEWEST_LISTS,
+    RecurringJudgements,
+    RecurringRatings,
+)
 
 PARTITIONS, FOR_PARTITIONS = 8, 2000
-"""Largest number of random divisions into folds; there are as many as this number of ratings or judgements allows."""
+"""Largest number of random divisions into folds; there are as many as this number of ratings or
+judgements allows.
+"""
 
 FEWEST_RATED = 50
 """With fewer ratings or judgements of such lists there is no ceiling."""
@@ -48,13 +57,15 @@ STEP = 0.05
 class NoiseCeiling:
     """The noise ceiling of a log; prints as a sentence.
 
-    `share` is the estimated largest share of the preferences that any function of the two lists' grades can respect,
-    `interval` its 90% interval, for the lists of this log. `lower` is the share respected by the lists' shrunken
-    values, cross-fitted, which a function of the grades reaches; `upper` that by their values with hardly any
-    shrinking, counted on the same ratings or judgements. A list recurs if it was rated or judged at least `fewest`
-    times: `n_lists` counts these, `n_units` their ratings or judgements (the `unit` that the folds divide), and
-    `covered` is the share of the log's decided pairs, by weight, that lie between them. `pairs` are these pairs, on
-    which a metric's share is to be compared with `share`, and `rows`, shape (n,), their rows in the log.
+    `share` is the estimated largest share of the preferences that any function of the two lists'
+    grades can respect, `interval` its 90% interval, for the lists of this log. `lower` is the share
+    respected by the lists' shrunken values, cross-fitted, which a function of the grades reaches;
+    `upper` that by their values with hardly any shrinking, counted on the same ratings or
+    judgements. A list recurs if it was rated or judged at least `fewest` times: `n_lists` counts
+    these, `n_units` their ratings or judgements (the `unit` that the folds divide), and `covered`
+    is the share of the log's decided pairs, by weight, that lie between them. `pairs` are these
+    pairs, on which a metric's share is to be compared with `share`, and `rows`, shape (n,), their
+    rows in the log.
     """
 
     share: float
@@ -75,7 +86,9 @@ class NoiseCeiling:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, without those of each pair."""
-        values = {name: value for name, value in vars(self).items() if name not in ("pairs", "rows")}
+        values = {
+            name: value for name, value in vars(self).items() if name not in ("pairs", "rows")
+        }
         return {**values, "interval": list(self.interval), "level": LEVEL}
 
     def __str__(self) -> str:
@@ -94,23 +107,29 @@ class NoiseCeiling:
         return f"{pairs} that {recur}: {self.n_units:,} {self.unit}s"
 
 
-def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, seed: int = 0) -> NoiseCeiling:
-    """Estimate the largest share of a log's preferences that any function of the two lists' grades can respect.
+def noise_ceiling(
+    log: Preferences | ArrayLike, *, fewest: int | None = None, seed: int = 0
+) -> NoiseCeiling:
+    """Estimate the largest share of a log's preferences that any function of the two lists' grades
+    can respect.
 
-    A list's value is its mean rating (by ranks), or its value in a Bradley-Terry model, shrunken to what a sum over
-    positions and grades says. Each pair of ratings is predicted without the folds of both. `share` is `lower` plus what
-    the cross-fitted order loses to the true one, as expected over draws from the posterior of the values of lists and
-    of the slope from value to preference. The interval has the sampling error of ratings around their list (of
-    judgements around their pair of lists) and the spread of draws. Raises InputError if too few lists recur.
+    A list's value is its mean rating (by ranks), or its value in a Bradley-Terry model, shrunken to
+    what a sum over positions and grades says. Each pair of ratings is predicted without the folds
+    of both. `share` is `lower` plus what the cross-fitted order loses to the true one, as expected
+    over draws from the posterior of the values of lists and of the slope from value to preference.
+    The interval has the sampling error of ratings around their list (of judgements around their
+    pair of lists) and the spread of draws. Raises InputError if too few lists recur.
 
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
-        The log, or its held-out part. Of a log of rated lists (`read_ratings`, `Preferences.from_ratings`) the ratings
-        are used, of others the judged pairs; ties are left out.
+        The log, or its held-out part. Of a log of rated lists (`read_ratings`,
+        `Preferences.from_ratings`) the ratings are used, of others the judged pairs; ties are left
+        out.
     fewest, seed : int, optional
-        How often a list is rated or judged, at least, to count as one that recurs. By default 2, or more if rare lists
-        agree with themselves far better than frequent ones, which shows copies of one rating. Seed of folds and draws.
+        How often a list is rated or judged, at least, to count as one that recurs. By default 2, or
+        more if rare lists agree with themselves far better than frequent ones, which shows copies
+        of one rating. Seed of folds and draws.
 
     See Also
     --------
@@ -130,7 +149,9 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
     if fewest is not None:
         whole_number(fewest, "fewest", 2)
     if not len(whole[whole.differing].decided):
-        raise InputError("no noise ceiling: the log holds no preference between two different lists")
+        raise InputError(
+            "no noise ceiling: the log holds no preference between two different lists"
+        )
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero(whole.differing if whole.tie is None else whole.differing & ~whole.tie)
     if len(rows) > MOST_SAMPLED:
@@ -164,7 +185,10 @@ def ceiling_of(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
 
 
 def _estimated(
-    units: RecurringRatings | RecurringJudgements, covered: float, rows: NDArray[np.intp], rng: np.random.Generator
+    units: RecurringRatings | RecurringJudgements,
+    covered: float,
+    rows: NDArray[np.intp],
+    rng: np.random.Generator,
 ) -> NoiseCeiling:
     """Return the ceiling of lists of which enough recur; `rows` are those of the units' log."""
     first, second, weight = units.first, units.second, units.weight[units.covered]
@@ -182,12 +206,18 @@ def _estimated(
     leads, variances, weights = (np.concatenate(values) for values in zip(*held_out, strict=True))
     slope, slope_error = _slope(leads, variances, weights, units.typical_slope, units.n_units)
     lost = []
-    for theta in units.posterior.draws(int(np.clip(MOST_TERMS // len(first), DRAWS // 4, DRAWS)), rng):
+    for theta in units.posterior.draws(
+        int(np.clip(MOST_TERMS // len(first), DRAWS // 4, DRAWS)), rng
+    ):
         drawn = slope * np.exp(slope_error * rng.standard_normal())
-        lead = np.tanh(drawn * (theta[first] - theta[second]) / 2)  # P(first preferred) - P(second preferred)
+        lead = np.tanh(
+            drawn * (theta[first] - theta[second]) / 2
+        )  # P(first preferred) - P(second preferred)
         lost.append((ahead @ np.maximum(-lead, 0) + behind @ np.maximum(lead, 0)) / total)
     lead = units.fitted().difference(first, second)[0]
-    error = np.sqrt(units.sampling_variance((np.sign(lead) + 1) / 2, expit(slope * np.abs(lead))) + np.var(lost))
+    error = np.sqrt(
+        units.sampling_variance((np.sign(lead) + 1) / 2, expit(slope * np.abs(lead))) + np.var(lost)
+    )
     half_width = float(normal_quantile(LEVEL) * error)
     memorised = units.memorised().difference(first, second)[0]
     upper = max(float(weight @ (np.sign(memorised) + 1)) / 2 / float(weight.sum()), lower)
@@ -207,11 +237,15 @@ def _estimated(
     )
 
 
-def _slope(difference: Floats, variance: Floats, weight: Floats, typical: float, n: int) -> tuple[float, float]:
-    """Return b of ``P(preferred) = sigma(b d)`` that fits held-out preferences, and its logarithm's standard error.
+def _slope(
+    difference: Floats, variance: Floats, weight: Floats, typical: float, n: int
+) -> tuple[float, float]:
+    """Return b of ``P(preferred) = sigma(b d)`` that fits held-out preferences, and its logarithm's
+    standard error.
 
-    The preferences count as `n` observations, and the d are known up to a variance; b is typically near `typical`. The
-    mean of ``sigma(b d)`` over a normal d is about ``sigma(b m / sqrt(1 + pi b^2 v / 8))`` (MacKay 1992).
+    The preferences count as `n` observations, and the d are known up to a variance; b is typically
+    near `typical`. The mean of ``sigma(b d)`` over a normal d is about ``sigma(b m / sqrt(1 + pi
+    b^2 v / 8))`` (MacKay 1992).
     """
     weight = weight * (n / weight.sum())
 
@@ -220,6 +254,8 @@ def _slope(difference: Floats, variance: Floats, weight: Floats, typical: float,
         losses = np.logaddexp(0, -slope * difference / np.sqrt(1 + np.pi * slope**2 * variance / 8))
         return float(prior + weight @ losses)
 
-    best = float(minimize_scalar(loss, bounds=np.log(typical) + np.array([-3.0, 3.0]), method="bounded").x)
+    best = float(
+        minimize_scalar(loss, bounds=np.log(typical) + np.array([-3.0, 3.0]), method="bounded").x
+    )
     curvature = (loss(best + STEP) - 2 * loss(best) + loss(best - STEP)) / STEP**2
     return float(np.exp(best)), 1 / max(curvature, 1 / SLOPE_SPREAD**2) ** 0.5

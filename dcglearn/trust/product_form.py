@@ -1,8 +1,10 @@
-"""A test of DCG's product form: does the gain of a grade depend on its position? (Zhou et al. 2008, section 5.2).
+"""A test of DCG's product form: does the gain of a grade depend on its position? (Zhou et al. 2008,
+section 5.2).
 
-Both models are logistic, ``P = sigma(<W, d>)`` with ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0: increasing in
-the grade, decreasing in the position. The product form is ``B = a b^T``. Parameters lie on the boundary, so the
-statistic has no chi-square distribution and is compared with that of logs simulated from the fitted product form.
+Both models are logistic, ``P = sigma(<W, d>)`` with ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B
+>= 0: increasing in the grade, decreasing in the position. The product form is ``B = a b^T``.
+Parameters lie on the boundary, so the statistic has no chi-square distribution and is compared with
+that of logs simulated from the fitted product form.
 """
 
 import warnings
@@ -24,17 +26,20 @@ from dcglearn.parts.telling_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 SHRINK = 1e-3
-"""Weight of the penalty ``|B|^2 / 2`` of both models, which keeps the scale finite where no pair is violated."""
+"""Weight of the penalty ``|B|^2 / 2`` of both models, which keeps the scale finite where no pair is
+violated.
+"""
 
 
 @dataclass(frozen=True)
 class PositionTest:
     """The result of the test; prints as a sentence.
 
-    `statistic` is the likelihood ratio (twice the log likelihood of free weights minus that of gains times discounts),
-    `df` the number of extra parameters of the free weights, `null` the statistics of logs simulated from the product
-    form, shape (B,), and `p_value` the share of these (the log itself included) that are at least as large. `product`
-    and `free` are the two fits, `free` in units of the judges' noise.
+    `statistic` is the likelihood ratio (twice the log likelihood of free weights minus that of
+    gains times discounts), `df` the number of extra parameters of the free weights, `null` the
+    statistics of logs simulated from the product form, shape (B,), and `p_value` the share of these
+    (the log itself included) that are at least as large. `product` and `free` are the two fits,
+    `free` in units of the judges' noise.
     """
 
     statistic: float
@@ -55,19 +60,22 @@ class PositionTest:
         return f"{verdict} ({numbers} from {len(self.null)} simulated logs)"
 
 
-def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199, seed: int = 0) -> PositionTest:
+def position_dependence(
+    log: Preferences | ArrayLike, *, n_resamples: int = 199, seed: int = 0
+) -> PositionTest:
     """Test whether gains depend on the position.
 
-    A likelihood ratio test against logs simulated from the fitted product form (Zhou et al. 2008, section 5.2). Where
-    lists recur, the log likelihood is scaled to the number of distinct lists. Raises InputError if no log of this shape
-    can show a dependence (two grades or one position).
+    A likelihood ratio test against logs simulated from the fitted product form (Zhou et al. 2008,
+    section 5.2). Where lists recur, the log likelihood is scaled to the number of distinct lists.
+    Raises InputError if no log of this shape can show a dependence (two grades or one position).
 
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log; ties are left out.
     n_resamples, seed : int
-        Number of logs simulated from the product form, of which 199 are enough at the 5% level, and their seed.
+        Number of logs simulated from the product form, of which 199 are enough at the 5% level, and
+        their seed.
 
     See Also
     --------
@@ -87,7 +95,9 @@ def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199,
         utility = Utility(weights_of_increments(np.outer(*product)))
         p_preferred = expit(utility.score(log.preferred) - utility.score(log.other))
         null = [
-            _likelihood_ratio(_judgements(log, share, rng.random(len(log)) > p_preferred), log.n_grades, product)[0]
+            _likelihood_ratio(
+                _judgements(log, share, rng.random(len(log)) > p_preferred), log.n_grades, product
+            )[0]
             for _ in counted(range(n_resamples), n_resamples, "simulated logs")
         ]
     a, b = product
@@ -96,13 +106,17 @@ def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199,
         p_value=(1 + sum(value >= statistic for value in null)) / (1 + n_resamples),
         df=df,
         null=np.array(null),
-        product=DCG(np.concatenate([[0.0], np.cumsum(a)]), np.cumsum(b[::-1])[::-1], log.grade_names),
+        product=DCG(
+            np.concatenate([[0.0], np.cumsum(a)]), np.cumsum(b[::-1])[::-1], log.grade_names
+        ),
         free=Utility(weights_of_increments(free), log.grade_names),
     )
 
 
 def free_utility(log: Preferences) -> Utility:
-    """Return the logistic fit of weights that rise with the grade and fall with the position, in units of noise."""
+    """Return the logistic fit of weights that rise with the grade and fall with the position, in
+    units of noise.
+    """
     log = log[log.differing].decided
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -114,7 +128,9 @@ def free_utility(log: Preferences) -> Utility:
 def _degrees_of_freedom(log: Preferences) -> int:
     if not log.graded:
         raise InputError("a log of documents has no grades, so no gains to test")
-    n_seen = len(np.setdiff1d(np.unique(np.concatenate([log.preferred, log.other])), [UNKNOWN, EMPTY]))
+    n_seen = len(
+        np.setdiff1d(np.unique(np.concatenate([log.preferred, log.other])), [UNKNOWN, EMPTY])
+    )
     df = (log.depth - (2 if log.visible().free_columns else 1)) * (n_seen - 2)
     if df < 1:
         shape = f"{n_seen} grades at {log.depth} positions"
@@ -123,7 +139,9 @@ def _degrees_of_freedom(log: Preferences) -> int:
 
 
 def _effective_share(log: Preferences) -> float:
-    """Return how many independent judgements a unit of weight counts for, at most 1; warn if it is less."""
+    """Return how many independent judgements a unit of weight counts for, at most 1; warn if it is
+    less.
+    """
     share = min(log.total_weight, float(log.n_lists)) / log.total_weight
     if share < 1:
         warnings.warn(
@@ -135,23 +153,32 @@ def _effective_share(log: Preferences) -> float:
     return share
 
 
-def _judgements(log: Preferences, share: float, swapped: NDArray[np.bool_] | None = None) -> JudgedPairs:
+def _judgements(
+    log: Preferences, share: float, swapped: NDArray[np.bool_] | None = None
+) -> JudgedPairs:
     first, second = filled(log.preferred), filled(log.other)
     if swapped is not None:
-        first, second = np.where(swapped[:, None], second, first), np.where(swapped[:, None], first, second)
+        first, second = (
+            np.where(swapped[:, None], second, first),
+            np.where(swapped[:, None], first, second),
+        )
     weight = np.full(1, share) if log.weight is None else share * log.weight
     return JudgedPairs(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), weight)
 
 
 def weights_of_increments(increments: Floats) -> Floats:
-    """Return W, shape (K, L), of B, shape (L - 1, K): ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``."""
+    """Return W, shape (K, L), of B, shape (L - 1, K): ``W[k, l] = sum_(j >= k, m <= l) B[m,
+    j]``.
+    """
     inner = np.cumsum(np.cumsum(increments[:, ::-1], axis=1)[:, ::-1], axis=0).T
     return np.hstack([np.zeros((len(inner), 1)), inner])
 
 
 def _cost(judgements: JudgedPairs, increments: Floats) -> tuple[float, Floats]:
     """Return the negative log likelihood of B plus the penalty, and its slope, shape (L - 1, K)."""
-    sums = pair_loss(judgements, weights_of_increments(increments), np.array([0.0, 0.0, np.inf]), np.zeros(1))
+    sums = pair_loss(
+        judgements, weights_of_increments(increments), np.array([0.0, 0.0, np.inf]), np.zeros(1)
+    )
     above = np.cumsum(sums.moment[:, :0:-1], axis=1)[:, ::-1]
     slope = np.cumsum(above, axis=0).T + SHRINK * increments
     return float(sums.loss) + 0.5 * SHRINK * float(np.vdot(increments, increments)), slope

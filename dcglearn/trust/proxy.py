@@ -1,4 +1,6 @@
-"""A machine's many verdicts beside people's few: its DCG, and how far it can be trusted in place of people."""
+"""A machine's many verdicts beside people's few: its DCG, and how far it can be trusted in place of
+people.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,14 @@ from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, mean_dcg
 
 RESAMPLES, PAIRS = 20, 500
-"""Bands' samples, of which the posterior gives ten times as many draws; pairs of lists that draws are asked for."""
+"""Bands' samples, of which the posterior gives ten times as many draws; pairs of lists that draws
+are asked for.
+"""
 
 
 def proxy_dcg(proxy: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> DCG | None:
-    """Return the DCG of a machine, on the scale of a log, as `machine_dcg` does; the proxy itself, if it is one.
+    """Return the DCG of a machine, on the scale of a log, as `machine_dcg` does; the proxy itself,
+    if it is one.
 
     Raise InputError as `machine_dcg` does, and if the log holds no verdict to weigh the machine by.
     """
@@ -44,18 +49,24 @@ def proxy_dcg(proxy: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> 
 def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG | None:
     """Return what is learned from a machine's verdicts, on the scale of a log or a DCG.
 
-    None, with a warning, where nothing can be learned from them: one that always names the same side, or, unless
-    `as_is`, whose verdicts all textbook DCGs contradict. Raise InputError if they cannot be read, or their lists have
-    another depth or scale.
+    None, with a warning, where nothing can be learned from them: one that always names the same
+    side, or, unless `as_is`, whose verdicts all textbook DCGs contradict. Raise InputError if they
+    cannot be read, or their lists have another depth or scale.
     """
     with opened_log(proxy, max(like.n_grades, getattr(proxy, "n_grades", 0))) as verdicts:
         check_same_shape(verdicts, like)
         try:
             if not as_is:
-                check_sense(verdicts.sample(SAMPLE) if isinstance(verdicts, PartedLog) else verdicts)
+                check_sense(
+                    verdicts.sample(SAMPLE) if isinstance(verdicts, PartedLog) else verdicts
+                )
             return fit_blend(verdicts, DirectDescription(n_grades=like.n_grades)).dcg
         except InputError as error:
-            warnings.warn(f"the proxy is left out, and people alone are followed: {error}", UserWarning, stacklevel=4)
+            warnings.warn(
+                f"the proxy is left out, and people alone are followed: {error}",
+                UserWarning,
+                stacklevel=4,
+            )
             return None
 
 
@@ -63,10 +74,11 @@ def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG 
 class ProxyReport:
     """How far a machine can be trusted in place of people; prints as a table and sentences.
 
-    `people` and `machine` are members of the blend: shares of people's verdicts that they were not learned from, and
-    what they are. `both` is what was learned, in which the machine and the fits near it have this `weight`. `bands` are
-    those of people's verdicts by themselves, and `worth` is about how many more of these would teach as much as the
-    `n_machine` of the machine do; None where there are too few.
+    `people` and `machine` are members of the blend: shares of people's verdicts that they were not
+    learned from, and what they are. `both` is what was learned, in which the machine and the fits
+    near it have this `weight`. `bands` are those of people's verdicts by themselves, and `worth` is
+    about how many more of these would teach as much as the `n_machine` of the machine do; None
+    where there are too few.
     """
 
     people: Member
@@ -78,20 +90,41 @@ class ProxyReport:
     worth: float | None = None
 
     def table(self) -> list[dict[str, Any]]:
-        """Return one row a parameter: people's value and band of all at once, the machine's, and that with both."""
-        machine, both = (np.concatenate([dcg.gains, dcg.discounts]).tolist() for dcg in (self.machine.dcg, self.both))
-        names = {"parameter": "parameter", "people": "estimate", "low": "all_low", "high": "all_high"}
+        """Return one row a parameter: people's value and band of all at once, the machine's, and
+        that with both.
+        """
+        machine, both = (
+            np.concatenate([dcg.gains, dcg.discounts]).tolist()
+            for dcg in (self.machine.dcg, self.both)
+        )
+        names = {
+            "parameter": "parameter",
+            "people": "estimate",
+            "low": "all_low",
+            "high": "all_high",
+        }
         return [
-            {**{name: row[key] for name, key in names.items()}, "machine": machine[i], "both": both[i]}
+            {
+                **{name: row[key] for name, key in names.items()},
+                "machine": machine[i],
+                "both": both[i],
+            }
             for i, row in enumerate([] if self.bands is None else self.bands.table())
         ]
 
     @property
     def sentences(self) -> tuple[str, str]:
         """What differs, and how many verdicts of people the machine's are worth."""
-        its = "its verdicts" if self.n_machine is None else f"its {number_of(self.n_machine, 'verdicts', ',')}"
+        its = (
+            "its verdicts"
+            if self.n_machine is None
+            else f"its {number_of(self.n_machine, 'verdicts', ',')}"
+        )
         if self.worth is None:
-            return self._difference(), "people's verdicts are too few to say what the LLM judge's are worth"
+            return (
+                self._difference(),
+                "people's verdicts are too few to say what the LLM judge's are worth",
+            )
         many = f"about {float(f'{self.worth:.0g}'):,.0f} more of people's, give or take an order of magnitude"
         more = many if self.worth >= 1 else "less than one more of people's"
         return self._difference(), f"{its} are worth {more}"
@@ -111,7 +144,11 @@ class ProxyReport:
             for verb, names in (("overrates", over), ("underrates", under))
             if names
         ]
-        where = f"beyond people's bands it {' and '.join(told)}" if told else "its DCG lies within people's bands"
+        where = (
+            f"beyond people's bands it {' and '.join(told)}"
+            if told
+            else "its DCG lies within people's bands"
+        )
         return f"the LLM judge's DCG orders fewer of people's verdicts rightly than one learned from these; {where}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,15 +161,22 @@ class ProxyReport:
         rows = [["parameter", "people", "90% band", "LLM judge", "both", ""]]
         for row in self.table():
             values = [f"{row[name]:.4f}" for name in ("people", "machine", "both")]
-            band, side = f"{row['low']:.3f} to {row['high']:.3f}", ("", "over", "under")[_beyond(row)]
+            band, side = (
+                f"{row['low']:.3f} to {row['high']:.3f}",
+                ("", "over", "under")[_beyond(row)],
+            )
             rows.append([row["parameter"], values[0], band, *values[1:], side])
-        people, machine = (f"{member.share:.1%} ± {member.error:.1%}" for member in (self.people, self.machine))
+        people, machine = (
+            f"{member.share:.1%} ± {member.error:.1%}" for member in (self.people, self.machine)
+        )
         lines = [
             f"LLM judge: its DCG, and what is drawn to it, make up {self.weight:.0%} of the result",
             f"share of people's verdicts followed: by its DCG {machine}, by one learned from others of them {people}",
             *(aligned(rows) if len(rows) > 1 else []),
         ]
-        return "\n".join([*lines, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in self.sentences)])
+        return "\n".join(
+            [*lines, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in self.sentences)]
+        )
 
 
 def _beyond(row: dict[str, Any]) -> int:
@@ -141,16 +185,20 @@ def _beyond(row: dict[str, Any]) -> int:
 
 
 def proxy_report(
-    log: Preferences | ArrayLike, learner: DirectLearner, *, n_machine: int | None = None, seed: int = 0
+    log: Preferences | ArrayLike,
+    learner: DirectLearner,
+    *,
+    n_machine: int | None = None,
+    seed: int = 0,
 ) -> ProxyReport:
     """Return how far a machine can be trusted in place of people.
 
     Raises InputError if the learner was not fitted with a proxy, or to lists of another shape.
 
-    `worth` compares the expected shares of pairs of lists that are ordered wrongly: by the fit to people's verdicts
-    alone, where the truth is drawn from its posterior; and by that with the machine, where it is drawn from the
-    posterior of each member of the blend as often as this weighs. Such shares fall as the root of the number of
-    verdicts.
+    `worth` compares the expected shares of pairs of lists that are ordered wrongly: by the fit to
+    people's verdicts alone, where the truth is drawn from its posterior; and by that with the
+    machine, where it is drawn from the posterior of each member of the blend as often as this
+    weighs. Such shares fall as the root of the number of verdicts.
 
     Parameters
     ----------
@@ -173,7 +221,9 @@ def proxy_report(
     """
     fit = fit_of(learner)
     if fit is None or fit.machine is None:
-        raise InputError("the learner was not fitted with a proxy: DCGLearner().fit(log, proxy=...)")
+        raise InputError(
+            "the learner was not fitted with a proxy: DCGLearner().fit(log, proxy=...)"
+        )
     log = as_preferences(log, fit.dcg.n_grades)
     log = log[log.differing].decided
     check_same_shape(fit.dcg, log)
@@ -185,7 +235,9 @@ def proxy_report(
     draw = partial(bootstrap_bands, log, n_resamples=RESAMPLES, method="posterior", seed=seed)
     own = draw(fit.members[0].fit)
     truths = [own, *(draw(member.fit) if member.fit else member.dcg for member in near)]
-    lists = np.random.default_rng(seed).permutation(np.concatenate([log.preferred, log.other]))[: 2 * PAIRS]
+    lists = np.random.default_rng(seed).permutation(np.concatenate([log.preferred, log.other]))[
+        : 2 * PAIRS
+    ]
     wrong = [_wrong(fit.dcg, truth, lists) for truth in truths]
     after = float(np.average(wrong, weights=[1 - weight, *(member.weight for member in near)]))
     alone = mean_dcg([member for member in fit.members if member not in near])
@@ -195,9 +247,16 @@ def proxy_report(
 
 
 def _wrong(dcg: DCG, truth: Bands | DCG, lists: Grades) -> float:
-    """Return the share of pairs of lists that a DCG orders otherwise than the truth, a mean over draws of that."""
+    """Return the share of pairs of lists that a DCG orders otherwise than the truth, a mean over
+    draws of that.
+    """
     first, second = np.array_split(lists[: len(lists) // 2 * 2], 2)
-    lead, gains, discounts = dcg.score(first) - dcg.score(second), *map(np.atleast_2d, (truth.gains, truth.discounts))
-    gains = np.hstack([gains, np.zeros((len(gains), 1)), np.minimum(gains[:, :1], 0.0)])  # of -2 and -1, as in DCGs
+    lead, gains, discounts = (
+        dcg.score(first) - dcg.score(second),
+        *map(np.atleast_2d, (truth.gains, truth.discounts)),
+    )
+    gains = np.hstack(
+        [gains, np.zeros((len(gains), 1)), np.minimum(gains[:, :1], 0.0)]
+    )  # of -2 and -1, as in DCGs
     leads = np.einsum("bnk,bk->bn", gains[:, first] - gains[:, second], discounts)
     return float(np.mean(np.sign(leads) != np.sign(lead)))

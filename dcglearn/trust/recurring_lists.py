@@ -12,7 +12,14 @@ from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.resampling import FOLDS
-from dcglearn.trust.values_of_lists import JudgedLists, ListValues, Posterior, RatedLists, Variances, indicators
+from dcglearn.trust.values_of_lists import (
+    JudgedLists,
+    ListValues,
+    Posterior,
+    RatedLists,
+    Variances,
+    indicators,
+)
 
 FEWEST_LISTS = 10
 """With fewer lists that recur there is no ceiling, and bands of fewer lists are not compared."""
@@ -21,7 +28,9 @@ BANDS = (2, 5, 10, 20, 50)
 """How often a list is rated, at least, in each band that is searched for copies."""
 
 MOST_JUDGED_LISTS = 500
-"""Of judged pairs, the lists that were judged most often, up to this many, are used: the fit solves dense systems."""
+"""Of judged pairs, the lists that were judged most often, up to this many, are used: the fit solves
+dense systems.
+"""
 
 MOST_RATINGS = 50
 """More distinct ratings than this are binned by rank."""
@@ -30,14 +39,20 @@ HARDLY = 1e6
 """Memorised means are shrunken as if lists differed by this many times the variance of ratings."""
 
 FREE = (3.0, 10.0)
-"""Standard deviations, in logits, of the sum and of lists beyond it, for the memorised values of judged lists."""
+"""Standard deviations, in logits, of the sum and of lists beyond it, for the memorised values of
+judged lists.
+"""
 
 COPIES = 3.0
-"""A band of lists holds copies of ratings if its ratings agree by this many standard errors more than those above."""
+"""A band of lists holds copies of ratings if its ratings agree by this many standard errors more
+than those above.
+"""
 
 
 def _folds_of(weight: Floats, rng: np.random.Generator) -> Floats:
-    """Return how much of each weight is in each fold, shape (FOLDS, n): whole numbers are divided, others not."""
+    """Return how much of each weight is in each fold, shape (FOLDS, n): whole numbers are divided,
+    others not.
+    """
     whole = bool((weight == np.round(weight)).all())
     counts = weight.astype(np.int64) if whole else np.ones(len(weight), dtype=np.int64)
     parts = rng.multinomial(counts, np.full(FOLDS, 1 / FOLDS)).T.astype(np.float64)
@@ -45,7 +60,9 @@ def _folds_of(weight: Floats, rng: np.random.Generator) -> Floats:
 
 
 class RecurringRatings:
-    """The lists that were rated often enough, and the pairs between them, of lists `first` and `second`, shape (n,)."""
+    """The lists that were rated often enough, and the pairs between them, of lists `first` and
+    `second`, shape (n,).
+    """
 
     unit = "rating"
 
@@ -86,10 +103,14 @@ class RecurringRatings:
     @property
     def typical_slope(self) -> float:
         """Slope from value to preference if ratings of a list are normal."""
-        return 1.7 / float(np.sqrt(2 * self._fit[1].within))  # sigma(1.7 x) is nearly the normal distribution
+        return 1.7 / float(
+            np.sqrt(2 * self._fit[1].within)
+        )  # sigma(1.7 x) is nearly the normal distribution
 
     def fitted(self) -> ListValues:
-        """Return the values of the lists, from all ratings, under the expected variance between lists."""
+        """Return the values of the lists, from all ratings, under the expected variance between
+        lists.
+        """
         return self._rated.estimated(self._counts, self._fit[1])
 
     def memorised(self) -> ListValues:
@@ -98,13 +119,17 @@ class RecurringRatings:
         return self._rated.estimated(self._counts, Variances(within, HARDLY * within))
 
     def splits(self, rng: np.random.Generator) -> Iterator[tuple[ListValues, Floats]]:
-        """Yield the values of the lists without two folds of the ratings, and the weight of the pairs between these."""
+        """Yield the values of the lists without two folds of the ratings, and the weight of the
+        pairs between these.
+        """
         cells = np.nonzero(self._counts)
         parts = np.zeros((FOLDS, *self._counts.shape))
         parts[:, cells[0], cells[1]] = _folds_of(self._counts[cells], rng)
         below = np.cumsum(parts, axis=2) - parts
         whole = self._weights(parts.sum(axis=0), below.sum(axis=0))
-        scale = np.divide(self.weight[self.covered], whole, out=np.zeros(len(whole)), where=whole > 0)
+        scale = np.divide(
+            self.weight[self.covered], whole, out=np.zeros(len(whole)), where=whole > 0
+        )
         for i in range(FOLDS):
             for j in range(i, FOLDS):
                 held = self._weights(parts[i], below[j])
@@ -113,27 +138,39 @@ class RecurringRatings:
                 yield self._rated.estimated(train, self._fit[1]), scale * held
 
     def sampling_variance(self, right: Floats, chance: Floats) -> float:
-        """Return the variance of the share of pairs that a fixed order gets right, over ratings of the same lists.
+        """Return the variance of the share of pairs that a fixed order gets right, over ratings of
+        the same lists.
 
-        `right`, shape (n,), is 1 where the order agrees with the covered pair, else 0 (1/2 for none). What counts is
-        how a rating's influence on the share, the sum over its pairs, varies within a list.
+        `right`, shape (n,), is 1 where the order agrees with the covered pair, else 0 (1/2 for
+        none). What counts is how a rating's influence on the share, the sum over its pairs, varies
+        within a list.
         """
         weight, counts = self.weight[self.covered], self._counts
         below = np.cumsum(counts, axis=1) - counts
         above = counts.sum(axis=1, keepdims=True) - below - counts
         whole = self._weights(counts, below)
         share = weight @ right / weight.sum()
-        each = np.divide(weight, whole, out=np.zeros(len(whole)), where=whole > 0) * (right - share) / weight.sum()
+        each = (
+            np.divide(weight, whole, out=np.zeros(len(whole)), where=whole > 0)
+            * (right - share)
+            / weight.sum()
+        )
         influence = np.zeros(counts.shape)
         for rank in range(counts.shape[1]):
-            influence[:, rank] += np.bincount(self._better, each * below[self._worse, rank], len(counts))
-            influence[:, rank] += np.bincount(self._worse, each * above[self._better, rank], len(counts))
+            influence[:, rank] += np.bincount(
+                self._better, each * below[self._worse, rank], len(counts)
+            )
+            influence[:, rank] += np.bincount(
+                self._worse, each * above[self._better, rank], len(counts)
+            )
         number = counts.sum(axis=1, keepdims=True)
         within = influence - (counts * influence).sum(axis=1, keepdims=True) / number
         return float((counts * within**2 * number / np.maximum(number - 1, 1)).sum())
 
     def _weights(self, counts: Floats, below: Floats) -> Floats:
-        """Return, for each covered pair, how often a rating of the first list lies above one of the second."""
+        """Return, for each covered pair, how often a rating of the first list lies above one of the
+        second.
+        """
         total = np.zeros(len(self._better))
         for rank in range(1, counts.shape[1]):
             total += counts[self._better, rank] * below[self._worse, rank]
@@ -141,7 +178,9 @@ class RecurringRatings:
 
 
 class RecurringJudgements:
-    """The lists of a log that were judged often enough, and the pairs between them; see `RecurringRatings`."""
+    """The lists of a log that were judged often enough, and the pairs between them; see
+    `RecurringRatings`.
+    """
 
     unit = "judgement"
     typical_slope = 1.0
@@ -156,7 +195,9 @@ class RecurringJudgements:
         kept = (times >= self.fewest) & np.isin(np.arange(len(times)), most)
         self.covered = kept[better] & kept[worse]
         self._weight = self.weight[self.covered]
-        names, number = np.unique(np.concatenate([better[self.covered], worse[self.covered]]), return_inverse=True)
+        names, number = np.unique(
+            np.concatenate([better[self.covered], worse[self.covered]]), return_inverse=True
+        )
         self.first, self.second = np.split(number, 2)
         lists = unique_rows(packed(np.concatenate([log.preferred, log.other])))[1][names]
         self.n_lists, self.n_units = len(names), round(float(np.maximum(self._weight, 1).sum()))
@@ -181,32 +222,44 @@ class RecurringJudgements:
         return self._judged.estimated(self._weight, FREE)
 
     def splits(self, rng: np.random.Generator) -> Iterator[tuple[ListValues, Floats]]:
-        """Yield the values of the lists without a fold of the judgements, and the weight of the pairs in this fold."""
+        """Yield the values of the lists without a fold of the judgements, and the weight of the
+        pairs in this fold.
+        """
         start = self.fitted().mean
         for held in _folds_of(self._weight, rng):
             yield self._judged.estimated(self._weight - held, self._fit[1], start), held
 
     def sampling_variance(self, right: Floats, chance: Floats) -> float:
-        """Return the variance as for ratings, over judgements of the same pairs; `right` is as probable as `chance`."""
+        """Return the variance as for ratings, over judgements of the same pairs; `right` is as
+        probable as `chance`.
+        """
         weight = self._weight
         squared = weight if (weight == np.round(weight)).all() else weight**2
         return float(squared @ (right - chance) ** 2) / float(weight.sum()) ** 2
 
 
 def _ranked(rating: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return the rank of each rating, and the score of each rank: the share below it; binned beyond `MOST_RATINGS`."""
+    """Return the rank of each rating, and the score of each rank: the share below it; binned beyond
+    `MOST_RATINGS`.
+    """
     values, rank = np.unique(rating, return_inverse=True)
     share = np.bincount(rank, weight) / weight.sum()
     if len(values) > MOST_RATINGS:
-        bins = np.unique(np.floor((np.cumsum(share) - share / 2) * MOST_RATINGS), return_inverse=True)[1]
+        bins = np.unique(
+            np.floor((np.cumsum(share) - share / 2) * MOST_RATINGS), return_inverse=True
+        )[1]
         rank, share = bins[rank], np.bincount(bins, share)
     return rank, np.cumsum(share) - share / 2
 
 
 def _without_copies(counts: RatingCounts) -> int:
-    """Return the smallest of `BANDS` from which on rare lists agree with themselves no better than frequent ones."""
+    """Return the smallest of `BANDS` from which on rare lists agree with themselves no better than
+    frequent ones.
+    """
     rank, score = _ranked(counts.rating, counts.weight)
-    table = np.bincount(counts.list * len(score) + rank, counts.weight, len(counts.lists) * len(score))
+    table = np.bincount(
+        counts.list * len(score) + rank, counts.weight, len(counts.lists) * len(score)
+    )
     table = table.reshape(-1, len(score))
     n = table.sum(axis=1)
     agree = (table * (table - 1)).sum(axis=1) / np.maximum(n * (n - 1), 1)

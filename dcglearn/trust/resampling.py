@@ -1,4 +1,6 @@
-"""Units of a log (pairs, raters, queries or lists): folds, bootstrap weights, and standard errors of means."""
+"""Units of a log (pairs, raters, queries or lists): folds, bootstrap weights, and standard errors
+of means.
+"""
 
 from collections.abc import Iterator
 
@@ -12,16 +14,20 @@ from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 FOLDS, LIST_FOLDS = 5, 4
-"""Number of folds of raters, queries or pairs; and of lists, of which two at a time are held out."""
+"""Number of folds of raters, queries or pairs; and of lists, of which two at a time are held out.
+"""
 
 FEWEST_PAIRS = 30
 """With fewer held-out preferences nothing is said."""
 
 ENUMERATED, EXCHANGED = 12, 9_999
-"""Up to this many clusters, signs are exchanged in all ways; beyond, in this many that are drawn."""
+"""Up to this many clusters, signs are exchanged in all ways; beyond, in this many that are drawn.
+"""
 
 SAMPLE = 4_000
-"""Utilities are learned from a random sample of this many judgements, drawn by weight, where there are more."""
+"""Utilities are learned from a random sample of this many judgements, drawn by weight, where there
+are more.
+"""
 
 
 def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
@@ -35,11 +41,14 @@ def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
     return pairs
 
 
-def unit_of(log: PreferencePairs, *, fewest: int = 2, without: str = "", per_list: float = 1) -> str:
-    """Return the independent unit of a log: its raters, else its queries, else lists where they recur, else pairs.
+def unit_of(
+    log: PreferencePairs, *, fewest: int = 2, without: str = "", per_list: float = 1
+) -> str:
+    """Return the independent unit of a log: its raters, else its queries, else lists where they
+    recur, else pairs.
 
-    Raters or queries (but for the column `without`) are it if there are at least `fewest` of them, lists if there are
-    at least `per_list` judgements for each, and more judgements than lists.
+    Raters or queries (but for the column `without`) are it if there are at least `fewest` of them,
+    lists if there are at least `per_list` judgements for each, and more judgements than lists.
     """
     for unit in ("rater", "query"):
         labels = None if unit == without else getattr(log, unit)
@@ -48,8 +57,12 @@ def unit_of(log: PreferencePairs, *, fewest: int = 2, without: str = "", per_lis
     return "list" if len(log) >= max(per_list * log.n_lists, log.n_lists + 1) else "pair"
 
 
-def folds_of(log: PreferencePairs, unit: str, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return rows to train on and to hold out, each pair once; see `divided`. Raise InputError for too few pairs."""
+def folds_of(
+    log: PreferencePairs, unit: str, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return rows to train on and to hold out, each pair once; see `divided`. Raise InputError for
+    too few pairs.
+    """
     n_folds = LIST_FOLDS if unit == "list" else FOLDS
     folds = divided(log.clusters(unit), n_folds, np.random.default_rng(seed))
     n_held_out = sum(len(test) for _, test in folds)
@@ -70,12 +83,16 @@ def sampled(log: AnyLog, rng: np.random.Generator) -> AnyLog:
     return log.reweighted(np.bincount(rng.choice(len(log), SAMPLE, p=chance), minlength=len(log)))
 
 
-def resampled_weights(log: PreferencePairs, by: str, n_resamples: int, seed: Seed) -> Iterator[Floats]:
-    """Yield the weights of the log's pairs in each bootstrap sample, shape (n,); zero for pairs that were not drawn.
+def resampled_weights(
+    log: PreferencePairs, by: str, n_resamples: int, seed: Seed
+) -> Iterator[Floats]:
+    """Yield the weights of the log's pairs in each bootstrap sample, shape (n,); zero for pairs
+    that were not drawn.
 
-    `by` is the unit to draw with replacement: "pair", "rater", "query" or "list". A pair whose lists are drawn i and j
-    times counts i * j times, so the value of a list beyond its grades, which all its pairs share, is drawn as a whole.
-    Raise InputError if the log lacks the column, or has only one such unit.
+    `by` is the unit to draw with replacement: "pair", "rater", "query" or "list". A pair whose
+    lists are drawn i and j times counts i * j times, so the value of a list beyond its grades,
+    which all its pairs share, is drawn as a whole. Raise InputError if the log lacks the column, or
+    has only one such unit.
     """
     first, second = log.clusters(by)
     n = int(max(first.max(), second.max())) + 1
@@ -88,12 +105,16 @@ def resampled_weights(log: PreferencePairs, by: str, n_resamples: int, seed: See
         yield weight * (drawn[first] * drawn[second] if by == "list" else drawn[first])
 
 
-def sign_test(signs: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]) -> float:
-    """Return the p-value of signs, shape (n,), whose weighted sum is expected to be 0: two-sided, by exchanging them.
+def sign_test(
+    signs: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> float:
+    """Return the p-value of signs, shape (n,), whose weighted sum is expected to be 0: two-sided,
+    by exchanging them.
 
-    The signs of a cluster are exchanged together, in all ways for up to `ENUMERATED` clusters, else in `EXCHANGED` that
-    are drawn. Where pairs are in two clusters, their lists, each pair is exchanged by itself, and the value is at least
-    that of the normal distribution with the standard error of dependent pairs.
+    The signs of a cluster are exchanged together, in all ways for up to `ENUMERATED` clusters, else
+    in `EXCHANGED` that are drawn. Where pairs are in two clusters, their lists, each pair is
+    exchanged by itself, and the value is at least that of the normal distribution with the standard
+    error of dependent pairs.
     """
     first, second = clusters
     by_list = not np.array_equal(first, second)
@@ -123,7 +144,9 @@ def sign_test(signs: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], N
 def mean_and_covariance(
     values: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]
 ) -> tuple[Floats, Floats]:
-    """Return the weighted means of values, shape (M, n), and their covariance; pairs of one cluster are dependent."""
+    """Return the weighted means of values, shape (M, n), and their covariance; pairs of one cluster
+    are dependent.
+    """
     share = weight / weight.sum()
     means = values @ share
     first, second = clusters
@@ -137,11 +160,13 @@ def mean_and_covariance(
 def mean_and_error(
     values: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]
 ) -> tuple[Floats, Floats]:
-    """Return the weighted means of values of pairs, and their standard errors where pairs of a cluster are dependent.
+    """Return the weighted means of values of pairs, and their standard errors where pairs of a
+    cluster are dependent.
 
-    `values` has the shape (..., n), `weight` (n,), and `clusters` number those of the two lists of each pair. Where
-    these are lists, the variance is that of the jackknife, which leaves out a list with all its pairs (Efron and Stein
-    1981): that of dyadic data (Aronow, Samii and Assenova 2015) is too small where a few lists are in many pairs.
+    `values` has the shape (..., n), `weight` (n,), and `clusters` number those of the two lists of
+    each pair. Where these are lists, the variance is that of the jackknife, which leaves out a list
+    with all its pairs (Efron and Stein 1981): that of dyadic data (Aronow, Samii and Assenova 2015)
+    is too small where a few lists are in many pairs.
     """
     share = weight / weight.sum()
     means = values @ share

@@ -1,8 +1,9 @@
 """A test of falling discounts: whether a position counts for more than one above it.
 
-The statistic is by how much the objective, loss and prior, falls where discounts are free. Its distribution is that on
-logs simulated on the log's own pairs of lists. Their discounts and judges are draws from the posterior of free
-discounts, made falling. The best fit would not do: its judges are too sharp, so that its logs vary too little.
+The statistic is by how much the objective, loss and prior, falls where discounts are free. Its
+distribution is that on logs simulated on the log's own pairs of lists. Their discounts and judges
+are draws from the posterior of free discounts, made falling. The best fit would not do: its judges
+are too sharp, so that its logs vary too little.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +25,8 @@ from dcglearn.trust.form_choice import FALSE_POSITIVE_RATE, N_SIMULATED, p_value
 class DiscountTest:
     """The result of the test; prints as a sentence.
 
-    `statistic` is by how much free discounts lower the objective, `falling` and `free` are the two fits.
+    `statistic` is by how much free discounts lower the objective, `falling` and `free` are the two
+    fits.
     """
 
     statistic: float
@@ -39,12 +41,15 @@ class DiscountTest:
         return f"{verdict} (objective lower by {self.statistic:.2f}, p = {self.p_value:.3f})"
 
 
-def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None = None) -> DiscountTest:
+def rising_discounts(
+    log: Preferences | ArrayLike, learner: DirectLearner | None = None
+) -> DiscountTest:
     """Test whether a log needs ``DCGLearner(discounts="free")``.
 
-    The log is in memory, the learner one whose `ridge`, `prior` and `zero` are used, with the loss "robust". The
-    p-value is that of a parametric bootstrap of 39 logs; 3% of 138 simulated logs without rises had at most .05.
-    Raises InputError if lists have a single position, or as in `DCGLearner.fit`.
+    The log is in memory, the learner one whose `ridge`, `prior` and `zero` are used, with the loss
+    "robust". The p-value is that of a parametric bootstrap of 39 logs; 3% of 138 simulated logs
+    without rises had at most .05. Raises InputError if lists have a single position, or as in
+    `DCGLearner.fit`.
 
     See Also
     --------
@@ -60,9 +65,13 @@ def rising_discounts(log: Preferences | ArrayLike, learner: DirectLearner | None
     log = as_preferences(log)
     if log.depth < 2:
         raise InputError("lists of a single position have one discount: nothing to test")
-    robust = replace(DirectDescription.of(learner), loss="robust", form="dcg", n_grades=log.n_grades)
+    robust = replace(
+        DirectDescription.of(learner), loss="robust", form="dcg", n_grades=log.n_grades
+    )
     with one_blas_thread():
-        (falling, dcg), (free, freed) = (fit_dcg(log, replace(robust, discounts=word)) for word in DISCOUNTS)
+        (falling, dcg), (free, freed) = (
+            fit_dcg(log, replace(robust, discounts=word)) for word in DISCOUNTS
+        )
         gain = dcg.objective - freed.objective
         thetas, delta = posterior_draws(freed, freed.theta, N_SIMULATED, 0), freed.model.parts[1]
         thetas[:, delta] = np.apply_along_axis(_made_falling, 1, thetas[:, delta])

@@ -1,4 +1,6 @@
-"""One DCG for all? Whether a DCG for each segment of a log predicts held-out preferences better than a common one."""
+"""One DCG for all? Whether a DCG for each segment of a log predicts held-out preferences better
+than a common one.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,9 +27,11 @@ FEWEST_LEARNED = 20
 
 @dataclass(frozen=True)
 class Segment:
-    """One segment: its name, its number of decided pairs, and held-out shares (None where it has no DCG of its own).
+    """One segment: its name, its number of decided pairs, and held-out shares (None where it has no
+    DCG of its own).
 
-    `own` is the share of the segment's held-out preferences that its own DCG respects, `common` that of the DCG of all.
+    `own` is the share of the segment's held-out preferences that its own DCG respects, `common`
+    that of the DCG of all.
     """
 
     name: str
@@ -38,12 +42,14 @@ class Segment:
 
 @dataclass(frozen=True)
 class SegmentTest:
-    """The gain of a DCG for each segment over a common one, on held-out preferences; prints as a table with a sentence.
+    """The gain of a DCG for each segment over a common one, on held-out preferences; prints as a
+    table with a sentence.
 
-    `gain` is the share of preferences respected by the segments' DCGs minus that of the common DCG, `error` its
-    standard error and `interval` its 90% interval; `likelihood_gain` and `likelihood_error` are the same for the mean
-    log probability of a preference. `segments` come the largest first, by the column `by`; `unit` was held out, and
-    standard errors are by it. `n_pairs` counts the held-out pairs of segments that have a DCG of their own.
+    `gain` is the share of preferences respected by the segments' DCGs minus that of the common DCG,
+    `error` its standard error and `interval` its 90% interval; `likelihood_gain` and
+    `likelihood_error` are the same for the mean log probability of a preference. `segments` come
+    the largest first, by the column `by`; `unit` was held out, and standard errors are by it.
+    `n_pairs` counts the held-out pairs of segments that have a DCG of their own.
     """
 
     gain: float
@@ -58,7 +64,9 @@ class SegmentTest:
 
     @property
     def found(self) -> bool:
-        """Whether segments are shown to need DCGs of their own: the interval of the gain lies above 0."""
+        """Whether segments are shown to need DCGs of their own: the interval of the gain lies above
+        0.
+        """
         return self.interval[0] > 0
 
     @property
@@ -70,7 +78,9 @@ class SegmentTest:
         if self.found:
             return f"a DCG for each {self.by} is better than one for all ({numbers}; {n} of them): learn one for each"
         if high < 0:
-            return f"one DCG for all is better than a DCG for each {self.by} ({numbers}; {n} of them)"
+            return (
+                f"one DCG for all is better than a DCG for each {self.by} ({numbers}; {n} of them)"
+            )
         return f"one DCG for all is enough: a DCG for each {self.by} is not shown to be better ({numbers}; {n} of them)"
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,19 +91,25 @@ class SegmentTest:
     def __str__(self) -> str:
         lines = [f"  {'pairs':>8}  {'own':>6}  {'common':>6}  {self.by}"]
         for part in self.segments:
-            shares = [" " * 6 if share is None else f"{share:.4f}" for share in (part.own, part.common)]
+            shares = [
+                " " * 6 if share is None else f"{share:.4f}" for share in (part.own, part.common)
+            ]
             few = "" if part.own is not None else " (too few: the common DCG)"
-            lines.append(f"  {part.n_pairs:>8,}  {shares[0]}  {shares[1]}  {one_line(part.name) or '(none)'}{few}")
+            lines.append(
+                f"  {part.n_pairs:>8,}  {shares[0]}  {shares[1]}  {one_line(part.name) or '(none)'}{few}"
+            )
         return "\n".join([*lines, self.sentence])
 
 
-def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int = 0) -> SegmentTest:
+def segment_test(
+    log: Preferences | ArrayLike, by: str = "segment", *, seed: int = 0
+) -> SegmentTest:
     """Test whether segments of queries or raters need DCGs of their own.
 
-    In each fold, a common DCG is learned from the training pairs, and a DCG for each segment from its own, with the
-    common one as the prior. A segment of fewer than 20 pairs, or beyond the 30 largest, keeps the common DCG. Fits and
-    standard errors are as in `lack_of_fit`. Raises InputError if the log lacks the column, or fewer than two segments
-    have enough decided pairs.
+    In each fold, a common DCG is learned from the training pairs, and a DCG for each segment from
+    its own, with the common one as the prior. A segment of fewer than 20 pairs, or beyond the 30
+    largest, keeps the common DCG. Fits and standard errors are as in `lack_of_fit`. Raises
+    InputError if the log lacks the column, or fewer than two segments have enough decided pairs.
 
     Parameters
     ----------
@@ -124,7 +140,9 @@ def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int
             "judgements, or merge segments",
             see="too-few",
         )
-    unit = unit_of(pairs, without=by, per_list=1 if by == "segment" else 2)  # the segments are not held out whole
+    unit = unit_of(
+        pairs, without=by, per_list=1 if by == "segment" else 2
+    )  # the segments are not held out whole
     with stage("segments"):
         rows, values = _held_out(pairs, number, large, unit, seed)
     held_out, of = pairs[rows], number[rows]
@@ -155,16 +173,22 @@ def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
         raise InputError(f"by={by!r} is not one of {', '.join(COLUMNS)}")
     labels = getattr(log, by)
     if labels is None:
-        raise InputError(f"the log has no column {by!r}: give it on each line, or test by another column")
+        raise InputError(
+            f"the log has no column {by!r}: give it on each line, or test by another column"
+        )
     if len(np.unique(labels)) == 1:
-        raise InputError(f"by={by!r}: all pairs are of one segment, {str(labels[0])!r}: there is nothing to compare")
+        raise InputError(
+            f"by={by!r}: all pairs are of one segment, {str(labels[0])!r}: there is nothing to compare"
+        )
     return labels
 
 
 def _held_out(
     log: Preferences, number: NDArray[np.intp], large: list[int], unit: str, seed: int
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Return the held-out rows of large segments, and `held_out_values` of own and common DCG there, (2, 2, n)."""
+    """Return the held-out rows of large segments, and `held_out_values` of own and common DCG
+    there, (2, 2, n).
+    """
     rows, values, rng = [], [], np.random.default_rng(seed)
     folds = folds_of(log, unit, seed)
     whole = fit_direct(sampled(log, rng), DirectDescription())
@@ -179,5 +203,7 @@ def _held_out(
             rows.append(own_test)
             values.append([held_out_values(metric, part, held_out) for metric in (own, common)])
     if not rows:
-        raise InputError(f"no segment has pairs to learn from and others to hold out by {unit}: get more judgements")
+        raise InputError(
+            f"no segment has pairs to learn from and others to hold out by {unit}: get more judgements"
+        )
     return np.concatenate(rows), np.concatenate(values, axis=2)

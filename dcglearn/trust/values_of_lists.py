@@ -1,7 +1,9 @@
-"""The value of each list that recurs, as a shrunken estimate with its error: from ratings, or from judged pairs.
+"""The value of each list that recurs, as a shrunken estimate with its error: from ratings, or from
+judged pairs.
 
-Both models say that a list is worth the sum over its grades and positions plus something of its own: ``theta ~ N(X
-beta, tau^2 I)``. A log of few lists tells tau only roughly: draws of the values of lists are over its likely sizes.
+Both models say that a list is worth the sum over its grades and positions plus something of its
+own: ``theta ~ N(X beta, tau^2 I)``. A log of few lists tells tau only roughly: draws of the values
+of lists are over its likely sizes.
 """
 
 from collections.abc import Sequence
@@ -21,16 +23,21 @@ ROUNDS = 5
 """Rounds in which the levels of groups and the values of lists are estimated in turn."""
 
 SHRINK = 1e-3
-"""Ridge of the regression on the indicators, as a share of the mean of the Gram matrix's diagonal."""
+"""Ridge of the regression on the indicators, as a share of the mean of the Gram matrix's diagonal.
+"""
 
 TOLERANCE = 1e-8
 """Newton's method ends where no entry of a step is larger."""
 
 OWN_RATIOS = np.geomspace(0.03, 3.0, 14)
-"""Standard deviations of what a rated list is worth beyond the sum, over that of ratings, among which is averaged."""
+"""Standard deviations of what a rated list is worth beyond the sum, over that of ratings, among
+which is averaged.
+"""
 
 OWN_SCALES = (0.1, 0.3, 0.9)
-"""Standard deviations of what a judged list is worth beyond the sum, in logits, among which is averaged."""
+"""Standard deviations of what a judged list is worth beyond the sum, in logits, among which is
+averaged.
+"""
 
 SUM_SCALES = (0.5, 2.0)
 """Standard deviations of the entries of the sum, in logits, among which is averaged."""
@@ -40,15 +47,17 @@ SUM_SCALES = (0.5, 2.0)
 class ListValues:
     """Estimated values of L lists.
 
-    `mean` has shape (L,), `covariance` (L, L), or (L,) where it is diagonal; `shared`, shape (L, q), adds the
-    covariance ``shared shared^T`` of errors that lists have in common.
+    `mean` has shape (L,), `covariance` (L, L), or (L,) where it is diagonal; `shared`, shape (L,
+    q), adds the covariance ``shared shared^T`` of errors that lists have in common.
     """
 
     mean: Floats
     covariance: Floats
     shared: Floats | None = None
 
-    def difference(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    def difference(
+        self, first: NDArray[np.intp], second: NDArray[np.intp]
+    ) -> tuple[Floats, Floats]:
         """Return the mean and the variance of the difference of lists, shape (n,) each."""
         covariance = self.covariance
         variance = covariance if covariance.ndim == 1 else np.diag(covariance)
@@ -73,7 +82,9 @@ class ListValues:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The values of lists under several settings of the model, with their probabilities, shape (m,)."""
+    """The values of lists under several settings of the model, with their probabilities, shape
+    (m,).
+    """
 
     values: Sequence[ListValues]
     chances: Floats
@@ -81,11 +92,15 @@ class Posterior:
     def draws(self, n: int, rng: np.random.Generator) -> Floats:
         """Return n draws of the values of all lists, shape (n, L)."""
         times = rng.multinomial(n, self.chances)
-        return np.vstack([value.draws(int(k), rng) for value, k in zip(self.values, times, strict=True) if k])
+        return np.vstack(
+            [value.draws(int(k), rng) for value, k in zip(self.values, times, strict=True) if k]
+        )
 
 
 def indicators(lists: Grades) -> Floats:
-    """Return whether each list has each grade but the worst at each position, and a constant; shape (L, p)."""
+    """Return whether each list has each grade but the worst at each position, and a constant; shape
+    (L, p).
+    """
     grades = range(1, int(lists.max(initial=0)) + 1)
     columns = [lists == grade for grade in grades]
     table = np.hstack([*columns, np.ones((len(lists), 1), dtype=bool)])
@@ -94,7 +109,9 @@ def indicators(lists: Grades) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Variances:
-    """Variance of the ratings of one list (`within`), and of the values of lists around the sum (`between`)."""
+    """Variance of the ratings of one list (`within`), and of the values of lists around the sum
+    (`between`).
+    """
 
     within: float
     between: float
@@ -104,8 +121,8 @@ class Variances:
 class RatedLists:
     """Lists that were rated in groups.
 
-    `group` and `list` number the group and the list of each of the N rated lists, `score` holds the score of each of R
-    ratings, shape (R,), and `indicators` those of the lists, shape (L, p).
+    `group` and `list` number the group and the list of each of the N rated lists, `score` holds the
+    score of each of R ratings, shape (R,), and `indicators` those of the lists, shape (L, p).
     """
 
     group: NDArray[np.intp]
@@ -114,9 +131,11 @@ class RatedLists:
     indicators: Floats
 
     def posterior(self, counts: Floats) -> tuple[Posterior, Variances]:
-        """Return the values of lists under several variances between lists, and the expected variances.
+        """Return the values of lists under several variances between lists, and the expected
+        variances.
 
-        `counts`, shape (N, R), says how often each rated list got each rating; the prior of the deviation is flat.
+        `counts`, shape (N, R), says how often each rated list got each rating; the prior of the
+        deviation is flat.
         """
         y, n, variances = self._mean_scores(counts, None)
         choices, chances = self._variances_between(y, n, variances.within)
@@ -127,11 +146,15 @@ class RatedLists:
         """Return the shrunken mean score of each list."""
         return self._shrunken(*self._mean_scores(counts, variances)[:2], variances)
 
-    def _mean_scores(self, counts: Floats, variances: Variances | None) -> tuple[Floats, Floats, Variances]:
-        """Return the mean score of each list, of how many ratings it tells as much, and the variances.
+    def _mean_scores(
+        self, counts: Floats, variances: Variances | None
+    ) -> tuple[Floats, Floats, Variances]:
+        """Return the mean score of each list, of how many ratings it tells as much, and the
+        variances.
 
-        Scores count from the level of their group, and a rating in a group of m tells as much as 1 - 1/m ratings whose
-        group is known. Levels and the values of lists are estimated in turn, and the variances if None.
+        Scores count from the level of their group, and a rating in a group of m tells as much as 1
+        - 1/m ratings whose group is known. Levels and the values of lists are estimated in turn,
+        and the variances if None.
         """
         number, n_lists = counts.sum(axis=1), len(self.indicators)
         row_mean = counts @ self.score / np.maximum(number, 1e-12)
@@ -156,7 +179,9 @@ class RatedLists:
         return y, n, spread
 
     def _shrunken(self, y: Floats, n: Floats, variances: Variances) -> ListValues:
-        """Shrink the means of n scores to their regression on the indicators, of which all lists share the error."""
+        """Shrink the means of n scores to their regression on the indicators, of which all lists
+        share the error.
+        """
         precision = n / (variances.between * n + variances.within)
         kept = variances.between * precision
         expected, lower = self._expected(y, precision)
@@ -164,15 +189,21 @@ class RatedLists:
         return ListValues(expected + kept * (y - expected), variances.between * (1 - kept), shared)
 
     def _expected(self, y: Floats, precision: Floats) -> tuple[Floats, Floats]:
-        """Return the regression's value for each list, and the Cholesky factor of the coefficients' precision."""
+        """Return the regression's value for each list, and the Cholesky factor of the coefficients'
+        precision.
+        """
         gram = (self.indicators * precision[:, None]).T @ self.indicators
         gram += SHRINK * np.trace(gram) / len(gram) * np.eye(len(gram))
-        expected: Floats = self.indicators @ np.linalg.solve(gram, self.indicators.T @ (precision * y))
+        expected: Floats = self.indicators @ np.linalg.solve(
+            gram, self.indicators.T @ (precision * y)
+        )
         lower = np.linalg.cholesky(gram).astype(np.float64, copy=False)
         return expected, lower
 
     def _variances_between(self, y: Floats, n: Floats, within: float) -> tuple[Floats, Floats]:
-        """Return possible variances between lists, and their probabilities by the restricted likelihood."""
+        """Return possible variances between lists, and their probabilities by the restricted
+        likelihood.
+        """
         choices: Floats = within * OWN_RATIOS**2
         seen = n > 0
         evidence = []
@@ -181,35 +212,49 @@ class RatedLists:
             expected, lower = self._expected(y, precision)
             fit = np.log(precision[seen]).sum() - precision @ (y - expected) ** 2
             evidence.append(fit / 2 - np.log(np.diag(lower)).sum())
-        chances: Floats = softmax(np.array(evidence) + np.log(OWN_RATIOS))  # the grid is even on the logarithmic scale
+        chances: Floats = softmax(
+            np.array(evidence) + np.log(OWN_RATIOS)
+        )  # the grid is even on the logarithmic scale
         return choices, chances
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedLists:
-    """Lists that were judged in pairs, by their numbers, shape (n,), under the model of Bradley and Terry."""
+    """Lists that were judged in pairs, by their numbers, shape (n,), under the model of Bradley and
+    Terry.
+    """
 
     better: NDArray[np.intp]
     worse: NDArray[np.intp]
     indicators: Floats
 
     def posterior(self, weight: Floats) -> tuple[Posterior, tuple[float, float]]:
-        """Return the values of lists under several priors, and the best prior's standard deviations: of sum, of lists.
+        """Return the values of lists under several priors, and the best prior's standard
+        deviations: of sum, of lists.
 
-        `weight` says how often each pair was judged so, shape (n,). Priors are as probable as their evidence.
+        `weight` says how often each pair was judged so, shape (n,). Priors are as probable as their
+        evidence.
         """
         choices = [(of_sum, own) for of_sum in SUM_SCALES for own in OWN_SCALES]
-        values, evidence = zip(*(self._posterior(weight, *choice) for choice in choices), strict=True)
+        values, evidence = zip(
+            *(self._posterior(weight, *choice) for choice in choices), strict=True
+        )
         return Posterior(values, softmax(np.array(evidence))), choices[int(np.argmax(evidence))]
 
-    def estimated(self, weight: Floats, scales: tuple[float, float], start: Floats | None = None) -> ListValues:
-        """Return the value of each list under the prior with these standard deviations: of the sum, of lists."""
+    def estimated(
+        self, weight: Floats, scales: tuple[float, float], start: Floats | None = None
+    ) -> ListValues:
+        """Return the value of each list under the prior with these standard deviations: of the sum,
+        of lists.
+        """
         return self._posterior(weight, *scales, start)[0]
 
     def _posterior(
         self, weight: Floats, of_sum: float, own: float, start: Floats | None = None
     ) -> tuple[ListValues, float]:
-        """Return the posterior of the values of lists by Laplace's approximation, and the logarithm of its evidence."""
+        """Return the posterior of the values of lists by Laplace's approximation, and the logarithm
+        of its evidence.
+        """
         n_lists = len(self.indicators)
         prior = of_sum**2 * self.indicators @ self.indicators.T + own**2 * np.eye(n_lists)
         mean = np.zeros(n_lists) if start is None else start

@@ -1,4 +1,6 @@
-"""Pictures for the dark: figures are drawn a second time, and the theme's switch shows one of the two."""
+"""Pictures for the dark: figures are drawn a second time, and the theme's switch shows one of the
+two.
+"""
 
 import colorsys
 import importlib
@@ -20,24 +22,36 @@ GROUND, INK, HUES = 0.09, 0.87, 0.55  # lightness of white, of black and of the 
 
 
 def dark(colours):
-    """Return colours for a dark ground: greys from dark to light, other colours light enough to be seen."""
+    """Return colours for a dark ground: greys from dark to light, other colours light enough to be
+    seen.
+    """
     changed = to_rgba_array(colours)
     for colour in changed:
         hue, lightness, saturation = colorsys.rgb_to_hls(*colour[:3])
-        lightness = max(lightness, HUES) if np.ptp(colour[:3]) > 0.1 else INK - (INK - GROUND) * lightness
+        lightness = (
+            max(lightness, HUES) if np.ptp(colour[:3]) > 0.1 else INK - (INK - GROUND) * lightness
+        )
         colour[:3] = colorsys.hls_to_rgb(hue, lightness, min(saturation, 0.75))
     return changed[0] if len(changed) == 1 else changed
 
 
 def save_dark(figure, file, **options):
-    """Write the dark form of a figure, which is recoloured, to the folder of such pictures; images stay as they are."""
+    """Write the dark form of a figure, which is recoloured, to the folder of such pictures; images
+    stay as they are.
+    """
     figure.draw_without_rendering()  # makes the ticks
     of_cells = {id(text) for axes in figure.axes if axes.images for text in axes.texts}
     for artist in figure.findobj(lambda one: not hasattr(one, "patch") and id(one) not in of_cells):
         if getattr(artist, "get_array", lambda: None)() is None:
-            has = [name for name in COLOURS if hasattr(artist, f"get_{name}") and hasattr(artist, f"set_{name}")]
+            has = [
+                name
+                for name in COLOURS
+                if hasattr(artist, f"get_{name}") and hasattr(artist, f"set_{name}")
+            ]
             values = {name: getattr(artist, f"get_{name}")() for name in has}
-            artist.set(**{name: dark(value) for name, value in values.items() if len(to_rgba_array(value))})
+            artist.set(
+                **{name: dark(value) for name, value in values.items() if len(to_rgba_array(value))}
+            )
     DRAWN.mkdir(parents=True, exist_ok=True)
     figure.savefig(DRAWN / file, transparent=True, **options)
     if file.endswith("_001.png"):
@@ -50,7 +64,9 @@ def _both(match):
     if "only-" in image or not (DRAWN / file).exists():
         return match[0]
     image = image if ' class="' in image else f'class="" {image}'
-    light, other = (image.replace('class="', f'class="only-{kind} ', 1) for kind in ("light", "dark"))
+    light, other = (
+        image.replace('class="', f'class="only-{kind} ', 1) for kind in ("light", "dark")
+    )
     return f"<img {light}><img {other.replace(f'/{file}', f'/dark/{file}')}>"
 
 
@@ -61,7 +77,11 @@ def _finish(app, exception):
     for table in (ROOT / "figures").glob("*.csv"):
         if table.stem != "claims" and (images / f"{table.stem}.png").exists():
             module = importlib.import_module(f"simulations.{table.stem}")
-            save_dark(run.picture(module, run.read(table.parent, table.stem)), f"{table.stem}.png", dpi=200)
+            save_dark(
+                run.picture(module, run.read(table.parent, table.stem)),
+                f"{table.stem}.png",
+                dpi=200,
+            )
     shutil.copytree(DRAWN, images / "dark", dirs_exist_ok=True)
     for page in Path(app.outdir).rglob("*.html"):
         page.write_text(IMAGE.sub(_both, page.read_text()))

@@ -1,4 +1,6 @@
-"""A scraper for sphinx-gallery: every figure of a script, of pyplot or of `dcglearn.plots`, once, light and dark."""
+"""A scraper for sphinx-gallery: every figure of a script, of pyplot or of `dcglearn.plots`, once,
+light and dark.
+"""
 
 from pathlib import Path
 from weakref import WeakSet

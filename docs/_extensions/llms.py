@@ -1,4 +1,6 @@
-"""The site for language models: `llms.txt` lists its pages, `llms-full.txt` holds their text (https://llmstxt.org)."""
+"""The site for language models: `llms.txt` lists its pages, `llms-full.txt` holds their text
+(https://llmstxt.org).
+"""
 
 import re
 from pathlib import Path
@@ -22,7 +24,9 @@ def first_sentence(text):
 
 
 def texts(included, titles, source):
-    """Return the list of pages and their text: `included` maps an index to its pages, which are files in `source`."""
+    """Return the list of pages and their text: `included` maps an index to its pages, which are
+    files in `source`.
+    """
     listed, whole = [f"# dcglearn\n\n> {SUMMARY}\n"], []
     for section, index in SECTIONS.items():
         listed.append(f"## {section}\n")

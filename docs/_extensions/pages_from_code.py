@@ -33,7 +33,12 @@ def commands_page():
     """Return the page of all commands, as `--help` describes them."""
     group = typer.main.get_command(app)
     context = click.Context(group)
-    words = ["# Commands", "", "What `dcglearn COMMAND --help` says. Bad input ends with status 2.", ""]
+    words = [
+        "# Commands",
+        "",
+        "What `dcglearn COMMAND --help` says. Bad input ends with status 2.",
+        "",
+    ]
     for panel, commands in COMMANDS.items():
         words += [f"## {panel}", ""]
         names = [command.__name__ for command in commands]
@@ -48,10 +53,15 @@ def changes_page():
 
 def reading_options():
     """Return the table of reading options in logs.md, of which each row stands in `LogMapping`."""
-    rows = ["| in Python and in the file | on the command line | type | |", "| --- | --- | --- | --- |"]
+    rows = [
+        "| in Python and in the file | on the command line | type | |",
+        "| --- | --- | --- | --- |",
+    ]
     for name, row in OPTIONS.items():
         written, summary = row.written.replace("|", "\\|"), row.summary.replace("|", "\\|")
-        rows.append(f"| `{name}` | `--{name.removeprefix('n_').replace('_', '-')}` | {written} | {summary} |")
+        rows.append(
+            f"| `{name}` | `--{name.removeprefix('n_').replace('_', '-')}` | {written} | {summary} |"
+        )
     return "\n".join(rows)
 
 
@@ -65,7 +75,9 @@ def _write(app_):
 
 
 def _links(app_, name, source):
-    """Lead links to the changelog to its page, and leave out links to folders, which a site cannot show."""
+    """Lead links to the changelog to its page, and leave out links to folders, which a site cannot
+    show.
+    """
     text = source[0].replace("../CHANGELOG.md", "/generated/changes.md")
     here = (Path(app_.srcdir) / name).parent
 

@@ -13,7 +13,9 @@ FLAT = DCG([0, 0.8, 0.9, 1], [1, 0.9, 0.85, 0.8])
 
 
 def judged(n, truth=STEEP, seed=0, noise=0.0, **columns):
-    """Return n pairs of lists of four grades at four positions, judged by a metric, a share of them flipped."""
+    """Return n pairs of lists of four grades at four positions, judged by a metric, a share of them
+    flipped.
+    """
     rng = np.random.default_rng(seed)
     pairs = rng.integers(0, truth.n_grades, (n, 2, truth.depth)).astype(np.int8)
     flip = (truth.score(pairs[:, 0]) < truth.score(pairs[:, 1])) ^ (rng.random(n) < noise)
@@ -24,4 +26,6 @@ def judged(n, truth=STEEP, seed=0, noise=0.0, **columns):
 def known_of(log, metric=FLAT, name="flat", bands=None):
     """Return what an audit knows, without the time that bands take."""
     fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
-    return Known(log, metric, name, metric, fit, bands, "" if bands else "no bands: not asked for", 0)
+    return Known(
+        log, metric, name, metric, fit, bands, "" if bands else "no bands: not asked for", 0
+    )

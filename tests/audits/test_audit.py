@@ -1,4 +1,6 @@
-"""The page of an audit: one file, escaped, the same bytes again; the command, its JSON and its refusals."""
+"""The page of an audit: one file, escaped, the same bytes again; the command, its JSON and its
+refusals.
+"""
 
 import json
 import re
@@ -18,7 +20,10 @@ NASTY = "<script>alert(1)</script>\"'&\x1b[31m"
 
 
 JUDGED = {f"q{i}": {"d1": 3, "d2": 0, NASTY: 1} for i in range(4)}
-RUNS = {NASTY: {q: {"d1": 2.0, NASTY: 1.0} for q in JUDGED}, "other": {q: {NASTY: 2.0, "d2": 1.0} for q in JUDGED}}
+RUNS = {
+    NASTY: {q: {"d1": 2.0, NASTY: 1.0} for q in JUDGED},
+    "other": {q: {NASTY: 2.0, "d2": 1.0} for q in JUDGED},
+}
 SETTINGS = {"runs": RUNS, "qrels": JUDGED, "made": {"command": NASTY}}
 
 
@@ -50,7 +55,9 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def log():
     time = np.repeat(["2026-01-05", "2026-02-01"], 30)
-    return judged(60, rater=np.repeat(["ann", NASTY], 30), query=np.repeat(["q1", NASTY], 30), time=time)
+    return judged(
+        60, rater=np.repeat(["ann", NASTY], 30), query=np.repeat(["q1", NASTY], 30), time=time
+    )
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +83,17 @@ def test_the_same_audit_writes_the_same_bytes(log):
 
 def test_an_audit_is_plain_values_and_shows_itself(made):
     values = json.loads(json.dumps(made.to_dict(), allow_nan=False))
-    assert list(values) == ["title", "verdict", "log", "curves", "held_out", "disagreement", *FURTHER, "more", "made"]
+    assert list(values) == [
+        "title",
+        "verdict",
+        "log",
+        "curves",
+        "held_out",
+        "disagreement",
+        *FURTHER,
+        "more",
+        "made",
+    ]
     assert values["log"]["judgements"] == 60
     assert values["made"]["seed"] == "0"
     assert str(made).startswith("Audit of exponential-log2@4 (the usual NDCG: gains 2^grade - 1")
@@ -95,7 +112,12 @@ def test_the_metric_in_use_may_have_other_depths_but_needs_the_grades(log):
     known = Known.of(log[:15], DCG.standard(6, 9), 0)
     assert (known.name, known.current.depth) == ("the metric used now", 4)
     assert known.current.gains.tolist() == DCG.standard(4, 4).normalised().gains.tolist()
-    assert Known.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).current.discounts.tolist() == [1, 0.5, 0, 0]
+    assert Known.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).current.discounts.tolist() == [
+        1,
+        0.5,
+        0,
+        0,
+    ]
     refused("the metric used now has 3 grades, the log 4", audit, log, DCG([0, 1, 2], [1, 0.5]))
     refused("only a DCG whose best grade", audit, log, DCG([1, 1, 1, 1], [1, 0.5]))
 
@@ -106,13 +128,17 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     command = ("audit", "log.jsonl", "--metric", "flat.json", "-o", "audit.html")
     status, out, err = dcglearn(*command)
     assert (status, err) == (0, "wrote: audit.html\n")
-    assert out.startswith("Audit of the metric used now\n  verdict: judge more before you change the metric used now\n")
+    assert out.startswith(
+        "Audit of the metric used now\n  verdict: judge more before you change the metric used now\n"
+    )
     assert "\n  log: 18 judgements: " in out
     text = (here / "audit.html").read_text()
     assert "dcglearn audit log.jsonl --metric flat.json -o audit.html" in text
     assert "log.jsonl (SHA-256)" in text and "flat.json (SHA-256)" in text
     assert dcglearn(*command)[0] == 2
-    assert json.loads(dcglearn("audit", "log.jsonl", "--json")[1])["title"].startswith("Audit of exponential-log2@4")
+    assert json.loads(dcglearn("audit", "log.jsonl", "--json")[1])["title"].startswith(
+        "Audit of exponential-log2@4"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""What an audit says to do next: systems that swap, pairs to ask, drift, exports; each sentence both ways."""
+"""What an audit says to do next: systems that swap, pairs to ask, drift, exports; each sentence
+both ways.
+"""
 
 import json
 from dataclasses import replace
@@ -7,7 +9,13 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from dcglearn.audits.of_decisions import drift_finding, next_finding, systems_finding, then_and_now, tools_finding
+from dcglearn.audits.of_decisions import (
+    drift_finding,
+    next_finding,
+    systems_finding,
+    then_and_now,
+    tools_finding,
+)
 from dcglearn.audits.of_log import log_finding
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
@@ -61,7 +69,9 @@ def test_without_runs_it_says_what_to_give(steep):
 def test_what_to_judge_next(steep):
     finding = next_finding(steep)
     n = steep.bands.n_units
-    assert finding["finding"].startswith(f"to halve the width of the bands, collect judgements of about {3 * n} more")
+    assert finding["finding"].startswith(
+        f"to halve the width of the bands, collect judgements of about {3 * n} more"
+    )
     assert f"{steep.bands.by}s; this log has {n}" in finding["finding"]
     lines = unquote(finding["file"].partition(",")[2]).splitlines()
     assert [json.loads(line)["winner"] for line in lines] == ["open"] * 20
@@ -71,16 +81,23 @@ def test_what_to_judge_next(steep):
     assert none["finding"] == "no bands: too few" and "no pair is left" in none["notes"][0]
 
 
-@pytest.mark.parametrize(("gain", "words"), [(0.1, "the metric of then holds no longer: a DCG for each"), (0.0, STILL)])
+@pytest.mark.parametrize(
+    ("gain", "words"), [(0.1, "the metric of then holds no longer: a DCG for each"), (0.0, STILL)]
+)
 def test_the_metric_of_then_holds_or_holds_no_longer(monkeypatch, gain, words):
     tested = []
 
     def by_hand(log, seed):
         tested.append(log)
-        return SegmentTest(gain, 0.01, gain, 0.01, (gain - 0.02, gain + 0.02), (), "segment", "pair", len(log))
+        return SegmentTest(
+            gain, 0.01, gain, 0.01, (gain - 0.02, gain + 0.02), (), "segment", "pair", len(log)
+        )
 
     monkeypatch.setattr("dcglearn.audits.of_decisions.segment_test", by_hand)
-    logs = then_and_now(judged(120, time=DATES), None, "2026-01-01"), then_and_now(judged(60), judged(60, FLAT), None)
+    logs = (
+        then_and_now(judged(120, time=DATES), None, "2026-01-01"),
+        then_and_now(judged(60), judged(60, FLAT), None),
+    )
     for log in logs:
         assert drift_finding(log, 0)["finding"].startswith(words)
     assert [log.segment.tolist() for log in tested] == [["then"] * 60 + ["now"] * 60] * 2
@@ -88,7 +105,9 @@ def test_the_metric_of_then_holds_or_holds_no_longer(monkeypatch, gain, words):
 
 @pytest.mark.long
 def test_drift_of_made_up_logs():
-    assert drift_finding(then_and_now(judged(120, time=DATES), None, "2026-01-01"), 0)["finding"].startswith(STILL)
+    assert drift_finding(then_and_now(judged(120, time=DATES), None, "2026-01-01"), 0)[
+        "finding"
+    ].startswith(STILL)
     moved = drift_finding(then_and_now(judged(150), judged(150, FLAT, seed=1), None), 0)
     assert moved["finding"].startswith("the metric of then holds no longer: a DCG for each")
 
@@ -101,13 +120,22 @@ def test_drift_needs_times_or_a_second_log():
     refused("give the column time", then_and_now, judged(10), None, "2026-01-01")
     refused("'May' is no date", then_and_now, judged(1, time=["May"]), None, "2026-01-01")
     refused("'2026' is no date", then_and_now, judged(1, time=["2026-01-01"]), None, "2026")
-    refused("4 positions, the later one 2", then_and_now, judged(2), Preferences([[1, 0]], [[0, 1]]), None)
+    refused(
+        "4 positions, the later one 2",
+        then_and_now,
+        judged(2),
+        Preferences([[1, 0]], [[0, 1]]),
+        None,
+    )
 
 
 def test_times_are_counted_by_day_or_by_month():
     days = [f"2026-0{1 + i % 3}-{1 + i // 3:02}" for i in range(60)]
     by_month = log_finding(known_of(judged(60, time=days)))
-    assert by_month["over_time"] == {"days": ["2026-01", "2026-02", "2026-03"], "judgements": [20, 20, 20]}
+    assert by_month["over_time"] == {
+        "days": ["2026-01", "2026-02", "2026-03"],
+        "judgements": [20, 20, 20],
+    }
     assert "verdicts were given from 2026-01 to 2026-03" in by_month["notes"]
     bare = log_finding(known_of(judged(20)))
     assert bare["over_time"] is None and any("add the column time" in ask for ask in bare["asks"])

@@ -8,7 +8,13 @@ import pytest
 from dcglearn.audits import known as of_known
 from dcglearn.audits.known import Known
 from dcglearn.audits.of_log import log_finding
-from dcglearn.audits.of_metric import curves_finding, disagreement_finding, disputed, held_out_finding, verdict_finding
+from dcglearn.audits.of_metric import (
+    curves_finding,
+    disagreement_finding,
+    disputed,
+    held_out_finding,
+    verdict_finding,
+)
 from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.logs.circles import circular_triples
 from dcglearn.metric.dcg import DCG
@@ -36,7 +42,9 @@ def said(finding):
 def turned(log, flip, **columns):
     """Return a log with some verdicts turned round."""
     sides = (log.preferred, log.other)
-    return Preferences(*(np.where(flip[:, None], b, a) for a, b in (sides, sides[::-1])), n_grades=4, **columns)
+    return Preferences(
+        *(np.where(flip[:, None], b, a) for a, b in (sides, sides[::-1])), n_grades=4, **columns
+    )
 
 
 def test_a_clean_log_has_nothing_that_stands_out(steep):
@@ -62,7 +70,9 @@ def test_a_rater_who_errs_is_named():
 def test_a_rater_who_always_names_one_side_stands_out_as_left_out():
     rng = np.random.default_rng(0)
     rater = np.repeat(RATERS, 60)
-    finding = log_finding(known_of(judged(300, rater=rater, swapped=(rng.random(300) < 0.5) & (rater != "cy"))))
+    finding = log_finding(
+        known_of(judged(300, rater=rater, swapped=(rng.random(300) < 0.5) & (rater != "cy")))
+    )
     assert "verdicts are left out: cy always names one side" in finding["finding"]
     fair = log_finding(known_of(judged(300, rater=rater, swapped=rng.random(300) < 0.5)))
     assert "left out" not in said(fair)
@@ -70,7 +80,9 @@ def test_a_rater_who_always_names_one_side_stands_out_as_left_out():
 
 def test_a_rater_who_decides_too_much_is_named():
     log, odd = judged(100, seed=1), judged(100, FLAT, seed=2)
-    lists = [np.concatenate(side) for side in ((log.preferred, odd.preferred), (log.other, odd.other))]
+    lists = [
+        np.concatenate(side) for side in ((log.preferred, odd.preferred), (log.other, odd.other))
+    ]
     rater = np.concatenate([np.tile(RATERS[:4], 25), np.full(100, "ed")])
     known = known_of(Preferences(*lists, n_grades=4, rater=rater))
     known = replace(known, bands=bootstrap_bands(known.log, known.fit, n_resamples=20, by="pair"))
@@ -79,19 +91,25 @@ def test_a_rater_who_decides_too_much_is_named():
     assert next(iter(finding["influence"])) == "ed"
 
 
-@pytest.mark.parametrize(("bias", "words"), [(2.5, "shown first"), (-2.5, "shown second"), (0.0, None)])
+@pytest.mark.parametrize(
+    ("bias", "words"), [(2.5, "shown first"), (-2.5, "shown second"), (0.0, None)]
+)
 def test_judges_who_favour_a_side(bias, words):
     log, rng = judged(250, seed=3), np.random.default_rng(3)
     difference = (STEEP.score(log.preferred) - STEEP.score(log.other)) / 0.15
     swapped = rng.random(250) < 0.5
     flip = rng.random(250) > 1 / (1 + np.exp(-difference - bias * np.where(swapped, -1, 1)))
     finding = said(log_finding(known_of(turned(log, flip, swapped=swapped ^ flip))))
-    assert (f"one side is favoured, that {words}" in finding) if words else ("favoured" not in finding)
+    assert (
+        (f"one side is favoured, that {words}" in finding) if words else ("favoured" not in finding)
+    )
 
 
 def test_raters_who_agree_and_raters_who_do_not():
     log = judged(120)
-    twice = Preferences(*(np.concatenate([side, side]) for side in (log.preferred, log.other)), n_grades=4)
+    twice = Preferences(
+        *(np.concatenate([side, side]) for side in (log.preferred, log.other)), n_grades=4
+    )
     tossed = np.concatenate([np.zeros(120, bool), np.random.default_rng(0).random(120) < 0.5])
     rater = np.repeat(["ann", "bob"], 120)
     for flip, words in (
@@ -99,7 +117,14 @@ def test_raters_who_agree_and_raters_who_do_not():
         (tossed, "are not shown to agree"),
     ):
         agreement = rater_agreement(turned(twice, flip, rater=rater), errors=False)
-        rest = {"rated": False, "error_rate": 0, "influence": {}, "recurring": 0, "lists": 1, "over_time": None}
+        rest = {
+            "rated": False,
+            "error_rate": 0,
+            "influence": {},
+            "recurring": 0,
+            "lists": 1,
+            "over_time": None,
+        }
         rest |= {"much": False, "circles": {"triples": 0}, "no_signal": "", "one_sided": []}
         assert words in of_known.said("log", agreement=agreement.to_dict(), **rest)["finding"]
 
@@ -107,9 +132,14 @@ def test_raters_who_agree_and_raters_who_do_not():
 def test_circles_of_preferences():
     log = judged(40)
     a, b, c = [3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 3, 0]
-    circle = Preferences([*log.preferred.tolist(), a, b, c], [*log.other.tolist(), b, c, a], n_grades=4)
+    circle = Preferences(
+        [*log.preferred.tolist(), a, b, c], [*log.other.tolist(), b, c, a], n_grades=4
+    )
     assert circular_triples(circle) == (1, 1)
-    assert circular_triples(Preferences([[1, 0], [1, 0], [0, 1]], [[0, 1], [0, 0], [0, 0]])) == (0, 1)
+    assert circular_triples(Preferences([[1, 0], [1, 0], [0, 1]], [[0, 1], [0, 0], [0, 0]])) == (
+        0,
+        1,
+    )
     assert "100.0% of 1 triples of lists go in a circle" in log_finding(known_of(circle))["finding"]
     assert "circle" not in said(log_finding(known_of(log)))
 
@@ -136,11 +166,20 @@ def test_circles_are_counted_as_by_hand():
 def test_a_metric_outside_the_bands_and_one_within(steep):
     finding = curves_finding(steep)
     low, high = steep.bands.simultaneous.gain_band[:, 1]
-    assert f"furthest, the gain of grade 1 (0.800, band {low:.3f} to {high:.3f})" in finding["finding"]
-    assert finding["finding"].startswith(f"outside the 90% bands of all at once lie {len(finding['outside'])} of 5")
-    assert "of flat: the gain of grade 1, 2 and the discount at 2, 3, 4; furthest" in finding["finding"]
+    assert (
+        f"furthest, the gain of grade 1 (0.800, band {low:.3f} to {high:.3f})" in finding["finding"]
+    )
+    assert finding["finding"].startswith(
+        f"outside the 90% bands of all at once lie {len(finding['outside'])} of 5"
+    )
+    assert (
+        "of flat: the gain of grade 1, 2 and the discount at 2, 3, 4; furthest"
+        in finding["finding"]
+    )
     middle = DCG(np.median(steep.bands.gains, axis=0), np.median(steep.bands.discounts, axis=0))
-    assert curves_finding(replace(steep, current=middle))["finding"].startswith("all gains and discounts of flat lie")
+    assert curves_finding(replace(steep, current=middle))["finding"].startswith(
+        "all gains and discounts of flat lie"
+    )
 
 
 def test_a_log_too_short_for_bands_says_so():
@@ -156,7 +195,10 @@ def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     assert held_out_finding(better)["held_out"]["rows"][0]["share"] > 0.9
     assert verdict_finding(better)["finding"] == "change from flat to the learned DCG"
     same = replace(steep, given=STEEP, current=STEEP, name="steep")
-    assert same.followed == "" and "are not shown to follow either" in held_out_finding(same)["finding"]
+    assert (
+        same.followed == ""
+        and "are not shown to follow either" in held_out_finding(same)["finding"]
+    )
     assert verdict_finding(same)["finding"] == "keep steep"
     assert "points could be gained" in said(verdict_finding(same))
     short = replace(same, given=FLAT, log=judged(40, noise=0.3))
@@ -172,8 +214,16 @@ def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
 def test_the_verdict_has_the_dates_of_the_audit_and_of_the_last_judgement(steep, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     assert verdict_finding(steep)["notes"][-1] == "audited on 2026-01-01"
-    timed = replace(steep, log=steep.log.changed(time=np.array([f"2025-{1 + i % 12:02}-03T10:00" for i in range(300)])))
-    assert verdict_finding(timed)["notes"][-1] == "audited on 2026-01-01; the last judgement is of 2025-12-03"
+    timed = replace(
+        steep,
+        log=steep.log.changed(
+            time=np.array([f"2025-{1 + i % 12:02}-03T10:00" for i in range(300)])
+        ),
+    )
+    assert (
+        verdict_finding(timed)["notes"][-1]
+        == "audited on 2026-01-01; the last judgement is of 2025-12-03"
+    )
 
 
 def test_an_audit_of_coins_says_so_and_nothing_else(steep):
@@ -184,14 +234,18 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     assert log_finding(tossed)["finding"] == f"300 judgements, 5 raters: {NO_SIGNAL}"
     assert curves_finding(tossed)["finding"].startswith("no gain or discount can be learned")
     assert "are not shown to follow either" in held_out_finding(tossed)["finding"]
-    words = " ".join(said(finding(tossed)) for finding in (log_finding, curves_finding, held_out_finding))
+    words = " ".join(
+        said(finding(tossed)) for finding in (log_finding, curves_finding, held_out_finding)
+    )
     assert (
         "exact test" not in words
         and "judges name" not in words
         and "noise ceiling" not in words
         and "outside the" not in words
     )
-    clear = " ".join(said(finding(steep)) for finding in (verdict_finding, log_finding, curves_finding))
+    clear = " ".join(
+        said(finding(steep)) for finding in (verdict_finding, log_finding, curves_finding)
+    )
     assert NO_SIGNAL not in clear and "follows the prior" not in clear
 
 
@@ -200,7 +254,9 @@ def test_two_metrics_that_disagree_and_two_that_cannot(steep):
     assert f"{steep.comparison.apart} held-out judgements are on such pairs" in finding["finding"]
     assert finding["coherent"] is False and len(finding["pairs"]) == 3
     same = disagreement_finding(replace(steep, current=steep.fit.dcg))
-    assert same["finding"] == "the learned DCG and flat can never disagree: they order all lists alike"
+    assert (
+        same["finding"] == "the learned DCG and flat can never disagree: they order all lists alike"
+    )
     assert same["pairs"] == []
 
 
@@ -213,7 +269,9 @@ def test_a_log_without_a_disputed_pair(steep):
 
 
 def followed_by(log):
-    """Return what people are said to follow; nothing where the log is refused since it seems to be upside down."""
+    """Return what people are said to follow; nothing where the log is refused since it seems to be
+    upside down.
+    """
     try:
         return Known.of(log, FLAT, 0).followed
     except UpsideDownError:
@@ -230,8 +288,13 @@ def test_people_are_said_to_follow_a_metric_in_few_logs_of_coins_and_where_the_d
 
 def test_disputed_pairs_are_the_shortest_with_what_judges_said():
     a, b, c = [2, 0, 0], [1, 1, 0], [0, 2, 2]
-    log = Preferences([a, a, b, c, a], [b, b, a, a, b], tie=[False, False, False, False, True], n_grades=3)
-    mine, theirs = log.verdicts(DCG([0, 0.1, 1], [1, 0.5, 0.3])), log.verdicts(DCG([0, 0.9, 1], [1, 1, 1]))
+    log = Preferences(
+        [a, a, b, c, a], [b, b, a, a, b], tie=[False, False, False, False, True], n_grades=3
+    )
+    mine, theirs = (
+        log.verdicts(DCG([0, 0.1, 1], [1, 0.5, 0.3])),
+        log.verdicts(DCG([0, 0.9, 1], [1, 1, 1])),
+    )
     pairs = disputed(log, mine, theirs)
     assert [pair["lists"].tolist() for pair in pairs] == [[a, b], [a, c]]
     assert [pair["verdicts"] for pair in pairs] == [[2.0, 1.0, 1.0], [0.0, 0.0, 1.0]]

@@ -23,7 +23,10 @@ NAMED = DCG([0, 0.5, 1], [1, 0.5], grade_names=["bad", TAG, "good"])
 def results():
     judgements, runs = noisy_runs({TAG: 0.5, "b": 2.0}, 8, 6)
     comparison = compare_systems(runs, judgements, n_resamples=100)
-    draws = {"gains": np.array([[0, 0.4, 1], [0, 0.6, 1]]), "discounts": np.array([[1, 0.4], [1, 0.6]])}
+    draws = {
+        "gains": np.array([[0, 0.4, 1], [0, 0.6, 1]]),
+        "discounts": np.array([[1, 0.4], [1, 0.6]]),
+    }
     yield NAMED, NAMED.table(), 2
     yield Utility([[0, 1], [0, 0.5]], grade_names=[TAG, "good"]), "0.5", 0
     yield judged(5), "Preferences(5 pairs", 1
@@ -35,7 +38,9 @@ def results():
     yield coherence(STEEP, FLAT, names=(TAG, "flat")), "not coherent", 1
 
 
-@pytest.mark.parametrize(("result", "text", "n_pictures"), [*results()], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    ("result", "text", "n_pictures"), [*results()], ids=lambda x: type(x).__name__
+)
 def test_a_result_shows_itself(result, text, n_pictures):
     shown = result._repr_html_()
     page = Page(shown)

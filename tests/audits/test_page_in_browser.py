@@ -1,4 +1,5 @@
-"""The page of an audit in a real browser: nothing runs that names smuggle in, nobody is shut out, nothing sticks out.
+"""The page of an audit in a real browser: nothing runs that names smuggle in, nobody is shut out,
+nothing sticks out.
 
 `make browser` runs these tests; see ``tests/judge/test_browser.py`` for what they need.
 """
@@ -21,10 +22,16 @@ PICTURES = ROOT / "build" / "audit"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 SMUGGLED = '"><img src=x onerror="window.smuggled=1"><script>window.smuggled=1</script>'
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright: make browser")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="the browser tests need playwright: make browser"
+)
 pytestmark = [
-    pytest.mark.skipif(not shutil.which(CHROMIUM), reason=f"no browser at {CHROMIUM}: make browser"),
-    pytest.mark.skipif("DCGLEARN_BROWSER" not in os.environ, reason="run by make browser, apart from make test"),
+    pytest.mark.skipif(
+        not shutil.which(CHROMIUM), reason=f"no browser at {CHROMIUM}: make browser"
+    ),
+    pytest.mark.skipif(
+        "DCGLEARN_BROWSER" not in os.environ, reason="run by make browser, apart from make test"
+    ),
 ]
 
 
@@ -38,28 +45,44 @@ def browser():
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The page of the example log, with runs; and one whose raters, queries, runs and documents are called tags."""
+    """The page of the example log, with runs; and one whose raters, queries, runs and documents are
+    called tags.
+    """
     folder = tmp_path_factory.mktemp("audits")
     judgements, runs = noisy_runs({"old": 1.0, "new": 0.7, "third": 1.2}, 30, 12)
     log = read_preferences(ROOT / "examples" / "side_by_side.jsonl")
     settings = {"runs": runs, "qrels": judgements, "since": "2026-03-01"}
     months = np.array([f"2026-{1 + i // 100:02}-15" for i in range(len(log))])
-    audit(log.changed(time=months), **settings, made={"command": "dcglearn audit"}).save(folder / "example.html")
+    audit(log.changed(time=months), **settings, made={"command": "dcglearn audit"}).save(
+        folder / "example.html"
+    )
     qrels = {f"{SMUGGLED}{i}": {f"{SMUGGLED}{g}": g for g in range(3)} for i in range(4)}
     named = {
-        f"{SMUGGLED} {k}": {q: {d: (-1.0) ** k * g for d, g in docs.items()} for q, docs in qrels.items()}
+        f"{SMUGGLED} {k}": {
+            q: {d: (-1.0) ** k * g for d, g in docs.items()} for q, docs in qrels.items()
+        }
         for k in (0, 1)
     }
-    labels = {name: np.array([f"{SMUGGLED} {name} {i % 2}" for i in range(60)]) for name in ("rater", "query", "time")}
-    audit(judged(60, **labels), runs=named, qrels=qrels, made={SMUGGLED: SMUGGLED}).save(folder / "smuggled.html")
+    labels = {
+        name: np.array([f"{SMUGGLED} {name} {i % 2}" for i in range(60)])
+        for name in ("rater", "query", "time")
+    }
+    audit(judged(60, **labels), runs=named, qrels=qrels, made={SMUGGLED: SMUGGLED}).save(
+        folder / "smuggled.html"
+    )
     return folder
 
 
 def opened(browser, path, width=1200, **settings):
-    page = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **settings).new_page()
+    page = browser.new_context(
+        viewport={"width": width, "height": 900}, offline=True, **settings
+    ).new_page()
     page.errors = []
     page.on("pageerror", lambda error: page.errors.append(str(error)))
-    page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: page.errors.append(message.text) if message.type == "error" else None,
+    )
     page.goto(path.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
     return page
@@ -73,14 +96,20 @@ def test_names_that_are_markup_are_shown_and_do_nothing(browser, made):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.skipif(not importlib.util.find_spec("axe_playwright_python"), reason="needs axe-core: make browser")
+@pytest.mark.skipif(
+    not importlib.util.find_spec("axe_playwright_python"), reason="needs axe-core: make browser"
+)
 def test_no_barrier_that_axe_knows(browser, made, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
     page = opened(browser, made / "example.html", color_scheme=scheme)
     page.context.set_offline(False)
     found = Axe().run(page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")] == []
+    assert [
+        (one["id"], one["nodes"][0]["html"])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ] == []
 
 
 def test_wide_narrow_and_on_paper(browser, made):
@@ -94,7 +123,11 @@ def test_wide_narrow_and_on_paper(browser, made):
         page.screenshot(path=PICTURES / f"closed-{width}-{scheme}.png", full_page=True)
     wide = opened(browser, made / "example.html")
     wide.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = false })")
-    wide.screenshot(path=PICTURES / "audit.png", clip={"x": 130, "y": 0, "width": 940, "height": 1560}, full_page=True)
+    wide.screenshot(
+        path=PICTURES / "audit.png",
+        clip={"x": 130, "y": 0, "width": 940, "height": 1560},
+        full_page=True,
+    )
     wide.emulate_media(media="print")
     wide.set_viewport_size({"width": 690, "height": 1000})
     wide.screenshot(path=PICTURES / "paper.png", full_page=True)

@@ -22,7 +22,9 @@ def helped(dcglearn, monkeypatch):
 def test_the_program_names_every_command(helped):
     page = helped("-h")
     assert page == helped("--help")
-    assert [name for name in COMMANDS if not re.search(rf"^  {name} ", page, flags=re.MULTILINE)] == []
+    assert [
+        name for name in COMMANDS if not re.search(rf"^  {name} ", page, flags=re.MULTILINE)
+    ] == []
     assert "--install-completion" in page and "..." not in page.partition("Learn a DCG")[2]
 
 
@@ -33,7 +35,9 @@ def test_help_has_panels_and_an_example_a_line(helped, command):
     titles = [line[:-1] for line in page.splitlines() if re.fullmatch(r"[A-Z][a-z ]+:", line)]
     assert titles == [title for title in [*PANELS, "Examples"] if title in titles]
     examples = page.partition("Examples:\n")[2].splitlines()
-    assert examples and all(re.match(rf"  (zcat \S+ \| )?dcglearn {command}\b", line) for line in examples)
+    assert examples and all(
+        re.match(rf"  (zcat \S+ \| )?dcglearn {command}\b", line) for line in examples
+    )
     assert ("-o, --output" in page) == ("--output" in page)
     assert "-o, --format" not in page
     assert command == "convert" or len(re.findall("^  -", page, flags=re.MULTILINE)) <= 35

@@ -28,14 +28,23 @@ def run(command, **options):
 @pytest.fixture
 def log(tmp_path, dcglearn):
     path = tmp_path / "log.jsonl"
-    assert dcglearn("simulate", "--pairs", 300, "--lists", "free", "--flips", 15, "--raters", 5, "-o", path)[0] == 0
+    assert (
+        dcglearn(
+            "simulate", "--pairs", 300, "--lists", "free", "--flips", 15, "--raters", 5, "-o", path
+        )[0]
+        == 0
+    )
     return path
 
 
-def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_json(dcglearn, log, tmp_path):
+def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_json(
+    dcglearn, log, tmp_path
+):
     dcg, picture, weights = (tmp_path / name for name in ("dcg.json", "dcg.png", "w.json"))
     trust = ("--holdout", 0.2, "--bands", 5, "--ranges", "--current", "linear-log2")
-    status, out, words = dcglearn("learn", log, "-o", dcg, "--plot", picture, "--utility", weights, *trust, "--json")
+    status, out, words = dcglearn(
+        "learn", log, "-o", dcg, "--plot", picture, "--utility", weights, *trust, "--json"
+    )
     report = json.loads(out)
     assert status == 0
     facts = (
@@ -56,7 +65,9 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_j
     assert set(report["rater_error"]) == {f"rater {i + 1}" for i in range(5)}
     assert report["visible"]["rank"] == 40
     assert report["held_out"]["current"] == "linear-log2@10"
-    assert {"learned DCG", "QP utility", "linear-log2@10"} <= {row["name"] for row in report["held_out"]["rows"]}
+    assert {"learned DCG", "QP utility", "linear-log2@10"} <= {
+        row["name"] for row in report["held_out"]["rows"]
+    }
     assert len(report["bands"]["parameters"]) == 15
     assert len(report["ranges"]["gains"][0]) == 5
 
@@ -67,12 +78,25 @@ def test_a_terminal_sees_at_once_what_was_read(dcglearn, log, tmp_path, monkeypa
     for command in (("-o", tmp_path / "dcg.json"), ()):
         status, out, err = dcglearn("learn", log, "--method", "qp", *command)
         assert status == 0 and err.startswith(read)
-        assert (out + err).count(read) == (2 if command else 1)  # once more where the report goes to a file or a pipe
+        assert (out + err).count(read) == (
+            2 if command else 1
+        )  # once more where the report goes to a file or a pipe
 
 
 def test_the_qp_proves_itself(dcglearn, log, tmp_path):
     picture = tmp_path / "dcg.png"
-    options = ("--method", "qp", "--C", "auto", "--holdout", 0.2, "--plot", picture, "-o", tmp_path / "dcg.json")
+    options = (
+        "--method",
+        "qp",
+        "--C",
+        "auto",
+        "--holdout",
+        0.2,
+        "--plot",
+        picture,
+        "-o",
+        tmp_path / "dcg.json",
+    )
     status, out, _ = dcglearn("learn", log, *options)
     facts = ("duality gap", "cannot tell", "chosen by validation", "QP utility", "exponential-log2")
     assert status == 0 and [fact for fact in facts if fact not in out] == []
@@ -88,7 +112,9 @@ def test_without_output_the_metric_goes_to_standard_output(dcglearn, log):
 
 def test_options_of_the_learner_reach_it(dcglearn, log):
     def weights(*options):
-        return json.loads(dcglearn("learn", log, "--method", "qp", "--json", *options)[1])["utility"]["weights"]
+        return json.loads(dcglearn("learn", log, "--method", "qp", "--json", *options)[1])[
+            "utility"
+        ]["weights"]
 
     plain = weights()
     assert all(row == sorted(row) for row in plain)
@@ -102,7 +128,9 @@ def test_options_of_the_learner_reach_it(dcglearn, log):
     assert gains("--ridge", "1000") != gains()
     assert gains("--loss", "sigmoid") != gains()
     steep = DCG.standard(5, 10, "power5").normalised().gains
-    assert gains("--prior", "power5-flat", "--ridge", "1e6", "--loss", "robust") == pytest.approx(steep, abs=1e-3)
+    assert gains("--prior", "power5-flat", "--ridge", "1e6", "--loss", "robust") == pytest.approx(
+        steep, abs=1e-3
+    )
 
 
 def test_a_dry_run_writes_nothing(dcglearn, log, tmp_path):
@@ -120,7 +148,10 @@ def test_existing_files_are_kept(dcglearn, misuse, log, tmp_path):
 
 
 def test_ratings_are_held_out_by_list_or_rater(dcglearn, tmp_path):
-    lines = [{"list": [i % 3, i // 3 % 3, i // 9 % 3], "rating": i % 3 * 3 + i // 3 % 3} for i in range(27)]
+    lines = [
+        {"list": [i % 3, i // 3 % 3, i // 9 % 3], "rating": i % 3 * 3 + i // 3 % 3}
+        for i in range(27)
+    ]
     path = write_lines(tmp_path / "ratings.jsonl", lines)
     status, out, _ = dcglearn("learn", "--ratings", path, "--json", "--holdout", 0.3)
     assert (status, json.loads(out)["held_out"]["by"]) == (0, "list")
@@ -162,12 +193,17 @@ def test_show_prints_tables_json_and_pictures(dcglearn, log, tmp_path):
     assert status == 0
     assert "15.0000" in out and "position" in out
     assert (tmp_path / "both.pdf").read_bytes().startswith(b"%PDF")
-    rows = [json.loads(line) for line in dcglearn("show", "linear-sqrt@2", "--grades", 3, "--json")[1].splitlines()]
+    rows = [
+        json.loads(line)
+        for line in dcglearn("show", "linear-sqrt@2", "--grades", 3, "--json")[1].splitlines()
+    ]
     assert rows[0]["gains"] == [0, 1, 2]
 
 
 def test_simulate_repeats_and_pipes(dcglearn, tmp_path):
-    first, second = (dcglearn("simulate", "--pairs", 20, "--seed", 4, "--queries", 3)[1] for _ in range(2))
+    first, second = (
+        dcglearn("simulate", "--pairs", 20, "--seed", 4, "--queries", 3)[1] for _ in range(2)
+    )
     assert first == second
     assert len(first.splitlines()) == 20
     assert "query" in json.loads(first.splitlines()[0])
@@ -184,7 +220,10 @@ def test_simulate_repeats_and_pipes(dcglearn, tmp_path):
         ("", "empty"),
         (GOOD + '{"a": [2, 1, 0], "b": [], "winner": "a"}\n', "line 3"),
         (GOOD + '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "c"}\n', "line 3"),
-        (GOOD.replace('"winner": "a"', '"winner": "tie"').replace('"b"}', '"tie"}'), "nothing to learn from"),
+        (
+            GOOD.replace('"winner": "a"', '"winner": "tie"').replace('"b"}', '"tie"}'),
+            "nothing to learn from",
+        ),
         ('{"a": [2, 1], "b": [2, 1], "winner": "a"}\n', "1 pair of equal lists"),
         (
             '{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": [1, 0], "b": [0, 1], "winner": "b"}\n',
@@ -216,9 +255,15 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["learn", "LOG", "--method", "qp", "--ridge", "1"], "--ridge goes with --method dcg"),
         (["learn", "LOG", "--method", "qp", "--bands", "9"], "--method dcg"),
         (["learn", "LOG", "--ridge", "-1"], "'--ridge': -1"),
-        (["learn", "LOG", "--prior", "nothing.json"], "nothing.json does not exist; check the name"),
+        (
+            ["learn", "LOG", "--prior", "nothing.json"],
+            "nothing.json does not exist; check the name",
+        ),
         (["learn", "LOG", "--prior", "linear-log2@3"], "prior has 5 grades and 3 positions"),
-        (["learn", "LOG", "--holdout", "0.2", "--current", "best"], "neither a file nor GAIN-DISCOUNT"),
+        (
+            ["learn", "LOG", "--holdout", "0.2", "--current", "best"],
+            "neither a file nor GAIN-DISCOUNT",
+        ),
         (["ask"], "nothing to choose from"),
         (["ask", "nothing.jsonl"], "nothing.jsonl"),
         (["ask", "LOG", "--log", "LOG"], "nothing is left to ask"),
@@ -235,7 +280,9 @@ OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or stre
         (["train", "LOG", "-o", "m", "--method", "ridge", "--resume"], "--resume"),
     ],
 )
-def test_bad_calls_end_with_status_2_and_a_terminal_sees_nothing_but_why(misuse, log, monkeypatch, arguments, words):
+def test_bad_calls_end_with_status_2_and_a_terminal_sees_nothing_but_why(
+    misuse, log, monkeypatch, arguments, words
+):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     err = misuse(words, *[log if argument == "LOG" else argument for argument in arguments])
     seen = ("read: ",) if words in OF_THE_LOG else ("dcglearn: ", "Usage: ")
@@ -305,11 +352,18 @@ class TestPicturesComeLast:
         picture = tmp_path / "dcg.png"
         mapping = tmp_path / "names.toml"
         mapping.write_text(r"scale = ['Bad', '$\frac$', 'x^{', '\\', 'Good']")
-        assert dcglearn("learn", log, "--read", mapping, "-o", tmp_path / "dcg.json", "--plot", picture)[0] == 0
+        assert (
+            dcglearn(
+                "learn", log, "--read", mapping, "-o", tmp_path / "dcg.json", "--plot", picture
+            )[0]
+            == 0
+        )
         assert picture.exists()
         assert dcglearn("show", tmp_path / "dcg.json", "--plot", picture, "--force")[0] == 0
 
-    @pytest.mark.parametrize("error", [ValueError("no glyph"), OSError(28, "No space left on device"), MemoryError()])
+    @pytest.mark.parametrize(
+        "error", [ValueError("no glyph"), OSError(28, "No space left on device"), MemoryError()]
+    )
     def test_a_picture_that_fails_loses_nothing(self, dcglearn, log, here, monkeypatch, error):
         from matplotlib.figure import Figure
 
@@ -317,7 +371,10 @@ class TestPicturesComeLast:
             raise error
 
         monkeypatch.setattr(Figure, "savefig", fails)
-        runs = {name: {q: {f"D{d}": d * n + q for d in range(6)} for q in range(5)} for name, n in (("a", 3), ("b", 4))}
+        runs = {
+            name: {q: {f"D{d}": d * n + q for d in range(6)} for q in range(5)}
+            for name, n in (("a", 3), ("b", 4))
+        }
         write_trec(here, {q: {f"D{d}": d % 3 for d in range(6)} for q in range(5)}, runs)
         files = ["qrels.txt", "a.txt", "b.txt"]
         for command, name in (
@@ -332,7 +389,9 @@ class TestPicturesComeLast:
             assert "x.png: " in err and "complete" in err
             assert Path(name).exists() and (name or out)
         assert DCG.load("dcg.json") and Utility.load("w.json")
-        assert not [path for path in Path().iterdir() if path.name.startswith(".") or path.suffix == ".png"]
+        assert not [
+            path for path in Path().iterdir() if path.name.startswith(".") or path.suffix == ".png"
+        ]
 
 
 @pytest.mark.posix
@@ -350,7 +409,9 @@ def test_an_input_is_no_output(here):
         ("logs/part.parquet", ["logs/*.parquet"]),
     ):
         refused("is an input of this command; name another", refuse_overwriting, [output], read)
-    refuse_overwriting(["dcg.json", "none", "/dev/null"], ["log.jsonl", "logs", "exponential-log2", "-"])
+    refuse_overwriting(
+        ["dcg.json", "none", "/dev/null"], ["log.jsonl", "logs", "exponential-log2", "-"]
+    )
 
 
 def test_an_input_is_never_overwritten(misuse, log, here):
@@ -365,7 +426,15 @@ def test_an_input_is_never_overwritten(misuse, log, here):
         ["rank", "model", qrels, "-o", qrels],
     ):
         misuse("is an input of this command", *command, "--force")
-    misuse("same.json is named for two outputs", "learn", log, "-o", "same.json", "--utility", "same.json")
+    misuse(
+        "same.json is named for two outputs",
+        "learn",
+        log,
+        "-o",
+        "same.json",
+        "--utility",
+        "same.json",
+    )
     assert kept == {path: path.read_bytes() for path in (log, qrels)}
 
 
@@ -377,18 +446,41 @@ def ratings(tmp_path):
     """A file of 400 ratings of lists in which one relevant document is better than several."""
     rng = np.random.default_rng(0)
     lists = POOL[rng.choice(32, 400)]
-    values = 6 * lists.any(axis=1) + 2 * lists[:, 0] - lists[:, 1:].sum(axis=1) // 2 + rng.integers(0, 3, 400)
+    values = (
+        6 * lists.any(axis=1)
+        + 2 * lists[:, 0]
+        - lists[:, 1:].sum(axis=1) // 2
+        + rng.integers(0, 3, 400)
+    )
     rows = zip(lists.tolist(), values.tolist(), strict=True)
-    return write_lines(tmp_path / "ratings.jsonl", [{"list": grades, "rating": value} for grades, value in rows])
+    return write_lines(
+        tmp_path / "ratings.jsonl", [{"list": grades, "rating": value} for grades, value in rows]
+    )
 
 
 def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_path, monkeypatch):
     monkeypatch.setattr("dcglearn.trust.lack_of_fit.N_PARTITIONS", 1)
-    options = ("--ratings", ratings, "--holdout", 0.5, "-o", tmp_path / "dcg.json", "--plot", tmp_path / "dcg.png")
+    options = (
+        "--ratings",
+        ratings,
+        "--holdout",
+        0.5,
+        "-o",
+        tmp_path / "dcg.json",
+        "--plot",
+        tmp_path / "dcg.png",
+    )
     status, report, out = dcglearn("learn", *options, "--json")
     assert "is a DCG enough?" in out and "(--form saturation)" in out
-    assert status == 0 and "people's disagreement leaves to reach, on the 100% of the pairs between the" in out
-    assert "any function of the grades, at most" in out and "the learned DCG orders" in out and "respect" not in out
+    assert (
+        status == 0
+        and "people's disagreement leaves to reach, on the 100% of the pairs between the" in out
+    )
+    assert (
+        "any function of the grades, at most" in out
+        and "the learned DCG orders" in out
+        and "respect" not in out
+    )
     held_out = json.loads(report)["held_out"]
     ceiling = held_out["ceiling"]
     lack = held_out["lack_of_fit"]
@@ -396,7 +488,9 @@ def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_pa
     dcg, *others = lack["parts"]
     assert all(part["share"] == pytest.approx(dcg["share"] + part["ahead"]) for part in others)
     low, high = ceiling["interval"]
-    assert low < ceiling["share"] < high and ceiling["lower"] <= ceiling["share"] <= ceiling["upper"]
+    assert (
+        low < ceiling["share"] < high and ceiling["lower"] <= ceiling["share"] <= ceiling["upper"]
+    )
     assert ceiling["unit"] == "rating" and held_out["reached"] < 1 and not held_out["no_ceiling"]
 
 
@@ -428,7 +522,10 @@ def test_learn_reports_without_jargon(dcglearn, log, tmp_path, monkeypatch, opti
     if "--method" not in options and "--dry-run" not in options:
         assert "\nlearned: gains and discounts from 300 judgements" in out
     if "--proxy" in options:
-        assert "drawn to the LLM judge's DCG with strength 4\n" in out and "  the LLM judge's DCG\n" in out
+        assert (
+            "drawn to the LLM judge's DCG with strength 4\n" in out
+            and "  the LLM judge's DCG\n" in out
+        )
 
 
 def test_learn_says_of_what_the_result_is_mixed_and_how_judges_err(dcglearn, log, tmp_path):
@@ -457,7 +554,9 @@ def test_learn_says_how_often_the_list_shown_first_wins(dcglearn, tmp_path):
     dcglearn("simulate", *words, "-o", tmp_path / "sided.jsonl")
     out, report = (dcglearn("learn", tmp_path / "sided.jsonl", "--json")[i] for i in (2, 1))
     won = 1 / (1 + np.exp(-json.loads(report)["position_bias"]))
-    assert f"position bias: of two equal lists, the one shown first wins {won:.0%} (50% is no" in out
+    assert (
+        f"position bias: of two equal lists, the one shown first wins {won:.0%} (50% is no" in out
+    )
     assert "names first: share of wins of the list shown first" in out and "Krippendorff" not in out
 
 

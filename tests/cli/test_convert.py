@@ -18,21 +18,32 @@ def test_a_spreadsheet_becomes_a_native_log_with_its_sides(dcglearn, tmp_path):
     status, _, err = dcglearn("convert", path, "--winner-words", "both=tie", "-o", out)
     winners = "winners: Both = tie (1), Left = a (1), Right = b (1), open (1)\n"
     assert (status, err) == (0, f"{winners}wrote: {out} (4 lines, 2 positions)\n")
-    assert winners in dcglearn("convert", write(tmp_path, "verdicts.csv", WIDE), "--winner-words", WORDS)[2]
+    assert (
+        winners
+        in dcglearn("convert", write(tmp_path, "verdicts.csv", WIDE), "--winner-words", WORDS)[2]
+    )
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert lines[1] == {"query": "q2", "a": [0, 0], "b": [1, 2], "winner": "b"}
     assert [line["winner"] for line in lines] == ["a", "b", "tie", "open"]
-    converted, read = dl.read_preferences(out), dl.read_preferences(path, winner_words={"Both": "tie"})
+    converted, read = (
+        dl.read_preferences(out),
+        dl.read_preferences(path, winner_words={"Both": "tie"}),
+    )
     assert columns(converted) == columns(read)
     assert converted.dropped == read.dropped == {"open questions": 1}
     assert dcglearn("convert", path, "--winner-words", "both=tie", "-o", out)[0] == 2
-    assert dcglearn("convert", path, "--winner-words", "both=tie", "-o", tmp_path / "log.parquet")[0] == 0
+    assert (
+        dcglearn("convert", path, "--winner-words", "both=tie", "-o", tmp_path / "log.parquet")[0]
+        == 0
+    )
     assert columns(dl.read_preferences(tmp_path / "log.parquet")) == columns(read)
 
 
 @pytest.mark.parametrize("command", ["convert", "simulate", "ask"])
 @pytest.mark.parametrize("name", ["log.xlsx", "log.TXT", "log.csv", "log.jsonl.gz", "log.feather"])
-def test_a_log_is_not_written_by_a_name_that_it_could_not_be_read_by(misuse, tmp_path, command, name):
+def test_a_log_is_not_written_by_a_name_that_it_could_not_be_read_by(
+    misuse, tmp_path, command, name
+):
     inputs = {"convert": ["missing.jsonl"], "simulate": [], "ask": ["missing.jsonl"]}[command]
     misuse("give .jsonl, .ndjson, .json, .parquet", command, *inputs, "-o", tmp_path / name)
     assert not (tmp_path / name).exists()
@@ -41,7 +52,9 @@ def test_a_log_is_not_written_by_a_name_that_it_could_not_be_read_by(misuse, tmp
 def test_the_suffix_of_an_output_may_be_in_upper_case(dcglearn, tmp_path):
     dcglearn("simulate", "--pairs", 20, "-o", tmp_path / "LOG.PARQUET")
     dcglearn("convert", tmp_path / "LOG.PARQUET", "-o", tmp_path / "LOG.JSONL")
-    first, second = (dl.read_preferences(tmp_path / f"LOG.{suffix}") for suffix in ("PARQUET", "JSONL"))
+    first, second = (
+        dl.read_preferences(tmp_path / f"LOG.{suffix}") for suffix in ("PARQUET", "JSONL")
+    )
     assert (tmp_path / "LOG.PARQUET").read_bytes()[:4] == b"PAR1"
     assert first.preferred.tolist() == second.preferred.tolist() and len(first) == 20
 
@@ -55,18 +68,30 @@ def test_ratings_words_and_likert_scales_are_converted(dcglearn, tmp_path):
     likert = write(tmp_path, "likert.csv", "a,b,label\n2 0,0 2,-3\n1 0,0 1,0\n")
     status, out, err = dcglearn("convert", likert, "--positive", "b")
     assert (status, err) == (0, "winners: -3 = a (1), 0 = tie (1)\n")
-    assert json.loads(out.splitlines()[0]) == {"a": [2, 0], "b": [0, 2], "winner": "a", "strength": 3.0}
+    assert json.loads(out.splitlines()[0]) == {
+        "a": [2, 0],
+        "b": [0, 2],
+        "winner": "a",
+        "strength": 3.0,
+    }
 
 
 def test_a_dry_run_prints_what_was_recognised(dcglearn, tmp_path):
     path = write(tmp_path, "sheet.csv", WIDE.replace("verdict", "label").replace("query", "topic"))
-    mapping = write(tmp_path, "words.toml", '[winner_words]\nleft = "a"\nright = "b"\nboth = "tie"\n')
+    mapping = write(
+        tmp_path, "words.toml", '[winner_words]\nleft = "a"\nright = "b"\nboth = "tie"\n'
+    )
     status, out, err = dcglearn("learn", path, "--read", mapping, "--dry-run")
     assert (status, err) == (0, "")
     assert "form: text, columns separated by semicolons\n" in out
-    assert "columns: a = left_1 .. left_2, b = right_1 .. right_2, winner = label\nnot used: topic\n" in out
+    assert (
+        "columns: a = left_1 .. left_2, b = right_1 .. right_2, winner = label\nnot used: topic\n"
+        in out
+    )
     assert "winners: Both = tie (1), Left = a (1), Right = b (1), open (1)\n" in out
-    assert "grades: 0 (3), 1 (7), 2 (2)\npair 1:\n  preferred  2 1\n         to  0 1\npair 2:\n" in out
+    assert (
+        "grades: 0 (3), 1 (7), 2 (2)\npair 1:\n  preferred  2 1\n         to  0 1\npair 2:\n" in out
+    )
     assert "       tied  1 1\n        and  1 1\n" in out
 
 
@@ -104,11 +129,18 @@ SHAPES = {
     ),
     "columns by pattern, Windows-1252": (
         "x.csv",
-        "Links 1;Links 2;Rechts 1;Rechts 2;Urteil;Prüfer\n2;0;0;2;a;Jörg\n0;1;1;0;b;Zoë\n".encode("cp1252"),
+        "Links 1;Links 2;Rechts 1;Rechts 2;Urteil;Prüfer\n2;0;0;2;a;Jörg\n0;1;1;0;b;Zoë\n".encode(
+            "cp1252"
+        ),
         ["--columns", "a=Links {},b=Rechts {},winner=Urteil,rater=Prüfer", "--encoding", "cp1252"],
         '"a" = "Links {}"\n"b" = "Rechts {}"\n',
     ),
-    "rated lists": ("x.csv", "list,rating\n3 0,4\n0 3,1\n", ["--ratings", "--grades", 5], "n_grades = 5\n"),
+    "rated lists": (
+        "x.csv",
+        "list,rating\n3 0,4\n0 3,1\n",
+        ["--ratings", "--grades", 5],
+        "n_grades = 5\n",
+    ),
 }
 
 
@@ -123,14 +155,19 @@ def test_a_saved_mapping_reads_what_the_options_read(dcglearn, tmp_path, shape):
     assert dcglearn("convert", log, *ratings, "--read", mapping)[:2] == (0, by_options)
     status, _, err = dcglearn("learn", log, *ratings, "--read", mapping, "--dry-run")
     assert (status, err) == (0, "")
-    assert dcglearn("convert", log, *options, "--save-mapping", mapping)[0] == 2  # it is there, and kept
+    assert (
+        dcglearn("convert", log, *options, "--save-mapping", mapping)[0] == 2
+    )  # it is there, and kept
 
 
 def test_an_option_replaces_that_of_the_mapping(dcglearn, misuse, tmp_path):
     log = write(tmp_path, "x.csv", "a,b,winner\n2 1,0 1,a\n1 0,2 0,b\n")
     mapping = write(tmp_path, "how.toml", "n_grades = 4\n")
     assert "2 positions, 4 grades" in dcglearn("learn", log, "--read", mapping, "--dry-run")[1]
-    assert "2 positions, 6 grades" in dcglearn("learn", log, "--read", mapping, "--grades", 6, "--dry-run")[1]
+    assert (
+        "2 positions, 6 grades"
+        in dcglearn("learn", log, "--read", mapping, "--grades", 6, "--dry-run")[1]
+    )
     assert dcglearn("ask", "--log", log, "--read", mapping, "-n", 1)[0] == 0
     mapping.write_text("pad = true\nas_is = true\n")
     log.write_text("a,b,winner\n2 1,0 1,a\n1,2 0,b\n")
@@ -138,7 +175,14 @@ def test_an_option_replaces_that_of_the_mapping(dcglearn, misuse, tmp_path):
     status, unpadded, _ = dcglearn("convert", log, "--read", mapping, "--no-pad", "--no-as-is")
     assert (status, unpadded) == dcglearn("convert", log)[:2]
     log.write_text("a,b,winner\n2 1,0 1,Links\n")
-    misuse(f"--read {mapping} --no-pad --winner-words 'Links=?'", "convert", log, "--read", mapping, "--no-pad")
+    misuse(
+        f"--read {mapping} --no-pad --winner-words 'Links=?'",
+        "convert",
+        log,
+        "--read",
+        mapping,
+        "--no-pad",
+    )
     mapping.write_text("positive = 'a'\n")
     misuse("give one of the two", "convert", log, "--read", mapping, "--winner-words", "x=a")
     mapping.write_text("worst = 1\n")
@@ -167,8 +211,20 @@ def test_refusals_name_the_option(misuse, tmp_path):
     sheet = write(tmp_path, "sheet.csv", WIDE.replace("verdict", "winner"))
     for arguments, words in {
         ("learn", sheet, "--dry-run"): "line 4: winner is 'Both'; use a, b or tie",
-        ("convert", sheet, "--ratings", "--positive", "a"): "--winner-words and --positive are for pairs",
-        ("learn", rated, "--workers", 2, "--ratings"): "dcglearn convert FILE --ratings -o FILE.parquet makes",
+        (
+            "convert",
+            sheet,
+            "--ratings",
+            "--positive",
+            "a",
+        ): "--winner-words and --positive are for pairs",
+        (
+            "learn",
+            rated,
+            "--workers",
+            2,
+            "--ratings",
+        ): "dcglearn convert FILE --ratings -o FILE.parquet makes",
         ("convert", sheet, "--columns", "winner"): "--columns winner: give each usual name once",
         ("convert", sheet, "--equal-groups"): "--equal-groups goes with --ratings",
         ("convert", sheet, "-o", sheet, "--force", "--winner-words", WORDS): "sheet.csv",

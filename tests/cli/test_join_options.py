@@ -25,7 +25,13 @@ def folder(here):
     (here / "old.txt").write_text("q Q0 d1 1 2 old\nq Q0 d2 2 1 old\n")
     (here / "new.txt").write_text("q Q0 d3 1 2 new\nq Q0 d1 2 1 new\n")
     (here / "verdicts.csv").write_text("query,winner,rater\nq,old,ann\nq,old,bob\n")
-    impression = {"query": "q", "a": ["d1", "d2"], "b": ["d3", "d1"], "teams": ["a", "b"], "clicks": [1]}
+    impression = {
+        "query": "q",
+        "a": ["d1", "d2"],
+        "b": ["d3", "d1"],
+        "teams": ["a", "b"],
+        "clicks": [1],
+    }
     write_lines(here / "clicks.jsonl", [impression])
     return here
 
@@ -44,7 +50,9 @@ def test_convert_joins(dcglearn, folder, options, expected):
     status, _, words = dcglearn("convert", *options, "-o", "joined.jsonl")
     assert status == 0 and "looked up: " in words and "wrote: joined.jsonl" in words
     log = read_preferences(folder / "joined.jsonl")
-    assert [[a, b] for a, b in zip(log.preferred.tolist(), log.other.tolist(), strict=True)] == expected
+    assert [
+        [a, b] for a, b in zip(log.preferred.tolist(), log.other.tolist(), strict=True)
+    ] == expected
     assert log.docs is not None
 
 
@@ -78,7 +86,11 @@ def test_learn_reports_raters_who_judged_the_same(dcglearn, folder):
     assert dcglearn(*half)[0] == 0
     status, out, words = dcglearn("learn", "half.jsonl", "--json")
     report = json.loads(out)
-    assert status == 0 and "shown both ways: 4 pairs" in words and report["raters"]["consistency"]["value"] == 0
+    assert (
+        status == 0
+        and "shown both ways: 4 pairs" in words
+        and report["raters"]["consistency"]["value"] == 0
+    )
     assert report["total_weight"] == 8
     words = dcglearn("convert", "log.jsonl", "--qrels", "qrels.txt", "-o", "joined.jsonl")[2]
     assert "looked up: 8 documents, 1 document without a judgement" in words
@@ -86,6 +98,8 @@ def test_learn_reports_raters_who_judged_the_same(dcglearn, folder):
 
 
 def test_the_figure_of_raters():
-    log = Preferences([[1, 0], [2, 0]] * 2, [[0, 1], [0, 2]] * 2, swapped=[0, 1, 1, 0], rater=["a", "b", "a", "b"])
+    log = Preferences(
+        [[1, 0], [2, 0]] * 2, [[0, 1], [0, 2]] * 2, swapped=[0, 1, 1, 0], rater=["a", "b", "a", "b"]
+    )
     figure = raters_figure(rater_agreement(log, errors=False))
     assert len(figure.axes) == 1 and len(raters_figure(rater_agreement(log)).axes) == 3

@@ -52,7 +52,9 @@ def test_dry_run_reads_every_part(dcglearn, misuse, logs):
 
 
 def test_only_parquet_is_read_in_parts(misuse, logs):
-    err = misuse("all.jsonl: not a Parquet file", "learn", logs.parent / "all.jsonl", "--memory", "1GB")
+    err = misuse(
+        "all.jsonl: not a Parquet file", "learn", logs.parent / "all.jsonl", "--memory", "1GB"
+    )
     assert "dcglearn convert writes it" in err
 
 
@@ -86,10 +88,14 @@ def test_local_workers_learn_the_same(logs, tmp_path):
 
 @pytest.mark.posix
 def test_a_command_killed_in_the_middle_is_resumed_to_the_same_bytes(tmp_path, dcglearn):
-    """Killed for real, at whatever pass it has come to: as soon as the checkpoint holds a few answers."""
+    """Killed for real, at whatever pass it has come to: as soon as the checkpoint holds a few
+    answers.
+    """
     log, file, dcg = tmp_path / "log.parquet", tmp_path / "fit.checkpoint", tmp_path / "dcg.json"
     dl.simulate.write_log(log, TRUTH, 40_000, lists="free", flip_rate=0.1)
-    process = subprocess.Popen([*COMMAND, "learn", log, "--checkpoint", file, "-o", dcg], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*COMMAND, "learn", log, "--checkpoint", file, "-o", dcg], stdout=subprocess.DEVNULL
+    )
     while process.poll() is None and (not file.exists() or file.stat().st_size < 4000):
         time.sleep(0.002)
     os.kill(process.pid, signal.SIGKILL)
@@ -109,7 +115,10 @@ def test_several_files_of_other_formats_are_read_as_one_log(dcglearn, here):
     Path("logs/.hidden").touch()
     for paths in (["logs"], ["logs/a.jsonl", "logs/b.json"], ["logs/*.js*"]):
         assert dcglearn("convert", *paths, "-o", "all.jsonl", "--force")[0] == 0
-        assert Path("all.jsonl").read_bytes() == Path("logs/a.jsonl").read_bytes() + Path("logs/b.json").read_bytes()
+        assert (
+            Path("all.jsonl").read_bytes()
+            == Path("logs/a.jsonl").read_bytes() + Path("logs/b.json").read_bytes()
+        )
         status, out, _ = dcglearn("learn", *paths, "--dry-run")
         assert status == 0 and "60 pairs" in out
     assert dcglearn("audit", "logs", "--as-is", "-o", "audit.html")[0] == 0
@@ -119,4 +128,11 @@ def test_several_files_of_other_formats_are_read_as_one_log(dcglearn, here):
 def test_an_output_in_the_folder_that_is_read_is_refused(misuse, here):
     Path("logs").mkdir()
     random_log(60, seed=1).save("logs/a.jsonl")
-    misuse("logs/a.jsonl is an input of this command", "convert", "logs", "-o", "logs/a.jsonl", "--force")
+    misuse(
+        "logs/a.jsonl is an input of this command",
+        "convert",
+        "logs",
+        "-o",
+        "logs/a.jsonl",
+        "--force",
+    )

@@ -10,12 +10,17 @@ from dcglearn.metric.dcg import DCG
 
 @pytest.fixture
 def files(here):
-    """Judgements 0-2 of three documents, two runs, queries for rankers, and a DCG of five grades."""
+    """Judgements 0-2 of three documents, two runs, queries for rankers, and a DCG of five
+    grades."""
     (here / "qrels.txt").write_text("q 0 a 2\nq 0 b 1\nq 0 c 0\n")
     for name, order in (("mine", "bac"), ("yours", "cab")):
         lines = [f"q Q0 {document} 0 {3 - i} {name}" for i, document in enumerate(order)]
         (here / f"{name}.txt").write_text("\n".join(lines))
-    rows = [f"{(i + j) % 3} qid:{i} 1:{(i + j) % 3 + 0.1 * j} 2:{i * j % 4}" for i in range(6) for j in range(4)]
+    rows = [
+        f"{(i + j) % 3} qid:{i} 1:{(i + j) % 3 + 0.1 * j} 2:{i * j % 4}"
+        for i in range(6)
+        for j in range(4)
+    ]
     (here / "train.svm").write_text("\n".join(rows))
     DCG([0, 1, 3, 7, 15], [1, 0.5]).save(here / "five.json")
     DCG([0, 3, 15], [1, 0.5]).save(here / "three.json")
@@ -26,7 +31,17 @@ COMMANDS = [
     ("evaluate", "qrels.txt", "mine.txt", "--metric", "five.json"),
     ("compare", "qrels.txt", "mine.txt", "yours.txt", "--metric", "five.json"),
     ("systems", "qrels.txt", "mine.txt", "yours.txt", "--metric", "five.json", "--resamples", 2),
-    ("train", "train.svm", "--metric", "five.json", "--method", "ridge", "-o", "model", "--dry-run"),
+    (
+        "train",
+        "train.svm",
+        "--metric",
+        "five.json",
+        "--method",
+        "ridge",
+        "-o",
+        "model",
+        "--dry-run",
+    ),
     ("coherence", "five.json", "nDCG@2", "--grades", "2,1,0"),
 ]
 
@@ -41,7 +56,10 @@ def test_another_scale_is_one_warning_with_both_named(dcglearn, misuse, files, c
     declare = "--n-grades" if command[0] == "coherence" else "--grades"
     status, out, err = dcglearn(*command)
     assert (status, err.count("warning")) == (0, 1) and out
-    assert f"warning: five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); say which" in err
+    assert (
+        f"warning: five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); say which"
+        in err
+    )
     assert f"--map-grades 0=0,1=2,2=4, or give {declare} 5" in err
     misuse("dcglearn: five.json has gains", *command, "--strict")
     for remedy in ((declare, 5), ("--map-grades", "0=0,1=2,2=4")):
@@ -54,7 +72,9 @@ def test_a_map_gives_what_the_mapped_metric_gives(dcglearn, files):
     options = ("--format", "jsonl", "--map-grades", "0=0,1=2,2=4")
     status, out, err = dcglearn("evaluate", "qrels.txt", "mine.txt", *metrics, *options)
     values = {row["measure"]: row["value"] for row in map(json.loads, out.splitlines())}
-    assert (status, err) == (0, "") and values["five.json"] == values["three.json"] != values["nDCG@2"]
+    assert (status, err) == (0, "") and values["five.json"] == values["three.json"] != values[
+        "nDCG@2"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +84,11 @@ def test_a_map_gives_what_the_mapped_metric_gives(dcglearn, files):
         ("0=0,0=1", "five.json", "grade 0 occurs twice"),
         ("0=0,2=4", "five.json", "has no grade 1; give each of 0..2 one"),
         ("0=0,1=2,2=5", "five.json", "the map of grade 2=5: give 0 to 4"),
-        ("0=0,1=1,2=2", "three.json", "every metric has 3 grades (0..2) too, so there is nothing to map"),
+        (
+            "0=0,1=1,2=2",
+            "three.json",
+            "every metric has 3 grades (0..2) too, so there is nothing to map",
+        ),
         ("0=0,1=1,2=2", "nDCG@10", "no metric is a file"),
     ],
 )
@@ -73,16 +97,36 @@ def test_maps_that_do_not_fit(misuse, files, text, metric, words):
 
 
 def test_a_top_grade_that_does_not_occur_is_a_note_of_the_dry_run(dcglearn, files):
-    command = ("train", "train.svm", "--metric", "five.json", "--grades", 5, "-o", "model", "--method", "ridge")
-    assert "note: grade 4, the top of the scale, does not occur; the largest is 2" in dcglearn(*command, "--dry-run")[1]
+    command = (
+        "train",
+        "train.svm",
+        "--metric",
+        "five.json",
+        "--grades",
+        5,
+        "-o",
+        "model",
+        "--method",
+        "ridge",
+    )
+    assert (
+        "note: grade 4, the top of the scale, does not occur; the largest is 2"
+        in dcglearn(*command, "--dry-run")[1]
+    )
     status, out, err = dcglearn(*command)
     assert status == 0 and "note" not in out + err
     status, _, err = dcglearn("rank", "model", "train.svm")
-    assert status == 0 and "warning" not in err  # its gains are those of a textbook, which has no scale of its own
+    assert (
+        status == 0 and "warning" not in err
+    )  # its gains are those of a textbook, which has no scale of its own
     DCG([0, 1, 2, 5, 9], [1, 0.5]).save("five.json")
     assert dcglearn(*command, "--force")[0] == 0
     status, _, err = dcglearn("rank", "model", "train.svm")
-    assert status == 0 and err.count("warning: the metric of model has gains for 5 grades (0..4), but train.svm") == 1
+    assert (
+        status == 0
+        and err.count("warning: the metric of model has gains for 5 grades (0..4), but train.svm")
+        == 1
+    )
     assert "warning" not in dcglearn("rank", "model", "train.svm", "--map-grades", "0=0,1=2,2=4")[2]
 
 
@@ -112,6 +156,8 @@ def test_the_depth_used_is_printed(dcglearn, files):
         (("evaluate", "qrels.txt", "mine.txt", "--metric", "nothing"), "'nothing'"),
     ],
 )
-def test_names_that_say_too_little_are_refused_before_any_output(misuse, files, monkeypatch, command, words):
+def test_names_that_say_too_little_are_refused_before_any_output(
+    misuse, files, monkeypatch, command, words
+):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert misuse(words, *command).count("\n") == 1

@@ -1,4 +1,6 @@
-"""`dcglearn train` and `dcglearn rank`: models that load, runs that sort, and bad input in one line."""
+"""`dcglearn train` and `dcglearn rank`: models that load, runs that sort, and bad input in one
+line.
+"""
 
 import json
 import os
@@ -34,9 +36,17 @@ def names_in(folder: Path) -> str:
 
 
 def test_train_and_rank(dcglearn, data):
-    status, out, err = dcglearn("train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "-o", "model")
+    status, out, err = dcglearn(
+        "train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "-o", "model"
+    )
     assert (status, err) == (0, "")
-    for words in ("12 queries", "stage 3", "on the validation data", "least squares", "wrote: model"):
+    for words in (
+        "12 queries",
+        "stage 3",
+        "on the validation data",
+        "least squares",
+        "wrote: model",
+    ):
         assert words in out
     assert re.fullmatch(r"model\.json weights-[0-9a-f]{16}\.npz", names_in(data / "model"))
     status, out, err = dcglearn("rank", "model", "valid.svm")
@@ -49,7 +59,9 @@ def test_train_and_rank(dcglearn, data):
 
 def test_a_trec_run(dcglearn, data):
     dcglearn("train", "train.svm", "--method", "ridge", "-o", "model")
-    status, out, err = dcglearn("rank", "model", "valid.svm", "--format", "trec", "--tag", "mine", "-o", "run.txt")
+    status, out, err = dcglearn(
+        "rank", "model", "valid.svm", "--format", "trec", "--tag", "mine", "-o", "run.txt"
+    )
     assert (status, out) == (0, "")
     assert "wrote: run.txt" in err
     rows = [line.split() for line in (data / "run.txt").read_text().splitlines()]
@@ -72,10 +84,15 @@ def test_a_trec_run_is_not_written_by_the_name_of_a_table(misuse, data, name):
 
 @pytest.mark.parametrize("method", ["ranksvm", "rsrank", "ridge"])
 def test_other_methods(dcglearn, data, method):
-    status, out, _ = dcglearn("train", "train.svm", "--valid", "valid.svm", "--method", method, "-o", "model", "--json")
+    status, out, _ = dcglearn(
+        "train", "train.svm", "--valid", "valid.svm", "--method", method, "-o", "model", "--json"
+    )
     assert status == 0
     assert set(json.loads(out)["values"]) == {"training", "validation"}
-    assert dcglearn("train", "train.svm", "--method", method, "-o", "model", "--resume", "--force")[0] == 2
+    assert (
+        dcglearn("train", "train.svm", "--method", method, "-o", "model", "--resume", "--force")[0]
+        == 2
+    )
 
 
 def test_a_model_of_other_gains_says_so(dcglearn, data):
@@ -99,10 +116,22 @@ def test_dry_run_writes_nothing(dcglearn, data):
         (("train", "train.svm", "-o", "a/b/m"), "the folder a/b does not exist"),
         (("train", "train.svm", "-o", "dcg.json"), "is a file; a model is a folder"),
         (("train", "train.svm", "-o", "m", "--metric", "AP"), "neither a file nor GAIN-DISCOUNT"),
-        (("train", "train.svm", "-o", "m", "--metric", "two.json"), "has grade 2, but two.json has gains for"),
-        (("train", "train.svm", "-o", "m", "--valid", "wide.svm"), "wide.svm, line 1: feature 9, but there are 8"),
-        (("train", "train.svm", "-o", "m", "--resume"), "m/training.checkpoint: no checkpoint to resume from"),
-        (("train", "train.svm", "-o", "m", "--groups", "two.json"), "has qid, so its queries are known"),
+        (
+            ("train", "train.svm", "-o", "m", "--metric", "two.json"),
+            "has grade 2, but two.json has gains for",
+        ),
+        (
+            ("train", "train.svm", "-o", "m", "--valid", "wide.svm"),
+            "wide.svm, line 1: feature 9, but there are 8",
+        ),
+        (
+            ("train", "train.svm", "-o", "m", "--resume"),
+            "m/training.checkpoint: no checkpoint to resume from",
+        ),
+        (
+            ("train", "train.svm", "-o", "m", "--groups", "two.json"),
+            "has qid, so its queries are known",
+        ),
         (("train", "bare.svm", "-o", "m"), "bare.svm has no qid"),
         (("rank", "none", "train.svm"), "none/model.json does not exist; check the name"),
         (("rank", "dcg.json", "train.svm"), "dcg.json is a file; a model is a folder"),
@@ -138,7 +167,18 @@ def test_a_killed_training_goes_on_to_the_same_model(dcglearn, misuse, data):
 
 def test_trees(dcglearn, misuse, data):
     pytest.importorskip("lightgbm")
-    command = ("train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "--model", "trees", "--trees", 20)
+    command = (
+        "train",
+        "train.svm",
+        "--valid",
+        "valid.svm",
+        "--metric",
+        "dcg.json",
+        "--model",
+        "trees",
+        "--trees",
+        20,
+    )
     status, out, _ = dcglearn(*command, "--leaves", 4, "-o", "model")
     assert status == 0 and "trees: " in out and "of 20 are used" in out
     rows = (data / "valid.svm").read_text().count("\n")
@@ -149,7 +189,18 @@ def test_trees(dcglearn, misuse, data):
 def test_trees_over_a_cluster(dcglearn, misuse, data):
     pytest.importorskip("lightgbm")
     pytest.importorskip("distributed")
-    asked = ["train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "-o", "model", "--trees", "5"]
+    asked = [
+        "train",
+        "train.svm",
+        "--valid",
+        "valid.svm",
+        "--metric",
+        "dcg.json",
+        "-o",
+        "model",
+        "--trees",
+        "5",
+    ]
     misuse("--model trees", *asked, "--workers", "1")
     asked += ["--model", "trees", "--workers", "1"]
     status, out, _ = dcglearn(*asked, "--dry-run")
@@ -162,14 +213,28 @@ def test_trees_over_a_cluster(dcglearn, misuse, data):
     assert re.fullmatch(r"model\.json trees-[0-9a-f]{16}\.txt", names_in(data / "model"))
     queries = read_queries("valid.svm", n_features=8)
     status, out, _ = dcglearn("rank", "model", "valid.svm")
-    assert [float(line) for line in out.splitlines()] == pytest.approx(load_ranker("model").predict(queries))
+    assert [float(line) for line in out.splitlines()] == pytest.approx(
+        load_ranker("model").predict(queries)
+    )
 
 
 def test_verify_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, data):
-    assert dcglearn("train", "train.svm", "--metric", "dcg.json", "--method", "ridge", "-o", "model")[0] == 0
+    assert (
+        dcglearn("train", "train.svm", "--metric", "dcg.json", "--method", "ridge", "-o", "model")[
+            0
+        ]
+        == 0
+    )
     status, out, err = dcglearn("verify", "model")
     assert (status, err) == (0, "")
-    facts = ("model: whole", "kind: RidgeRanker", "features: 8", "metric: DCG", "weights-", "SHA-256")
+    facts = (
+        "model: whole",
+        "kind: RidgeRanker",
+        "features: 8",
+        "metric: DCG",
+        "weights-",
+        "SHA-256",
+    )
     assert [fact for fact in facts if fact not in out] == []
     assert json.loads(dcglearn("verify", "model", "--json")[1])["model"]["kind"] == "RidgeRanker"
     (weights,) = (data / "model").glob("weights-*")
@@ -177,14 +242,19 @@ def test_verify_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, d
     content[-100] ^= 1
     weights.write_bytes(content)
     for command in (["verify", "model"], ["rank", "model", "valid.svm"]):
-        misuse("is damaged or was changed: it has another SHA-256; use a copy, or train again", *command)
+        misuse(
+            "is damaged or was changed: it has another SHA-256; use a copy, or train again",
+            *command,
+        )
     assert "does not exist" in dcglearn("verify", "none")[2]
 
 
 def test_verify_of_a_checkpoint(dcglearn, data):
     write_checkpoint("fit.checkpoint", {"C": 1}, b"one", b"two")
     status, out, _ = dcglearn("verify", "fit.checkpoint")
-    assert status == 0 and "checkpoint: whole" in out and "whole parts: 2" in out and "drops: 0" in out
+    assert (
+        status == 0 and "checkpoint: whole" in out and "whole parts: 2" in out and "drops: 0" in out
+    )
     with Path("fit.checkpoint").open("ab") as file:
         file.write(b"torn")
     assert "drops: 4" in dcglearn("verify", "fit.checkpoint")[1]

@@ -1,4 +1,6 @@
-"""Names from files reach the terminal escaped, numbers out of range are refused in words, nouns agree."""
+"""Names from files reach the terminal escaped, numbers out of range are refused in words, nouns
+agree.
+"""
 
 import io
 import json
@@ -32,7 +34,11 @@ def test_names_of_runs_queries_and_files_are_escaped(dcglearn, inputs):
     status, out, err = dcglearn("evaluate", "qrels.txt", "a.txt", "evil.txt", "--by-query")
     assert (status, is_plain(out), is_plain(err)) == (0, True, True)
     assert r"good\x1b]0;owned\x07\x9b31m\u202e\x00." in out
-    for words in (["show", "no\x1b[2Jfile.json"], ["evaluate", "qrels.txt", "no\x1b[2Jfile"], ["show", "--\x1b[2J"]):
+    for words in (
+        ["show", "no\x1b[2Jfile.json"],
+        ["evaluate", "qrels.txt", "no\x1b[2Jfile"],
+        ["show", "--\x1b[2J"],
+    ):
         status, out, err = dcglearn(*words)
         assert (status, is_plain(out), is_plain(err)) == (2, True, True), words
         assert r"\x1b[2J" in err
@@ -51,7 +57,10 @@ def test_grade_names_and_notes_of_a_metric_are_escaped(dcglearn, inputs):
 def test_results_that_are_printed_in_python_escape_names(tmp_path):
     pairs = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, seed=0)
     names = np.array([f"{EVIL}\nforged", "ann"] * 100)
-    rated, parted = (dl.Preferences(pairs.preferred, pairs.other, **{role: names}) for role in ("rater", "segment"))
+    rated, parted = (
+        dl.Preferences(pairs.preferred, pairs.other, **{role: names})
+        for role in ("rater", "segment")
+    )
     one, other = dl.DCG.standard(5, 10), dl.DCG.standard(5, 10, gain="linear", discount="flat")
     lines = [{"a": [1, 0], "b": [0, 1], "winner": side} for side in ("a", EVIL)]
     (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -69,7 +78,11 @@ def test_results_that_are_printed_in_python_escape_names(tmp_path):
         dl.coherence(one, other, names=(EVIL, "other")),
     ):
         text = str(result)
-        assert r"\x1b]0;owned\x07\x9b31m\u202e\x00" in text and is_plain(text) and "\nforged" not in text, text
+        assert (
+            r"\x1b]0;owned\x07\x9b31m\u202e\x00" in text
+            and is_plain(text)
+            and "\nforged" not in text
+        ), text
 
 
 def plain(text):
@@ -120,8 +133,14 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
         ("coherence linear-log2 exponential-log2 --depth 0", "--depth"),
         ("convert log.jsonl --depth 1000000000 --pad", "depth=1000000000: give 1 to 9999999"),
         ("learn log.jsonl --method qp --C 1e300", "too large together"),
-        ("train train.svm -o m --model trees --learning-rate nan", "learning_rate=nan must be a finite number above 0"),
-        ("train train.svm -o m --model trees --learning-rate inf", "learning_rate=inf must be a finite number above 0"),
+        (
+            "train train.svm -o m --model trees --learning-rate nan",
+            "learning_rate=nan must be a finite number above 0",
+        ),
+        (
+            "train train.svm -o m --model trees --learning-rate inf",
+            "learning_rate=inf must be a finite number above 0",
+        ),
         ("compare qrels.txt a.txt b.txt --seed -1", "--seed"),
         ("systems qrels.txt a.txt b.txt --seed -1", "--seed"),
         ("learn log.jsonl --bands 5 --seed -1", "--seed"),
@@ -136,8 +155,13 @@ def test_numbers_without_meaning_are_refused_in_words(misuse, inputs, arguments,
 
 
 def test_features_that_overflow_or_do_not_fit_are_refused(misuse, inputs):
-    for feature, words in (("2:1e308", "line 2: feature value 1e+308"), ("900000000:1", "GB of memory")):
-        (inputs / "bad.svm").write_text(f"1 qid:1 1:0.5\n0 qid:1 {feature}\n" + "0 qid:1 1:1\n" * 500)
+    for feature, words in (
+        ("2:1e308", "line 2: feature value 1e+308"),
+        ("900000000:1", "GB of memory"),
+    ):
+        (inputs / "bad.svm").write_text(
+            f"1 qid:1 1:0.5\n0 qid:1 {feature}\n" + "0 qid:1 1:1\n" * 500
+        )
         misuse(words, "train", "bad.svm", "-o", "m")
 
 
@@ -146,12 +170,20 @@ def test_memory_error_ends_with_a_remedy(misuse, inputs, monkeypatch):
         raise np._core._exceptions._ArrayMemoryError((1 << 40,), np.dtype(float))
 
     monkeypatch.setattr("dcglearn.cli.evaluate.read_judgements", no_memory)
-    assert "--memory" in misuse("not enough memory (Unable to allocate 8.00 TiB", "evaluate", "qrels.txt", "a.txt")
+    assert "--memory" in misuse(
+        "not enough memory (Unable to allocate 8.00 TiB", "evaluate", "qrels.txt", "a.txt"
+    )
 
 
 def test_tls_without_certificates_is_refused(misuse, inputs):
     pytest.importorskip("distributed")
-    err = misuse("cannot be reached without certificates", "learn", "log.jsonl", "--workers", "tls://127.0.0.1:9")
+    err = misuse(
+        "cannot be reached without certificates",
+        "learn",
+        "log.jsonl",
+        "--workers",
+        "tls://127.0.0.1:9",
+    )
     assert "distributed.comm.tls" in err
 
 
@@ -163,7 +195,9 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly(inputs, tmp_path_f
         (modules / f"{name}.py").write_text(stop)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(modules), str(ROOT)])}
         words = [sys.executable, "-m", "dcglearn", "learn", "log.jsonl"]
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            words, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
         assert (done.returncode, done.stdout, done.stderr) == (130, "", ""), name
         (modules / f"{name}.py").unlink()
 
@@ -172,8 +206,18 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly(inputs, tmp_path_f
 @pytest.mark.parametrize(
     ("words", "closed", "status", "said"),
     [
-        ("learn -", "<&-", 2, "dcglearn: standard input is closed; name a file, or redirect one to standard input\n"),
-        ("evaluate - a.txt", "<&-", 2, "dcglearn: standard input is closed; name a file, or redirect"),
+        (
+            "learn -",
+            "<&-",
+            2,
+            "dcglearn: standard input is closed; name a file, or redirect one to standard input\n",
+        ),
+        (
+            "evaluate - a.txt",
+            "<&-",
+            2,
+            "dcglearn: standard input is closed; name a file, or redirect",
+        ),
         ("show no.json", "2>&-", 2, ""),
         ("show linear-log2@3", ">&-", 1, "dcglearn: standard output is closed; redirect it"),
     ],
@@ -181,7 +225,9 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly(inputs, tmp_path_f
 def test_a_closed_stream_ends_in_a_sentence(inputs, words, closed, status, said):
     command = f"{shlex.join(COMMAND)} {words} {closed}"
     done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == status and done.stderr.startswith(said) and done.stderr.count("\n") <= 1
+    assert (
+        done.returncode == status and done.stderr.startswith(said) and done.stderr.count("\n") <= 1
+    )
 
 
 LONG = "x" * 300

@@ -1,4 +1,6 @@
-"""Quiet by default; what happens is logged, for a service or for --verbose; what a report of a bug tells."""
+"""Quiet by default; what happens is logged, for a service or for --verbose; what a report of a bug
+tells.
+"""
 
 import ast
 import json
@@ -60,20 +62,26 @@ def test_rankers_log_their_stages(caplog):
     caplog.set_level(logging.INFO, logger="dcglearn")
     queries = dl.simulate.letor_queries(n_queries=6, seed=0)
     ranker = dl.LinearRanker(dl.losses.ApproxNDCG("linear-log2@5"), max_iter=2).fit(queries)
-    lines = [record.getMessage() for record in caplog.records if record.name == "dcglearn.rankers.linear"]
+    lines = [
+        record.getMessage() for record in caplog.records if record.name == "dcglearn.rankers.linear"
+    ]
     assert len(lines) == len(ranker.history_)
     assert np.isfinite(float(lines[0].rpartition(" ")[2]))
 
 
 def test_only_the_command_line_prints():
     for path in PACKAGE.rglob("*.py"):
-        if path.parent.name == "cli" or path.name == "build.py":  # the latter is a script, and in no wheel
+        if (
+            path.parent.name == "cli" or path.name == "build.py"
+        ):  # the latter is a script, and in no wheel
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             called = node.func if isinstance(node, ast.Call) else None
             assert not (isinstance(called, ast.Name) and called.id == "print"), path
             is_stream = isinstance(called, ast.Attribute) and called.attr in ("write", "writelines")
-            assert not (is_stream and ast.unparse(called.value) in ("sys.stdout", "sys.stderr")), path
+            assert not (is_stream and ast.unparse(called.value) in ("sys.stdout", "sys.stderr")), (
+                path
+            )
 
 
 def test_it_tells_versions_extras_threads_and_folders(dcglearn, here):
@@ -82,12 +90,23 @@ def test_it_tells_versions_extras_threads_and_folders(dcglearn, here):
     labels = [line.partition(":")[0] for line in out.splitlines()]
     extras = [f"extra {name}" for name in doctor.EXTRAS]
     folders = ["working folder", "temporary files"]
-    assert labels == ["dcglearn", "python", "libraries", "kernels", *extras, "threads", "memory", *folders]
+    assert labels == [
+        "dcglearn",
+        "python",
+        "libraries",
+        "kernels",
+        *extras,
+        "threads",
+        "memory",
+        *folders,
+    ]
     assert f"{here} (can be written)" in out
     found = json.loads(dcglearn("doctor", "--json")[1])
     assert found["libraries"]["numpy"] == __import__("numpy").__version__
     version = re.escape(dl.__version__)
-    assert re.fullmatch(rf"dcglearn {version} for \S+, sources \w{{16}}(, for AVX2)?", found["kernels"])
+    assert re.fullmatch(
+        rf"dcglearn {version} for \S+, sources \w{{16}}(, for AVX2)?", found["kernels"]
+    )
     assert found["threads"] >= 1 and found["memory"] > 0
     assert Path(found["folder"]) == Path(doctor.__file__).parents[1]
 
@@ -104,7 +123,9 @@ def test_the_extras_are_those_of_the_package():
 
 def test_it_names_what_is_missing_and_the_remedy(dcglearn, monkeypatch, tmp_path):
     gone = tmp_path / "gone"
-    monkeypatch.setattr(doctor, "_version", lambda library: None if library == "lightgbm" else "1.0")
+    monkeypatch.setattr(
+        doctor, "_version", lambda library: None if library == "lightgbm" else "1.0"
+    )
     monkeypatch.setattr(doctor.tempfile, "gettempdir", lambda: str(gone))
     _, out, _ = dcglearn("doctor")
     assert "extra trees: missing lightgbm (pip install 'dcglearn[trees]')" in out

@@ -1,4 +1,6 @@
-"""DCGLearner: gradients, optimality, invariances, judges, the figures that it must reach, and logs that say little."""
+"""DCGLearner: gradients, optimality, invariances, judges, the figures that it must reach, and logs
+that say little.
+"""
 
 from dataclasses import fields, replace
 
@@ -31,15 +33,27 @@ LOSSES = ("robust", "logistic", "sigmoid", "squared_hinge")
 @st.composite
 def models(draw):
     kind = draw(st.sampled_from([LIKELIHOOD, SIGMOID, HINGE]))
-    depth, n_grades, n_levels = draw(st.integers(1, 6)), draw(st.integers(2, 5)), draw(st.integers(1, 3))
+    depth, n_grades, n_levels = (
+        draw(st.integers(1, 6)),
+        draw(st.integers(2, 5)),
+        draw(st.integers(1, 3)),
+    )
     n_raters, ties = draw(st.integers(1, 3)), draw(st.booleans()) and kind == LIKELIHOOD
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     target = None
     if draw(st.booleans()):
-        target = log_curves(np.cumsum(rng.exponential(1, n_grades)), np.sort(rng.exponential(1, depth))[::-1])
-    judges = {"with_errors": kind == LIKELIHOOD and draw(st.booleans()), "n_raters": n_raters, "n_levels": n_levels}
+        target = log_curves(
+            np.cumsum(rng.exponential(1, n_grades)), np.sort(rng.exponential(1, depth))[::-1]
+        )
+    judges = {
+        "with_errors": kind == LIKELIHOOD and draw(st.booleans()),
+        "n_raters": n_raters,
+        "n_levels": n_levels,
+    }
     judges["sided"] = kind == LIKELIHOOD and draw(st.booleans())
-    margins = np.concatenate([[0], np.arange(1.0, n_levels + 1), [np.inf]]) if kind == HINGE else None
+    margins = (
+        np.concatenate([[0], np.arange(1.0, n_levels + 1), [np.inf]]) if kind == HINGE else None
+    )
     prior = {"ridge": draw(st.sampled_from([0.0, 1.0, 10.0])), "target": target}
     zero = draw(st.sampled_from([0, n_grades]))
     prior |= {"zero": zero, "empty": 0.2, "falling": draw(st.booleans())}
@@ -47,7 +61,10 @@ def models(draw):
     n = 12
     lists = rng.integers(-1, n_grades + (zero > 0), (2, n, depth)).astype(np.int8)
     level = rng.integers(0 if ties else 1, n_levels + 1, n).astype(np.int8)
-    rater, way = rng.integers(0, n_raters, n).astype(np.int32), rng.integers(-1, 2, n).astype(np.int8)
+    rater, way = (
+        rng.integers(0, n_raters, n).astype(np.int32),
+        rng.integers(-1, 2, n).astype(np.int8),
+    )
     judged = JudgedPairs(*lists, level, rater, rng.exponential(1, n), way)
     theta = rng.normal(0, 0.7, model.parts[-1].stop)
     if model.falling:
@@ -77,16 +94,22 @@ def test_gradient_and_hessian_are_those_of_the_objective(problem):
         ends = objective.at(np.array([theta + step, theta - step]), SLOPES)
         slope, curvatures = (np.subtract(*x) / 2e-6 for x in (ends.value, ends.gradient))
         assert gradient[i] == pytest.approx(slope, rel=1e-4, abs=1e-5 * (1 + abs(value)))
-        np.testing.assert_allclose(hessian[i], curvatures, rtol=1e-4, atol=1e-4 * (1 + np.abs(hessian).max()))
+        np.testing.assert_allclose(
+            hessian[i], curvatures, rtol=1e-4, atol=1e-4 * (1 + np.abs(hessian).max())
+        )
 
 
 @given(models())
 def test_points_and_prior_are_those_of_their_formulas(problem):
     model, _, theta = problem
-    alpha, delta, sharp, error, empty, bias, thresholds, raters, leanings = (theta[part] for part in model.parts)
+    alpha, delta, sharp, error, empty, bias, thresholds, raters, leanings = (
+        theta[part] for part in model.parts
+    )
     points, prior = model.points(theta[None]), model.prior
     steps, falls = np.exp(alpha), np.exp(-np.append(0, np.cumsum(delta)))
-    np.testing.assert_allclose(points.gains[0], np.concatenate([[0], np.cumsum(steps) / steps.sum(), empty]))
+    np.testing.assert_allclose(
+        points.gains[0], np.concatenate([[0], np.cumsum(steps) / steps.sum(), empty])
+    )
     np.testing.assert_allclose(points.discounts[0], np.exp(sharp) * falls / falls.sum())
     rates = expit(error + (raters if len(raters) else 0)) if model.with_errors else 0
     np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, model.n_raters))
@@ -95,10 +118,17 @@ def test_points_and_prior_are_those_of_their_formulas(problem):
         biases = np.broadcast_to(bias + (leanings if len(raters) else 0), model.n_raters)
         np.testing.assert_allclose(points.biases[0], biases)
     if len(thresholds):
-        np.testing.assert_allclose(points.thresholds[0][-1 - len(thresholds) : -1], np.cumsum(np.exp(thresholds)))
+        np.testing.assert_allclose(
+            points.thresholds[0][-1 - len(thresholds) : -1], np.cumsum(np.exp(thresholds))
+        )
     head = theta[: prior.rows.shape[1]]
-    charges = prior.ridge * KNEE**2 * (np.sqrt(1 + ((prior.rows @ head - prior.centre) / KNEE) ** 2) - 1)
-    normal = 0.5 * (prior.precision @ theta**2 + ((prior.functionals @ head) ** 2).sum()) - prior.pull @ theta
+    charges = (
+        prior.ridge * KNEE**2 * (np.sqrt(1 + ((prior.rows @ head - prior.centre) / KNEE) ** 2) - 1)
+    )
+    normal = (
+        0.5 * (prior.precision @ theta**2 + ((prior.functionals @ head) ** 2).sum())
+        - prior.pull @ theta
+    )
     assert prior.at(theta[None])[0][0] == pytest.approx(charges.sum() + normal + prior.level)
 
 
@@ -114,7 +144,9 @@ def test_points_side_by_side_have_the_bytes_of_each_alone(problem):
     np.testing.assert_array_equal(judged.sums(points, model.kind, VALUE).loss, together.loss)
 
 
-@pytest.mark.parametrize("seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(20, 300))])
+@pytest.mark.parametrize(
+    "seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(20, 300))]
+)
 def test_newtons_method_ends_no_higher_than_its_referee(seed):
     rng = np.random.default_rng(seed)
     kind = [LIKELIHOOD, HINGE][seed % 2]
@@ -122,9 +154,21 @@ def test_newtons_method_ends_no_higher_than_its_referee(seed):
     n = len(log)
     ties = kind == LIKELIHOOD and seed % 4 == 0
     level = rng.integers(0 if ties else 1, 3, n).astype(np.int8)
-    judged = JudgedPairs(log.preferred, log.other, level, np.zeros(1, np.int32), rng.exponential(1, n))
+    judged = JudgedPairs(
+        log.preferred, log.other, level, np.zeros(1, np.int32), rng.exponential(1, n)
+    )
     margins = np.array([0, 1, 2, np.inf]) if kind == HINGE else None
-    model = Model(10, 5, kind, with_errors=False, n_levels=2, ties=ties, ridge=2.0, centre=3.0, margins=margins)
+    model = Model(
+        10,
+        5,
+        kind,
+        with_errors=False,
+        n_levels=2,
+        ties=ties,
+        ridge=2.0,
+        centre=3.0,
+        margins=margins,
+    )
     start = model.starts(np.concatenate(log_curves(*family(5, 10)[5]))[None])
     bounds = list(zip(*model.bounds, strict=True))
     options = {"maxiter": 5000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
@@ -142,7 +186,10 @@ def test_newtons_method_ends_no_higher_than_its_referee(seed):
 def test_gains_rise_discounts_fall_and_no_start_is_better(loss):
     log = random_log(150, "free", seed=3, noise=0.15)
     learner = DCGLearner(loss=loss, n_starts=1).fit(log)
-    assert (np.diff(learner.dcg_.gains) > 0).all() and learner.dcg_.gains[[0, -1]].tolist() == [0, 1]
+    assert (np.diff(learner.dcg_.gains) > 0).all() and learner.dcg_.gains[[0, -1]].tolist() == [
+        0,
+        1,
+    ]
     assert (np.diff(learner.dcg_.discounts) <= 0).all() and learner.dcg_.discounts[0] == 1
     factored = UtilityLearner(C=0.1).fit(log).factor().dcg
     for dcg in [*textbook_dcgs(5, 10).values(), factored]:
@@ -153,7 +200,9 @@ def test_gains_rise_discounts_fall_and_no_start_is_better(loss):
 def test_a_scale_an_offset_and_a_weight_of_two_change_nothing():
     log = random_log(80, "free", seed=1, noise=0.1)
     plain = DCGLearner().fit(log)
-    twice = DCGLearner().fit(Preferences(np.concatenate([log.preferred] * 2), np.concatenate([log.other] * 2)))
+    twice = DCGLearner().fit(
+        Preferences(np.concatenate([log.preferred] * 2), np.concatenate([log.other] * 2))
+    )
     heavy = DCGLearner().fit(Preferences(log.preferred, log.other, weight=np.full(80, 2.0)))
     np.testing.assert_allclose(twice.dcg_.gains, heavy.dcg_.gains, atol=1e-4)
     np.testing.assert_allclose(twice.dcg_.discounts, heavy.dcg_.discounts, atol=1e-4)
@@ -166,7 +215,9 @@ def test_pairs_of_few_lists_are_fitted_by_list_to_the_same_result(monkeypatch):
     lists = rng.integers(-1, 5, (120, 10))
     worth = np.where(lists >= 0, TRUTH.gains[lists], 0) @ TRUTH.discounts + rng.normal(0, 1, 120)
     log = Preferences.from_ratings(lists, worth)
-    assert isinstance(verdicts.verdicts_in_memory(log, LIKELIHOOD).judgements(one_rater=True), ListedJudgements)
+    assert isinstance(
+        verdicts.verdicts_in_memory(log, LIKELIHOOD).judgements(one_rater=True), ListedJudgements
+    )
     by_list = DCGLearner().fit(log)
     monkeypatch.setattr(verdicts, "FEW", len(log) + 1)
     by_pair = DCGLearner().fit(log)
@@ -187,7 +238,10 @@ def test_the_prior_alone_gives_the_metric_it_is():
 def test_a_prior_may_be_a_name_or_a_file(tmp_path):
     few, path = random_log(60, seed=3), tmp_path / "prior.json"
     DCG.standard(5, 10, "linear", "sqrt").save(path)
-    fitted = [DCGLearner(prior=prior).fit(few) for prior in (DCG.load(path), path, "linear-sqrt", "linear-sqrt@10")]
+    fitted = [
+        DCGLearner(prior=prior).fit(few)
+        for prior in (DCG.load(path), path, "linear-sqrt", "linear-sqrt@10")
+    ]
     assert len({learner.dcg_ for learner in fitted}) == 1
     fitted[2].save(tmp_path / "learner.json")
     assert DCGLearner.load(tmp_path / "learner.json").prior == DCG.load(path)
@@ -200,7 +254,9 @@ def test_thirty_judgements_learn_more_with_a_prior_near_the_truth():
     gains = []
     for seed in range(8):
         log = preference_pairs(truth, 30, lists="free", n_flips=6, seed=seed)
-        gains.append(DCGLearner(prior=TRUTH).fit(log).score(test) - DCGLearner().fit(log).score(test))
+        gains.append(
+            DCGLearner(prior=TRUTH).fit(log).score(test) - DCGLearner().fit(log).score(test)
+        )
     assert np.mean(gains) > 0.01
 
 
@@ -213,12 +269,16 @@ def test_a_step_is_learned_as_a_step():
 
 
 def one_sided(n, seed=0, always=1.0):
-    """Return a log of ann and bob, of whom each errs now and then, and of cy, who nearly always names the first list.
+    """Return a log of ann and bob, of whom each errs now and then, and of cy, who nearly always
+    names the first list.
 
     In the share `always` of his verdicts he names the list shown first.
     """
     rng = np.random.default_rng(seed)
-    lists, rater = random_lists(2 * n, "free", rng).reshape(2, n, 10), rng.choice(["ann", "bob", "cy"], n)
+    lists, rater = (
+        random_lists(2 * n, "free", rng).reshape(2, n, 10),
+        rng.choice(["ann", "bob", "cy"], n),
+    )
     first = rng.random(n) < 0.5
     wins = rng.random(n) < 0.05 + 0.9 * expit(TRUTH.score(lists[0]) - TRUTH.score(lists[1]))
     wins = np.where((rater == "cy") & (rng.random(n) < always), first, wins)
@@ -230,23 +290,38 @@ def test_a_rater_who_always_names_the_list_shown_first_has_no_influence():
     log = one_sided(150)
     of_cy = log.rater == "cy"
     for learner in (DCGLearner(), UtilityLearner()):
-        with pytest.warns(UserWarning, match=r"of 1 rater \('cy'\) nearly every verdict names one side"):
+        with pytest.warns(
+            UserWarning, match=r"of 1 rater \('cy'\) nearly every verdict names one side"
+        ):
             learner.fit(log)
         assert learner.dropped_ == {"verdicts of raters who always name one side": of_cy.sum()}
         alone = clone(learner).fit(log[~of_cy])
         worth = "dcg_" if isinstance(learner, DCGLearner) else "utility_"
-        assert getattr(learner, worth) == getattr(alone, worth) and learner.objective_ == alone.objective_
+        assert (
+            getattr(learner, worth) == getattr(alone, worth)
+            and learner.objective_ == alone.objective_
+        )
     without_sides = DCGLearner(loss="robust").fit(log.changed(swapped=None))
-    assert without_sides.position_bias_ == 0 and without_sides.rater_bias_ == {} and not without_sides.dropped_
+    assert (
+        without_sides.position_bias_ == 0
+        and without_sides.rater_bias_ == {}
+        and not without_sides.dropped_
+    )
 
 
 def test_a_rater_who_mostly_names_the_list_shown_first_has_little_influence():
     log = one_sided(450, always=0.8)
     learner = DCGLearner(loss="robust").fit(log)
-    assert learner.rater_bias_["cy"] > 3 and max(abs(learner.rater_bias_[name]) for name in ("ann", "bob")) < 1.5
+    assert (
+        learner.rater_bias_["cy"] > 3
+        and max(abs(learner.rater_bias_[name]) for name in ("ann", "bob")) < 1.5
+    )
     assert learner.position_bias_ == np.mean([*learner.rater_bias_.values()])
     way, of_cy = np.where(log.swapped, -1, 1), log.rater == "cy"
-    bias, error = (np.array([x[name] for name in log.rater]) for x in (learner.rater_bias_, learner.rater_error_))
+    bias, error = (
+        np.array([x[name] for name in log.rater])
+        for x in (learner.rater_bias_, learner.rater_error_)
+    )
     right = expit(learner.fit_.sureness(log) + way * bias)
     slope = (1 - 2 * error) * right * (1 - right) / (error + (1 - 2 * error) * right)
     assert slope[of_cy].mean() < 0.5 * slope[~of_cy].mean()
@@ -297,7 +372,9 @@ def test_ties_and_strengths_help():
         size = np.abs(difference)
         strength = 1.0 + (size > 0.3) + (size > 0.8)
         tie = size < 0.1
-        learner = DCGLearner().fit(Preferences(first, second, tie=tie, strength=strength, n_grades=5))
+        learner = DCGLearner().fit(
+            Preferences(first, second, tie=tie, strength=strength, n_grades=5)
+        )
         assert learner.tie_threshold_ > 0
         ahead.append(learner.score(test))
         without.append(DCGLearner().fit(Preferences(first, second, n_grades=5)[~tie]).score(test))
@@ -362,7 +439,10 @@ def test_it_needs_far_fewer_pairs_than_the_qp():
         test = preference_pairs(truth, 5000, seed=10_000)
         for n, least in ((100, 0.97), (200, 0.98)):  # goals: .945 and .97
             logs = [preference_pairs(truth, n, seed=seed) for seed in range(8)]
-            assert np.mean([test.agreement(DCGLearner().fit(log).dcg_).precision for log in logs]) >= least
+            assert (
+                np.mean([test.agreement(DCGLearner().fit(log).dcg_).precision for log in logs])
+                >= least
+            )
 
 
 def test_the_family_holds_the_lists_own_curves():
@@ -372,19 +452,27 @@ def test_the_family_holds_the_lists_own_curves():
 
 def is_a_dcg(dcg):
     gains, discounts = dcg.gains, dcg.discounts
-    return np.isfinite([*gains, *discounts]).all() and (np.diff(gains) >= 0).all() and (np.diff(discounts) <= 0).all()
+    return (
+        np.isfinite([*gains, *discounts]).all()
+        and (np.diff(gains) >= 0).all()
+        and (np.diff(discounts) <= 0).all()
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_clean_pairs_without_a_prior_have_a_finite_fit_that_respects_them(loss):
     log = random_log(60, seed=2)
     learner = DCGLearner(loss, ridge=0.0).fit(log)
-    assert is_a_dcg(learner.dcg_) and np.isfinite(learner.objective_) and np.isfinite(learner.scale_)
+    assert (
+        is_a_dcg(learner.dcg_) and np.isfinite(learner.objective_) and np.isfinite(learner.scale_)
+    )
     assert learner.score(log) > 0.95
 
 
 def test_one_pair_is_learned_from_with_a_warning():
-    with pytest.warns(UserWarning, match="tells as much as 1 independent judgements, fewer than the 4"):
+    with pytest.warns(
+        UserWarning, match="tells as much as 1 independent judgements, fewer than the 4"
+    ):
         learner = DCGLearner().fit(Preferences([[2, 1, 0]], [[0, 1, 1]]))
     assert is_a_dcg(learner.dcg_)
 
@@ -423,14 +511,21 @@ def test_margins_of_any_mean_are_fitted_to_the_optimum_of_the_formula(shift):
         points = found.model.points(theta[None])
         dcg = DCG(points.gains[0][:5], points.discounts[0])
         z = dcg.score(log.preferred) - dcg.score(log.other)
-        return share * weight @ np.maximum(0, thresholds - z) ** 2 + found.model.prior.at(theta[None])[0][0]
+        return (
+            share * weight @ np.maximum(0, thresholds - z) ** 2
+            + found.model.prior.at(theta[None])[0][0]
+        )
 
     assert formula(found.theta) == pytest.approx(found.objective)
     bounds = list(zip(*found.model.bounds, strict=True))
     for start in (found.theta, *(start[0] for start in found.starts[0][:4, None])):
-        assert minimize(formula, start, method="L-BFGS-B", bounds=bounds).fun >= found.objective - 1e-6
+        assert (
+            minimize(formula, start, method="L-BFGS-B", bounds=bounds).fun >= found.objective - 1e-6
+        )
 
-    scaled, _ = fit_dcg(judged.changed(margin=1000 * margin), DirectDescription(loss="squared_hinge"))
+    scaled, _ = fit_dcg(
+        judged.changed(margin=1000 * margin), DirectDescription(loss="squared_hinge")
+    )
     np.testing.assert_allclose(scaled.dcg.gains, fitted.dcg.gains, atol=1e-9)
     np.testing.assert_allclose(scaled.dcg.discounts, fitted.dcg.discounts, atol=1e-9)
 
@@ -446,7 +541,9 @@ def test_margins_of_which_none_is_positive_are_refused(margin):
 def test_strengths_are_binned_without_an_empty_bin():
     strength = np.append(np.ones(40), np.linspace(2, 3, 60))
     values, level = verdicts._binned(strength, np.ones(1), 7)
-    assert np.isfinite(values).all() and sorted({*level.tolist()}) == list(range(1, len(values) + 1))
+    assert np.isfinite(values).all() and sorted({*level.tolist()}) == list(
+        range(1, len(values) + 1)
+    )
     np.testing.assert_allclose(np.bincount(level)[1:] @ values, strength.sum())
 
 
@@ -455,5 +552,7 @@ def test_an_objective_that_is_not_finite_is_refused():
     one = np.ones(1)
     judged = JudgedPairs(log.preferred, log.other, one.astype(np.int8), np.zeros(1, np.int32), one)
     model = Model(10, 5)
-    starts = [model.starts(np.array([np.concatenate(log_curves(*curves)) for curves in family(5, 10)]))]
+    starts = [
+        model.starts(np.array([np.concatenate(log_curves(*curves)) for curves in family(5, 10)]))
+    ]
     refused("not finite at any start", fit, model, judged, np.inf, starts)

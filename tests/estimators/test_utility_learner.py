@@ -1,4 +1,6 @@
-"""UtilityLearner: what it recovers and refuses, and known limits; and scikit-learn's own checks of both learners."""
+"""UtilityLearner: what it recovers and refuses, and known limits; and scikit-learn's own checks of
+both learners.
+"""
 
 import numpy as np
 import pytest
@@ -25,7 +27,11 @@ def test_noise_free_logs_give_the_truth_back(kind):
 @pytest.mark.parametrize("tie_epsilon", [None, 0.2])
 def test_every_variant_has_cvxpys_optimum(kind, margin, tie_epsilon):
     rng = np.random.default_rng(0)
-    columns = {"weight": rng.exponential(1, 80), "strength": rng.integers(1, 4, 80), "tie": rng.random(80) < 0.2}
+    columns = {
+        "weight": rng.exponential(1, 80),
+        "strength": rng.integers(1, 4, 80),
+        "tie": rng.random(80) < 0.2,
+    }
     log = random_log(80, kind, noise=0.1, **columns)
     newton = UtilityLearner(margin=margin, tie_epsilon=tie_epsilon).fit(log)
     cvxpy = UtilityLearner(margin=margin, tie_epsilon=tie_epsilon, solver="cvxpy").fit(log)
@@ -64,10 +70,14 @@ def test_ties_pull_utilities_together():
 
 def test_equal_lists_are_dropped_and_change_nothing():
     log = random_log(50)
-    more = Preferences(np.vstack([log.preferred, log.other[:3]]), np.vstack([log.other, log.other[:3]]), 5)
+    more = Preferences(
+        np.vstack([log.preferred, log.other[:3]]), np.vstack([log.other, log.other[:3]]), 5
+    )
     learner = UtilityLearner().fit(more)
     assert learner.dropped_ == {"pairs of equal lists": 3}
-    np.testing.assert_array_equal(learner.utility_.weights, UtilityLearner().fit(log).utility_.weights)
+    np.testing.assert_array_equal(
+        learner.utility_.weights, UtilityLearner().fit(log).utility_.weights
+    )
 
 
 @pytest.mark.parametrize("margin", ["unit", "hamming", "log", TRUTH])
@@ -75,16 +85,30 @@ def test_equal_lists_are_dropped_and_change_nothing():
 def test_no_result_and_an_unknown_grade_are_the_same_to_the_qp(margin, tie_epsilon, tmp_path):
     rng = np.random.default_rng(0)
     lists = rng.integers(-2, 5, (2, 60, 3))
-    lists[1, :5] = np.where(lists[0, :5] == -1, -2, np.where(lists[0, :5] == -2, -1, lists[0, :5]))  # unseen by any W
-    columns = {"margin": rng.exponential(1, 60), "tie": rng.random(60) < 0.2, "weight": rng.exponential(1, 60)}
+    lists[1, :5] = np.where(
+        lists[0, :5] == -1, -2, np.where(lists[0, :5] == -2, -1, lists[0, :5])
+    )  # unseen by any W
+    columns = {
+        "margin": rng.exponential(1, 60),
+        "tie": rng.random(60) < 0.2,
+        "weight": rng.exponential(1, 60),
+    }
     fits = []
-    for log in (Preferences(*lists, 5, **columns), Preferences(*np.maximum(lists, -1), 5, **columns)):
+    for log in (
+        Preferences(*lists, 5, **columns),
+        Preferences(*np.maximum(lists, -1), 5, **columns),
+    ):
         learner = UtilityLearner(margin=margin, tie_epsilon=tie_epsilon).fit(log, as_is=True)
-        fits.append((learner.objective_, learner.utility_.weights.tobytes(), sum(learner.dropped_.values())))
+        fits.append(
+            (learner.objective_, learner.utility_.weights.tobytes(), sum(learner.dropped_.values()))
+        )
         log.save(tmp_path / "log.parquet")
         in_parts = UtilityLearner(margin=margin, tie_epsilon=tie_epsilon, n_grades=5)
         in_parts.fit(tmp_path / "log.parquet", as_is=True)
-        assert in_parts.objective_ == pytest.approx(learner.objective_) and in_parts.dropped_ == learner.dropped_
+        assert (
+            in_parts.objective_ == pytest.approx(learner.objective_)
+            and in_parts.dropped_ == learner.dropped_
+        )
     assert fits[0] == fits[1]
 
     # the sum over pairs, written out
@@ -92,11 +116,17 @@ def test_no_result_and_an_unknown_grade_are_the_same_to_the_qp(margin, tie_epsil
     d = learner.decision_function(log)
     differ = (np.maximum(lists[0], -1) != np.maximum(lists[1], -1)).sum(axis=1)
     by_name = {"unit": np.ones(60), "hamming": differ, "log": log.margin}
-    m = np.abs(TRUTH.score(log.preferred) - TRUTH.score(log.other)) if margin is TRUTH else by_name[margin]
+    m = (
+        np.abs(TRUTH.score(log.preferred) - TRUTH.score(log.other))
+        if margin is TRUTH
+        else by_name[margin]
+    )
     short = np.where(log.tie, 0.0, np.maximum(0, m - d) ** 2)
     if tie_epsilon is not None:
         short = np.where(log.tie, np.maximum(0, np.abs(d) - tie_epsilon) ** 2, short)
-    assert learner.objective_ == pytest.approx((W**2).sum() + log.weight @ np.where(differ > 0, short, 0.0))
+    assert learner.objective_ == pytest.approx(
+        (W**2).sum() + log.weight @ np.where(differ > 0, short, 0.0)
+    )
 
 
 def test_a_dcg_with_harmful_grades_tells_an_unknown_grade_from_no_result():
@@ -107,7 +137,11 @@ def test_a_dcg_with_harmful_grades_tells_an_unknown_grade_from_no_result():
 
 
 def test_a_log_whose_differences_no_utility_sees_is_refused():
-    refused("no pair asks for a difference", UtilityLearner().fit, Preferences([[1, -1]] * 3, [[1, -2]] * 3, 2))
+    refused(
+        "no pair asks for a difference",
+        UtilityLearner().fit,
+        Preferences([[1, -1]] * 3, [[1, -2]] * 3, 2),
+    )
 
 
 def test_predictions_change_sign_with_the_pair():
@@ -175,7 +209,9 @@ class TestFactoring:
             factoring = factor(TRUTH.utility, random_log(600, kind).visible())
             expected = TRUTH.gains - (TRUTH.gains[0] if kind == "free" else 0)
             np.testing.assert_allclose(factoring.dcg.gains, expected * TRUTH.discounts[0])
-            np.testing.assert_allclose(factoring.dcg.discounts, TRUTH.discounts / TRUTH.discounts[0])
+            np.testing.assert_allclose(
+                factoring.dcg.discounts, TRUTH.discounts / TRUTH.discounts[0]
+            )
             assert factoring.explained == pytest.approx(1)
             assert factoring.ratio < 1e-12
             assert factoring.sentences == ()
@@ -196,15 +232,21 @@ class TestFactoring:
         lists[:, :, 6:][rng.random((2, 600, 4)) < 0.3] = -1
         visible = Preferences(*lists).visible()
         moved = TRUTH.utility.weights + np.where(np.arange(10) < 6, rng.normal(size=10), 0)[:, None]
-        np.testing.assert_allclose(factor(Utility(moved), visible).dcg.gains, TRUTH.gains * TRUTH.discounts[0])
+        np.testing.assert_allclose(
+            factor(Utility(moved), visible).dcg.gains, TRUTH.gains * TRUTH.discounts[0]
+        )
 
     def test_it_keeps_the_order_of_the_learned_utility(self):
         log, test = random_log(200, "permutations"), random_log(5000, "permutations", seed=1)
         learner = UtilityLearner().fit(log)
         factoring = learner.factor()
         assert test.agreement(factoring.dcg).share >= learner.score(test) - 0.005
-        assert test.agreement(factoring) == test.agreement(factoring.dcg)  # a factoring is used like its DCG
-        assert (factoring.gains is factoring.dcg.gains) and (factoring.discounts is factoring.dcg.discounts)
+        assert test.agreement(factoring) == test.agreement(
+            factoring.dcg
+        )  # a factoring is used like its DCG
+        assert (factoring.gains is factoring.dcg.gains) and (
+            factoring.discounts is factoring.dcg.discounts
+        )
 
     def test_grades_that_never_occur_lie_between_their_neighbours(self):
         rng = np.random.default_rng(0)
@@ -250,12 +292,16 @@ OF_NUMBERS = ("complex_data", "dtype_object", "estimators_nan_inf")
 OF_SPARSE = ("estimator_sparse_tag", "estimator_sparse_array", "estimator_sparse_matrix")
 NO_TABLE = "X holds pairs of lists, shape (n, 2, K), so it has no columns of features to count"
 NO_NUMBERS = "grades are whole numbers, and pairs that are none are refused in words of their own"
-DO_NOT_APPLY = {f"check_{name}": NO_TABLE for name in (*OF_TABLES, "estimators_empty_data_messages")}
+DO_NOT_APPLY = {
+    f"check_{name}": NO_TABLE for name in (*OF_TABLES, "estimators_empty_data_messages")
+}
 DO_NOT_APPLY |= {f"check_{name}": NO_NUMBERS for name in (*OF_NUMBERS, *OF_SPARSE)}
 
 
 def pairs_of(X):
-    """Return a pair for each row of a table of numbers: its entries as grades, and the same shifted by a position."""
+    """Return a pair for each row of a table of numbers: its entries as grades, and the same shifted
+    by a position.
+    """
     X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "fiu" or X.shape[1] < 2:
         return X
@@ -292,11 +338,19 @@ class UtilityOfTables(OfTables, UtilityLearner):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "learner", [DCGOfTables(n_starts=1, max_iter=5, n_grades=4), UtilityOfTables(n_grades=4)], ids=type
+    "learner",
+    [DCGOfTables(n_starts=1, max_iter=5, n_grades=4), UtilityOfTables(n_grades=4)],
+    ids=type,
 )
 def test_scikit_learns_checks(learner):
     checks = check_estimator(learner, expected_failed_checks=DO_NOT_APPLY, on_fail=None)
-    failed = {check["check_name"]: str(check["exception"]) for check in checks if check["status"] == "failed"}
+    failed = {
+        check["check_name"]: str(check["exception"])
+        for check in checks
+        if check["status"] == "failed"
+    }
     assert not failed
-    assert {check["check_name"] for check in checks if check["status"] == "xfail"} == set(DO_NOT_APPLY)
+    assert {check["check_name"] for check in checks if check["status"] == "xfail"} == set(
+        DO_NOT_APPLY
+    )
     assert sum(check["status"] == "passed" for check in checks) >= 25

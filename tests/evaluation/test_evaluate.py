@@ -1,4 +1,6 @@
-"""Evaluation of tables, dictionaries, arrays; ties, policies, list utilities, peers' measures; comparisons."""
+"""Evaluation of tables, dictionaries, arrays; ties, policies, list utilities, peers' measures;
+comparisons.
+"""
 
 import gzip
 import json
@@ -32,7 +34,11 @@ SCORES = {"q1": {"b": 2.5, "a": 1.5, "x": 0.5}, "q2": {"ü 1": 9.0, "a": 8.0}}
 
 def rows(nested, number, names=("query_id", "doc_id")):
     return pl.DataFrame(
-        [{names[0]: q, names[1]: d, number: v} for q, documents in nested.items() for d, v in documents.items()]
+        [
+            {names[0]: q, names[1]: d, number: v}
+            for q, documents in nested.items()
+            for d, v in documents.items()
+        ]
     )
 
 
@@ -48,30 +54,52 @@ def test_every_kind_of_input_gives_the_same(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps(SCORES))
     (tmp_path / "qrels.json.gz").write_bytes(gzip.compress(json.dumps(JUDGED).encode()))
     rows(SCORES, "score", ("qid", "docno")).write_csv(tmp_path / "run.tsv", separator="\t")
-    for source in (judged, tmp_path / "qrels.parquet", tmp_path / "qrels.csv", str(tmp_path / "qrels.json.gz")):
+    for source in (
+        judged,
+        tmp_path / "qrels.parquet",
+        tmp_path / "qrels.csv",
+        str(tmp_path / "qrels.json.gz"),
+    ):
         for run in (scores, tmp_path / "run.jsonl", tmp_path / "run.json", tmp_path / "run.tsv"):
-            np.testing.assert_array_equal(evaluate(run, source, ["nDCG@2", "exponential-log2@3"]).values, expected())
-    two = pl.concat([scores.with_columns(run=pl.lit("one")), scores.with_columns(run=pl.lit("two"))])
+            np.testing.assert_array_equal(
+                evaluate(run, source, ["nDCG@2", "exponential-log2@3"]).values, expected()
+            )
+    two = pl.concat(
+        [scores.with_columns(run=pl.lit("one")), scores.with_columns(run=pl.lit("two"))]
+    )
     assert evaluate(two, judged).runs == ("one", "two")
     assert evaluate({"one": SCORES, "two": SCORES}, JUDGED).runs == ("one", "two")
 
 
 def test_pandas(tmp_path):
     pandas = pytest.importorskip("pandas")
-    judged, scores = (pandas.DataFrame(rows(*part).to_dicts()) for part in ((JUDGED, "label"), (SCORES, "score")))
-    np.testing.assert_array_equal(evaluate(scores, judged, ["nDCG@2", "exponential-log2@3"]).values, expected())
+    judged, scores = (
+        pandas.DataFrame(rows(*part).to_dicts()) for part in ((JUDGED, "label"), (SCORES, "score"))
+    )
+    np.testing.assert_array_equal(
+        evaluate(scores, judged, ["nDCG@2", "exponential-log2@3"]).values, expected()
+    )
 
 
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (pl.DataFrame({"query": ["q"], "document": ["d"]}), "no 'grade' .accepted names: grade, relevance"),
+        (
+            pl.DataFrame({"query": ["q"], "document": ["d"]}),
+            "no 'grade' .accepted names: grade, relevance",
+        ),
         (
             pl.DataFrame({"query": ["q"], "document": ["d"], "grade": ["high"]}),
             "row 1: grade is 'high', which is not a number",
         ),
-        (pl.DataFrame({"query": ["q"], "document": ["d"], "grade": [0.5]}), "row 1: grade 0.5 is not a whole number"),
-        (pl.DataFrame({"query": ["q", "q"], "document": ["d", "d"], "grade": [1, 1]}), "more than once"),
+        (
+            pl.DataFrame({"query": ["q"], "document": ["d"], "grade": [0.5]}),
+            "row 1: grade 0.5 is not a whole number",
+        ),
+        (
+            pl.DataFrame({"query": ["q", "q"], "document": ["d", "d"], "grade": [1, 1]}),
+            "more than once",
+        ),
         (pl.DataFrame({"query": [], "document": [], "grade": []}), "empty"),
         ({"q": [1, 2]}, "expected"),
         (17, "judgements: a int is not a log: give a path, a data frame"),
@@ -98,7 +126,9 @@ def test_bad_tables_of_runs(tmp_path):
 def tied(draw):
     rows, width, top = draw(st.integers(1, 4)), draw(st.integers(2, 12)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    scores = rng.integers(0, draw(st.integers(1, 8)), (rows, width)) - draw(st.sampled_from([0.0, 3.5]))
+    scores = rng.integers(0, draw(st.integers(1, 8)), (rows, width)) - draw(
+        st.sampled_from([0.0, 3.5])
+    )
     return rng.integers(0, top + 1, (rows, width)), scores, draw(st.integers(1, 14)), top + 1
 
 
@@ -132,14 +162,24 @@ def test_the_best_of_counts_is_the_best_of_documents(case, random):
 
 
 def test_arrays_in_order_of_the_row_and_without_documents():
-    grades, scores = np.array([[0, 2, 1, -1], [1, 1, -1, -1]]), np.array([[1.0, 1, 1, 9], [2, 3, 4, 5]])
+    grades, scores = (
+        np.array([[0, 2, 1, -1], [1, 1, -1, -1]]),
+        np.array([[1.0, 1, 1, 9], [2, 3, 4, 5]]),
+    )
     dcg = DCG([0.0, 1, 3], [1, 0.5])
-    np.testing.assert_allclose(evaluate_arrays(grades, scores, dcg, ties="stable", normalise=False), [1.5, 1.5])
-    np.testing.assert_allclose(evaluate_arrays(grades, scores, dcg, normalise=False), [4 / 3 * 1.5, 1.5])
+    np.testing.assert_allclose(
+        evaluate_arrays(grades, scores, dcg, ties="stable", normalise=False), [1.5, 1.5]
+    )
+    np.testing.assert_allclose(
+        evaluate_arrays(grades, scores, dcg, normalise=False), [4 / 3 * 1.5, 1.5]
+    )
     several = evaluate_arrays(grades, scores, dl.textbook_dcgs(3, 5))
     assert len(several) == 36 and all(len(values) == 2 for values in several.values())
     zeros = np.array([[0.0, -0.0, 1.0]])
-    assert evaluate_arrays([[2, 0, 0]], zeros, DCG([0, 1, 1.0], [1, 1, 0.0]), normalise=False)[0] == 0.5
+    assert (
+        evaluate_arrays([[2, 0, 0]], zeros, DCG([0, 1, 1.0], [1, 1, 0.0]), normalise=False)[0]
+        == 0.5
+    )
 
 
 def test_forty_grades_a_thousand_positions_and_other_discounts():
@@ -149,10 +189,16 @@ def test_forty_grades_a_thousand_positions_and_other_discounts():
     order = np.argsort(-scores, axis=1)[:, :1000]
     slow = dcg.score(np.take_along_axis(grades, order, axis=1)) / dcg.ideal(grades)
     np.testing.assert_allclose(evaluate_arrays(grades, scores, dcg), slow, rtol=1e-12)
-    judged, run = ({f"q{i}": dict(enumerate(row)) for i, row in enumerate(x.tolist())} for x in (grades, scores))
+    judged, run = (
+        {f"q{i}": dict(enumerate(row)) for i, row in enumerate(x.tolist())}
+        for x in (grades, scores)
+    )
     np.testing.assert_allclose(evaluate(run, judged, dcg).values[0, 0], slow, rtol=1e-12)
     fractional = DCG([0, 0.2, 0.5, 0.9], [1, 0.5])
-    assert evaluate({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 3, "b": 1}}, fractional).means[0, 0] == 1.0
+    assert (
+        evaluate({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 3, "b": 1}}, fractional).means[0, 0]
+        == 1.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -162,7 +208,10 @@ def test_forty_grades_a_thousand_positions_and_other_discounts():
         (([[1, 5]], [[1.0, 2]], DCG([0, 1, 2], [1.0])), "5"),
         (([[1, 2]], [[1.0, np.nan]], DCG([0, 1, 2], [1.0])), "finite"),
         (([[1, 2]], [[1.0, 2]], {}), "one metric or more"),
-        (([[1, 1]], [[1.0, 2]], {"a": DCG([0, 1, 2], [1.0]), "b": DCG([0, 1], [1.0])}), "one number of grades"),
+        (
+            ([[1, 1]], [[1.0, 2]], {"a": DCG([0, 1, 2], [1.0]), "b": DCG([0, 1], [1.0])}),
+            "one number of grades",
+        ),
     ],
 )
 def test_bad_arrays(arguments, words):
@@ -178,12 +227,27 @@ def test_names_are_no_formulas_in_spreadsheets(dcglearn, tmp_path):
     files = [tmp_path / name for name in ("qrels.txt", "=two.txt", "one.txt")]
     lines = dcglearn("evaluate", *files, "-q", "--format", "tsv")[1].splitlines()
     cells = [line.split("\t") for line in lines[1:]]
-    assert {row[1] for row in cells} == {"'=cmd()|A1", "'+x", "'-x", "'@x", "-0.5", "+1e3", "x=1", "all"}
+    assert {row[1] for row in cells} == {
+        "'=cmd()|A1",
+        "'+x",
+        "'-x",
+        "'@x",
+        "-0.5",
+        "+1e3",
+        "x=1",
+        "all",
+    }
     assert {row[0] for row in cells} == {"'=two", "one"}
-    head, row = (line.split(",") for line in dcglearn("compare", *files, "--format", "csv")[1].splitlines())
+    head, row = (
+        line.split(",") for line in dcglearn("compare", *files, "--format", "csv")[1].splitlines()
+    )
     assert row[:2] == ["one", "'=two"]
     write_trec(tmp_path, judged, {"worse": {name: {"b": 1.0} for name in names}})
-    row = dcglearn("compare", *files[:2], tmp_path / "worse.txt", "--format", "csv")[1].splitlines()[1].split(",")
+    row = (
+        dcglearn("compare", *files[:2], tmp_path / "worse.txt", "--format", "csv")[1]
+        .splitlines()[1]
+        .split(",")
+    )
     assert float(row[head.index("difference")]) < 0
     as_json = dcglearn("evaluate", *files, "-q", "--format", "jsonl")[1]
     assert {json.loads(line)["query_id"] for line in as_json.splitlines()} == {*names, "all"}
@@ -193,10 +257,15 @@ def test_names_are_no_formulas_in_spreadsheets(dcglearn, tmp_path):
 def test_infinite_scores_rank_first_last_and_tie():
     judged = {"q": {"a": 1, "b": 0, "c": 2}, "r": {"a": 1}}
     run = {"q": {"a": -np.inf, "c": np.inf, "b": np.inf}, "r": {"b": np.inf, "a": 1e300}}
-    finite = {"q": {"a": 1.0, "c": 2.0, "b": 2.0}, "r": {"b": 2.0, "a": 2.0}}  # as float32, 1e300 is infinite
+    finite = {
+        "q": {"a": 1.0, "c": 2.0, "b": 2.0},
+        "r": {"b": 2.0, "a": 2.0},
+    }  # as float32, 1e300 is infinite
     for ties in ("docno-desc", "stable", "average"):
         values = evaluate(run, judged, "exponential-log2@3", ties=ties).values
-        np.testing.assert_array_equal(values, evaluate(finite, judged, "exponential-log2@3", ties=ties).values)
+        np.testing.assert_array_equal(
+            values, evaluate(finite, judged, "exponential-log2@3", ties=ties).values
+        )
 
 
 def test_ties_of_runs_are_averaged_over_all_that_are_tied():
@@ -218,15 +287,42 @@ def test_measures_of_ir_measures():
 def test_names_of_trec_eval_are_taken():
     pytrec_eval = pytest.importorskip("pytrec_eval")
     pytest.importorskip("ir_measures")
-    names = ("ndcg_cut_5", "ndcg", "map", "map_cut_5", "recip_rank", "P_5", "recall_5", "Rprec", "bpref", "success_1")
-    names += ("set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret", "iprec_at_recall_0.20", "infAP")
+    names = (
+        "ndcg_cut_5",
+        "ndcg",
+        "map",
+        "map_cut_5",
+        "recip_rank",
+        "P_5",
+        "recall_5",
+        "Rprec",
+        "bpref",
+        "success_1",
+    )
+    names += (
+        "set_P",
+        "set_recall",
+        "set_F",
+        "num_ret",
+        "num_rel",
+        "num_rel_ret",
+        "iprec_at_recall_0.20",
+        "infAP",
+    )
     judged, runs = systems(8)
-    theirs = pytrec_eval.RelevanceEvaluator(judged, pytrec_eval.supported_measures).evaluate(runs["base"])
+    theirs = pytrec_eval.RelevanceEvaluator(judged, pytrec_eval.supported_measures).evaluate(
+        runs["base"]
+    )
     found = evaluate(runs["base"], judged, list(names))
     assert found.metrics == tuple("ndcg@20" if name == "ndcg" else name for name in names)
     for m, name in enumerate(names):
-        np.testing.assert_allclose(found.values[0, m], [theirs[q][name] for q in found.queries], atol=1e-9)
-    others = [usual_name(name) for name in ("ndcg_at_10", "MRR", "hit_rate@5", "ndcg_cut.10", "AP(rel=2)", "dcg.json")]
+        np.testing.assert_allclose(
+            found.values[0, m], [theirs[q][name] for q in found.queries], atol=1e-9
+        )
+    others = [
+        usual_name(name)
+        for name in ("ndcg_at_10", "MRR", "hit_rate@5", "ndcg_cut.10", "AP(rel=2)", "dcg.json")
+    ]
     assert others == ["nDCG@10", "RR", "Success@5", "nDCG@10", "AP(rel=2)", "dcg.json"]
 
 
@@ -254,9 +350,13 @@ def test_rbp_of_ir_measures_is_a_dcg():
     for m, name in enumerate(names):
         theirs = ir_measures.iter_calc([ir_measures.parse_measure(name)], judged, runs["base"])
         by_query = {value.query_id: value.value for value in theirs}
-        np.testing.assert_allclose(found.values[0, m], [by_query[q] for q in found.queries], atol=1e-6)
+        np.testing.assert_allclose(
+            found.values[0, m], [by_query[q] for q in found.queries], atol=1e-6
+        )
     assert (found.residuals >= 0).all()
-    shared, worst = (evaluate(SCORES, JUDGED, "RBP", unjudged=u, ties="average").values for u in (0.5, "worst"))
+    shared, worst = (
+        evaluate(SCORES, JUDGED, "RBP", unjudged=u, ties="average").values for u in (0.5, "worst")
+    )
     assert (shared[0] > worst[0]).tolist() == [[True, False]]  # one of q1's documents is not judged
     refused("rel must be a grade", evaluate, SCORES, JUDGED, "RBP(rel=0)")
 
@@ -264,7 +364,9 @@ def test_rbp_of_ir_measures_is_a_dcg():
 def test_peers_measures_need_ir_measures(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ir_measures", None)
     refused(r"pip install 'dcglearn\[ir\]'", evaluate, SCORES, JUDGED, ["AP"])
-    monkeypatch.delitem(__import__("sys").modules, "dcglearn.exports.into_ir_measures", raising=False)
+    monkeypatch.delitem(
+        __import__("sys").modules, "dcglearn.exports.into_ir_measures", raising=False
+    )
     refused(r"pip install 'dcglearn\[ir\]'", lambda: dl.exports.ir_measure(DCG([0, 1], [1.0])))
 
 
@@ -326,18 +428,33 @@ class TestOnTheCommandLine:
     def test_evaluate(self, dcglearn, misuse, files):
         both = ("evaluate", "qrels.txt", "base.txt", "better.txt")
         status, out, err = dcglearn(*both, "--metric", "dcg.json", "--metric", "nDCG@10")
-        assert (status, err) == (0, "") and out.splitlines()[0].split() == ["run", "dcg.json", "nDCG@10"]
+        assert (status, err) == (0, "") and out.splitlines()[0].split() == [
+            "run",
+            "dcg.json",
+            "nDCG@10",
+        ]
         status, out, _ = dcglearn(*both, "-q", "--format", "jsonl")
         values = [json.loads(line) for line in out.splitlines()]
         assert len(values) == 2 * 13 and set(values[0]) == {"run", "query_id", "measure", "value"}
         means = {row["run"]: row["value"] for row in values if row["query_id"] == "all"}
         own = [row["value"] for row in values if row["run"] == "base" and row["query_id"] != "all"]
         assert means["base"] == pytest.approx(np.mean(own)) and means["better"] > means["base"]
-        assert dcglearn("evaluate", "qrels.txt", "base.txt", "--format", "tsv", "--output", "v.tsv")[0] == 0
-        assert pl.read_csv("v.tsv", separator="\t").columns == ["run", "query_id", "measure", "value"]
+        assert (
+            dcglearn("evaluate", "qrels.txt", "base.txt", "--format", "tsv", "--output", "v.tsv")[0]
+            == 0
+        )
+        assert pl.read_csv("v.tsv", separator="\t").columns == [
+            "run",
+            "query_id",
+            "measure",
+            "value",
+        ]
         assert dcglearn("evaluate", "qrels.txt", "base.txt", "--output", "v.tsv")[0] == 2
         settings = ((), ("--raw",), ("--unjudged", "0.1"))
-        plain = [dcglearn("evaluate", "qrels.txt", "base.txt", "--format", "jsonl", *more)[1] for more in settings]
+        plain = [
+            dcglearn("evaluate", "qrels.txt", "base.txt", "--format", "jsonl", *more)[1]
+            for more in settings
+        ]
         assert plain[0] != plain[1] and plain[0] == plain[2]
         misuse("unjudged", "evaluate", "qrels.txt", "base.txt", "--unjudged", "lost")
         misuse("does not exist", "evaluate", "qrels.txt", "nothing.txt")
@@ -347,23 +464,34 @@ class TestOnTheCommandLine:
         arguments = ("compare", "qrels.txt", *runs, "--metric", "dcg.json", "--resamples", 500)
         status, out, err = dcglearn(*arguments, "--plot", "forest.png")
         assert status == 0 and "minus base" in out and "wrote: forest.png" in err
-        marks = {"csv": "p_corrected", "markdown": "| --- |", "latex": "toprule", "jsonl": '"baseline":"base"'}
+        marks = {
+            "csv": "p_corrected",
+            "markdown": "| --- |",
+            "latex": "toprule",
+            "jsonl": '"baseline":"base"',
+        }
         for form, mark in marks.items():
             assert mark in dcglearn(*arguments, "--format", form)[1]
         assert dcglearn(*arguments, "--correction", "some")[0] == 2
         assert dcglearn(*arguments, "--baseline", "nobody")[0] == 2
 
 
-@pytest.mark.filterwarnings("ignore::dcglearn.metric.scales.ScaleWarning")  # the top grade does not occur
+@pytest.mark.filterwarnings(
+    "ignore::dcglearn.metric.scales.ScaleWarning"
+)  # the top grade does not occur
 @pytest.mark.parametrize("ideal", ["judgements", "list"])
 @pytest.mark.parametrize("unjudged", ["worst", 0.4])
 def test_no_list_beats_the_ideal_where_the_worst_grade_has_a_gain(ideal, unjudged):
     dcg = DCG([1, 2, 5], [1, 0.6, 0.5])
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.0}}
     for judged in ({"a": 1}, {"a": 2, "b": 0}, {"b": 1, "c": 2, "d": 1, "e": 2}):
-        value = dl.evaluate(run, {"q": judged}, {"m": dcg}, ideal=ideal, unjudged=unjudged).values[0, 0, 0]
+        value = dl.evaluate(run, {"q": judged}, {"m": dcg}, ideal=ideal, unjudged=unjudged).values[
+            0, 0, 0
+        ]
         assert 0 < value <= 1 + 1e-12
-    best = dl.evaluate(run, {"q": {"a": 1}}, {"m": dcg}, ideal=ideal, unjudged="worst").values[0, 0, 0]
+    best = dl.evaluate(run, {"q": {"a": 1}}, {"m": dcg}, ideal=ideal, unjudged="worst").values[
+        0, 0, 0
+    ]
     assert best == pytest.approx(1)
 
 
@@ -387,22 +515,35 @@ def test_any_grades_of_the_unjudged_lie_within_the_residual(gains):
     best = evaluate(FOUND, PARTLY, dcg, normalise=False, unjudged="best").values
     np.testing.assert_allclose(result.values + result.residuals, best)
     for _ in range(5):
-        later = {**PARTLY, "q": {**PARTLY["q"], "x": int(rng.integers(3)), "y": int(rng.integers(3))}}
+        later = {
+            **PARTLY,
+            "q": {**PARTLY["q"], "x": int(rng.integers(3)), "y": int(rng.integers(3))},
+        }
         value = evaluate(FOUND, later, dcg, normalise=False).values[0, 0, 0]
         low, added = result.values[0, 0, 0], result.residuals[0, 0, 0]
         assert low - 1e-12 <= value <= low + added + 1e-12
 
 
-@given(st.lists(st.integers(-1, 3), min_size=1, max_size=5), st.lists(st.integers(0, 3), min_size=5, max_size=5))
+@given(
+    st.lists(st.integers(-1, 3), min_size=1, max_size=5),
+    st.lists(st.integers(0, 3), min_size=5, max_size=5),
+)
 def test_judging_everything_keeps_the_dcg_within_the_residual_and_the_ndcg_below_it(known, others):
     names = [f"d{i}" for i in range(len(known))]
-    before = {"q": {"z": 0} | {name: grade for name, grade in zip(names, known, strict=True) if grade >= 0}}
+    before = {
+        "q": {"z": 0}
+        | {name: grade for name, grade in zip(names, known, strict=True) if grade >= 0}
+    }
     after = {"q": dict(zip(names, others, strict=False)) | before["q"]}
     run, dcg = {"q": {name: float(-i) for i, name in enumerate(names)}}, DCG.standard(4, 3)
     for normalise in (False, True):
-        part = evaluate(run, read_judgements(before, n_grades=4), dcg, residuals=True, normalise=normalise)
+        part = evaluate(
+            run, read_judgements(before, n_grades=4), dcg, residuals=True, normalise=normalise
+        )
         [[value]], [[residual]] = part.means, part.mean_residuals
-        [[whole]] = evaluate(run, read_judgements(after, n_grades=4), dcg, normalise=normalise).means
+        [[whole]] = evaluate(
+            run, read_judgements(after, n_grades=4), dcg, normalise=normalise
+        ).means
         if not normalise:
             assert value - 1e-12 <= whole <= value + residual + 1e-12
         elif any(before["q"].values()):
@@ -413,13 +554,23 @@ def test_how_residuals_are_shown():
     pytest.importorskip("ir_measures")
     result = evaluate(FOUND, PARTLY, ["exponential-log2@3", "P@2"], residuals=True, missing="skip")
     head, row, *notes = str(result).splitlines()
-    assert head.split() == ["run", "exponential-log2@3", "residual", "P@2", "residual"] and row.split()[-1] == "-"
+    assert (
+        head.split() == ["run", "exponential-log2@3", "residual", "P@2", "residual"]
+        and row.split()[-1] == "-"
+    )
     assert any("could still add" in note for note in notes)
     frame = result.frame()
     assert frame.columns == ["run", "query_id", "measure", "value", "residual"]
     assert frame.filter(measure="P@2")["residual"].null_count() == len(frame) // 2
     assert str(result.ordered()).splitlines()[0] == head
-    refused('residuals start from unjudged="worst"', evaluate, FOUND, PARTLY, residuals=True, unjudged="best")
+    refused(
+        'residuals start from unjudged="worst"',
+        evaluate,
+        FOUND,
+        PARTLY,
+        residuals=True,
+        unjudged="best",
+    )
 
 
 def test_the_command_shows_residuals(dcglearn, tmp_path, monkeypatch):
@@ -444,18 +595,33 @@ def values_of(metric, **settings):
 
 def test_a_list_utility_is_divided_by_its_exact_ideal():
     best = ENOUGH.score([1, 1, 3])
-    np.testing.assert_allclose(values_of(ENOUGH), [1 / best, ENOUGH.score([0, 1]) / 0.4], rtol=1e-12)
-    np.testing.assert_allclose(values_of(ENOUGH, normalise=False), [1, ENOUGH.score([0, 1])], rtol=1e-12)
+    np.testing.assert_allclose(
+        values_of(ENOUGH), [1 / best, ENOUGH.score([0, 1]) / 0.4], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        values_of(ENOUGH, normalise=False), [1, ENOUGH.score([0, 1])], rtol=1e-12
+    )
     own = values_of(ENOUGH, ideal="list")
     assert own[0] == pytest.approx(1 / best)
 
 
 def test_without_stops_the_values_are_those_of_the_dcg():
     standard, above = DCG.standard(4, 3), DCG([0.5, 1, 3, 7], [1, 0.5, 0.2])
-    policies = ({}, {"ideal": "list"}, {"unjudged": "best"}, {"unjudged": "drop"}, {"normalise": False})
-    for dcg, settings in [*((standard, policy) for policy in policies), *((above, policy) for policy in policies[:2])]:
+    policies = (
+        {},
+        {"ideal": "list"},
+        {"unjudged": "best"},
+        {"unjudged": "drop"},
+        {"normalise": False},
+    )
+    for dcg, settings in [
+        *((standard, policy) for policy in policies),
+        *((above, policy) for policy in policies[:2]),
+    ]:
         expected = values_of(dcg, **settings)
-        np.testing.assert_allclose(values_of(ListUtility.of_dcg(dcg), **settings), expected, rtol=1e-12)
+        np.testing.assert_allclose(
+            values_of(ListUtility.of_dcg(dcg), **settings), expected, rtol=1e-12
+        )
 
 
 def test_unjudged_documents_have_the_grade_that_is_asked():
@@ -469,11 +635,17 @@ def test_textbook_metrics_of_lists_are_plain():
     found = evaluate({"mine": RANKED}, GRADED, ["ERR@3", "RBP(p=0.5)@2", "BestGrade@2"])
     assert found.metrics == ("ERR@3", "RBP(p=0.5)@2", "BestGrade@2")
     first = found.values[0, :, 0]
-    np.testing.assert_allclose(first, [7 / 8 + 1 / 8 * 1 / 8 / 2, 0.5 * (1 + 0.5 / 3), 3], rtol=1e-12)
+    np.testing.assert_allclose(
+        first, [7 / 8 + 1 / 8 * 1 / 8 / 2, 0.5 * (1 + 0.5 / 3), 3], rtol=1e-12
+    )
     assert evaluate({"mine": RANKED}, GRADED, "INST").metrics == ("INST(T=1)@4",)
 
 
-NAMED = {name: metric for family in textbook_list_metrics(4, 3).values() for name, metric in family.items()}
+NAMED = {
+    name: metric
+    for family in textbook_list_metrics(4, 3).values()
+    for name, metric in family.items()
+}
 NAMED |= {f"{name}@3": dcg for name, dcg in dl.textbook_dcgs(4, 3).items()}
 POLICIES = [{}, {"normalise": False}, {"ideal": "list"}, {"unjudged": "best"}, {"unjudged": "drop"}]
 
@@ -484,9 +656,16 @@ def test_the_object_of_a_textbook_metric_has_the_values_of_its_name(name, tmp_pa
     for settings in POLICIES:
         values = values_of(metric, **settings)
         np.testing.assert_array_equal(values, values_of(name, **settings))
-    np.testing.assert_array_equal(evaluate(RANKED, GRADED, metric).values, evaluate(RANKED, GRADED, [metric]).values)
-    other = {query: {document: -score for document, score in part.items()} for query, part in RANKED.items()}
-    by_object, by_name = (compare_systems({"x": RANKED, "y": other}, GRADED, {"m": way}) for way in (metric, name))
+    np.testing.assert_array_equal(
+        evaluate(RANKED, GRADED, metric).values, evaluate(RANKED, GRADED, [metric]).values
+    )
+    other = {
+        query: {document: -score for document, score in part.items()}
+        for query, part in RANKED.items()
+    }
+    by_object, by_name = (
+        compare_systems({"x": RANKED, "y": other}, GRADED, {"m": way}) for way in (metric, name)
+    )
     assert by_object.frame.equals(by_name.frame) and by_object.gate() == by_name.gate()
     if hasattr(metric, "save"):
         metric.save(tmp_path / "metric.json")
@@ -515,13 +694,19 @@ def test_an_object_of_rbp_has_its_value_in_arrays_and_is_explained():
     values = dict(zip(GRADED, values_of(rbp), strict=True))
     assert "2 of 2 values agree" in str(dl.explain_values(values, RANKED, GRADED, rbp))
     divided = dict(zip(GRADED, values_of(DCG(rbp.gains, rbp.discounts)), strict=True))
-    assert "division by an ideal in place of no division" in str(dl.explain_values(divided, RANKED, GRADED, rbp))
+    assert "division by an ideal in place of no division" in str(
+        dl.explain_values(divided, RANKED, GRADED, rbp)
+    )
 
 
 def test_any_mapping_is_a_mapping():
     judged = MappingProxyType({query: MappingProxyType(part) for query, part in GRADED.items()})
     runs = MappingProxyType(
-        {"mine": MappingProxyType({query: MappingProxyType(part) for query, part in RANKED.items()})}
+        {
+            "mine": MappingProxyType(
+                {query: MappingProxyType(part) for query, part in RANKED.items()}
+            )
+        }
     )
     found = evaluate(runs, judged, MappingProxyType({"m": ENOUGH}))
     assert found.runs == ("mine",) and found.metrics == ("m",)
@@ -533,7 +718,9 @@ def test_options_of_reading_are_applied_to_what_is_read_already():
     refused("cutoffs='.5' cuts fractions", read_judgements, judged, cutoffs=".5")
     refused("duplicates='all'", read_judgements, judged, "all")
     refused("duplicates='all'", read_runs, run, "all")
-    twice = dl.Judgements(pl.concat([judged.frame, judged.frame.with_columns(pl.col("grade").clip(3))]))
+    twice = dl.Judgements(
+        pl.concat([judged.frame, judged.frame.with_columns(pl.col("grade").clip(3))])
+    )
     assert read_judgements(twice, "last").frame["grade"].unique().to_list() == [3]
     double = dl.Run(pl.concat([run.frame, run.frame.with_columns(score=0.0)]), "mine")
     assert read_runs(double, "first")[0].frame.equals(run.frame)
@@ -541,15 +728,24 @@ def test_options_of_reading_are_applied_to_what_is_read_already():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"ties": "average"}, "share gains"), ({"unjudged": 0.5}, "worst or best"), ({"residuals": True}, "no residual")],
+    [
+        ({"ties": "average"}, "share gains"),
+        ({"unjudged": 0.5}, "worst or best"),
+        ({"residuals": True}, "no residual"),
+    ],
 )
 def test_what_is_only_defined_for_sums_is_refused(settings, message):
     refused(message, values_of, ENOUGH, **settings)
 
 
 def test_systems_are_ordered_by_a_list_utility():
-    other = {query: {name: -score for name, score in documents.items()} for query, documents in RANKED.items()}
-    order = dl.system_order({"mine": RANKED, "other": other}, GRADED, {"m": ENOUGH, "ERR": "ERR@3"}, n_resamples=10)
+    other = {
+        query: {name: -score for name, score in documents.items()}
+        for query, documents in RANKED.items()
+    }
+    order = dl.system_order(
+        {"mine": RANKED, "other": other}, GRADED, {"m": ENOUGH, "ERR": "ERR@3"}, n_resamples=10
+    )
     assert order.evaluation.means.shape == (2, 2)
 
 

@@ -1,4 +1,6 @@
-"""The gate: its decisions by hand, its error rates and power by simulation, its reports, and its exit status."""
+"""The gate: its decisions by hand, its error rates and power by simulation, its reports, and its
+exit status.
+"""
 
 import json
 import re
@@ -23,7 +25,14 @@ MARGIN, LEVEL, TOPICS, SPREAD = -0.005, 0.9, 53, 0.1
 def frames(*intervals, n_shared=TOPICS):
     """Return the frames of a comparison whose intervals are these."""
     rows = [
-        {"run": f"new{i}", "baseline": "old", "measure": "nDCG@10", "difference": (a + b) / 2, "low": a, "high": b}
+        {
+            "run": f"new{i}",
+            "baseline": "old",
+            "measure": "nDCG@10",
+            "difference": (a + b) / 2,
+            "low": a,
+            "high": b,
+        }
         for i, (a, b) in enumerate(intervals)
     ]
     sample = {
@@ -58,9 +67,13 @@ def test_decisions_by_hand(interval, verdict, harm, non_inferior):
 
 @pytest.fixture(scope="module")
 def intervals():
-    """Intervals of 1,000 pairs of runs whose true difference is 0; a shift of the margin shifts the true difference."""
+    """Intervals of 1,000 pairs of runs whose true difference is 0; a shift of the margin shifts the
+    true difference.
+    """
     rng = np.random.default_rng(0)
-    return [interval_of_mean(SPREAD * rng.normal(size=TOPICS), LEVEL, 400, seed) for seed in range(1000)]
+    return [
+        interval_of_mean(SPREAD * rng.normal(size=TOPICS), LEVEL, 400, seed) for seed in range(1000)
+    ]
 
 
 def shares(intervals, margin):
@@ -100,7 +113,9 @@ def test_an_unknown_rule_is_refused():
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """Judgements of 30 topics, and runs: old, the same but for one topic (new), the reverse (bad), other topics."""
+    """Judgements of 30 topics, and runs: old, the same but for one topic (new), the reverse (bad),
+    other topics.
+    """
     monkeypatch.chdir(tmp_path)
     topics = [f"q{i}" for i in range(30)]
     judged = {q: {f"d{j}": j % 4 for j in range(8)} for q in topics}
@@ -114,8 +129,17 @@ def files(tmp_path, monkeypatch):
         "few": {q: old[q] for q in topics[:14]},
     }
     write_trec(tmp_path, judged, runs)
-    (tmp_path / "new.txt").write_text((tmp_path / "new.txt").read_text().replace(" new\n", " n<e>w|\n"))
-    return ("compare", "qrels.txt", "old.txt"), ("--min-difference", "-0.005", "--level", ".9", "--resamples", "500")
+    (tmp_path / "new.txt").write_text(
+        (tmp_path / "new.txt").read_text().replace(" new\n", " n<e>w|\n")
+    )
+    return ("compare", "qrels.txt", "old.txt"), (
+        "--min-difference",
+        "-0.005",
+        "--level",
+        ".9",
+        "--resamples",
+        "500",
+    )
 
 
 def test_exit_status(dcglearn, files):
@@ -123,7 +147,9 @@ def test_exit_status(dcglearn, files):
     for (run, wanted), rule in product((("new", 0), ("bad", 1)), ("harm", "non-inferior")):
         status, out, err = dcglearn(*compare, f"{run}.txt", *options, "--gate", rule, "--exit-code")
         assert (status, err) == (wanted, "") and f"gate: {'failed' if wanted else 'passed'}" in out
-    assert dcglearn(*compare, "bad.txt", *options)[0] == 0  # a decision, but no exit status was asked for
+    assert (
+        dcglearn(*compare, "bad.txt", *options)[0] == 0
+    )  # a decision, but no exit status was asked for
     assert "gate" not in dcglearn(*compare, "bad.txt")[1]
 
 
@@ -145,7 +171,9 @@ def test_bad_input_is_status_2(misuse, files, words, message):
 
 
 def unmeasured(judged):
-    """Return judgements and metrics by which nothing is measured, and a run that has no judged document."""
+    """Return judgements and metrics by which nothing is measured, and a run that has no judged
+    document.
+    """
     zeros = {q: dict.fromkeys(part, 0) for q, part in judged.items()}
     return [
         (zeros, "nDCG@10"),
@@ -157,7 +185,10 @@ def unmeasured(judged):
         (judged, "binary5-log2@3"),
         ({q: {"other": 3} for q in judged}, "nDCG@10"),
         ({q: {"other": 3} for q in judged}, "RPP"),
-        ({q: {f"d{j}": 3 * (j > 5) for j in (2, 6, 7)} for q in judged}, "nDCG@2"),  # ranked below the depth
+        (
+            {q: {f"d{j}": 3 * (j > 5) for j in (2, 6, 7)} for q in judged},
+            "nDCG@2",
+        ),  # ranked below the depth
     ]
 
 
@@ -170,7 +201,9 @@ BELOW = {q: {f"d{j}": float(j in (0, 1)) for j in range(8)} for q in JUDGED}
 def test_a_gate_that_measured_nothing_stops(case):
     judged, metric = unmeasured(JUDGED)[case]
     for metrics in (metric, {"m": metric} if metric != "RPP" else [metric]):
-        comparison = dl.compare_systems({"old": BELOW, "new": BELOW}, judged, metrics, n_resamples=100)
+        comparison = dl.compare_systems(
+            {"old": BELOW, "new": BELOW}, judged, metrics, n_resamples=100
+        )
         refused("measures nothing of new and old: in each of the 5 topics", comparison.gate)
         assert "queries that count: 0 of 5" in str(comparison)
 
@@ -185,10 +218,16 @@ def test_the_gate_says_how_many_topics_count():
         comparison = dl.compare_systems(runs, part, words, n_resamples=100)
         gate = comparison.gate()
         assert gate.passed and gate.verdicts[0].n_measured == 3
-        assert "; 3 of 5 topics count)" in str(gate) and "in 2 of 5 topics every judged document" in gate.to_markdown()
+        assert (
+            "; 3 of 5 topics count)" in str(gate)
+            and "in 2 of 5 topics every judged document" in gate.to_markdown()
+        )
         assert "queries that count: 3 of 5; in the others every judged" in str(comparison)
     assert gate.to_dict()["verdicts"][0]["n_measured"] == 3
-    one = {**runs, "new": {q: {"other": 1.0} for q in JUDGED}}  # only the old run has judged documents
+    one = {
+        **runs,
+        "new": {q: {"other": 1.0} for q in JUDGED},
+    }  # only the old run has judged documents
     assert not dl.compare_systems(one, JUDGED, n_resamples=100).gate(-0.001).passed
     harm = dl.compare_systems(runs, JUDGED, dl.DCG([-1, 0, 0, 0], [1, 0.5]), n_resamples=100)
     assert harm.gate().verdicts[0].n_measured == 5
@@ -208,12 +247,18 @@ def test_the_command_stops_where_nothing_is_measured(dcglearn, files, tmp_path):
     lines = (tmp_path / "qrels.txt").read_text().splitlines()
     (tmp_path / "qrels.txt").write_text("".join(f"{line.rsplit(' ', 1)[0]} 0\n" for line in lines))
     status, out, err = dcglearn(*compare, "new.txt", *options, "--exit-code")
-    assert status == 2 and "gate" not in out and "in each of the 30 topics every judged document is worth" in err
+    assert (
+        status == 2
+        and "gate" not in out
+        and "in each of the 30 topics every judged document is worth" in err
+    )
     assert dcglearn(*compare, "new.txt")[0] == 0  # no decision is asked for
 
 
 def test_equal_runs_pass_on_good_judgements(dcglearn, files, tmp_path):
-    (tmp_path / "same.txt").write_text((tmp_path / "old.txt").read_text().replace(" old\n", " same\n"))
+    (tmp_path / "same.txt").write_text(
+        (tmp_path / "old.txt").read_text().replace(" old\n", " same\n")
+    )
     status, out, _ = dcglearn(*files[0], "same.txt", *files[1], "--exit-code")
     assert status == 0 and "; 30 of 30 topics count)" in out
 
@@ -221,8 +266,12 @@ def test_equal_runs_pass_on_good_judgements(dcglearn, files, tmp_path):
 def test_only_topics_that_the_other_run_has_stop_the_gate(dcglearn, files):
     compare, options = files
     assert dcglearn(*compare, "few.txt", *options, "--missing", "skip", "--exit-code")[0] == 0
-    assert dcglearn(*compare, "first.txt", *options, "--exit-code")[0] == 1  # half of them is not most
-    assert dcglearn(*compare, "few.txt")[1].endswith("few has 14 of the 30 judged topics; the others count as 0\n")
+    assert (
+        dcglearn(*compare, "first.txt", *options, "--exit-code")[0] == 1
+    )  # half of them is not most
+    assert dcglearn(*compare, "few.txt")[1].endswith(
+        "few has 14 of the 30 judged topics; the others count as 0\n"
+    )
     assert dcglearn("compare", "qrels.txt", "few.txt", "first.txt", *options, "--exit-code")[0] == 0
 
 
@@ -241,8 +290,14 @@ def test_a_junit_report(dcglearn, files, tmp_path):
     ]
     failure = cases["bad against old: nDCG@5"].find("failure")
     assert failure.get("type") == "worse" and "bad: worse than old" in failure.get("message")
-    assert "n<e>w|: not worse than old" in cases["n<e>w| against old: nDCG@5"].find("system-out").text
-    assert {item.get("name") for item in suites.iter("property")} == {"rule", "min_difference", "level"}
+    assert (
+        "n<e>w|: not worse than old" in cases["n<e>w| against old: nDCG@5"].find("system-out").text
+    )
+    assert {item.get("name") for item in suites.iter("property")} == {
+        "rule",
+        "min_difference",
+        "level",
+    }
 
 
 def test_forms_of_the_decision(dcglearn, files):
@@ -262,7 +317,9 @@ HOSTILE = "<img_src=x_onerror=alert(1)>[x](javascript:alert(1))|&lt;~"
 
 
 def test_names_are_no_markup_in_markdown(dcglearn, files, tmp_path):
-    (tmp_path / "evil.txt").write_text((tmp_path / "old.txt").read_text().replace(" old\n", f" {HOSTILE}\n"))
+    (tmp_path / "evil.txt").write_text(
+        (tmp_path / "old.txt").read_text().replace(" old\n", f" {HOSTILE}\n")
+    )
     for options in ((), ("--gate", "harm")):
         status, out, _ = dcglearn(*files[0], "evil.txt", "--format", "markdown", *options)
         (row,) = [line for line in out.splitlines() if line.startswith("| ") and "nDCG" in line]
@@ -271,7 +328,9 @@ def test_names_are_no_markup_in_markdown(dcglearn, files, tmp_path):
     frame = pl.DataFrame({"query": ["q", "q"], "document": ["a", "b"], "score": [1.0, 0.5]})
     judged = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
     both = [dl.Run(frame, "two\nlines | `of`"), dl.Run(frame, "b")]
-    assert r"| two\\nlines \| \`of\` |" in dl.compare_systems(both, judged, baseline="b").to_markdown()
+    assert (
+        r"| two\\nlines \| \`of\` |" in dl.compare_systems(both, judged, baseline="b").to_markdown()
+    )
 
 
 def test_both_outcomes_on_the_runs_of_trec_deep_learning(shared):
@@ -291,7 +350,9 @@ def test_the_example_workflow_runs_the_gate(dcglearn, files):
     yaml = pytest.importorskip("yaml")
     workflow = yaml.safe_load((ROOT / "examples" / "gate.yml").read_text())
     steps = workflow["jobs"]["gate"]["steps"]
-    (command,) = [step["run"] for step in steps if step.get("run", "").startswith("dcglearn compare")]
+    (command,) = [
+        step["run"] for step in steps if step.get("run", "").startswith("dcglearn compare")
+    ]
     words = shlex.split(command.replace("\\\n", " ").partition(">>")[0])[1:]
     assert "--exit-code" in words
     status, out, _ = dcglearn(*words)
@@ -307,4 +368,6 @@ def test_a_list_utility_is_compared_and_gated_as_its_dcg():
     metrics = (dcg, dl.ListUtility.of_dcg(dcg))
     gates = [dl.compare_systems(runs, judged, metric, n_resamples=200).gate() for metric in metrics]
     assert [gate.verdicts[0].verdict for gate in gates] == ["worse", "worse"]
-    assert gates[0].verdicts[0].difference == pytest.approx(gates[1].verdicts[0].difference, abs=1e-12)
+    assert gates[0].verdicts[0].difference == pytest.approx(
+        gates[1].verdicts[0].difference, abs=1e-12
+    )

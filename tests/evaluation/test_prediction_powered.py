@@ -1,4 +1,6 @@
-"""Few judgements by people and many of a machine: check values, ppi-python as referee, coverage, and comparisons."""
+"""Few judgements by people and many of a machine: check values, ppi-python as referee, coverage,
+and comparisons.
+"""
 
 import json
 
@@ -16,15 +18,22 @@ FURTHER = np.array([0.05, 0.10, -0.02, 0.20, 0.15, 0.00, 0.08, 0.12, -0.05, 0.03
 
 def test_check_values():
     found = powered_mean(PEOPLE, MACHINE, FURTHER, cross_fitted=False)
-    assert (found.mean, found.share) == (pytest.approx(0.076749, abs=1e-6), pytest.approx(0.8395, abs=1e-4))
-    variance = (PEOPLE - found.share * MACHINE).var(ddof=1) / 8 + found.share**2 * FURTHER.var(ddof=1) / 12
+    assert (found.mean, found.share) == (
+        pytest.approx(0.076749, abs=1e-6),
+        pytest.approx(0.8395, abs=1e-4),
+    )
+    variance = (PEOPLE - found.share * MACHINE).var(ddof=1) / 8 + found.share**2 * FURTHER.var(
+        ddof=1
+    ) / 12
     assert found.error == pytest.approx(variance**0.5)
     assert found.worth == pytest.approx(8 * (PEOPLE.var(ddof=1) / 8 / variance - 1))
     low, high = (found.tests(0.9)[end] for end in ("low", "high"))
     assert low + high == pytest.approx(2 * found.mean) and high - low == pytest.approx(
         2 * 1.8946 * found.error, rel=1e-4
     )
-    alone = powered_mean(PEOPLE, np.full(8, 0.3), np.full(12, 0.1))  # says the same of every case: no help
+    alone = powered_mean(
+        PEOPLE, np.full(8, 0.3), np.full(12, 0.1)
+    )  # says the same of every case: no help
     assert (alone.mean, alone.share, alone.worth) == (pytest.approx(0.075), 0, pytest.approx(0))
     assert alone.error == pytest.approx(0.0433, abs=1e-4)
 
@@ -49,12 +58,18 @@ def test_agreement_with_ppi_python(seed):
     people, further = rng.normal(0.1, 1, n), rng.normal(0.3, 2, n_further)
     machine = rng.uniform(-0.5, 2) * people + rng.normal(0.3, 1, n)
     found = powered_mean(people, machine, further, cross_fitted=False)
-    assert found.mean == pytest.approx(ppi_py.ppi_mean_pointestimate(people, machine, further)[0], abs=1e-12)
+    assert found.mean == pytest.approx(
+        ppi_py.ppi_mean_pointestimate(people, machine, further)[0], abs=1e-12
+    )
     low, high = (float(end[0]) for end in ppi_py.ppi_mean_ci(people, machine, further, alpha=0.1))
-    rectified = (people - found.share * machine).var() / n  # theirs: quantiles of the normal, sums divided by n
+    rectified = (
+        people - found.share * machine
+    ).var() / n  # theirs: quantiles of the normal, sums divided by n
     variance = rectified + found.share**2 * further.var() / n_further
     assert (high - low) / 2 == pytest.approx(1.6448536 * variance**0.5, rel=1e-6)
-    assert found.error**2 == pytest.approx(rectified * n / (n - 1) + found.share**2 * further.var(ddof=1) / n_further)
+    assert found.error**2 == pytest.approx(
+        rectified * n / (n - 1) + found.share**2 * further.var(ddof=1) / n_further
+    )
 
 
 MACHINES = {
@@ -66,7 +81,8 @@ MACHINES = {
 
 
 def coverage(kind, n, n_further, repeats):
-    """Return how often the 90% interval holds the true mean of differences, of which a third are 0."""
+    """Return how often the 90% interval holds the true mean of differences, of which a third are
+    0."""
     rng = np.random.default_rng(n + n_further)
     held = 0
     for _ in range(repeats):
@@ -114,13 +130,19 @@ def test_comparisons_rest_on_people_and_machine():
     values = [dl.evaluate(runs, judgements).values[:, 0] for judgements in (people, machine)]
     places = [sorted(machine).index(query) for query in sorted(people)]
     further = np.delete(np.arange(120), places)
-    for column, (d, p) in {"difference": [v[1] - v[0] for v in values], "mean": [v[1] for v in values]}.items():
+    for column, (d, p) in {
+        "difference": [v[1] - v[0] for v in values],
+        "mean": [v[1] for v in values],
+    }.items():
         assert both.frame[column][0] == pytest.approx(powered_mean(d, p[places], p[further]).mean)
     width = [(found.frame["high"] - found.frame["low"]).to_list() for found in (alone, both)]
     assert width[1][0] < 0.9 * width[0][0] and both.frame["worth"][0] > 8
     assert both.frame["p_permutation"].null_count() == 2 and both.frame["mean"][1] is None
     assert "p (perm.)" not in str(both) and "(25 queries; t test corrected (holm)" in str(both)
-    assert f"new, nDCG@10: the machine is worth {both.frame['worth'][0]:.0f} more queries judged" in str(both)
+    assert (
+        f"new, nDCG@10: the machine is worth {both.frame['worth'][0]:.0f} more queries judged"
+        in str(both)
+    )
     gates = [found.gate().verdicts[0] for found in (alone, both)]
     assert gates[1].detectable < 0.9 * gates[0].detectable and gates[1].n_topics == 25
     same = dl.compare_systems({"old": runs["old"], "new": runs["old"]}, people, proxy=machine).frame
@@ -132,7 +154,13 @@ def test_the_machine_must_judge_what_people_judged_and_more():
     words = "the machine has judged 24 of the 25 queries that people judged, and 95 others"
     lacking = {query: grades for query, grades in machine.items() if query != "q001"}
     refused(words, dl.compare_systems, runs, people, proxy=lacking)
-    refused("and 0 others", dl.compare_systems, runs, people, proxy={query: machine[query] for query in people})
+    refused(
+        "and 0 others",
+        dl.compare_systems,
+        runs,
+        people,
+        proxy={query: machine[query] for query in people},
+    )
 
 
 def test_the_command_and_its_gate(dcglearn, here):
@@ -140,12 +168,22 @@ def test_the_command_and_its_gate(dcglearn, here):
     write_trec(here, people, runs)
     (here / "machine.json").write_text(json.dumps(machine))
     files = ["qrels.txt", "old.txt", "new.txt", "--proxy-qrels", "machine.json", "--level", ".9"]
-    status, out, err = dcglearn("compare", *files, "--exit-code", "--gate", "non-inferior", "--min-difference", "-.01")
+    status, out, err = dcglearn(
+        "compare", *files, "--exit-code", "--gate", "non-inferior", "--min-difference", "-.01"
+    )
     assert (status, err) == (0, "") and "gate: passed" in out and "the machine is worth" in out
     status, out, _ = dcglearn("compare", *files, "--format", "jsonl")
     row = json.loads(out)
-    assert row["p_permutation"] is None and 0 < row["lambda"] <= 1 and row["p_corrected"] == row["p_t"]
-    status, _, err = dcglearn("compare", "qrels.txt", "old.txt", "new.txt", "--proxy-qrels", "qrels.txt")
-    assert status == 2 and err.count("\n") == 1 and "25 of the 25 queries that people judged, and 0 others" in err
+    assert (
+        row["p_permutation"] is None and 0 < row["lambda"] <= 1 and row["p_corrected"] == row["p_t"]
+    )
+    status, _, err = dcglearn(
+        "compare", "qrels.txt", "old.txt", "new.txt", "--proxy-qrels", "qrels.txt"
+    )
+    assert (
+        status == 2
+        and err.count("\n") == 1
+        and "25 of the 25 queries that people judged, and 0 others" in err
+    )
     status, _, err = dcglearn("compare", "--rank-eval", "old.txt", "--proxy-qrels", "machine.json")
     assert status == 2 and "--proxy-qrels goes with QRELS RUN..." in err

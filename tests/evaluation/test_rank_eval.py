@@ -19,7 +19,12 @@ def item(document, rating, index="products"):
 
 def detail(*hits):
     unrated = [{"_index": "products", "_id": d} for d, rating in hits if rating is None]
-    return {"metric_score": 0.5, "unrated_docs": unrated, "hits": [item(*hit) for hit in hits], "metric_details": {}}
+    return {
+        "metric_score": 0.5,
+        "unrated_docs": unrated,
+        "hits": [item(*hit) for hit in hits],
+        "metric_details": {},
+    }
 
 
 RESPONSE = {
@@ -36,7 +41,10 @@ REQUEST = {
         {
             "id": "shoes",
             "request": {"query": {"match": {"name": "running shoes"}}},
-            "ratings": [{"_index": "products", "_id": d, "rating": r} for d, r in (("a", 1), ("b", 3), ("c", 2))],
+            "ratings": [
+                {"_index": "products", "_id": d, "rating": r}
+                for d, r in (("a", 1), ("b", 3), ("c", 2))
+            ],
         },
         {"id": "red dress", "ratings": [{"_index": "products", "_id": "z", "rating": 1}]},
         {"id": "nothing", "ratings": [{"_index": "products", "_id": "z", "rating": 2}]},
@@ -47,7 +55,11 @@ REQUEST = {
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    for name, value in (("response", RESPONSE), ("request", REQUEST), ("older", {"rank_eval": RESPONSE})):
+    for name, value in (
+        ("response", RESPONSE),
+        ("request", REQUEST),
+        ("older", {"rank_eval": RESPONSE}),
+    ):
         (tmp_path / f"{name}.json").write_text(json.dumps(value))
     (tmp_path / "packed.json.gz").write_bytes(gzip.compress(json.dumps(RESPONSE).encode()))
     MINE.save(tmp_path / "dcg.json")
@@ -75,7 +87,9 @@ def test_a_request_holds_all_judgements(files):
 
 
 def test_the_servers_own_dcg_is_met(files):
-    """Elasticsearch's dcg: 2^rating - 1 over log2(rank + 1), 0 for unrated hits; the mean over queries."""
+    """Elasticsearch's dcg: 2^rating - 1 over log2(rank + 1), 0 for unrated hits; the mean over
+    queries.
+    """
     response, textbook = read_rank_eval("response.json"), DCG.standard(4, 10)
     found = evaluate(response.run, judgements_of_hits([response]), textbook, normalise=False)
     assert found.means[0, 0] == pytest.approx((1 + 7 / 2) / 3)
@@ -83,13 +97,19 @@ def test_the_servers_own_dcg_is_met(files):
 
 def test_the_command(dcglearn, files):
     status, out, err = dcglearn("evaluate", "--rank-eval", "response.json", "--metric", "dcg.json")
-    assert status == 0 and "0.1567" in out and "note: DCG, since a response does not hold all" in err
+    assert (
+        status == 0 and "0.1567" in out and "note: DCG, since a response does not hold all" in err
+    )
     assert "ScaleWarning" not in err and "warning" not in err
     both = ("--rank-eval", "response.json", "--request", "request.json")
     status, out, err = dcglearn("evaluate", *both, "--metric", "dcg.json")
     assert status == 0 and "0.1111" in out and err == ""
-    status, _, err = dcglearn("evaluate", "--rank-eval", "response.json", "--metric", "exponential-log2@50")
-    assert status == 0 and "at most 3 hits" not in err  # a name's depth is not the metric's own wish
+    status, _, err = dcglearn(
+        "evaluate", "--rank-eval", "response.json", "--metric", "exponential-log2@50"
+    )
+    assert (
+        status == 0 and "at most 3 hits" not in err
+    )  # a name's depth is not the metric's own wish
     DCG([0, 1, 2, 3], np.ones(20)).save("deep.json")
     status, _, err = dcglearn("evaluate", "--rank-eval", "response.json", "--metric", "deep.json")
     assert status == 0 and "at most 3 hits a query, while the metric counts 20 positions" in err
@@ -118,18 +138,36 @@ def test_what_differs_from_the_judgements_is_said(dcglearn, files):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({"took": 3, "hits": {"total": {"value": 1}, "hits": []}}, "response of _search, not .* of _rank_eval"),
+        (
+            {"took": 3, "hits": {"total": {"value": 1}, "hits": []}},
+            "response of _search, not .* of _rank_eval",
+        ),
         ({"responses": []}, "the response of _msearch"),
-        ({"error": {"reason": "unknown index"}, "status": 404}, "an error of the server.*unknown index"),
+        (
+            {"error": {"reason": "unknown index"}, "status": 404},
+            "an error of the server.*unknown index",
+        ),
         (REQUEST, "is the request of a _rank_eval.*--qrels"),
         ({"judgmentRatings": []}, "judgement lists"),
         ({"some": 1, "thing": 2}, "another JSON.*some, thing"),
         ([1], "holds a JSON list"),
-        ({"metric_score": 1, "details": {"q": {"metric_score": 1}}}, "query 'q' has no list of hits.*filter_path"),
-        ({"metric_score": 1, "details": {"q": {"hits": [{"rating": 1}]}}}, "query 'q', hit 1 has no _id"),
-        ({"metric_score": 1, "details": {"q": {"hits": [item("a", 1.5)]}}}, "hit 1: the rating 1.5 of document 'a' is"),
+        (
+            {"metric_score": 1, "details": {"q": {"metric_score": 1}}},
+            "query 'q' has no list of hits.*filter_path",
+        ),
+        (
+            {"metric_score": 1, "details": {"q": {"hits": [{"rating": 1}]}}},
+            "query 'q', hit 1 has no _id",
+        ),
+        (
+            {"metric_score": 1, "details": {"q": {"hits": [item("a", 1.5)]}}},
+            "hit 1: the rating 1.5 of document 'a' is",
+        ),
         ({"metric_score": 1, "details": {"q": {"hits": [item("a", True)]}}}, "the rating True"),
-        ({"metric_score": 1, "details": {"q": {"hits": [item("a", 1), item("a", 1, "other")]}}}, "more than once"),
+        (
+            {"metric_score": 1, "details": {"q": {"hits": [item("a", 1), item("a", 1, "other")]}}},
+            "more than once",
+        ),
         ({"metric_score": 0, "details": {"q": {"hits": []}}}, "no query has a hit"),
     ],
 )
@@ -139,7 +177,9 @@ def test_other_files_are_refused(files, value, words):
 
 
 def test_settings_that_do_not_go_together(misuse, files):
-    (files / "bare.json").write_text(json.dumps({**RESPONSE, "details": {"q": detail(("a", None))}}))
+    (files / "bare.json").write_text(
+        json.dumps({**RESPONSE, "details": {"q": detail(("a", None))}})
+    )
     for arguments, words in (
         (("--rank-eval", "response.json", "--metric", "AP"), "AP needs all judgements"),
         (("--rank-eval", "bare.json"), "no hit is rated"),

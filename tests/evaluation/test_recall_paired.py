@@ -5,7 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from dcglearn import compare_systems, evaluate, lexi_precision, lexi_recall, recall_paired_preference
+from dcglearn import (
+    compare_systems,
+    evaluate,
+    lexi_precision,
+    lexi_recall,
+    recall_paired_preference,
+)
 from tests.makers import refused, write_trec
 
 X, Y = (1, 5, None), (2, 3, 10)
@@ -14,7 +20,11 @@ X, Y = (1, 5, None), (2, 3, 10)
 def test_check_values():
     found = [recall_paired_preference(X, Y, weight) for weight in ("uniform", "reciprocal", "log2")]
     np.testing.assert_allclose(found, [-1 / 3, (1 - 1 / 2 - 1 / 3) / (11 / 6), -0.0614], atol=5e-5)
-    assert (lexi_precision(X, Y), lexi_precision(X, Y, "reciprocal"), lexi_recall(X, Y)) == (1, 0.5, -1)
+    assert (lexi_precision(X, Y), lexi_precision(X, Y, "reciprocal"), lexi_recall(X, Y)) == (
+        1,
+        0.5,
+        -1,
+    )
     assert lexi_recall(X, Y, "reciprocal") == -0.1
     assert lexi_precision(X, X) == lexi_recall(X, X) == recall_paired_preference(X, X) == 0
     assert recall_paired_preference([], []) == 0
@@ -54,11 +64,15 @@ def test_bad_ranks(x, y, words):
 def by_definition(judged, ours, theirs):
     """RPP of one query, averaged over grades, by the words of its definition."""
     total = weights = 0.0
-    order = {name: sorted(run, key=lambda d: -run[d]) for name, run in (("ours", ours), ("theirs", theirs))}
+    order = {
+        name: sorted(run, key=lambda d: -run[d])
+        for name, run in (("ours", ours), ("theirs", theirs))
+    }
     for level in sorted({grade for grade in judged.values() if grade > 0}):
         relevant = [d for d, grade in judged.items() if grade >= level]
         ranks = [
-            [order[name].index(d) + 1 if d in order[name] else None for d in relevant] for name in ("ours", "theirs")
+            [order[name].index(d) + 1 if d in order[name] else None for d in relevant]
+            for name in ("ours", "theirs")
         ]
         total += len(relevant) * recall_paired_preference(*ranks)
         weights += len(relevant)
@@ -72,14 +86,18 @@ def random_case(n_queries=12, seed=0):
         documents = [f"d{i}" for i in range(12)]
         judged[f"q{q:02}"] = {d: int(rng.integers(0, 4)) for d in documents[: rng.integers(1, 12)]}
         for run in (one, two):
-            run[f"q{q:02}"] = {d: float(s) for d, s in zip(documents, rng.permutation(12), strict=True) if s > 2}
+            run[f"q{q:02}"] = {
+                d: float(s) for d, s in zip(documents, rng.permutation(12), strict=True) if s > 2
+            }
     judged["q00"] = dict.fromkeys(judged["q00"], 0)  # nothing is relevant
     return judged, one, two
 
 
 def test_runs_are_compared_by_the_definition():
     judged, one, two = random_case()
-    found = compare_systems({"one": one, "two": two}, judged, ["RPP", "lexi_precision", "nDCG@5", "dcgRPP"])
+    found = compare_systems(
+        {"one": one, "two": two}, judged, ["RPP", "lexi_precision", "nDCG@5", "dcgRPP"]
+    )
     rows = {row["measure"]: row for row in found.frame.iter_rows(named=True)}
     assert list(rows) == ["nDCG@5", "RPP", "lexi-precision", "dcgRPP"]
     expected = np.mean([by_definition(judged[q], two[q], one[q]) for q in judged])
@@ -96,7 +114,9 @@ def test_queries_that_a_run_lacks():
     zero = compare_systems({"one": one, "two": two}, judged, "RPP")
     skip = compare_systems({"one": one, "two": two}, judged, "RPP", missing="skip")
     lost = by_definition(judged["q03"], {}, one["q03"])
-    assert zero.frame["difference"][0] * 12 == pytest.approx(skip.frame["difference"][0] * 11 + lost)
+    assert zero.frame["difference"][0] * 12 == pytest.approx(
+        skip.frame["difference"][0] * 11 + lost
+    )
 
 
 def test_what_does_not_go_together():
@@ -113,5 +133,8 @@ def test_the_command(dcglearn, misuse, tmp_path, monkeypatch):
     write_trec(tmp_path, judged, {"one": one, "two": two})
     both = ("qrels.txt", "one.txt", "two.txt", "--metric", "RPP", "--metric", "lexi-recall")
     status, out, _ = dcglearn("compare", *both, "--resamples", 200, "--plot", "forest.png")
-    assert status == 0 and [line.split()[1] for line in out.splitlines()[1:3]] == ["RPP", "lexi-recall"]
+    assert status == 0 and [line.split()[1] for line in out.splitlines()[1:3]] == [
+        "RPP",
+        "lexi-recall",
+    ]
     misuse("RPP compares two runs", "evaluate", *both)

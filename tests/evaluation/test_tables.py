@@ -1,4 +1,6 @@
-"""Judgements and runs in files: of other tools, damaged, ragged or ambiguous; read right, or refused with the place."""
+"""Judgements and runs in files: of other tools, damaged, ragged or ambiguous; read right, or
+refused with the place.
+"""
 
 import gzip
 import json
@@ -58,7 +60,9 @@ def test_tag_of_a_run_with_tabs_ends_at_its_first_blank(tmp_path):
     assert (run.name, run.frame["document"].to_list()) == ("fred", ["D1", "D2", "D1"])
 
 
-@pytest.mark.parametrize("first", ["1 0\tD1 1\n", "1\t0 D1\t1\n", " 1 0 D1 1 \n", "#c\n\n1 0 D1 1\r\n", "1\v0\fD1 1\n"])
+@pytest.mark.parametrize(
+    "first", ["1 0\tD1 1\n", "1\t0 D1\t1\n", " 1 0 D1 1 \n", "#c\n\n1 0 D1 1\r\n", "1\v0\fD1 1\n"]
+)
 def test_any_white_space_separates_columns(tmp_path, first):
     read = trec_judgements(written(tmp_path, "qrels.txt", first + "1 0 D2\t2\n"))
     assert read.frame.rows() == [("1", "D1", 1), ("1", "D2", 2)]
@@ -73,11 +77,16 @@ def test_tables_are_read_by_their_name_compressed_too(tmp_path, kind, suffix):
     pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[suffix]
     separator = "\t" if kind.endswith("TSV") else ","
     if kind.endswith("jsonl"):
-        text = "".join(json.dumps(dict(zip(("qid", "docno", "score"), row, strict=True))) + "\n" for row in ROWS)
+        text = "".join(
+            json.dumps(dict(zip(("qid", "docno", "score"), row, strict=True))) + "\n"
+            for row in ROWS
+        )
     elif kind.endswith("json"):
         text = '{"1": {"D1": 2, "D2": 79.5}, "2": {"D1": 1}}'
     else:
-        text = "".join(separator.join(map(str, row)) + "\n" for row in [("qid", "docno", "score"), *ROWS])
+        text = "".join(
+            separator.join(map(str, row)) + "\n" for row in [("qid", "docno", "score"), *ROWS]
+        )
     (run,) = read_runs(written(tmp_path, kind + suffix, pack(text.encode())))
     assert run.frame.select("query", "document", "score").rows() == ROWS
 
@@ -93,15 +102,31 @@ def test_fraction_after_many_whole_scores_is_read(tmp_path):
     ("name", "text", "words"),
     [
         ("q.csv", 'query,document,grade\n1,"D1,1\n1,D2,2\n1,D3",3\n', "line 2: not a line of CSV"),
-        ("q.csv", "query,document,grade\n1,D1,1\n1,D2\n", "line 3: 2 fields where the header has 3"),
+        (
+            "q.csv",
+            "query,document,grade\n1,D1,1\n1,D2\n",
+            "line 3: 2 fields where the header has 3",
+        ),
         ("q.csv", "query,document,grade\n1,D1,1\n1,D2,x\n", "grade"),
         ("q.tsv", 'query\tdocument\tgrade\n1\tD1\t1\n1\t"D2"\t0\xa0\n', "line 3"),
-        ("q.jsonl", '{"query":"1","document":"D1","grade":1}\n{"query":"1","document":"D2","grade":true}\n', "line 2"),
-        ("q.jsonl", '{"query":"1","document":"D1","grade":1}\n{"query":"1","document":["D2"],"grade":1}\n', "line 2"),
+        (
+            "q.jsonl",
+            '{"query":"1","document":"D1","grade":1}\n{"query":"1","document":"D2","grade":true}\n',
+            "line 2",
+        ),
+        (
+            "q.jsonl",
+            '{"query":"1","document":"D1","grade":1}\n{"query":"1","document":["D2"],"grade":1}\n',
+            "line 2",
+        ),
         ("q.jsonl", '{"query":"1","document":"D1","grade":1,"grade":2}\n', "occurs twice"),
         ("q.json", '{"1": {"D1": 1, "D1": 3}}', "1 D1 occurs more than once"),
         ("q.json", '{"1": {"D1": 1}, "1": {"D1": 3}}', "1 D1 occurs more than once"),
-        ("q.json", '{"1": {"D1": "x"}}', "query '1', document 'D1': grade is 'x', which is not a number"),
+        (
+            "q.json",
+            '{"1": {"D1": "x"}}',
+            "query '1', document 'D1': grade is 'x', which is not a number",
+        ),
         ("q.json", '{"1": {"D1": {"a": {"b": 1}}}}', "not a number"),
         ("q.json", '{"1": 2, "3": {"D1": 1}}', "expected {query"),
         ("q.json", '{"1": {"D1": ' + "9" * 400 + "}}", "not a number that can be used"),
@@ -124,7 +149,10 @@ def test_nested_json_may_stand_on_one_line_of_any_length(tmp_path):
 
 def test_repeated_keys_of_json_are_duplicates(tmp_path):
     path = written(tmp_path, "q.json", '{"1": {"D1": 1, "D1": 3}}')
-    assert [read_judgements(path, keep).frame["grade"].to_list() for keep in ("first", "last")] == [[1], [3]]
+    assert [read_judgements(path, keep).frame["grade"].to_list() for keep in ("first", "last")] == [
+        [1],
+        [3],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +194,10 @@ OPENSEARCH = {
     "name": "Imported",
     "type": "IMPORT_JUDGMENT",
     "judgmentRatings": [
-        {"query": "red dress", "ratings": [{"docId": "B1", "rating": "0.000"}, {"docId": "B2", "rating": 3}]},
+        {
+            "query": "red dress",
+            "ratings": [{"docId": "B1", "rating": "0.000"}, {"docId": "B2", "rating": 3}],
+        },
         {"query": "blue jeans", "ratings": [{"docId": "B1", "rating": "1"}]},
     ],
 }
@@ -202,20 +233,49 @@ def test_blanks_around_a_name_are_taken_away(tmp_path):
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("opensearch.json", '"0.000"', '"0.700"', "query 1: the rating '0.700' of document 'B1' .* 'red dress'"),
-        ("opensearch.json", '"docId": "B2"', '"doc": "B2"', r"another form \('docId'\); export it again"),
+        (
+            "opensearch.json",
+            '"0.000"',
+            '"0.700"',
+            "query 1: the rating '0.700' of document 'B1' .* 'red dress'",
+        ),
+        (
+            "opensearch.json",
+            '"docId": "B2"',
+            '"doc": "B2"',
+            r"another form \('docId'\); export it again",
+        ),
         ("rre.json", '"0"', '"good"', "query 1: the rating 'good' of document 'B1'"),
-        ("quepid.csv", "B2,3", "B2,1e308", "line 4: the rating '1e308' of document 'B2' .* is not a whole number"),
+        (
+            "quepid.csv",
+            "B2,3",
+            "B2,1e308",
+            "line 4: the rating '1e308' of document 'B2' .* is not a whole number",
+        ),
         ("book.csv", "B2,,3", "B2,x,3", "line 3: the rating 'x' of document 'B2'"),
         ("book.csv", "B2,,3", "B2,3", "line 3: 3 fields where the header has 4"),
-        ("book.csv", "B1,0,0", "B1,0,2", "red dress B1 occurs more than once, grade 0 in row 1 and grade 2 in row 2"),
-        ("quepid.csv", "dress,B2,3", "dress,B1,3", "dress B1 occurs more than once, grade 0 in row 1 and grade 3"),
+        (
+            "book.csv",
+            "B1,0,0",
+            "B1,0,2",
+            "red dress B1 occurs more than once, grade 0 in row 1 and grade 2 in row 2",
+        ),
+        (
+            "quepid.csv",
+            "dress,B2,3",
+            "dress,B1,3",
+            "dress B1 occurs more than once, grade 0 in row 1 and grade 3",
+        ),
         ("book.csv", "B1,0,0\nred dress,B2,,3\nblue jeans,B1,1.0,", "B1,,", "holds no rating"),
     ],
 )
 def test_a_bad_rating_is_named(tmp_path, name, old, new, message):
     assert old in FILES[name]
-    refused(f"{name}.*{message}", read_judgements, written(tmp_path, name, FILES[name].replace(old, new)))
+    refused(
+        f"{name}.*{message}",
+        read_judgements,
+        written(tmp_path, name, FILES[name].replace(old, new)),
+    )
 
 
 def test_a_document_judged_twice_is_named_with_both_grades(tmp_path):
@@ -228,12 +288,21 @@ def test_a_document_judged_twice_is_named_with_both_grades(tmp_path):
 RUN_OF_TOOL = [("q1", "d3", 3), ("q1", "d1", 2), ("q1", "d2", 1), ("q2", "d9", 1)]
 """Queries, documents and scores of one run, best first, as several tools write it down."""
 
-NESTED = {query: {d: float(score) for q, d, score in RUN_OF_TOOL if q == query} for query in ("q1", "q2")}
+NESTED = {
+    query: {d: float(score) for q, d, score in RUN_OF_TOOL if q == query} for query in ("q1", "q2")
+}
 PREDICTIONS = [
-    {"query_id": query, "query": "words", "results": [{"corpus_id": d, "score": score} for d, score in scores.items()]}
+    {
+        "query_id": query,
+        "query": "words",
+        "results": [{"corpus_id": d, "score": score} for d, score in scores.items()],
+    }
     for query, scores in NESTED.items()
 ]
-FUSED = [{"query_id": query, "positive": ["d1"], "documents": list(scores)} for query, scores in NESTED.items()]
+FUSED = [
+    {"query_id": query, "positive": ["d1"], "documents": list(scores)}
+    for query, scores in NESTED.items()
+]
 SNAPSHOT = (
     "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position\r\n"
     'May,Mon,7,q1,d3,1\r\nMay,Mon,7,q1,d1,2\r\nMay,Mon,7,q1,"d2",3\r\nMay,Mon,7,q2,d9,1\r\n'
@@ -246,13 +315,25 @@ def packed_by_ranx(nested):
 
 RUNS_OF_TOOLS = {
     "Quepid's snapshot": ("snapshot.csv", lambda: SNAPSHOT),
-    "ranks": ("run.csv", lambda: "qid,docid,position\n" + "".join(f"{q},{d},{4 - s}\n" for q, d, s in RUN_OF_TOOL)),
+    "ranks": (
+        "run.csv",
+        lambda: "qid,docid,position\n" + "".join(f"{q},{d},{4 - s}\n" for q, d, s in RUN_OF_TOOL),
+    ),
     "sentence-transformers": ("predictions.jsonl", lambda: "\n".join(map(json.dumps, PREDICTIONS))),
-    "sentence-transformers, fused": ("predictions.jsonl", lambda: "\n".join(map(json.dumps, FUSED))),
+    "sentence-transformers, fused": (
+        "predictions.jsonl",
+        lambda: "\n".join(map(json.dumps, FUSED)),
+    ),
     "ranx": ("run.json", lambda: json.dumps(NESTED)),
-    "ranx, TREC": ("run.trec", lambda: "".join(f"{q} Q0 {d} {4 - s} {s}.0 bm25\n" for q, d, s in RUN_OF_TOOL)),
+    "ranx, TREC": (
+        "run.trec",
+        lambda: "".join(f"{q} Q0 {d} {4 - s} {s}.0 bm25\n" for q, d, s in RUN_OF_TOOL),
+    ),
     "ranx, lz4": ("run.lz4", lambda: packed_by_ranx(NESTED)),
-    "ranx, Parquet": ("run.parquet", lambda: pl.DataFrame(RUN_OF_TOOL, ("q_id", "doc_id", "score"), orient="row")),
+    "ranx, Parquet": (
+        "run.parquet",
+        lambda: pl.DataFrame(RUN_OF_TOOL, ("q_id", "doc_id", "score"), orient="row"),
+    ),
 }
 
 
@@ -266,19 +347,41 @@ def test_runs_of_tools_are_one_run(tmp_path, tool):
         written(tmp_path, name, content)
     (run,) = read_runs(tmp_path / name)
     assert run.name == {"snapshot.csv": "May", "run.trec": "bm25"}.get(name, name)
-    assert run.frame.sort("query", -pl.col("score"))[["query", "document"]].rows() == [x[:2] for x in RUN_OF_TOOL]
+    assert run.frame.sort("query", -pl.col("score"))[["query", "document"]].rows() == [
+        x[:2] for x in RUN_OF_TOOL
+    ]
 
 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("s.csv", SNAPSHOT.replace(",d1,2", ",d1,1"), "rank 1 of the query 'q1' occurs twice; give scores too"),
+        (
+            "s.csv",
+            SNAPSHOT.replace(",d1,2", ",d1,1"),
+            "rank 1 of the query 'q1' occurs twice; give scores too",
+        ),
         ("s.csv", SNAPSHOT.replace(",d1,2", ",d1,x"), "line 3: rank is 'x', which is not a number"),
         ("s.csv", SNAPSHOT.replace("Doc Position", "Place"), "no 'score'"),
-        ("p.jsonl", "\n".join(map(json.dumps, PREDICTIONS)).replace('"score": 1.0', '"score": "x"'), "line 1: .*'x'"),
-        ("p.jsonl", "\n".join(map(json.dumps, PREDICTIONS)).replace('corpus_id": "d9', 'id": "d9'), "line 2: .*corpus"),
-        ("p.jsonl", json.dumps(PREDICTIONS[0]) + '\n{"query_id": 3}', "line 2: not a ranking ..documents"),
-        ("p.jsonl", json.dumps(PREDICTIONS[0]).replace("d3", "\\ud800"), "line 1: not a ranking .*surrogates"),
+        (
+            "p.jsonl",
+            "\n".join(map(json.dumps, PREDICTIONS)).replace('"score": 1.0', '"score": "x"'),
+            "line 1: .*'x'",
+        ),
+        (
+            "p.jsonl",
+            "\n".join(map(json.dumps, PREDICTIONS)).replace('corpus_id": "d9', 'id": "d9'),
+            "line 2: .*corpus",
+        ),
+        (
+            "p.jsonl",
+            json.dumps(PREDICTIONS[0]) + '\n{"query_id": 3}',
+            "line 2: not a ranking ..documents",
+        ),
+        (
+            "p.jsonl",
+            json.dumps(PREDICTIONS[0]).replace("d3", "\\ud800"),
+            "line 1: not a ranking .*surrogates",
+        ),
         ("r.lz4", b"\x04\x22\x4d\x18" + b"0" * 40, "cannot be decompressed|pip install lz4"),
     ],
 )
@@ -291,16 +394,28 @@ BOOK = "query,docid,Ann,Bob,Cy,Di\nq,a,3,0,0,0\nq,b,1,2,,\nq,c,0,2,3,3\nq,d,1,,,
 
 @pytest.mark.parametrize(
     ("duplicates", "grades"),
-    [("mean", [1, 2, 2, 1]), ("median", [0, 2, 3, 1]), ("majority", [0, 1, 3, 1]), ("first", [3, 1, 0, 1])],
+    [
+        ("mean", [1, 2, 2, 1]),
+        ("median", [0, 2, 3, 1]),
+        ("majority", [0, 1, 3, 1]),
+        ("first", [3, 1, 0, 1]),
+    ],
 )
 def test_raters_of_a_book_who_differ_are_combined(tmp_path, duplicates, grades):
     judged = read_judgements(written(tmp_path, "book.csv", BOOK), duplicates)
-    assert judged.frame.rows() == [("q", document, grade) for document, grade in zip("abcd", grades, strict=True)]
+    assert judged.frame.rows() == [
+        ("q", document, grade) for document, grade in zip("abcd", grades, strict=True)
+    ]
 
 
 def test_ways_to_combine_raters_are_named_and_not_for_runs(tmp_path):
     book = written(tmp_path, "book.csv", BOOK)
     refused('or combine them by "mean", "median" or "majority"', read_judgements, book)
-    refused("duplicates='average': give one of error, first, last, mean", read_judgements, book, "average")
+    refused(
+        "duplicates='average': give one of error, first, last, mean",
+        read_judgements,
+        book,
+        "average",
+    )
     run = written(tmp_path, "run.txt", "q Q0 a 1 2.0 r\nq Q0 a 2 1.0 r\n")
     refused("duplicates='mean' is for grades, not for runs", read_runs, run, "mean")

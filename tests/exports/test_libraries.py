@@ -30,7 +30,10 @@ def data(n_queries=60, size=20, seed=0):
 
 def nested(n_queries=30, seed=0, n_documents=12):
     rng = np.random.default_rng(seed)
-    grades, scores = rng.integers(0, 4, (n_queries, n_documents)), rng.normal(size=(n_queries, n_documents))
+    grades, scores = (
+        rng.integers(0, 4, (n_queries, n_documents)),
+        rng.normal(size=(n_queries, n_documents)),
+    )
     judged = {f"q{i}": {f"d{j}": int(g) for j, g in enumerate(row)} for i, row in enumerate(grades)}
     run = {f"q{i}": {f"d{j}": float(s) for j, s in enumerate(row)} for i, row in enumerate(scores)}
     return judged, run
@@ -43,7 +46,13 @@ def test_lightgbm():
     training = lightgbm.Dataset(features, grades, group=sizes)
     history = {}
     model = lightgbm.train(
-        {"objective": objective, "num_leaves": 7, "learning_rate": 0.3, "verbose": -1, "metric": "none"},
+        {
+            "objective": objective,
+            "num_leaves": 7,
+            "learning_rate": 0.3,
+            "verbose": -1,
+            "metric": "none",
+        },
         training,
         num_boost_round=30,
         valid_sets=[training],
@@ -53,9 +62,16 @@ def test_lightgbm():
     curve = history["training"]["NDCG"]
     assert curve[-1] > curve[0] + 0.05
     scores = model.predict(features).reshape(len(sizes), -1)
-    assert curve[-1] == pytest.approx(dl.evaluate_arrays(grades.reshape(scores.shape), scores, STEEP).mean())
+    assert curve[-1] == pytest.approx(
+        dl.evaluate_arrays(grades.reshape(scores.shape), scores, STEEP).mean()
+    )
     ranked = lightgbm.train(
-        {"objective": "lambdarank", "num_leaves": 7, "verbose": -1, **exports.to_lightgbm(STEEP, lossy=True)},
+        {
+            "objective": "lambdarank",
+            "num_leaves": 7,
+            "verbose": -1,
+            **exports.to_lightgbm(STEEP, lossy=True),
+        },
         lightgbm.Dataset(features, grades, group=sizes),
         num_boost_round=5,
     )
@@ -70,16 +86,34 @@ def test_lightgbm_ranker_is_the_same_booster():
     objective, metric = exports.lightgbm_callables(STEEP)
     tree = {"num_leaves": 7, "learning_rate": 0.3, "verbose": -1, "n_jobs": 1}
     ranker = lightgbm.LGBMRanker(objective=objective, n_estimators=10, **tree)
-    ranker.fit(features, grades, group=sizes, eval_set=[(features, grades)], eval_group=[sizes], eval_metric=metric)
+    ranker.fit(
+        features,
+        grades,
+        group=sizes,
+        eval_set=[(features, grades)],
+        eval_group=[sizes],
+        eval_metric=metric,
+    )
     training = lightgbm.Dataset(features, grades, group=sizes)
-    booster = lightgbm.train({"objective": objective, **tree}, training, num_boost_round=10, feval=metric)
+    booster = lightgbm.train(
+        {"objective": objective, **tree}, training, num_boost_round=10, feval=metric
+    )
     scores = ranker.predict(features)
     assert np.array_equal(scores, booster.predict(features))
-    ndcg = dl.evaluate_arrays(grades.reshape(len(sizes), -1), scores.reshape(len(sizes), -1), STEEP).mean()
+    ndcg = dl.evaluate_arrays(
+        grades.reshape(len(sizes), -1), scores.reshape(len(sizes), -1), STEEP
+    ).mean()
     (curves,) = ranker.evals_result_.values()
-    assert curves["NDCG"][-1] == pytest.approx(ndcg) and curves["NDCG"][-1] > curves["NDCG"][0] + 0.02
+    assert (
+        curves["NDCG"][-1] == pytest.approx(ndcg) and curves["NDCG"][-1] > curves["NDCG"][0] + 0.02
+    )
     refused("no groups", lightgbm.LGBMRegressor(objective=objective, **tree).fit, features, grades)
-    refused("no groups", lightgbm.train, {"objective": objective, **tree}, lightgbm.Dataset(features, grades))
+    refused(
+        "no groups",
+        lightgbm.train,
+        {"objective": objective, **tree},
+        lightgbm.Dataset(features, grades),
+    )
 
 
 def test_xgboost():
@@ -102,7 +136,9 @@ def test_ir_measures():
     other = exports.ir_measure(DCG([0, 1, 2, 3], [1, 1.0]), "Flat", normalise=False)
     found = ir_measures.calc_aggregate([measure, ir_measures.nDCG @ 5, other], judged, run)
     ours = evaluate(run, judged, {"a": STEEP, "b": DCG.standard(4, 5, "linear")}).means[0]
-    assert found[measure] == pytest.approx(ours[0]) and found[ir_measures.nDCG @ 5] == pytest.approx(ours[1])
+    assert found[measure] == pytest.approx(ours[0]) and found[
+        ir_measures.nDCG @ 5
+    ] == pytest.approx(ours[1])
     flat = evaluate(run, judged, DCG([0, 1, 2, 3], [1, 1.0]), normalise=False).means[0, 0]
     assert found[other] == pytest.approx(flat)
     by_query = {m.query_id: m.value for m in ir_measures.iter_calc([measure], judged, run)}
@@ -115,7 +151,9 @@ def test_trec_eval():
     judged, run = nested()
     gains = DCG([0, 0.2, 0.5, 0.9], DCG.standard(4, 5).discounts)
     told = exports.to_trec_eval(gains)
-    written = {q: {d: told["relevance_of_grade"][g] for d, g in row.items()} for q, row in judged.items()}
+    written = {
+        q: {d: told["relevance_of_grade"][g] for d, g in row.items()} for q, row in judged.items()
+    }
     theirs = peer.RelevanceEvaluator(written, {"ndcg_cut.5"}).evaluate(run)
     ours = evaluate(run, judged, gains)
     assert told["measure"] == "ndcg_cut.5"
@@ -130,8 +168,12 @@ def test_ranx():
     theirs = ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), "ndcg_burges@5")
     assert theirs == pytest.approx(evaluate(run, judged, exponential).means[0, 0], abs=1e-9)
     told = exports.to_trec_eval(exponential)
-    written = {q: {d: told["relevance_of_grade"][g] for d, g in row.items()} for q, row in judged.items()}
-    assert ranx.evaluate(ranx.Qrels(written), ranx.Run(run), told["ranx"]) == pytest.approx(theirs, abs=1e-9)
+    written = {
+        q: {d: told["relevance_of_grade"][g] for d, g in row.items()} for q, row in judged.items()
+    }
+    assert ranx.evaluate(ranx.Qrels(written), ranx.Run(run), told["ranx"]) == pytest.approx(
+        theirs, abs=1e-9
+    )
 
 
 def test_cwl_eval():
@@ -161,7 +203,9 @@ def test_cwl_eval_itself():
     gains = np.array(exports.cwl_gains(STEEP))[grades]
     found = Learned()
     found.measure(rankings.Ranking("q", gains.tolist(), [1.0] * len(grades)))
-    assert found.expected_utility * STEEP.discounts.sum() == pytest.approx(STEEP.normalised().score(grades), rel=1e-6)
+    assert found.expected_utility * STEEP.discounts.sum() == pytest.approx(
+        STEEP.normalised().score(grades), rel=1e-6
+    )
 
 
 def test_whole_gains():
@@ -177,7 +221,9 @@ def test_scikit_learn():
     X = rng.normal(size=(50, 8))
     y = np.digitize(X, [-0.5, 0.5, 1.5])
     scorer = exports.sklearn_scorer(STEEP)
-    assert scorer(Ridge().fit(X, y), X, y) > scorer(Ridge(alpha=1e9).fit(rng.permutation(X), y), X, y)
+    assert scorer(Ridge().fit(X, y), X, y) > scorer(
+        Ridge(alpha=1e9).fit(rng.permutation(X), y), X, y
+    )
 
 
 class TestScorerOfDocuments:
@@ -193,14 +239,25 @@ class TestScorerOfDocuments:
             fits = {"qid": qid} if isinstance(model, LinearRanker) else {}
             expected = []
             for learn, test in GroupKFold(3).split(X, y, qid):
-                fitted = clone(model).fit(X[learn], y[learn], **{name: labels[learn] for name, labels in fits.items()})
-                predicted, queries = fitted.predict(X[test]), [qid[test] == q for q in np.unique(qid[test])]
+                fitted = clone(model).fit(
+                    X[learn], y[learn], **{name: labels[learn] for name, labels in fits.items()}
+                )
+                predicted, queries = (
+                    fitted.predict(X[test]),
+                    [qid[test] == q for q in np.unique(qid[test])],
+                )
                 values = [evaluate_arrays([y[test][q]], [predicted[q]], STEEP)[0] for q in queries]
                 expected.append(np.mean(values))
             with sklearn.config_context(enable_metadata_routing=True):
-                given = {"params": {"qid": qid, "groups": qid}, "cv": GroupKFold(3), "error_score": "raise"}
+                given = {
+                    "params": {"qid": qid, "groups": qid},
+                    "cv": GroupKFold(3),
+                    "error_score": "raise",
+                }
                 values = cross_val_score(model, X, y, scoring=scorer, **given)
-                search = GridSearchCV(model, {}, scoring=scorer, cv=GroupKFold(3)).fit(X, y, **given["params"])
+                search = GridSearchCV(model, {}, scoring=scorer, cv=GroupKFold(3)).fit(
+                    X, y, **given["params"]
+                )
             assert search.best_score_ == pytest.approx(np.mean(expected))
             np.testing.assert_allclose(values, expected, rtol=1e-12)
 
@@ -210,14 +267,19 @@ class TestScorerOfDocuments:
         with pytest.warns(UserWarning, match="nothing says which are of one query"):
             assert np.isnan(cross_val_score(Ridge(), *self.DATA, scoring=scorer, cv=2)).all()
         folds = {"scoring": scorer, "cv": 2, "error_score": "raise"}
-        refused("nothing says which are of one query", cross_val_score, Ridge(), *self.DATA, **folds)
+        refused(
+            "nothing says which are of one query", cross_val_score, Ridge(), *self.DATA, **folds
+        )
 
     @pytest.mark.parametrize(
         ("change", "message"),
         [
             (lambda X, y, qid: (X, y, qid[:-1]), "one label per document"),
             (lambda X, y, qid: (X, y, np.where(qid == qid[0], np.nan, qid)), "missing value"),
-            (lambda X, y, qid: (X, y, qid[::-1][np.argsort(y, kind="stable")]), "this query appears again"),
+            (
+                lambda X, y, qid: (X, y, qid[::-1][np.argsort(y, kind="stable")]),
+                "this query appears again",
+            ),
             (lambda X, y, qid: (X, y + 0.5, qid), "not an integer grade"),
             (lambda X, y, qid: (X, y.astype(int) + 300, qid), "outside"),
             (lambda X, y, qid: (X, np.stack([y, y], axis=1), qid), "y has shape"),
@@ -261,7 +323,9 @@ class TestTorch:
         loss = torch_loss("ApproxNDCG")
         scores, grades = torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[3, 0, 1]])
         mask = torch.tensor([[True, True, False]])
-        assert loss(scores, grades, mask).item() == pytest.approx(loss(scores, torch.tensor([[3, 0, -1]])).item())
+        assert loss(scores, grades, mask).item() == pytest.approx(
+            loss(scores, torch.tensor([[3, 0, -1]])).item()
+        )
         refused("one shape", loss, scores, grades[0])
 
     def test_a_network_learns(self, torch, torch_loss):
@@ -269,7 +333,9 @@ class TestTorch:
         features, grades, sizes = data(20)
         X = torch.tensor(features, dtype=torch.float64).reshape(len(sizes), -1, 5)
         y = torch.tensor(grades).reshape(len(sizes), -1)
-        net = torch.nn.Sequential(torch.nn.Linear(5, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)).double()
+        net = torch.nn.Sequential(
+            torch.nn.Linear(5, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)
+        ).double()
         optimiser, loss = torch.optim.Adam(net.parameters(), lr=0.02), torch_loss("ApproxNDCG")
         values = []
         for _ in range(80):

@@ -1,4 +1,6 @@
-"""Programs for Quepid, databases and services, run by their own engines against the values computed here."""
+"""Programs for Quepid, databases and services, run by their own engines against the values computed
+here.
+"""
 
 import json
 import shutil
@@ -31,7 +33,9 @@ QUERIES = 100
 
 
 def rankings(seed):
-    """Queries with ties, scores that only differ in 64 bits, unjudged documents, few or no results, grades below 0."""
+    """Queries with ties, scores that only differ in 64 bits, unjudged documents, few or no results,
+    grades below 0.
+    """
     rng = np.random.default_rng(seed)
     judged, run = {}, {}
     for q in range(QUERIES):
@@ -58,7 +62,9 @@ def case(request):
 
 
 def by_rank(run, query):
-    """The documents of a query in the documented order: by score in 32 bits, then by name, both descending."""
+    """The documents of a query in the documented order: by score in 32 bits, then by name, both
+    descending.
+    """
     documents = run.get(query, {})
     return sorted(documents, key=lambda d: (np.float32(documents[d]), d.encode()), reverse=True)
 
@@ -74,7 +80,9 @@ def scored_by_node(code, queries):
 def scored_by_duktape(code, queries):
     dukpy = pytest.importorskip("dukpy")
     try:
-        return dukpy.evaljs(API + "scoreAll(dukpy.scorer, dukpy.queries)", scorer=code, queries=queries)
+        return dukpy.evaljs(
+            API + "scoreAll(dukpy.scorer, dukpy.queries)", scorer=code, queries=queries
+        )
     except dukpy.JSRuntimeError as error:
         raise RuntimeError(str(error)) from error
 
@@ -87,7 +95,10 @@ ENGINES = [scored_by_node] * bool(shutil.which("node")) + [scored_by_duktape]
 def test_quepid(case, scored):
     dcg, judged, run, expected = case
     queries = [
-        {"docs": [judged[q].get(d) for d in by_rank(run, q)], "rated": sorted(judged[q].values(), reverse=True)}
+        {
+            "docs": [judged[q].get(d) for d in by_rank(run, q)],
+            "rated": sorted(judged[q].values(), reverse=True),
+        }
         for q in expected["ndcg"]
     ]
     found = scored(exports.to_quepid(dcg, "dcg.json"), queries)
@@ -107,13 +118,17 @@ def test_quepids_own_ways(scored):
 
 def tables(judged, run, others=()):
     runs = [("mine", q, d, s) for q, documents in run.items() for d, s in documents.items()]
-    return [*runs, *others], [(q, d, g) for q, documents in judged.items() for d, g in documents.items()]
+    return [*runs, *others], [
+        (q, d, g) for q, documents in judged.items() for d, g in documents.items()
+    ]
 
 
 def in_duckdb(query, runs, qrels):
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect() as database:
-        database.execute("CREATE TABLE runs (run VARCHAR, query_id VARCHAR, doc_id VARCHAR, score DOUBLE)")
+        database.execute(
+            "CREATE TABLE runs (run VARCHAR, query_id VARCHAR, doc_id VARCHAR, score DOUBLE)"
+        )
         database.execute("CREATE TABLE qrels (query_id VARCHAR, doc_id VARCHAR, grade INTEGER)")
         for name, rows in (("runs", runs), ("qrels", qrels)):
             columns = pl.DataFrame(rows, orient="row").to_dict(as_series=False)
@@ -138,7 +153,11 @@ def in_sqlite(query, runs, qrels):
 def test_sql(case, database):
     dcg, judged, run, expected = case
     query = exports.to_sql(dcg, "dcg.json")
-    rows = [row for row in database(query, *tables(judged, run, [("other", "q0", "d0", 1.0)])) if row[0] == "mine"]
+    rows = [
+        row
+        for row in database(query, *tables(judged, run, [("other", "q0", "d0", 1.0)]))
+        if row[0] == "mine"
+    ]
     assert [row[1] for row in rows] == sorted(judged)
     for i, measure in ((2, "dcg"), (3, "ndcg")):
         values = [expected[measure][row[1]] for row in rows]
@@ -148,7 +167,9 @@ def test_sql(case, database):
 @pytest.mark.parametrize("database", [in_duckdb, in_sqlite])
 def test_a_grade_without_a_gain_gives_no_value(database):
     query = exports.to_sql(DCG([0, 1], [1, 0.5]))
-    rows = database(query, *tables({"a": {"x": 5, "y": 1}, "b": {"x": 1}}, {"a": {"y": 1.0}, "b": {"x": 1.0}}))
+    rows = database(
+        query, *tables({"a": {"x": 5, "y": 1}, "b": {"x": 1}}, {"a": {"y": 1.0}, "b": {"x": 1.0}})
+    )
     assert rows == [("mine", "a", None, None), ("mine", "b", 1.0, 1.0)]
 
 

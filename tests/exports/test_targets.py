@@ -27,12 +27,20 @@ def test_names_of_targets_and_the_nearest_of_an_unknown_one():
 def test_every_target_refuses_what_is_no_dcg_or_has_a_worthless_best_grade(target, tmp_path):
     SATURATION.save(tmp_path / "sat.json")
     for metric, name in ((SATURATION, "ListUtility"), (tmp_path / "sat.json", "sat.json")):
-        refused(rf"{target} can hold only a DCG.*{name}.*'saturation'", exports.exported, metric, "sat.json", target)
+        refused(
+            rf"{target} can hold only a DCG.*{name}.*'saturation'",
+            exports.exported,
+            metric,
+            "sat.json",
+            target,
+        )
     best = ListUtility([0, 0.4, 1], [1, 0.5], best=0.3)
     refused("the form 'best'", exports.exported, best, "best.json", target)
     refused("is a Utility", exports.exported, Utility([[0, 1.0], [0, 2]]), "w.json", target)
     summed = ListUtility([0, 0.5, 1], DCG.standard(3, 3).discounts)
-    assert exports.exported(summed, "dcg.json", target) == exports.exported(summed.dcg, "dcg.json", target)
+    assert exports.exported(summed, "dcg.json", target) == exports.exported(
+        summed.dcg, "dcg.json", target
+    )
     refused("worst grade first", exports.exported, DCG([0, 1, 0], [1.0]), "dcg.json", target)
 
 
@@ -41,22 +49,48 @@ def test_a_plain_metric_is_refused_where_values_are_divided_by_the_ideal(target)
     plain = DCG([0, 0.5, 1], DCG.standard(3, 5).discounts, plain=True)
     if target in ("ir-measures", "cwl-eval"):
         divided = DCG(plain.gains, plain.discounts)
-        assert exports.exported(plain, "dcg.json", target) == exports.exported(divided, "dcg.json", target)
+        assert exports.exported(plain, "dcg.json", target) == exports.exported(
+            divided, "dcg.json", target
+        )
     else:
-        refused(f"{target} divides by the ideal, but .* are plain", exports.exported, plain, "dcg.json", target)
+        refused(
+            f"{target} divides by the ideal, but .* are plain",
+            exports.exported,
+            plain,
+            "dcg.json",
+            target,
+        )
 
 
-@pytest.mark.parametrize("call", [exports.to_lightgbm, exports.to_trec_eval, exports.integer_gains, exports.cwl_gains])
+@pytest.mark.parametrize(
+    "call", [exports.to_lightgbm, exports.to_trec_eval, exports.integer_gains, exports.cwl_gains]
+)
 def test_gains_below_0_are_refused_where_the_target_has_none(call):
-    refused(r"no gains below 0, but grade 1 has the gain -0\.5", call, DCG([0, -0.5, 2], DCG.standard(3, 3).discounts))
+    refused(
+        r"no gains below 0, but grade 1 has the gain -0\.5",
+        call,
+        DCG([0, -0.5, 2], DCG.standard(3, 3).discounts),
+    )
     if call is not exports.integer_gains:
-        refused(r"grade 1 gains less|gains that fall", call, DCG([1, 0.5, 2], DCG.standard(3, 3).discounts))
+        refused(
+            r"grade 1 gains less|gains that fall",
+            call,
+            DCG([1, 0.5, 2], DCG.standard(3, 3).discounts),
+        )
 
 
-@pytest.mark.parametrize("target, name", [("ranx", "ranx"), ("trec-eval", "trec_eval"), ("cwl-eval", "cwl_eval")])
+@pytest.mark.parametrize(
+    "target, name", [("ranx", "ranx"), ("trec-eval", "trec_eval"), ("cwl-eval", "cwl_eval")]
+)
 def test_refusals_name_the_tool_that_was_asked_for(target, name):
     rising = DCG([0, 0.5, 1], [0.5, 1])
-    refused(rf"^{name} (has no discounts|needs positive discounts)", exports.exported, rising, "dcg.json", target)
+    refused(
+        rf"^{name} (has no discounts|needs positive discounts)",
+        exports.exported,
+        rising,
+        "dcg.json",
+        target,
+    )
     if target != "cwl-eval":
         falling = DCG([0, 0.5, 0.3], DCG.standard(3, 3).discounts)
         refused(f"fall .* for {name}$", exports.exported, falling, "dcg.json", target)
@@ -75,25 +109,36 @@ class TestOnTheCommandLine:
         assert "rank 2" in misuse("--lossy", "export", "dcg.json", "--to", "trec-eval")
         status, out, _ = dcglearn("export", "dcg.json", "--to", "trec-eval", "--lossy")
         told = json.loads(out)
-        assert told["relevance_of_grade"] == {"0": 0, "1": 222, "2": 556, "3": 1000} and told["lost"]
+        assert (
+            told["relevance_of_grade"] == {"0": 0, "1": 222, "2": 556, "3": 1000} and told["lost"]
+        )
         assert "lightgbm_callables" in dcglearn("export", "dcg.json", "--to", "lightgbm")[1]
         status, out, _ = dcglearn("export", "exponential-log2@10", "--to", "lightgbm")
-        assert json.loads(out)["params"]["label_gain"] == [0, 1, 3, 7, 15] and json.loads(out)["lost"] == []
+        assert (
+            json.loads(out)["params"]["label_gain"] == [0, 1, 3, 7, 15]
+            and json.loads(out)["lost"] == []
+        )
         DCG([1, 2, 3], DCG.standard(3, 3).discounts).save("above.json")
         told = json.loads(dcglearn("export", "above.json", "--to", "ranx")[1])
-        assert told["lost"] == ["the worst grade's gain, 1, which is subtracted from all: NDCG differs"]
+        assert told["lost"] == [
+            "the worst grade's gain, 1, which is subtracted from all: NDCG differs"
+        ]
         assert "python" in json.loads(dcglearn("export", "above.json", "--to", "lightgbm")[1])
 
     def test_programs(self, dcglearn, files):
         status, out, err = dcglearn("export", "dcg.json", "--to", "quepid", "-o", "scorer.js")
         assert (status, out) == (0, "") and "wrote: scorer.js" in err
         assert (files / "scorer.js").read_text() == exports.to_quepid("dcg.json", "dcg.json")
-        assert dcglearn("export", "dcg.json", "--to", "python")[1] == exports.to_python("dcg.json", "dcg.json")
+        assert dcglearn("export", "dcg.json", "--to", "python")[1] == exports.to_python(
+            "dcg.json", "dcg.json"
+        )
         textbook = exports.to_sql(DCG.standard(5, 3, "linear"), "linear-log2@3")
         assert dcglearn("export", "linear-log2@3", "--to", "sql")[1] == textbook
         assert dcglearn("export", "dcg.json", "--to", "sql", "-o", "dcg.json")[0] == 2
 
-    @pytest.mark.parametrize("metric", ["dcg.json", "nDCG@10", "linear-reciprocal@3", "linear-log2@9 --n-grades 3"])
+    @pytest.mark.parametrize(
+        "metric", ["dcg.json", "nDCG@10", "linear-reciprocal@3", "linear-log2@9 --n-grades 3"]
+    )
     def test_lines_of_code_run(self, dcglearn, metric):
         name, *options = metric.split()
         expected = DCG.parse(name, n_grades=int(options[1]) if options else 5)

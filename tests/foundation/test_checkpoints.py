@@ -1,4 +1,6 @@
-"""Checkpoint files: whole parts come back; other trainings, formats and versions are refused by name."""
+"""Checkpoint files: whole parts come back; other trainings, formats and versions are refused by
+name.
+"""
 
 import hashlib
 import random
@@ -19,13 +21,19 @@ def test_parts_come_back_until_one_is_cut_short(tmp_path):
     assert path.stat().st_size == size
     with path.open("ab") as file:
         file.write(framed(b"three") + framed(b"four")[:-1])
-    assert read_checkpoint(path, {"C": 1}) == ([b"one", b"", b"three"], size + len(framed(b"three")))
+    assert read_checkpoint(path, {"C": 1}) == (
+        [b"one", b"", b"three"],
+        size + len(framed(b"three")),
+    )
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"dcglearn checkpoint 4 of dcglearn 4.5.6\n{}\n", "by dcglearn 4.5.6 (checkpoint format 4; this version"),
+        (
+            b"dcglearn checkpoint 4 of dcglearn 4.5.6\n{}\n",
+            "by dcglearn 4.5.6 (checkpoint format 4; this version",
+        ),
         (HEAD, "is not a dcglearn checkpoint, or damaged"),
         (HEAD + b"{}\n", "is not a dcglearn checkpoint, or damaged"),
         (b"", "is not a dcglearn checkpoint, or damaged"),
@@ -46,7 +54,12 @@ def test_other_files_are_refused(tmp_path, content, message):
 
 
 def test_no_file_to_resume_from(tmp_path):
-    refused(r"no checkpoint to resume from .*start without resume", read_checkpoint, tmp_path / "none", {})
+    refused(
+        r"no checkpoint to resume from .*start without resume",
+        read_checkpoint,
+        tmp_path / "none",
+        {},
+    )
     refused("cannot be the name of a file", read_checkpoint, tmp_path / "a\0b", {})
 
 
@@ -67,7 +80,9 @@ def test_any_damage_is_refused_or_costs_only_the_parts_behind_it(tmp_path):
             else:
                 kept += 1
                 assert parts == whole[: len(parts)]
-                assert len(parts) < len(whole) or position < content.index(b"\n")  # the version of dcglearn
+                assert len(parts) < len(whole) or position < content.index(
+                    b"\n"
+                )  # the version of dcglearn
     assert kept > 100
 
 

@@ -38,7 +38,10 @@ def test_a_message_ends_with_where_to_read_more():
     ("url", "address"),
     [
         ("Source, https://example.org/code", "docs/reference/errors.md"),
-        ("Documentation, https://example.org/site/", "https://example.org/site/reference/errors.html"),
+        (
+            "Documentation, https://example.org/site/",
+            "https://example.org/site/reference/errors.html",
+        ),
     ],
 )
 def test_the_address_is_that_of_the_package(monkeypatch, url, address):
@@ -49,9 +52,14 @@ def test_the_address_is_that_of_the_package(monkeypatch, url, address):
     assert validation.pointer("names") == f"(see {address}#names)"
 
 
-def test_the_command_line_keeps_to_one_line_and_reasons_of_skipped_lines_stay_short(misuse, tmp_path):
+def test_the_command_line_keeps_to_one_line_and_reasons_of_skipped_lines_stay_short(
+    misuse, tmp_path
+):
     log, rest = tmp_path / "log.jsonl", tmp_path / "rest.jsonl"
-    log.write_text('{"a": [0, 1], "b": [1, 0], "winner": "a"}\n{"a": [0, 1], "b": [1, 0], "winner": "huh"}\n', "utf-8")
+    log.write_text(
+        '{"a": [0, 1], "b": [1, 0], "winner": "a"}\n{"a": [0, 1], "b": [1, 0], "winner": "huh"}\n',
+        "utf-8",
+    )
     assert misuse("(see docs/reference/errors.md#winners)", "learn", log).count("\n") == 1
     with pytest.warns(UserWarning, match="errors.md#too-few"):
         skipped = dl.read_preferences(log, skip_bad=rest).dropped

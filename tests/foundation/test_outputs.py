@@ -1,4 +1,6 @@
-"""Outputs: written whole or not at all, through links and into devices, with the mode of what they replace."""
+"""Outputs: written whole or not at all, through links and into devices, with the mode of what they
+replace.
+"""
 
 import os
 import stat
@@ -9,7 +11,15 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dcglearn import DCGLearner, LinearRanker, RidgeRanker, UtilityLearner, letor_experiment, letor_folds, write_folds
+from dcglearn import (
+    DCGLearner,
+    LinearRanker,
+    RidgeRanker,
+    UtilityLearner,
+    letor_experiment,
+    letor_folds,
+    write_folds,
+)
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
@@ -102,7 +112,9 @@ OUTPUTS = {
     "simulated log": lambda path: write_log(path, TRUTH, 10),
     "checkpoint": lambda path: UtilityLearner().fit(LOG, checkpoint=path),
     "checkpoint of a ranker": lambda path: LINEAR.fit(QUERIES, checkpoint=path),
-    "checkpoint to resume from": lambda path: UtilityLearner().fit(LOG, checkpoint=path, resume=True),
+    "checkpoint to resume from": lambda path: UtilityLearner().fit(
+        LOG, checkpoint=path, resume=True
+    ),
     "bad lines": lambda path: read_preferences("log.jsonl", skip_bad=path),
     "folds": lambda path: write_folds(letor_folds(QUERIES, 3), path),
     "experiment": lambda path: letor_experiment("folds", ["ridge"], grid="quick", output=path),
@@ -118,7 +130,9 @@ def test_a_name_that_no_file_can_have_is_refused(here, write, name):
     assert {path.name for path in here.iterdir()} == {"log.jsonl", "folds"}
 
 
-@pytest.mark.parametrize("write", [TRUTH.save, LOG.save, lambda path: RidgeRanker().fit(QUERIES).save(path)])
+@pytest.mark.parametrize(
+    "write", [TRUTH.save, LOG.save, lambda path: RidgeRanker().fit(QUERIES).save(path)]
+)
 def test_none_is_no_name_and_path_objects_are(here, write):
     class Named(os.PathLike):
         def __fspath__(self):

@@ -59,7 +59,8 @@ if __name__ == "__main__":
         print([first, client.submit(path, pure=False).result()])
 """,
 }
-"""Each prints the import paths of the workers that it starts; a worker of Dask is also restarted."""
+"""Each prints the import paths of the workers that it starts; a worker of Dask is also restarted.
+"""
 
 
 def slow_for_the_first(number: int) -> int:
@@ -125,7 +126,8 @@ def test_closing_ends_the_workers_at_once():
 
 @pytest.mark.posix
 def test_an_interrupt_at_any_moment_ends_all_processes(tmp_path):
-    # A stop while a worker writes a large result made the pool of Python's library wait without end.
+    # A stop while a worker writes a large result made the pool of Python's library wait without
+    # end.
     rng = random.Random(0)
     for _ in range(5):
         running = parent(tmp_path)
@@ -162,7 +164,9 @@ def test_a_module_in_the_working_folder_is_not_executed(tmp_path, start):
     script.write_text(PROGRAMS[start])
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     call = [sys.executable, script]
-    done = subprocess.run(call, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
+    done = subprocess.run(
+        call, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
+    )
     assert not list(tmp_path.glob("executed-*"))
     paths = eval(done.stdout)
     assert len(paths) == 1 + (start == "cluster")

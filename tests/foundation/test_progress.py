@@ -12,7 +12,9 @@ from tests.makers import Terminal, random_log
 
 @pytest.fixture
 def written(monkeypatch):
-    """Return a function that puts a terminal in place of standard error, and returns what was written to the last."""
+    """Return a function that puts a terminal in place of standard error, and returns what was
+    written to the last.
+    """
 
     def of_new_terminal():
         last = sys.stderr

@@ -1,4 +1,6 @@
-"""Bytes from files, pipes and compressed data: bounded by the memory that is free, and refused with the remedy."""
+"""Bytes from files, pipes and compressed data: bounded by the memory that is free, and refused with
+the remedy.
+"""
 
 import bz2
 import gzip
@@ -28,33 +30,56 @@ def small_machine(monkeypatch):
     monkeypatch.setattr(inputs, "available", lambda: 1_000_000)
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zstd.compress, lambda data: data])
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, bz2.compress, lzma.compress, zstd.compress, lambda data: data]
+)
 def test_data_are_inflated(pack):
-    assert decompressed("log", pack(TEXT)) == decompressed("log", pack(TEXT[:100]) + pack(TEXT[100:])) == TEXT
+    assert (
+        decompressed("log", pack(TEXT))
+        == decompressed("log", pack(TEXT[:100]) + pack(TEXT[100:]))
+        == TEXT
+    )
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zstd.compress])
 def test_bomb_is_refused_before_it_is_inflated(pack, small_machine):
     packed = pack(b"\0" * 30_000_000)
     assert len(packed) < 100_000
-    refused(r"inflates from .* half of the memory that is free; .*--memory", decompressed, "log.gz", packed)
+    refused(
+        r"inflates from .* half of the memory that is free; .*--memory",
+        decompressed,
+        "log.gz",
+        packed,
+    )
 
 
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress, zstd.compress])
 def test_blanks_that_inflate_beyond_measure_are_refused(pack, monkeypatch):
     monkeypatch.setattr(sources, "PLAIN", 1 << 20)
     assert decompressed("log", pack(b" " * (1 << 20))) == b" " * (1 << 20)
-    refused(r"inflates from .* more than 200 times as much", decompressed, "log", pack(b" " * ((1 << 20) + 1)))
+    refused(
+        r"inflates from .* more than 200 times as much",
+        decompressed,
+        "log",
+        pack(b" " * ((1 << 20) + 1)),
+    )
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zstd.compress])
 def test_damaged_data_are_refused(pack):
     packed = pack(TEXT)
-    for damaged in (packed[:-5], packed[: len(packed) // 2], packed + b"more", packed[:20] + b"\xff\xfe" + packed[22:]):
+    for damaged in (
+        packed[:-5],
+        packed[: len(packed) // 2],
+        packed + b"more",
+        packed[:20] + b"\xff\xfe" + packed[22:],
+    ):
         refused("cannot be decompressed", decompressed, "log", damaged)
 
 
-@pytest.mark.parametrize("inner", [gzip.compress, bz2.compress, lzma.compress, zlib.compress, zstd.compress])
+@pytest.mark.parametrize(
+    "inner", [gzip.compress, bz2.compress, lzma.compress, zlib.compress, zstd.compress]
+)
 def test_data_compressed_twice_are_refused(inner):
     refused("compressed twice, or by zlib", decompressed, "log", gzip.compress(inner(TEXT)))
 
@@ -79,9 +104,13 @@ def test_parquet_that_does_not_fit_is_refused(small_machine):
     import polars as pl
 
     inside = io.BytesIO()
-    pl.DataFrame({"a": [[1, 0, 2, 3]]}).select(pl.col("a").repeat_by(400_000).explode()).write_parquet(inside)
+    pl.DataFrame({"a": [[1, 0, 2, 3]]}).select(
+        pl.col("a").repeat_by(400_000).explode()
+    ).write_parquet(inside)
     assert len(inside.getvalue()) < 100_000
-    with pytest.raises(InputError, match=r"log.parquet: the table of 400,000 rows needs 0.[01] GB .*--memory"):
+    with pytest.raises(
+        InputError, match=r"log.parquet: the table of 400,000 rows needs 0.[01] GB .*--memory"
+    ):
         parquet_rows("log.parquet", inside.getvalue())
 
 
@@ -89,7 +118,10 @@ def test_files_and_streams_larger_than_half_the_memory_are_refused(tmp_path, sma
     path = tmp_path / "log.jsonl"
     with path.open("wb") as file:
         file.truncate(1 << 30)
-    for read in (lambda: read_bytes(path), lambda: read_within(io.BytesIO(TEXT * 2), "standard input")):
+    for read in (
+        lambda: read_bytes(path),
+        lambda: read_within(io.BytesIO(TEXT * 2), "standard input"),
+    ):
         refused("half of the memory that is free; split it", read)
 
 
@@ -156,7 +188,10 @@ def test_paths_come_in_order_and_once(folder, given, names):
     ("given", "message"),
     [
         ([], r"name files, or a folder with files \*\*/\*\.parquet"),
-        ("logs/none", "logs/none does not exist, and no file matches it as a pattern; check the name"),
+        (
+            "logs/none",
+            "logs/none does not exist, and no file matches it as a pattern; check the name",
+        ),
         ("none/*.parquet", "does not exist, and no file matches it"),
         (["logs", ""], "does not exist, and no file matches it"),
         ("a" * 5000, "does not exist, and no file matches it"),
@@ -203,6 +238,13 @@ def test_arrow_files_that_polars_writes_are_named(tmp_path):
 
 def test_text_that_begins_like_another_kind_is_text(tmp_path):
     path = tmp_path / "log.csv"
-    for text in (b"ORC,b,winner\n", b"Obj,b\n", b"BZh,b\n", b"%PDF,b\n", b"FEAR,b\n", b"ARROW1,b\n"):
+    for text in (
+        b"ORC,b,winner\n",
+        b"Obj,b\n",
+        b"BZh,b\n",
+        b"%PDF,b\n",
+        b"FEAR,b\n",
+        b"ARROW1,b\n",
+    ):
         path.write_bytes(text)
         assert content(path)[1] == text

@@ -7,7 +7,14 @@ from tests.makers import call
 
 
 @pytest.mark.parametrize(
-    "value", ["x" * 5000, repr("long words " * 500), str(list(range(5000))), "9" * 5000, repr("it's" + "y" * 500)]
+    "value",
+    [
+        "x" * 5000,
+        repr("long words " * 500),
+        str(list(range(5000))),
+        "9" * 5000,
+        repr("it's" + "y" * 500),
+    ],
 )
 def test_at_most_eighty_characters_of_a_value_are_echoed(value):
     message = f"log.jsonl, line 3: query is {value}; use a short identifier"
@@ -25,7 +32,12 @@ def test_sentences_lists_and_paths_stay():
 
 @pytest.mark.parametrize(
     "words",
-    [["show", "x" * 300], ["x" * 300], ["learn", "log", "--" + "x" * 300], ["learn", "l", "--method", "x" * 300]],
+    [
+        ["show", "x" * 300],
+        ["x" * 300],
+        ["learn", "log", "--" + "x" * 300],
+        ["learn", "l", "--method", "x" * 300],
+    ],
 )
 def test_the_command_line_echoes_as_little(words, monkeypatch, capsys):
     status, _, err = call(monkeypatch, capsys, *words)

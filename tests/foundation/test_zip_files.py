@@ -1,4 +1,6 @@
-"""Zip files: one file inside or several, bounded before they are inflated, and the sheets of workbooks."""
+"""Zip files: one file inside or several, bounded before they are inflated, and the sheets of
+workbooks.
+"""
 
 import bz2
 import gzip
@@ -31,27 +33,42 @@ def read(tmp_path):
     def contents_of(data, **options):
         path = tmp_path / "log.zip"
         path.write_bytes(data)
-        return [(name.removeprefix(f"{tmp_path}/"), inside) for name, inside in contents(path, **options)]
+        return [
+            (name.removeprefix(f"{tmp_path}/"), inside)
+            for name, inside in contents(path, **options)
+        ]
 
     return contents_of
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_files_inside_are_read_in_order(read, method):
-    files = {"__MACOSX/._x.csv": b"x", "in/": b"", "in/b.csv": b"\xef\xbb\xbf" + TEXT, "a.csv": TEXT, ".DS_Store": b"x"}
+    files = {
+        "__MACOSX/._x.csv": b"x",
+        "in/": b"",
+        "in/b.csv": b"\xef\xbb\xbf" + TEXT,
+        "a.csv": TEXT,
+        ".DS_Store": b"x",
+    }
     assert read(zipped(files, method)) == [("log.zip/a.csv", TEXT), ("log.zip/in/b.csv", TEXT)]
 
 
 def test_one_file_may_have_any_name_and_encoding(read, tmp_path):
     assert read(zipped({"log": TEXT})) == [("log.zip/log", TEXT)]
-    assert read(zipped({"log": "é".encode("cp1252")}), encoding="cp1252") == [("log.zip/log", "é".encode())]
+    assert read(zipped({"log": "é".encode("cp1252")}), encoding="cp1252") == [
+        ("log.zip/log", "é".encode())
+    ]
     assert content(tmp_path / "log.zip", encoding="cp1252")[1] == "é".encode()
     assert read(gzip.compress(zipped({"log": TEXT}))) == [("log.zip/log", TEXT)]
 
 
 def test_several_files_are_refused_where_one_is_wanted(read, tmp_path):
     read(zipped({"a.csv": TEXT, "b.csv": TEXT}))
-    refused("log.zip holds several files: a.csv, b.csv; unpack it, and name one", content, tmp_path / "log.zip")
+    refused(
+        "log.zip holds several files: a.csv, b.csv; unpack it, and name one",
+        content,
+        tmp_path / "log.zip",
+    )
 
 
 def encrypted(data):
@@ -69,17 +86,32 @@ DATA = zipped({"log.csv": TEXT})
     [
         (zipped({}), "log.zip holds no file; put the log into it"),
         (zipped({"__MACOSX/x": b"x"}), "log.zip holds no file"),
-        (zipped({"a.csv": TEXT, "b.csv": TEXT}).replace(b"b.csv", b"a.csv"), "log.zip holds two files of one name"),
+        (
+            zipped({"a.csv": TEXT, "b.csv": TEXT}).replace(b"b.csv", b"a.csv"),
+            "log.zip holds two files of one name",
+        ),
         (zipped({"log.csv": b" \n"}), "log.zip/log.csv is empty; expected one judgement a line"),
-        (zipped({"a.csv": TEXT, "README.md": b"#"}), "holds files of no known suffix: README.md; take them out"),
+        (
+            zipped({"a.csv": TEXT, "README.md": b"#"}),
+            "holds files of no known suffix: README.md; take them out",
+        ),
         (zipped({"in.zip": DATA}), "log.zip/in.zip: a zip file inside a zip file; unpack it"),
         (zipped({"log.csv.gz": gzip.compress(TEXT)}), "log.zip/log.csv.gz: compressed twice"),
         (zipped({"log.npy": b"\x93NUMPY"}), "log.zip/log.npy is a NumPy array"),
         (encrypted(DATA), r"log.zip is encrypted \(log.csv\); unpack it with its password"),
-        (zipped({"log.csv": TEXT}, zipfile.ZIP_BZIP2), r"log.csv is packed by .* \(number 12\); pack it by deflate"),
-        (zipped({"log.csv": TEXT}, zipfile.ZIP_LZMA), "log.csv is packed by a method other than deflate"),
+        (
+            zipped({"log.csv": TEXT}, zipfile.ZIP_BZIP2),
+            r"log.csv is packed by .* \(number 12\); pack it by deflate",
+        ),
+        (
+            zipped({"log.csv": TEXT}, zipfile.ZIP_LZMA),
+            "log.csv is packed by a method other than deflate",
+        ),
         (DATA[:-30], "log.zip: a zip file or workbook that is damaged .*; make or copy it again"),
-        (DATA[:42] + b"\xff" * 8 + DATA[50:], "log.zip/log.csv: damaged .*; make or copy the zip file again"),
+        (
+            DATA[:42] + b"\xff" * 8 + DATA[50:],
+            "log.zip/log.csv: damaged .*; make or copy the zip file again",
+        ),
     ],
 )
 def test_what_is_no_zip_file_of_logs_is_refused(read, data, message):
@@ -94,7 +126,11 @@ def test_a_bomb_is_refused_before_it_is_inflated(read, monkeypatch):
         refused("inflates from .* half of the memory that is free", read, bomb)
     monkeypatch.setattr(sources, "PLAIN", 1 << 20)
     refused("inflates from .* more than 200 times as much", read, bomb)
-    refused("inflates from .* more than 200 times as much", read, zipped({f"{i}.csv": b" " * 10**5 for i in range(99)}))
+    refused(
+        "inflates from .* more than 200 times as much",
+        read,
+        zipped({f"{i}.csv": b" " * 10**5 for i in range(99)}),
+    )
 
 
 def test_a_size_that_is_not_true_is_refused(read, monkeypatch):
@@ -104,7 +140,9 @@ def test_a_size_that_is_not_true_is_refused(read, monkeypatch):
         bomb[at : at + 4] = struct.pack("<I", 1000)
     largest = []
     real = zipfile.ZipExtFile._read1
-    monkeypatch.setattr(zipfile.ZipExtFile, "_read1", lambda file, n: largest.append(n) or real(file, n))
+    monkeypatch.setattr(
+        zipfile.ZipExtFile, "_read1", lambda file, n: largest.append(n) or real(file, n)
+    )
     refused("log.zip/log.csv: damaged", read, bytes(bomb))
     assert max(largest) == 1000
 
@@ -142,16 +180,26 @@ def book(tmp_path):
 )
 def test_a_sheet_is_told_by_its_name_or_number(book, read, sheet, text):
     assert content(book, sheet=sheet)[1] == text
-    assert read(zipped({"book.xlsx": book.read_bytes()}), sheet=sheet) == [("log.zip/book.xlsx", text)]
+    assert read(zipped({"book.xlsx": book.read_bytes()}), sheet=sheet) == [
+        ("log.zip/book.xlsx", text)
+    ]
 
 
 @pytest.mark.parametrize("sheet", ["verdicts", 0, 4, "-1", "x" * 500, "²"])
 def test_a_sheet_that_is_not_there_is_refused_with_those_that_are(book, sheet):
     refused(
-        r"book.xlsx has no sheet .*; sheet= \(--sheet\) takes one of Notes, Verdicts, 1,", content, book, sheet=sheet
+        r"book.xlsx has no sheet .*; sheet= \(--sheet\) takes one of Notes, Verdicts, 1,",
+        content,
+        book,
+        sheet=sheet,
     )
 
 
 def test_a_sheet_of_another_file_is_refused(tmp_path):
     (tmp_path / "log.csv").write_bytes(TEXT)
-    refused(r"log.csv is no workbook: leave out sheet=2 \(--sheet\)", content, tmp_path / "log.csv", sheet=2)
+    refused(
+        r"log.csv is no workbook: leave out sheet=2 \(--sheet\)",
+        content,
+        tmp_path / "log.csv",
+        sheet=2,
+    )

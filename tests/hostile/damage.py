@@ -1,4 +1,6 @@
-"""Damage to the bytes of good files: what editors, transfers, spreadsheets and attackers do to them."""
+"""Damage to the bytes of good files: what editors, transfers, spreadsheets and attackers do to
+them.
+"""
 
 import bz2
 import gzip
@@ -33,7 +35,23 @@ TOKENS = [
 """Texts that mean something to one of the formats, or to nobody."""
 
 
-ODD = [[], {}, ["x"], {"x": 1}, [[1]], 3, -1.5, 10**30, True, None, "", "x" * 3000, "\ud800", "tie", "a"]
+ODD = [
+    [],
+    {},
+    ["x"],
+    {"x": 1},
+    [[1]],
+    3,
+    -1.5,
+    10**30,
+    True,
+    None,
+    "",
+    "x" * 3000,
+    "\ud800",
+    "tie",
+    "a",
+]
 """Values of other kinds than a field has."""
 
 
@@ -166,7 +184,9 @@ def recode(rng: Random, data: bytes) -> bytes:
 
 
 def drop_block(rng: Random, data: bytes) -> bytes:
-    """Drop a paragraph, or all from it on: sections of the text of a model stand between blank lines."""
+    """Drop a paragraph, or all from it on: sections of the text of a model stand between blank
+    lines.
+    """
     blocks = data.split(b"\n\n")
     at = int(rng.integers(len(blocks)))
     return b"\n\n".join(blocks[:at] + (blocks[at + 1 :] if rng.random() < 0.7 else []))
@@ -180,7 +200,11 @@ def deepen(rng: Random, data: bytes) -> bytes:
     where, times = lists[rng.integers(len(lists))], int(rng.choice([200, 5_000, 400_000]))
     mark = b", " if where[0][:1] == b"[" else b" "
     long = mark.join([b"1"] * times)
-    return data[: where.start()] + (b"[" + long + b"]" if mark == b", " else long) + data[where.end() :]
+    return (
+        data[: where.start()]
+        + (b"[" + long + b"]" if mark == b", " else long)
+        + data[where.end() :]
+    )
 
 
 def odd_value(rng: Random, data: bytes) -> bytes:
@@ -220,8 +244,11 @@ class _Zip:
 
 
 def bomb(rng: Random, data: bytes) -> bytes:
-    """Put up to a million blanks or lines into a file, or up to a hundred million into a packed one."""
-    pack = {b"\x1f\x8b": gzip, b"BZ": bz2, b"PK": _Zip, b"\xfd7": lzma, b"\x28\xb5": zstd}.get(data[:2])
+    """Put up to a million blanks or lines into a file, or up to a hundred million into a packed
+    one."""
+    pack = {b"\x1f\x8b": gzip, b"BZ": bz2, b"PK": _Zip, b"\xfd7": lzma, b"\x28\xb5": zstd}.get(
+        data[:2]
+    )
     inside = data
     if pack is not None:
         try:
@@ -230,7 +257,10 @@ def bomb(rng: Random, data: bytes) -> bytes:
             return flip(rng, data)
     at, size = (
         int(rng.integers(len(inside) + 1)),
-        1 << int(rng.integers(16, 20) if pack is None else rng.integers(20, 23 if pack is bz2 else 28)),
+        1
+        << int(
+            rng.integers(16, 20) if pack is None else rng.integers(20, 23 if pack is bz2 else 28)
+        ),
     )
     mark = [b" ", b"\n", b"0,", b"[],"][rng.integers(4)]
     filling = mark * (size // len(mark))
@@ -242,7 +272,19 @@ RARE = [drop_block, deepen, odd_value, bomb]
 """Damages that know the structure of a file, or take longer; one in eight."""
 
 DAMAGES = [
-    *(flip, overwrite, cut_out, truncate, repeat, insert, insert, zero_tail, append, replace_word, replace_word),
+    *(
+        flip,
+        overwrite,
+        cut_out,
+        truncate,
+        repeat,
+        insert,
+        insert,
+        zero_tail,
+        append,
+        replace_word,
+        replace_word,
+    ),
     *(
         replace_blank,
         replace_everywhere,

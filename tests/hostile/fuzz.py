@@ -1,7 +1,9 @@
-"""Read damaged files with every reader and command, and count what happens: ``python -m tests.hostile.fuzz``.
+"""Read damaged files with every reader and command, and count what happens: ``python -m
+tests.hostile.fuzz``.
 
-Every file follows from the seed and its number, so a finding can be repeated: ``--files 1 --first N``. The files are
-read in child processes, which are started again where one is killed, so that aborts are counted too.
+Every file follows from the seed and its number, so a finding can be repeated: ``--files 1 --first
+N``. The files are read in child processes, which are started again where one is killed, so that
+aborts are counted too.
 """
 
 import argparse
@@ -33,7 +35,9 @@ SECONDS = 30
 """Longest that a file may take."""
 
 MOST_MEMORY = 1 << 30
-"""Most bytes that reading may take beyond what the process has: no file here has a hundredth of that."""
+"""Most bytes that reading may take beyond what the process has: no file here has a hundredth of
+that.
+"""
 
 KEPT = Path(__file__).with_name("kept.json")
 """Seeds and numbers of files that were faults once; every run begins with them."""
@@ -51,7 +55,9 @@ def _alarm(*_: object) -> None:
 
 
 def attack(number: int, seed: int, folder: Path, readers: dict) -> tuple[str, str, str]:
-    """Damage a file, have it read; return the target, the outcome (one of `OUTCOMES`), and words about a fault."""
+    """Damage a file, have it read; return the target, the outcome (one of `OUTCOMES`), and words
+    about a fault.
+    """
     rng = np.random.default_rng([seed, number])
     if rng.random() < COMMAND_SHARE:
         return _attack_command(rng, folder)
@@ -68,7 +74,9 @@ def attack(number: int, seed: int, folder: Path, readers: dict) -> tuple[str, st
     expected = None
     if target.referee is not None:
         try:
-            expected = (target.referee(path if name.startswith(("preferences", "ratings")) else data),)
+            expected = (
+                target.referee(path if name.startswith(("preferences", "ratings")) else data),
+            )
         except Refused:
             expected = ()
     try:
@@ -100,13 +108,21 @@ def _attack_command(rng: np.random.Generator, folder: Path) -> tuple[str, str, s
     except Hang:
         return f"dcglearn {name}", "hang", damage
     except AssertionError as error:
-        return f"dcglearn {name}", "wrong" if "control" in str(error) else "traceback", f"{damage}: {error}"
+        return (
+            f"dcglearn {name}",
+            "wrong" if "control" in str(error) else "traceback",
+            f"{damage}: {error}",
+        )
     except Exception:
         return f"dcglearn {name}", "traceback", f"{damage}: {traceback.format_exc(limit=-4)}"
 
 
-def attacks(first: int, stop: int, seed: int, report: Path | None = None) -> list[tuple[int, str, str, str]]:
-    """Attack with the files of these numbers; `report` gets a line before each file, and one after it."""
+def attacks(
+    first: int, stop: int, seed: int, report: Path | None = None
+) -> list[tuple[int, str, str, str]]:
+    """Attack with the files of these numbers; `report` gets a line before each file, and one after
+    it.
+    """
     warnings.simplefilter("ignore")
     results = []
     previous = signal.signal(signal.SIGALRM, _alarm)
@@ -127,7 +143,9 @@ def attacks(first: int, stop: int, seed: int, report: Path | None = None) -> lis
 
 
 def _peak(*, reset: bool = True) -> int:
-    """Return the most bytes that this process has had since the last reset; 0 where Linux does not say."""
+    """Return the most bytes that this process has had since the last reset; 0 where Linux does not
+    say.
+    """
     try:
         if reset:
             Path("/proc/self/clear_refs").write_text("5")
@@ -143,8 +161,12 @@ def _limited(first: int, stop: int, seed: int, report: Path) -> None:
     attacks(first, stop, seed, report)
 
 
-def _in_children(first: int, stop: int, seed: int, processes: int) -> list[tuple[int, str, str, str]]:
-    """Attack in child processes; a child that dies counts as an abort, and another goes on after its file."""
+def _in_children(
+    first: int, stop: int, seed: int, processes: int
+) -> list[tuple[int, str, str, str]]:
+    """Attack in child processes; a child that dies counts as an abort, and another goes on after
+    its file.
+    """
     context = multiprocessing.get_context("spawn")
     ends = np.linspace(first, stop, processes + 1).astype(int)
     results: list[tuple[int, str, str, str]] = []
@@ -160,19 +182,27 @@ def _in_children(first: int, stop: int, seed: int, processes: int) -> list[tuple
             ranges = []
             for child, report, end in children:
                 child.join()
-                lines = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
+                lines = (
+                    [json.loads(line) for line in report.read_text().splitlines()]
+                    if report.exists()
+                    else []
+                )
                 results += [tuple(line) for line in lines if len(line) > 1]
                 if child.exitcode != 0 and lines:
                     last = lines[-1][0]
                     if len(lines[-1]) == 1:
-                        results.append((last, "?", "abort", f"the process ended with {child.exitcode}"))
+                        results.append(
+                            (last, "?", "abort", f"the process ended with {child.exitcode}")
+                        )
                     ranges.append((last + 1, end))
         return results
 
 
 def table(results: list[tuple[int, str, str, str]]) -> str:
     """Return the counts by target and outcome, and what is known of each fault."""
-    counts = Counter((name, kind) for _, name, kind, _ in results) + Counter(("all", kind) for _, _, kind, _ in results)
+    counts = Counter((name, kind) for _, name, kind, _ in results) + Counter(
+        ("all", kind) for _, _, kind, _ in results
+    )
     rows = [["", *OUTCOMES, "files"]]
     for name in [*sorted({name for _, name, _, _ in results}), "all"]:
         row = [counts[name, kind] for kind in OUTCOMES]
@@ -180,8 +210,12 @@ def table(results: list[tuple[int, str, str, str]]) -> str:
     first, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for name, *cells in rows:
-        lines.append(f"{name:<{first}}" + "".join(f"  {c:>{n}}" for c, n in zip(cells, widths, strict=True)))
-    faults = [f"\nfile {n}, {name}, {kind}: {words}" for n, name, kind, words in results if kind in FAULTS]
+        lines.append(
+            f"{name:<{first}}" + "".join(f"  {c:>{n}}" for c, n in zip(cells, widths, strict=True))
+        )
+    faults = [
+        f"\nfile {n}, {name}, {kind}: {words}" for n, name, kind, words in results if kind in FAULTS
+    ]
     return "\n".join([*lines, *faults])
 
 
@@ -190,15 +224,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=20_000)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=int(time.strftime("%Y%m%d")), help="by default the date's")
+    parser.add_argument(
+        "--seed", type=int, default=int(time.strftime("%Y%m%d")), help="by default the date's"
+    )
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     began = time.perf_counter()
     again = [list(pair) for pair in json.loads(KEPT.read_text())]
-    results = [result for seed, number in again for result in _in_children(number, number + 1, seed, 1)]
-    results += _in_children(options.first, options.first + options.files, options.seed, options.processes)
+    results = [
+        result for seed, number in again for result in _in_children(number, number + 1, seed, 1)
+    ]
+    results += _in_children(
+        options.first, options.first + options.files, options.seed, options.processes
+    )
     seconds = time.perf_counter() - began
-    print(table(results), f"\n{len(results):,} files, seed {options.seed}, {seconds:.0f} s", flush=True)
+    print(
+        table(results),
+        f"\n{len(results):,} files, seed {options.seed}, {seconds:.0f} s",
+        flush=True,
+    )
     again += [[options.seed, number] for number, _, kind, _ in results if kind in FAULTS]
     KEPT.write_text(json.dumps(sorted(map(list, set(map(tuple, again))))) + "\n")
     sys.exit(any(kind in FAULTS for _, _, kind, _ in results))

@@ -1,9 +1,11 @@
-"""Raters who judge while the server is killed, from tabs that were duplicated, beside half-open connections.
+"""Raters who judge while the server is killed, from tabs that were duplicated, beside half-open
+connections.
 
 python -m tests.hostile.raters --kills 20
 
-Each rater keeps unsaved verdicts in an outbox and sends them again, as the page does. In the end every verdict that was
-acknowledged must be in the log, once, and no rater may have two verdicts on a pair that stand.
+Each rater keeps unsaved verdicts in an outbox and sends them again, as the page does. In the end
+every verdict that was acknowledged must be in the log, once, and no rater may have two verdicts on
+a pair that stand.
 """
 
 from __future__ import annotations
@@ -42,16 +44,29 @@ class Server:
         rng = np.random.default_rng(0)
         sides = rng.integers(0, 4, (400, 2, 4)).tolist()
         pairs = write_lines(
-            folder / "pairs.jsonl", [{"query": f"q{i % 9}", "a": a, "b": b} for i, (a, b) in enumerate(sides)]
+            folder / "pairs.jsonl",
+            [{"query": f"q{i % 9}", "a": a, "b": b} for i, (a, b) in enumerate(sides)],
         )
         self.log = folder / "verdicts.jsonl"
-        self._command = [sys.executable, "-m", "dcglearn", "judge", pairs, "--log", self.log, "--no-browser"]
+        self._command = [
+            sys.executable,
+            "-m",
+            "dcglearn",
+            "judge",
+            pairs,
+            "--log",
+            self.log,
+            "--no-browser",
+        ]
         self._command += ["--port", port, "--token", TOKEN, "--redundancy", 2]
         self.start()
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            list(map(str, self._command)), stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL
+            list(map(str, self._command)),
+            stdout=subprocess.PIPE,
+            text=True,
+            stderr=subprocess.DEVNULL,
         )
         assert self.process.stdout is not None
         url = next(line for line in self.process.stdout if line.startswith("open: "))
@@ -62,7 +77,12 @@ class Server:
         connection = http.client.HTTPConnection(self.host, timeout=10)
         with contextlib.closing(connection):
             cookie = f"dcglearn_judge_{self.host.rpartition(':')[2]}={TOKEN}"
-            connection.request("POST", path, json.dumps(body), {"content-type": "application/json", "cookie": cookie})
+            connection.request(
+                "POST",
+                path,
+                json.dumps(body),
+                {"content-type": "application/json", "cookie": cookie},
+            )
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
             return json.loads(answer.read())
@@ -89,14 +109,22 @@ class Page:
         pair = self.queue.pop(0)
         name = f"{self.rng.getrandbits(64):016x}"
         choice = self.rng.choice(["left", "right", "both good", "skip"])
-        self.outbox.append({"id": name, "pair": pair["pair"], "choice": choice, "shown_left": pair["shown_left"]})
+        self.outbox.append(
+            {"id": name, "pair": pair["pair"], "choice": choice, "shown_left": pair["shown_left"]}
+        )
         if self.rng.random() < 0.1:
-            self.outbox.append({**self.outbox[-1], "id": f"{name}-u", "choice": "undo", "supersedes": name})
+            self.outbox.append(
+                {**self.outbox[-1], "id": f"{name}-u", "choice": "undo", "supersedes": name}
+            )
             self.queue.insert(0, pair)
 
     def send(self, server: Server) -> None:
         """Send what is not saved; what the answer says is gone from the outbox."""
-        body = {"rater": self.rater, "tab": self.tab, "holding": [pair["pair"] for pair in self.queue][:10]}
+        body = {
+            "rater": self.rater,
+            "tab": self.tab,
+            "holding": [pair["pair"] for pair in self.queue][:10],
+        }
         answer = server.post("/api/verdicts", {**body, "verdicts": self.outbox})
         self.saved |= set(answer["saved"])
         self.refused |= {item["id"] for item in answer["refused"]}
@@ -106,7 +134,9 @@ class Page:
 
 
 def run(kills: int, seed: int) -> Counter[str]:
-    """Kill the server at random moments while pages judge; return counts, of which `failures` must be 0."""
+    """Kill the server at random moments while pages judge; return counts, of which `failures` must
+    be 0.
+    """
     rng = random.Random(seed)
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as held:
@@ -114,7 +144,9 @@ def run(kills: int, seed: int) -> Counter[str]:
         pages = [Page(rater, f"{rater}'s tab", rng) for rater in RATERS]
         for _ in range(kills):
             for _ in range(HALF_OPEN):
-                connection = held.enter_context(socket.create_connection(server.host.split(":"), timeout=5))
+                connection = held.enter_context(
+                    socket.create_connection(server.host.split(":"), timeout=5)
+                )
                 connection.sendall(b"POST /api/verdicts HTTP/1.1\r\nHost: 127")
             for page in pages:
                 page.send(server)
@@ -144,7 +176,8 @@ def run(kills: int, seed: int) -> Counter[str]:
     gone = {line["supersedes"] for line in lines}
     standing = [line for line in lines if line["id"] not in gone and not line["supersedes"]]
     pairs = Counter(
-        (line["rater"], json.dumps(line["query"]), *sorted(map(str, (line["a"], line["b"])))) for line in standing
+        (line["rater"], json.dumps(line["query"]), *sorted(map(str, (line["a"], line["b"]))))
+        for line in standing
     )
     saved = set().union(*(page.saved for page in pages))
     counts.update(
@@ -162,23 +195,42 @@ def run(kills: int, seed: int) -> Counter[str]:
 
 
 def devices() -> int:
-    """Return how many logs that are a pipe, a device or a folder are not refused within some seconds, in one line."""
+    """Return how many logs that are a pipe, a device or a folder are not refused within some
+    seconds, in one line.
+    """
     failures = 0
     with tempfile.TemporaryDirectory() as name:
         pairs = write_lines(Path(name, "pairs.jsonl"), [{"a": [1, 0], "b": [0, 1]}])
         os.mkfifo(Path(name, "pipe"))
         for log in (Path(name, "pipe"), Path("/dev/zero"), Path("/dev/full"), Path(name)):
-            command = [sys.executable, "-m", "dcglearn", "judge", pairs, "--log", log, "--no-browser"]
-            done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, timeout=30)
+            command = [
+                sys.executable,
+                "-m",
+                "dcglearn",
+                "judge",
+                pairs,
+                "--log",
+                log,
+                "--no-browser",
+            ]
+            done = subprocess.run(
+                list(map(str, command)), capture_output=True, text=True, check=False, timeout=30
+            )
             last = done.stderr.splitlines()[-1]
-            failures += done.returncode != 2 or not re.fullmatch("dcglearn: .* a pipe or a device; name a file", last)
+            failures += done.returncode != 2 or not re.fullmatch(
+                "dcglearn: .* a pipe or a device; name a file", last
+            )
     return failures
 
 
 if __name__ == "__main__":
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--kills", type=int, default=20)
-    options.add_argument("--seed", type=int, default=int(time.strftime("%Y%m%d")), help="by default the date's")
+    options.add_argument(
+        "--seed", type=int, default=int(time.strftime("%Y%m%d")), help="by default the date's"
+    )
     given = options.parse_args()
     result = run(given.kills, given.seed)
     result["failures"] += devices()

@@ -1,6 +1,8 @@
-"""Slow readers of every text format, written apart from the package: they say what a file holds, or refuse it.
+"""Slow readers of every text format, written apart from the package: they say what a file holds, or
+refuse it.
 
-A referee returns plain Python values, or raises `Refused`. It defines what the package promises of a format.
+A referee returns plain Python values, or raises `Refused`. It defines what the package promises of
+a format.
 """
 
 import csv
@@ -61,9 +63,15 @@ def trec(data: bytes, n_columns: int) -> list[list[str]]:
             continue
         cells = [cell for cell in re.split(f"[{WHITE}]", decoded(line)) if cell]
         tabbed = decoded(line).rstrip(WHITE).split("\t")
-        if n_columns == 6 and len(tabbed) == 6 and not any(set(cell) & set(WHITE) or not cell for cell in tabbed[:5]):
+        if (
+            n_columns == 6
+            and len(tabbed) == 6
+            and not any(set(cell) & set(WHITE) or not cell for cell in tabbed[:5])
+        ):
             words = re.split("[ ]", tabbed[5])
-            cells = [*tabbed[:5], words[0]] if words[0] and not set(words[0]) & set(WHITE) else cells
+            cells = (
+                [*tabbed[:5], words[0]] if words[0] and not set(words[0]) & set(WHITE) else cells
+            )
         if cells:
             lines.append(cells)
     if not lines or any(len(cells) != n_columns for cells in lines):
@@ -84,7 +92,12 @@ def qrels(data: bytes) -> list:
 
 
 def run(data: bytes) -> list:
-    return once([(tag, query, document, number(score)) for query, _, document, _, score, tag in trec(data, 6)])
+    return once(
+        [
+            (tag, query, document, number(score))
+            for query, _, document, _, score, tag in trec(data, 6)
+        ]
+    )
 
 
 def cell(value: object) -> str:
@@ -143,7 +156,10 @@ def csv_table(data: bytes) -> list:
     if any(len(fields) != len(names) for fields in parsed[1:]):
         raise Refused
     lower = [name.lower() for name in names]
-    records = [dict(zip(lower, (f.strip(" \t\n\r\v\f") for f in fields), strict=True)) for fields in parsed[1:]]
+    records = [
+        dict(zip(lower, (f.strip(" \t\n\r\v\f") for f in fields), strict=True))
+        for fields in parsed[1:]
+    ]
     return rows_of(records, names)
 
 
@@ -180,7 +196,9 @@ class Pairs(list):
 
 def nested_json(data: bytes) -> list:
     value = from_json(decoded(text_of(data)), object_pairs_hook=Pairs)
-    if not isinstance(value, Pairs) or not all(isinstance(documents, Pairs) for _, documents in value):
+    if not isinstance(value, Pairs) or not all(
+        isinstance(documents, Pairs) for _, documents in value
+    ):
         raise Refused
     rows = [(cell(q), cell(d), grade(amount(v))) for q, documents in value for d, v in documents]
     if any(value < -(2**31) for *_, value in rows):
@@ -206,12 +224,23 @@ def svmlight(data: bytes) -> list:
             if field == queries[0]:
                 continue
             match = re.fullmatch(r"([0-9]{1,9}):(\S+)", field)
-            if not match or not NUMBER.fullmatch(match[2]) or int(match[1]) in values or int(match[1]) == 0:
+            if (
+                not match
+                or not NUMBER.fullmatch(match[2])
+                or int(match[1]) in values
+                or int(match[1]) == 0
+            ):
                 raise Refused
             values[int(match[1])] = float(match[2])
             if not abs(values[int(match[1])]) <= 1e100:
                 raise Refused
-        rows.append((grade(float(label)), int(queries[0][4:]), {i: value for i, value in values.items() if value}))
+        rows.append(
+            (
+                grade(float(label)),
+                int(queries[0][4:]),
+                {i: value for i, value in values.items() if value},
+            )
+        )
         if rows[-1][0] < 0:
             raise Refused
     qids = [qid for _, qid, _ in rows]

@@ -1,11 +1,13 @@
-"""Commands that are killed at their file operations, or find the disk full: what is left resumes, is old, or is new.
+"""Commands that are killed at their file operations, or find the disk full: what is left resumes,
+is old, or is new.
 
 python -m tests.hostile.stops --kills 500 --full-disks 200
 
-Each trial forks a process that runs a command of `dcglearn` in a folder of its own. It is killed before its n-th
-operation of `dcglearn.foundation.disk` (or in the middle of an append), or at a random moment, or a limit of size or a
-small disk stops its writes. Then every output must be absent or as before, or as after an undisturbed run; and the same
-command, with ``--resume`` where there is a checkpoint, must end with status 0 and the same outputs.
+Each trial forks a process that runs a command of `dcglearn` in a folder of its own. It is killed
+before its n-th operation of `dcglearn.foundation.disk` (or in the middle of an append), or at a
+random moment, or a limit of size or a small disk stops its writes. Then every output must be absent
+or as before, or as after an undisturbed run; and the same command, with ``--resume`` where there is
+a checkpoint, must end with status 0 and the same outputs.
 """
 
 from __future__ import annotations
@@ -40,7 +42,16 @@ from tests.makers import write_svmlight, write_trec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-STEPS = ("unfinished", "synced", "renamed", "entered", "removed", "remove_leftover", "made", "appended")
+STEPS = (
+    "unfinished",
+    "synced",
+    "renamed",
+    "entered",
+    "removed",
+    "remove_leftover",
+    "made",
+    "appended",
+)
 """Functions of `disk` at which a process is stopped."""
 
 LONGEST = 120.0
@@ -71,18 +82,55 @@ class Target:
 
 LEARN = ("learn", "log.jsonl", "-o", "dcg.json", "--checkpoint", "fit.checkpoint")
 TRAIN = ("train", "train.svm", "--metric", "metric.json", "-o", "model")
-LETOR = ("letor", "folds", "--quick", "--method", "ridge", "--method", "RankSVM", "--jobs", "1", "-o", "results")
+LETOR = (
+    "letor",
+    "folds",
+    "--quick",
+    "--method",
+    "ridge",
+    "--method",
+    "RankSVM",
+    "--jobs",
+    "1",
+    "-o",
+    "results",
+)
 TARGETS = (
     Target("learn, kept", LEARN, "dcg.json", "fit.checkpoint"),
     Target("learn, again", ("learn", "log.jsonl", "-o", "dcg.json"), "dcg.json", replaces=True),
     Target("qp", (*LEARN, "--method", "qp"), "dcg.json", "fit.checkpoint"),
-    Target("train", (*TRAIN, "--start", "random", "--restarts", "2"), "model", "model/training.checkpoint"),
+    Target(
+        "train",
+        (*TRAIN, "--start", "random", "--restarts", "2"),
+        "model",
+        "model/training.checkpoint",
+    ),
     Target("train, again", (*TRAIN, "--method", "ridge"), "model", replaces=True),
-    Target("trees", (*TRAIN, "--model", "trees", "--trees", "120"), "model", "model/training.checkpoint"),
+    Target(
+        "trees",
+        (*TRAIN, "--model", "trees", "--trees", "120"),
+        "model",
+        "model/training.checkpoint",
+    ),
     Target("letor", LETOR, "results/letor.csv", "results"),
-    Target("ask", ("ask", "--log", "log.jsonl", "--generate", "20", "-o", "ask.jsonl"), "ask.jsonl", replaces=True),
-    Target("simulate", ("simulate", "--pairs", "500", "-o", "log.parquet"), "log.parquet", replaces=True),
-    Target("evaluate", ("evaluate", "qrels.txt", "run.txt", "--output", "means.txt"), "means.txt", replaces=True),
+    Target(
+        "ask",
+        ("ask", "--log", "log.jsonl", "--generate", "20", "-o", "ask.jsonl"),
+        "ask.jsonl",
+        replaces=True,
+    ),
+    Target(
+        "simulate",
+        ("simulate", "--pairs", "500", "-o", "log.parquet"),
+        "log.parquet",
+        replaces=True,
+    ),
+    Target(
+        "evaluate",
+        ("evaluate", "qrels.txt", "run.txt", "--output", "means.txt"),
+        "means.txt",
+        replaces=True,
+    ),
     Target("picture", ("show", "metric.json", "--plot", "metric.png"), "metric.png", replaces=True),
 )
 
@@ -90,17 +138,25 @@ TARGETS = (
 def make_inputs(folder: Path) -> None:
     """Write the files that the commands read."""
     truth = dl.simulate.ground_truth("D1")
-    dl.simulate.preference_pairs(truth, 60, lists="free", n_flips=5, seed=0).save(folder / "log.jsonl")
+    dl.simulate.preference_pairs(truth, 60, lists="free", n_flips=5, seed=0).save(
+        folder / "log.jsonl"
+    )
     queries = dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), seed=0)
     write_svmlight(folder / "train.svm", queries)
     dl.write_folds(dl.letor_folds(queries, 3), folder / "folds")
     dl.DCG([0, 0.5, 6], [1, 0.9, 0.5], grade_names=("a", "b", "c")).save(folder / "metric.json")
     run = {q: {f"D{d}": (q * d) % 7 for d in range(6)} for q in range(5)}
-    write_trec(folder, {q: {f"D{d}": (q + d) % 3 for d in range(6)} for q in range(5)}, {"run": run})
+    write_trec(
+        folder, {q: {f"D{d}": (q + d) % 3 for d in range(6)} for q in range(5)}, {"run": run}
+    )
 
 
-def forked(work: Callable[[], int | None], folder: Path, killed_after: float | None = None) -> tuple[int, str]:
-    """Do work in a process of its own, in a folder; return its status (minus the signal that ended it) and output."""
+def forked(
+    work: Callable[[], int | None], folder: Path, killed_after: float | None = None
+) -> tuple[int, str]:
+    """Do work in a process of its own, in a folder; return its status (minus the signal that ended
+    it) and output.
+    """
     source, sink = os.pipe()  # no file, since sizes of files may be limited
     process = os.fork()
     if process == 0:
@@ -136,7 +192,9 @@ def forked(work: Callable[[], int | None], folder: Path, killed_after: float | N
     return (-signal.SIGALRM if hangs else status), words.decode(errors="replace")
 
 
-def command(arguments: tuple[str, ...], before: Callable[[], None] = lambda: None) -> Callable[[], None]:
+def command(
+    arguments: tuple[str, ...], before: Callable[[], None] = lambda: None
+) -> Callable[[], None]:
 
     def run() -> None:
         sys.argv = ["dcglearn", *arguments]
@@ -147,7 +205,8 @@ def command(arguments: tuple[str, ...], before: Callable[[], None] = lambda: Non
 
 
 def stop_at(n: int, torn: bool, count: Path | None = None) -> None:
-    """Kill this process before its n-th operation on the disk; with `torn`, in the middle of an append.
+    """Kill this process before its n-th operation on the disk; with `torn`, in the middle of an
+    append.
 
     The number of operations so far is written to the file `count`.
     """
@@ -234,7 +293,9 @@ class Harness:
         before: Callable[[], None] = lambda: None,
         **how: Any,
     ) -> None:
-        """Run a target once, disturbed by what is done before or in `how` it runs; check what is left; run it again."""
+        """Run a target once, disturbed by what is done before or in `how` it runs; check what is
+        left; run it again.
+        """
         place = Path(tempfile.mkdtemp(dir=self.folder))
         shutil.copytree(self.place(target, "before"), place, dirs_exist_ok=True)
         run = how.pop("run", forked)
@@ -250,7 +311,9 @@ class Harness:
 
     def check(self, target: Target, kind: str, place: Path) -> None:
         """Check the outputs that a disturbed run left, and those of a second run."""
-        before, after = (self.content(target, self.place(target, name)) for name in ("before", "after"))
+        before, after = (
+            self.content(target, self.place(target, name)) for name in ("before", "after")
+        )
         try:
             found = self.content(target, place)
         except (OSError, ValueError, KeyError) as error:
@@ -277,7 +340,8 @@ class Harness:
         self.failures.append(f"{target.name}, {kind}: {words.strip()[-600:]}")
 
     def kill(self, target: Target, times: int) -> None:
-        """Kill a target before its operations, all or some drawn at random, and then at random moments."""
+        """Kill a target before its operations, all or some drawn at random, and then at random
+        moments."""
         n_steps = self.n_steps[target.name]
         most = min(n_steps, -(-2 * times // 3))
         for n in sorted(self.rng.sample(range(1, n_steps + 1), most)):
@@ -288,7 +352,9 @@ class Harness:
             self.trial(target, "kills at a random moment", (-signal.SIGKILL, 0), killed_after=after)
 
     def limit_size(self, target: Target) -> None:
-        """Run a target with a limit of the size of files; without the test before work, it is found in the middle."""
+        """Run a target with a limit of the size of files; without the test before work, it is found
+        in the middle.
+        """
         limit = int(10 ** self.rng.uniform(0, 4.5))
         room = self.rng.choice([files.ROOM, 0])
 
@@ -317,7 +383,9 @@ def small_disk(place: Path, rng: random.Random) -> Iterator[Path]:
     """Yield a disk in memory that holds a copy of a folder and little room beside it."""
     small = place / "small"
     small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small], check=True, capture_output=True)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small], check=True, capture_output=True
+    )
     try:
         for entry in place.iterdir():
             if entry != small:
@@ -343,17 +411,28 @@ def can_mount(folder: Path) -> bool:
 
 
 def warm_up() -> None:
-    """Import what the commands need and load compiled code, once for all forks; no thread may be left."""
+    """Import what the commands need and load compiled code, once for all forks; no thread may be
+    left.
+    """
     for module in pkgutil.walk_packages(dl.__path__, "dcglearn."):
         if not module.name.endswith(("__main__", "torch_losses")) and ".judge" not in module.name:
             with contextlib.suppress(ImportError, dl.InputError):
                 importlib.import_module(module.name)
-    for name in ("matplotlib.backends.backend_agg", "lightgbm", "pyarrow.parquet", "scipy.optimize"):
+    for name in (
+        "matplotlib.backends.backend_agg",
+        "lightgbm",
+        "pyarrow.parquet",
+        "scipy.optimize",
+    ):
         importlib.import_module(name)
-    log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", n_flips=5, seed=0)
+    log = dl.simulate.preference_pairs(
+        dl.simulate.ground_truth("D1"), 60, lists="free", n_flips=5, seed=0
+    )
     for learner in (dl.DCGLearner(), dl.UtilityLearner()):
         learner.fit(log)
-    dl.LinearRanker(max_iter=2).fit(dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), seed=0))
+    dl.LinearRanker(max_iter=2).fit(
+        dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), seed=0)
+    )
 
 
 def run(kills: int, full_disks: int, seed: int, only: str = "") -> Harness:
@@ -377,16 +456,22 @@ def run(kills: int, full_disks: int, seed: int, only: str = "") -> Harness:
 
 
 if __name__ == "__main__":
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--kills", type=int, default=500)
     options.add_argument("--full-disks", type=int, default=200)
-    options.add_argument("--seed", type=int, default=int(time.strftime("%Y%m%d")), help="by default the date's")
+    options.add_argument(
+        "--seed", type=int, default=int(time.strftime("%Y%m%d")), help="by default the date's"
+    )
     options.add_argument("--only", default="", help="targets whose names hold this word")
     given = options.parse_args()
     result = run(given.kills, given.full_disks, given.seed, given.only)
     for line in result.failures[:20]:
         print(line, file=sys.stderr)
-    zero = dict.fromkeys(("tracebacks", "lost", "locked", "failures", "leftovers after a second run"), 0)
+    zero = dict.fromkeys(
+        ("tracebacks", "lost", "locked", "failures", "leftovers after a second run"), 0
+    )
     print(f"operations of each command: {json.dumps(result.n_steps)}")
     print(json.dumps(zero | dict(sorted(result.counts.items()))))
     sys.exit(bool(result.failures))

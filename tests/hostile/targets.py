@@ -1,4 +1,6 @@
-"""What is attacked: every reader of files with good files and a referee, and commands that read several files."""
+"""What is attacked: every reader of files with good files and a referee, and commands that read
+several files.
+"""
 
 import bz2
 import contextlib
@@ -49,7 +51,9 @@ from tests.readers.line_by_line import read_carefully
 
 @dataclass(frozen=True)
 class Target:
-    """A reader: `good` files by name, `read` of a path, and what a `referee` says the bytes hold, if there is one."""
+    """A reader: `good` files by name, `read` of a path, and what a `referee` says the bytes hold,
+    if there is one.
+    """
 
     good: dict[str, bytes]
     read: Callable[[Path], Any]
@@ -69,7 +73,8 @@ def _sorted(referee: Callable[[bytes], list]) -> Callable[[bytes], list]:
 
 
 def _log(roles: dict) -> tuple[Callable[[Path], Any], Callable[[Path], Any]]:
-    """Return the reader of a log's columns, and the careful pass over the same bytes as its referee."""
+    """Return the reader of a log's columns, and the careful pass over the same bytes as its
+    referee."""
 
     def columns(path: Path, *, careful: bool) -> list:
         name, opener = opener_of(path, roles)
@@ -79,13 +84,20 @@ def _log(roles: dict) -> tuple[Callable[[Path], Any], Callable[[Path], Any]]:
         if careful:
             table, _ = read_carefully(name, source, mapping, None)
             if "winner" in table:
-                table["winner"] = with_lists(table["winner"], table.get("swapped"), source, mapping.sides)
+                table["winner"] = with_lists(
+                    table["winner"], table.get("swapped"), source, mapping.sides
+                )
         else:
             table, _ = columns_of(name, source, mapping)
         table.pop("id", None)
         texts = ("query", "rater", "group", "supersedes")
         return [
-            (role, np.asarray(getattr(values, "codes", values)).astype(str if role in texts else float).tolist())
+            (
+                role,
+                np.asarray(getattr(values, "codes", values))
+                .astype(str if role in texts else float)
+                .tolist(),
+            )
             for role, values in sorted(table.items())
         ]
 
@@ -132,7 +144,9 @@ FEATURES = np.random.default_rng(0).normal(size=(12, 3))
 
 
 def _checkpoint(path: Path) -> int:
-    """Return how many parts are kept; each must be as it was written (learners check the order by fingerprints)."""
+    """Return how many parts are kept; each must be as it was written (learners check the order by
+    fingerprints).
+    """
     parts, end = read_checkpoint(path, {"log": "abc"})
     assert set(parts) <= set(CHECKPOINT_PARTS), "a damaged part was accepted"
     assert 0 < end <= path.stat().st_size
@@ -172,32 +186,49 @@ def _verdicts(path: Path) -> list[str]:
 
 
 QRELS = "".join(f"{q} 0 D{d} {(q * d) % 4}\n" for q in range(1, 4) for d in range(1, 6)).encode()
-RUN = "".join(f"{q} Q0 D{d} {d} {9.5 - d} {t}\n" for t in "ab" for q in range(1, 4) for d in range(1, 6)).encode()
+RUN = "".join(
+    f"{q} Q0 D{d} {d} {9.5 - d} {t}\n" for t in "ab" for q in range(1, 4) for d in range(1, 6)
+).encode()
 ROWS = [line.split() for line in QRELS.decode().splitlines()]
 CSV = ("query,document,grade\n" + "".join(f"{q},{d},{g}\n" for q, _, d, g in ROWS)).encode()
-QUOTED = ('qid,"docno",label,note\n' + "".join(f'{q},"{d}",{g},"x, y"\n' for q, _, d, g in ROWS)).encode()
-JSONL = "".join(json.dumps({"query": q, "document": d, "grade": int(g)}) + "\n" for q, _, d, g in ROWS).encode()
-NESTED = json.dumps({str(q): {f"D{d}": (q * d) % 4 for d in range(1, 6)} for q in range(1, 4)}, indent=1).encode()
+QUOTED = (
+    'qid,"docno",label,note\n' + "".join(f'{q},"{d}",{g},"x, y"\n' for q, _, d, g in ROWS)
+).encode()
+JSONL = "".join(
+    json.dumps({"query": q, "document": d, "grade": int(g)}) + "\n" for q, _, d, g in ROWS
+).encode()
+NESTED = json.dumps(
+    {str(q): {f"D{d}": (q * d) % 4 for d in range(1, 6)} for q in range(1, 4)}, indent=1
+).encode()
 LOG_ROWS = [(f"q{i % 3}", [i % 3, 2, 0], [1, i % 4, 1], "ab"[i % 2], 1 + i / 2) for i in range(12)]
 LOG_KEYS = ("query", "a", "b", "winner", "weight")
 LOG = "".join(json.dumps(dict(zip(LOG_KEYS, row, strict=True))) + "\n" for row in LOG_ROWS).encode()
-LOG_CSV = ("a,b,winner,rater\n" + "".join(f"{i % 3} 2 0,1 {i % 4} 1,{'ab'[i % 2]},ann\n" for i in range(12))).encode()
+LOG_CSV = (
+    "a,b,winner,rater\n"
+    + "".join(f"{i % 3} 2 0,1 {i % 4} 1,{'ab'[i % 2]},ann\n" for i in range(12))
+).encode()
 LOG_WIDE = (
-    "left_1;left_2;right_1;right_2;winner\n" + "".join(f"{i % 3};2;1;{i % 4};{i % 2 + 1}\n" for i in range(12))
+    "left_1;left_2;right_1;right_2;winner\n"
+    + "".join(f"{i % 3};2;1;{i % 4};{i % 2 + 1}\n" for i in range(12))
 ).encode()
 ZIPPED = zipped({"l.jsonl": LOG})
 ZIPPED_LOGS = zipped({"l.jsonl": LOG, "l.csv": LOG_CSV})
 LOG_LONG = "query,side,position,grade,winner\n" + "".join(
-    f"q{i},{side},{k},{(i * k + len(side)) % 4},left\n" for i in range(3) for side in ("left", "right") for k in (1, 2)
+    f"q{i},{side},{k},{(i * k + len(side)) % 4},left\n"
+    for i in range(3)
+    for side in ("left", "right")
+    for k in (1, 2)
 )
 LOG_SPREAD = "\n".join(json.dumps(json.loads(line), indent=1) for line in LOG.splitlines()).encode()
 LOG_ARRAY = b"[" + LOG.strip().replace(b"\n", b",\n") + b"]"
 QUEPID = b"query,docid,rating\nbeer,d1,3\nbeer,d2,0\nwine\nwine,d3,1\n"
 RATINGS = "".join(
-    json.dumps({"list": [i % 3, 1], "rating": i % 5, "group": f"u{i % 2}"}) + "\n" for i in range(12)
+    json.dumps({"list": [i % 3, 1], "rating": i % 5, "group": f"u{i % 2}"}) + "\n"
+    for i in range(12)
 ).encode()
 ANSWERS = "".join(
-    json.dumps({"question": f"q{i // 2}", "list": [i % 3, 1, 0][: 1 + i % 3], "right": bool(i % 2)}) + "\n"
+    json.dumps({"question": f"q{i // 2}", "list": [i % 3, 1, 0][: 1 + i % 3], "right": bool(i % 2)})
+    + "\n"
     for i in range(12)
 ).encode()
 BY_UNIT = "experiment,arm,unit,list,outcome\n" + "".join(
@@ -205,18 +236,34 @@ BY_UNIT = "experiment,arm,unit,list,outcome\n" + "".join(
     for i in range(16)
 )
 ENCODINGS = "".join(
-    json.dumps({"experiment": str(i), "outcome": "worse", "control": [[0.5, 0.5]], "treatment": [[0.4, 0.4]], **s})
+    json.dumps(
+        {
+            "experiment": str(i),
+            "outcome": "worse",
+            "control": [[0.5, 0.5]],
+            "treatment": [[0.4, 0.4]],
+            **s,
+        }
+    )
     + "\n"
     for i, s in enumerate([{"covariance": [[0.02, -0.01], [-0.01, 0.02]]}] * 3)
 ).encode()
-SVM = "".join(f"{i % 3} qid:{i // 4} 1:{i / 7:.3f} 2:{i % 5} 3:0.5 # docid = D{i}\n" for i in range(12)).encode()
-METRIC = json.dumps(DCG([0, 1, 3.5], [1, 0.6, 0.5], ("bad", "fair", "good"), ("a note",)).to_dict()).encode()
+SVM = "".join(
+    f"{i % 3} qid:{i // 4} 1:{i / 7:.3f} 2:{i % 5} 3:0.5 # docid = D{i}\n" for i in range(12)
+).encode()
+METRIC = json.dumps(
+    DCG([0, 1, 3.5], [1, 0.6, 0.5], ("bad", "fair", "good"), ("a note",)).to_dict()
+).encode()
 CANDIDATES = candidates(6)
 VERDICTS = "".join(
     json.dumps(verdict(i, winner=w, supersedes=s)) + "\n"
-    for i, (w, s) in enumerate([("a", None), ("tie", None), ("open", "verdict-000000"), ("b", None), ("open", None)])
+    for i, (w, s) in enumerate(
+        [("a", None), ("tie", None), ("open", "verdict-000000"), ("b", None), ("open", None)]
+    )
 ).encode()
-PAIRS = pl.DataFrame({"a": [[1, 0], [2, 1]] * 8, "b": [[0, 1], [1, 2]] * 8, "winner": ["a", "b"] * 8})
+PAIRS = pl.DataFrame(
+    {"a": [[1, 0], [2, 1]] * 8, "b": [[0, 1], [1, 2]] * 8, "winner": ["a", "b"] * 8}
+)
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
@@ -235,25 +282,52 @@ def targets(folder: Path) -> dict[str, Target]:
     preferences, ratings = _log(PREFERENCE), _log(RATING)
     table = pl.read_csv(io.BytesIO(CSV))
     return {
-        "qrels": Target({"q.txt": QRELS, "t.txt": QRELS.replace(b" ", b"\t")}, _judgements, _sorted(referees.qrels)),
-        "runs": Target({"r.txt": RUN, "t.txt": RUN.replace(b" ", b"\t")}, _runs, _sorted(referees.run)),
-        "judgements in CSV": Target({"q.csv": CSV, "q.tsv": QUOTED}, _judgements, _sorted(referees.csv_table)),
-        "judgements in JSON lines": Target({"q.jsonl": JSONL}, _judgements, _sorted(referees.json_table)),
-        "judgements in nested JSON": Target({"q.json": NESTED}, _judgements, _sorted(referees.nested_json)),
+        "qrels": Target(
+            {"q.txt": QRELS, "t.txt": QRELS.replace(b" ", b"\t")},
+            _judgements,
+            _sorted(referees.qrels),
+        ),
+        "runs": Target(
+            {"r.txt": RUN, "t.txt": RUN.replace(b" ", b"\t")}, _runs, _sorted(referees.run)
+        ),
+        "judgements in CSV": Target(
+            {"q.csv": CSV, "q.tsv": QUOTED}, _judgements, _sorted(referees.csv_table)
+        ),
+        "judgements in JSON lines": Target(
+            {"q.jsonl": JSONL}, _judgements, _sorted(referees.json_table)
+        ),
+        "judgements in nested JSON": Target(
+            {"q.json": NESTED}, _judgements, _sorted(referees.nested_json)
+        ),
         "judgements of Quepid": Target({"q.csv": QUEPID}, _judgements),
         "judgements in Parquet": Target({"q.parquet": _parquet(table)}, _judgements),
-        "judgements in gzip": Target({"q.gz": gzip.compress(QRELS)}, _judgements, _inflated(gzip.decompress)),
-        "judgements in bzip2": Target({"q.bz2": bz2.compress(QRELS)}, _judgements, _inflated(bz2.decompress)),
-        "judgements in xz": Target({"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)),
+        "judgements in gzip": Target(
+            {"q.gz": gzip.compress(QRELS)}, _judgements, _inflated(gzip.decompress)
+        ),
+        "judgements in bzip2": Target(
+            {"q.bz2": bz2.compress(QRELS)}, _judgements, _inflated(bz2.decompress)
+        ),
+        "judgements in xz": Target(
+            {"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)
+        ),
         "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
         "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *preferences),
         "preferences in other forms": Target(
-            {"w.csv": LOG_WIDE, "l.csv": LOG_LONG.encode(), "a.json": LOG_ARRAY, "o.json": LOG_SPREAD}, *preferences
+            {
+                "w.csv": LOG_WIDE,
+                "l.csv": LOG_LONG.encode(),
+                "a.json": LOG_ARRAY,
+                "o.json": LOG_SPREAD,
+            },
+            *preferences,
         ),
         "preferences in zstd": Target(
-            {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)}, read_preferences
+            {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)},
+            read_preferences,
         ),
-        "preferences in zip": Target({"l.zip": ZIPPED, "several.zip": ZIPPED_LOGS}, read_preferences),
+        "preferences in zip": Target(
+            {"l.zip": ZIPPED, "several.zip": ZIPPED_LOGS}, read_preferences
+        ),
         "visible directions": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, _visible),
         "logs of verdicts": Target({"v.jsonl": VERDICTS}, _verdicts),
         "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
@@ -263,34 +337,53 @@ def targets(folder: Path) -> dict[str, Target]:
         "svmlight": Target({"s.svm": SVM}, _queries, referees.svmlight),
         "metrics": Target({"m.json": METRIC}, _metric, referees.metric),
         "checkpoints": Target({"c.checkpoint": checkpoint.read_bytes()}, _checkpoint),
-        "models": Target({f"model/{file.name}": file.read_bytes() for file in model.iterdir()}, _model),
-        "trees": Target({f"model/{file.name}": file.read_bytes() for file in trees.iterdir()}, _trees),
+        "models": Target(
+            {f"model/{file.name}": file.read_bytes() for file in model.iterdir()}, _model
+        ),
+        "trees": Target(
+            {f"model/{file.name}": file.read_bytes() for file in trees.iterdir()}, _trees
+        ),
     }
 
 
 COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
     "evaluate": (["evaluate", "qrels.txt", "run.txt", "-q"], {"qrels.txt": QRELS, "run.txt": RUN}),
-    "compare": (["compare", "q.csv", "run.txt", "--resamples", "100"], {"q.csv": CSV, "run.txt": RUN}),
+    "compare": (
+        ["compare", "q.csv", "run.txt", "--resamples", "100"],
+        {"q.csv": CSV, "run.txt": RUN},
+    ),
     "show": (["show", "m.json"], {"m.json": METRIC}),
     "export": (["export", "m.json", "--to", "trec-eval", "--lossy"], {"m.json": METRIC}),
-    "coherence": (["coherence", "m.json", "linear-log2@3", "--grades", "2,1,0"], {"m.json": METRIC}),
+    "coherence": (
+        ["coherence", "m.json", "linear-log2@3", "--grades", "2,1,0"],
+        {"m.json": METRIC},
+    ),
     "learn": (["learn", "log.jsonl", "--dry-run"], {"log.jsonl": LOG}),
     "learn ratings": (["learn", "r.jsonl", "--ratings", "--dry-run"], {"r.jsonl": RATINGS}),
     "learn experiments": (["learn", "e.jsonl", "--experiments"], {"e.jsonl": ENCODINGS}),
     "convert skipping": (["convert", "l.csv", "--skip-bad", "bad.csv"], {"l.csv": LOG_CSV}),
     "ask": (["ask", "c.jsonl", "-n", "2"], {"c.jsonl": LOG}),
     "train": (["train", "s.svm", "-o", "m", "--method", "ridge", "--dry-run"], {"s.svm": SVM}),
-    "systems": (["systems", "qrels.txt", "run.txt", "--resamples", "20"], {"qrels.txt": QRELS, "run.txt": RUN}),
+    "systems": (
+        ["systems", "qrels.txt", "run.txt", "--resamples", "20"],
+        {"qrels.txt": QRELS, "run.txt": RUN},
+    ),
 }
 """Commands, and the good files that they read from the working folder."""
 
 
 def run_command(words: list[str]) -> str:
-    """Run a command in this process; return "accepted" or "refused", and raise AssertionError for anything else."""
+    """Run a command in this process; return "accepted" or "refused", and raise AssertionError for
+    anything else.
+    """
     out, err = io.StringIO(), io.StringIO()
     before, sys.argv = sys.argv, ["dcglearn", *words]
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")
             main()
         status = 0

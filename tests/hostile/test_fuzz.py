@@ -34,8 +34,20 @@ def test_the_same_number_gives_the_same_file():
 
 @pytest.mark.posix
 def test_what_a_stop_leaves_is_old_or_new_and_goes_on():
-    call = [sys.executable, "-m", "tests.hostile.stops", "--kills", "8", "--full-disks", "4", "--only", "again"]
-    done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    call = [
+        sys.executable,
+        "-m",
+        "tests.hostile.stops",
+        "--kills",
+        "8",
+        "--full-disks",
+        "4",
+        "--only",
+        "again",
+    ]
+    done = subprocess.run(
+        call, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2]
+    )
     print(done.stdout)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout.splitlines()[-1])
@@ -57,4 +69,9 @@ def test_no_verdict_is_lost_or_doubled_by_kills_duplicated_tabs_and_half_open_co
 
 def test_files_that_were_faults_once_are_none():
     kept = json.loads(fuzz.KEPT.read_text())
-    assert not [result for seed, n in kept for result in fuzz.attacks(n, n + 1, seed) if result[2] in fuzz.FAULTS]
+    assert not [
+        result
+        for seed, n in kept
+        for result in fuzz.attacks(n, n + 1, seed)
+        if result[2] in fuzz.FAULTS
+    ]

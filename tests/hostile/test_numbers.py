@@ -1,4 +1,6 @@
-"""Weights, margins and sizes out of range: scaled inside, or refused in words before memory is asked for."""
+"""Weights, margins and sizes out of range: scaled inside, or refused in words before memory is
+asked for.
+"""
 
 import numpy as np
 import pytest
@@ -36,13 +38,21 @@ def test_weights_of_any_usable_size_give_the_same_dcg():
 
 def test_weights_that_count_for_nothing_are_refused():
     log = random_log(20, weight=np.full(20, 1e-5))
-    refused(r"weights of the log sum to 0.0002, far less than one judgement: multiply", DCGLearner().fit, log)
+    refused(
+        r"weights of the log sum to 0.0002, far less than one judgement: multiply",
+        DCGLearner().fit,
+        log,
+    )
 
 
 @pytest.mark.parametrize(("C", "weight"), [(1e16, 1.0), (1e300, 1.0), (1.0, 1e15)])
 def test_qp_that_is_singular_in_floating_point_is_refused(C, weight):
     log = random_log(50, weight=np.full(50, weight))
-    refused(r"too large together: the QP is singular .* lower C, or divide all weights", UtilityLearner(C=C).fit, log)
+    refused(
+        r"too large together: the QP is singular .* lower C, or divide all weights",
+        UtilityLearner(C=C).fit,
+        log,
+    )
 
 
 def test_tiny_weights_of_shortfalls_keep_its_share_explained():
@@ -52,12 +62,17 @@ def test_tiny_weights_of_shortfalls_keep_its_share_explained():
 def test_qp_that_does_not_fit_is_refused_before_it_is_begun(monkeypatch):
     monkeypatch.setattr(inputs, "available", lambda: 1 << 28)
     lists = np.random.default_rng(0).integers(0, 127, (4, 2, 39))
-    with pytest.raises(InputError, match=r"QP of 39 positions and 127 grades needs .* GB of memory, .*--depth"):
+    with pytest.raises(
+        InputError, match=r"QP of 39 positions and 127 grades needs .* GB of memory, .*--depth"
+    ):
         UtilityLearner().fit(Preferences(lists, n_grades=127))
 
 
 def test_lists_too_deep_to_learn_are_refused_before_work():
-    rows = [{"a": [1] * 5000, "b": [0] * 5000, "winner": "a"}, {"a": [2, 1], "b": [0, 3], "winner": "a"}]
+    rows = [
+        {"a": [1] * 5000, "b": [0] * 5000, "winner": "a"},
+        {"a": [2, 1], "b": [0, 3], "winner": "a"},
+    ]
     log = read_preferences(rows, pad=True, as_is=True)
     for use in (
         log.visible,
@@ -65,7 +80,10 @@ def test_lists_too_deep_to_learn_are_refused_before_work():
         lambda: DCGLearner().fit(log),
         lambda: suggest_pairs(None, log),
     ):
-        refused("5,000 positions with 4 grades have 20,000 weights, and at most 5,000 .*convert --depth", use)
+        refused(
+            "5,000 positions with 4 grades have 20,000 weights, and at most 5,000 .*convert --depth",
+            use,
+        )
 
 
 def test_gains_that_span_all_floats_still_choose_a_question():
@@ -75,7 +93,13 @@ def test_gains_that_span_all_floats_still_choose_a_question():
 
 @pytest.mark.parametrize("value", [1e308, -1e101, np.nan])
 def test_features_beyond_what_can_be_squared_are_refused(value):
-    refused(r"features\[1, 0\] = .* is not a finite number up to 1e\+100", Queries, [[1.0], [value]], [0, 1], [1, 1])
+    refused(
+        r"features\[1, 0\] = .* is not a finite number up to 1e\+100",
+        Queries,
+        [[1.0], [value]],
+        [0, 1],
+        [1, 1],
+    )
 
 
 @pytest.mark.parametrize("rate", [np.nan, np.inf, 0.0, 1e300])

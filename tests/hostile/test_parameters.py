@@ -1,4 +1,6 @@
-"""Parameters of learners and rankers: every value of a wrong type ends in an InputError that names it."""
+"""Parameters of learners and rankers: every value of a wrong type ends in an InputError that names
+it.
+"""
 
 import inspect
 from dataclasses import fields, is_dataclass
@@ -15,7 +17,14 @@ LOG, QUERIES = random_log(30), tiny(6)
 
 ESTIMATORS = [
     *(dl.DCGLearner, dl.UtilityLearner),
-    *(dl.LinearRanker, dl.SparseRanker, dl.PairwiseRanker, dl.RankSVMRanker, dl.RidgeRanker, dl.AdaRankRanker),
+    *(
+        dl.LinearRanker,
+        dl.SparseRanker,
+        dl.PairwiseRanker,
+        dl.RankSVMRanker,
+        dl.RidgeRanker,
+        dl.AdaRankRanker,
+    ),
     *(dl.BoostedRanker, dl.DaskBoostedRanker),
 ]
 
@@ -38,10 +47,30 @@ WRONG = {
 }
 """Values by what they are; most have no meaning for most parameters."""
 
-COUNTS = {"n_starts", "max_iter", "n_restarts", "n_trees", "n_points", "n_rounds", "truncate_every", "max_pairs"}
+COUNTS = {
+    "n_starts",
+    "max_iter",
+    "n_restarts",
+    "n_trees",
+    "n_points",
+    "n_rounds",
+    "truncate_every",
+    "max_pairs",
+}
 COUNTS |= {"patience", "max_in_a_row", "seed"}
 
-OPTIONAL = {"prior", "n_grades", "tie_epsilon", "constraints", "loss", "annealing", "metric", "patience", "l1", "start"}
+OPTIONAL = {
+    "prior",
+    "n_grades",
+    "tie_epsilon",
+    "constraints",
+    "loss",
+    "annealing",
+    "metric",
+    "patience",
+    "l1",
+    "start",
+}
 OPTIONAL |= {"max_in_a_row", "learner"}
 
 
@@ -74,11 +103,20 @@ def test_a_value_of_the_wrong_type_is_refused_by_name(estimator, name, value):
         pytest.importorskip("lightgbm")
     data = LOG if "Learner" in estimator.__name__ else QUERIES
     message = refused(rf"\b{name}\b", estimator(**{name: value}).fit, data)
-    remedies = ("give", "must be", "expected", "is not an integer", "is not a finite number", "neither a file nor")
+    remedies = (
+        "give",
+        "must be",
+        "expected",
+        "is not an integer",
+        "is not a finite number",
+        "neither a file nor",
+    )
     assert any(remedy in message for remedy in remedies), message
 
 
-LOSSES = [getattr(dl.losses, name) for name in dl.losses.__all__ if is_dataclass(getattr(dl.losses, name))]
+LOSSES = [
+    getattr(dl.losses, name) for name in dl.losses.__all__ if is_dataclass(getattr(dl.losses, name))
+]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -91,13 +129,19 @@ def test_a_parameter_of_a_loss_is_refused_by_name(loss, kind):
         if kind in allowed or (loss is dl.ListNet and kind == "None"):
             continue
         about = "metric" if name == "dcg" else rf"\b{name}\b"
-        refused(about, lambda name=name: loss(**{**given, name: WRONG[kind]})([0.1, 0.2, 0.3], [0, 1, 2]))
+        refused(
+            about,
+            lambda name=name: loss(**{**given, name: WRONG[kind]})([0.1, 0.2, 0.3], [0, 1, 2]),
+        )
 
 
 @pytest.mark.parametrize("description", [DirectDescription, QPDescription])
 def test_descriptions_refuse_what_learners_do(description):
     for name in parameters(description):
-        if name not in ("prior", "constraints"):  # a prior is read with the log's grades; constraints are refused below
+        if name not in (
+            "prior",
+            "constraints",
+        ):  # a prior is read with the log's grades; constraints are refused below
             refused(rf"\b{name}\b", description, **{name: object()})
     if description is QPDescription:
         refused("give a function of W", description, constraints="x", solver="cvxpy")
@@ -105,7 +149,9 @@ def test_descriptions_refuse_what_learners_do(description):
 
 
 def test_numbers_of_numpy_are_numbers():
-    learner = dl.UtilityLearner(C=np.float32(0.5), tie_epsilon=np.int64(1), monotone=np.True_, max_iter=np.int32(50))
+    learner = dl.UtilityLearner(
+        C=np.float32(0.5), tie_epsilon=np.int64(1), monotone=np.True_, max_iter=np.int32(50)
+    )
     assert learner.fit(LOG).score(LOG) > 0.9
     ranker = dl.RidgeRanker(l2=np.float32(0.5), reweighted=np.False_)
     assert np.isfinite(ranker.fit(QUERIES).coef_).all()

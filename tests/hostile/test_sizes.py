@@ -13,7 +13,9 @@ from dcglearn.readers.readers import read_preferences
 from tests.makers import refused
 
 SECONDS = 60.0
-"""Processor time that a refusal may take on a slow machine; unbounded, each took minutes, or did not end."""
+"""Processor time that a refusal may take on a slow machine; unbounded, each took minutes, or did
+not end.
+"""
 
 WIDE = 2_000_000
 """Columns of a line."""
@@ -39,7 +41,10 @@ def book(tmp_path):
             made.active.append(row)
         made.save(whole := io.BytesIO())
         path = tmp_path / "log.xlsx"
-        with zipfile.ZipFile(whole) as source, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        with (
+            zipfile.ZipFile(whole) as source,
+            zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target,
+        ):
             for part in source.namelist():
                 text = source.read(part).decode()
                 text = text.replace("</sheetData>", f"{rows}</sheetData>{after}")
@@ -53,7 +58,9 @@ def book(tmp_path):
 
 
 def test_a_workbook_is_read(book):
-    log = read_preferences(book(rows='<row r="9"/>', after='<mergeCells><mergeCell ref="E1:F2"/></mergeCells>'))
+    log = read_preferences(
+        book(rows='<row r="9"/>', after='<mergeCells><mergeCell ref="E1:F2"/></mergeCells>')
+    )
     assert len(log) == 2
 
 
@@ -72,12 +79,20 @@ def test_a_workbook_is_read(book):
 def test_a_sheet_that_spans_far_more_than_it_holds_is_refused(book, more):
     path = book(**more)
     assert path.stat().st_size < 100_000
-    refused(r"log.xlsx: spans [\d,]{9,} cells, up to row .* delete the rows and columns beyond", read_preferences, path)
+    refused(
+        r"log.xlsx: spans [\d,]{9,} cells, up to row .* delete the rows and columns beyond",
+        read_preferences,
+        path,
+    )
 
 
 def test_one_far_cell_is_refused_by_the_command(misuse, book, here):
     book(rows='<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>')
-    misuse("spans 17,179,869,184 cells, up to row 1,048,576 and column 16,384, and 10 are in it", "learn", "log.xlsx")
+    misuse(
+        "spans 17,179,869,184 cells, up to row 1,048,576 and column 16,384, and 10 are in it",
+        "learn",
+        "log.xlsx",
+    )
 
 
 def test_a_text_that_many_cells_share_counts_as_often(book, monkeypatch):
@@ -117,14 +132,30 @@ def test_wide_lines_of_other_forms_are_refused(tmp_path):
     cells = ",".join(["1"] * WIDE)
     keys = ",".join(f'"k{i}":1,"K{i}":2,"k{i}":3' for i in range(50_000))
     for name, text, words in (
-        ("log.csv", f"a,b,winner\n3 2,1 0,a\n{cells}\n", f"line 3: {WIDE} fields where the header has 3"),
-        ("log.csv", f"{cells}\n3 2,1 0,a\n", "line 1: 2,000,000 columns, and at most 20,000 are read"),
-        ("log.jsonl", f"{json.dumps(LINE)}\n{{{keys}}}\n", "line 2: 100,000 columns, and at most 20,000 are read"),
+        (
+            "log.csv",
+            f"a,b,winner\n3 2,1 0,a\n{cells}\n",
+            f"line 3: {WIDE} fields where the header has 3",
+        ),
+        (
+            "log.csv",
+            f"{cells}\n3 2,1 0,a\n",
+            "line 1: 2,000,000 columns, and at most 20,000 are read",
+        ),
+        (
+            "log.jsonl",
+            f"{json.dumps(LINE)}\n{{{keys}}}\n",
+            "line 2: 100,000 columns, and at most 20,000 are read",
+        ),
     ):
         (tmp_path / name).write_text(text)
         refused(words, read_preferences, tmp_path / name)
-    (tmp_path / "judged.tsv").write_text("query\tdocument\tgrade\n1\tD1\t1\n" + cells.replace(",", "\t") + "\n")
-    refused(f"line 3: {WIDE} fields where the header has 3", read_judgements, tmp_path / "judged.tsv")
+    (tmp_path / "judged.tsv").write_text(
+        "query\tdocument\tgrade\n1\tD1\t1\n" + cells.replace(",", "\t") + "\n"
+    )
+    refused(
+        f"line 3: {WIDE} fields where the header has 3", read_judgements, tmp_path / "judged.tsv"
+    )
 
 
 def test_logs_with_thousands_of_keys_are_read(tmp_path):

@@ -1,4 +1,6 @@
-"""Nothing that lies in the working folder runs: no library of kernels, no settings of libraries, no module."""
+"""Nothing that lies in the working folder runs: no library of kernels, no settings of libraries, no
+module.
+"""
 
 import os
 import shutil
@@ -22,17 +24,31 @@ LEARN = ("learn", "log.jsonl", "--plot", "dcg.svg", "-o", "dcg.json", "--force")
 def ran(folder, *words):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "dcglearn", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture
 def hostile(tmp_path):
     """Return a folder with a log, and with traps of all kinds."""
     shutil.copy(ROOT / "examples" / "side_by_side.jsonl", tmp_path / "log.jsonl")
-    (tmp_path / ".numba_config.yaml").write_text("cache_dir: cache\ncache_locator_classes: evil.Locator\n")
-    (tmp_path / "matplotlibrc").write_text("backend: module://evil\ntext.usetex: True\nlines.linewidth: 30\n")
+    (tmp_path / ".numba_config.yaml").write_text(
+        "cache_dir: cache\ncache_locator_classes: evil.Locator\n"
+    )
+    (tmp_path / "matplotlibrc").write_text(
+        "backend: module://evil\ntext.usetex: True\nlines.linewidth: 30\n"
+    )
     (tmp_path / "evil.py").write_text(TRAP)
-    for name in ("numpy", "polars", "typer", "ziglang", "matplotlib", "sitecustomize", "usercustomize"):
+    for name in (
+        "numpy",
+        "polars",
+        "typer",
+        "ziglang",
+        "matplotlib",
+        "sitecustomize",
+        "usercustomize",
+    ):
         (tmp_path / f"{name}.py").write_text(TRAP)
     for name in ("kernels.lib", "kernels.avx2.lib", "libc.so.6"):
         (tmp_path / name).write_bytes(b"no library")
@@ -85,5 +101,7 @@ def test_the_users_own_settings_of_matplotlib_are_read(hostile, tmp_path_factory
     (own / "matplotlibrc").write_text("lines.solid_capstyle: butt\nsvg.hashsalt: mine\n")
     code = "from dcglearn.foundation.working_folder import import_matplotlib as m; print(m().rcParams['svg.hashsalt'])"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1", variable: str(own)}
-    said = subprocess.run([sys.executable, "-c", code], cwd=hostile, env=environment, capture_output=True, check=True)
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=hostile, env=environment, capture_output=True, check=True
+    )
     assert said.stdout.split() == [b"mine"]

@@ -16,7 +16,13 @@ GRADES = {"q": {"d1": 2, "d2": 0, "d3": 1, "d4": 0, "d5": 2, "d6": 1}}
 
 
 def impression(**values):
-    return {"query": "q", "a": A, "b": B, "merged": ["d1", "d2", "d3", "d5"], "clicks": [1]} | values
+    return {
+        "query": "q",
+        "a": A,
+        "b": B,
+        "merged": ["d1", "d2", "d3", "d5"],
+        "clicks": [1],
+    } | values
 
 
 def credits(method, **values):
@@ -36,12 +42,20 @@ def test_documents_that_either_ranking_can_have_drafted_are_credited_to_neither(
     same = {"a": ["x", "y", "z"], "b": ["x", "y", "w"], "merged": ["x", "y", "w", "z"]}
     assert credits("team-draft", **same, clicks=[1, 2]) == (0, 0)
     assert credits("team-draft", **same, clicks=[1, 3]) == (0, 1)
-    refused("which team drafting of a and b cannot give", credits, "team-draft", merged=["d5", "d1"], clicks=[1])
+    refused(
+        "which team drafting of a and b cannot give",
+        credits,
+        "team-draft",
+        merged=["d5", "d1"],
+        clicks=[1],
+    )
 
 
 @pytest.mark.parametrize("depth", [7, 8])
 def test_the_teams_of_simulated_drafts_are_found_where_the_list_tells_them(depth):
-    impressions, _ = click_log(ClickModel(np.full(3, 0.5), np.ones(depth)), 200, n_documents=12, seed=0)
+    impressions, _ = click_log(
+        ClickModel(np.full(3, 0.5), np.ones(depth)), 200, n_documents=12, seed=0
+    )
     told = 0
     for record in impressions:
         lists = {name: record[name] for name in ("a", "b", "merged", "clicks")}
@@ -52,9 +66,13 @@ def test_the_teams_of_simulated_drafts_are_found_where_the_list_tells_them(depth
 
 
 def test_balanced_interleaving_compares_clicks_above_one_depth():
-    # Joachims 2002, section 3: the lowest click is on d3, which a has third and b has not: the top 3 of each.
+    # Joachims 2002, section 3: the lowest click is on d3, which a has third and b has not: the top
+    # 3 of each.
     assert credits("balanced", merged=["d1", "d2", "d5", "d3"], clicks=[1, 4]) == (2, 1)
-    assert credits("balanced", merged=["d1", "d2", "d5", "d3"], clicks=[2]) == (0, 1)  # d2: b's first
+    assert credits("balanced", merged=["d1", "d2", "d5", "d3"], clicks=[2]) == (
+        0,
+        1,
+    )  # d2: b's first
     refused("in neither a nor b", credits, "balanced", merged=["d9"], clicks=[1])
     refused("merged is missing", credits, "balanced", merged=None, teams=["a"], clicks=[1])
 
@@ -70,7 +88,9 @@ def test_impressions_become_preferences(tmp_path):
     assert log.docs[2].tolist() == ["\t".join(B), "\t".join(A)]
     graded = [{"a": [2, 0], "b": [0, 2], "teams": ["a", "b"], "clicks": [2], "impressions": 5}]
     log = preferences_from_interleaving(graded, depth=3)
-    assert log.preferred.tolist() == [[0, 2, -2]] and log.weight.tolist() == [5] and log.query is None
+    assert (
+        log.preferred.tolist() == [[0, 2, -2]] and log.weight.tolist() == [5] and log.query is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +114,9 @@ def test_a_bad_impression_is_named(tmp_path, wrong, message):
 
 
 def test_what_has_no_preference_is_refused(tmp_path):
-    refused("no impression has a click", preferences_from_interleaving, [impression(clicks=[])], GRADES)
+    refused(
+        "no impression has a click", preferences_from_interleaving, [impression(clicks=[])], GRADES
+    )
     with pytest.raises(InputError, match="method='tdi': give one of team-draft, balanced"):
         preferences_from_interleaving([impression()], GRADES, method="tdi")
     refused(
@@ -104,13 +126,23 @@ def test_what_has_no_preference_is_refused(tmp_path):
     )
     (tmp_path / "x.jsonl").write_text("{]\n")
     refused(r"x.jsonl, line 1: not valid JSON", preferences_from_interleaving, tmp_path / "x.jsonl")
-    refused("a list is not a log: give a path, a data frame, or a list", preferences_from_interleaving, [1])
-    refused("records, record 2: 1 is not an object", preferences_from_interleaving, [impression(), 1], GRADES)
+    refused(
+        "a list is not a log: give a path, a data frame, or a list",
+        preferences_from_interleaving,
+        [1],
+    )
+    refused(
+        "records, record 2: 1 is not an object",
+        preferences_from_interleaving,
+        [impression(), 1],
+        GRADES,
+    )
 
 
 def test_expected_clicks_of_a_user_who_stops():
     user = ClickModel([0.2, 0.6], [1.0, 0.5], stop=0.5)
-    # By hand: the first document is clicked with .6, then half stop; the second with .5 * .2 by those who go on.
+    # By hand: the first document is clicked with .6, then half stop; the second with .5 * .2 by
+    # those who go on.
     assert user.expected_clicks([1, 0])[0] == pytest.approx(0.6 + (1 - 0.3) * 0.1)
     rng = np.random.default_rng(0)
     drawn = np.mean([len(user.clicks([1, 0], rng)) for _ in range(20_000)])

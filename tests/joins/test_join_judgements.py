@@ -17,15 +17,37 @@ from tests.makers import refused, write_lines
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d1 0\nq2 0 7 2\nq2 0 d9 -2\n"
 LINES = [
-    {"query": "q1", "a": ["d1", "d2", "d3"], "b": ["d2", "d3", "d1"], "winner": "a", "rater": "x", "swapped": True},
-    {"query": "q2", "a": ["d1", "d9"], "b": ["7", "d1"], "winner": "right", "rater": "y", "swapped": False},
-    {"query": "q1", "a": ["d4", "d1"], "b": ["d3", "d5"], "winner": "tie", "rater": "x", "swapped": False},
+    {
+        "query": "q1",
+        "a": ["d1", "d2", "d3"],
+        "b": ["d2", "d3", "d1"],
+        "winner": "a",
+        "rater": "x",
+        "swapped": True,
+    },
+    {
+        "query": "q2",
+        "a": ["d1", "d9"],
+        "b": ["7", "d1"],
+        "winner": "right",
+        "rater": "y",
+        "swapped": False,
+    },
+    {
+        "query": "q1",
+        "a": ["d4", "d1"],
+        "b": ["d3", "d5"],
+        "winner": "tie",
+        "rater": "x",
+        "swapped": False,
+    },
 ]
 
 
 @pytest.fixture
 def files(tmp_path):
-    """A log of documents and judgements; returns a function that writes the log with other lines."""
+    """A log of documents and judgements; returns a function that writes the log with other
+    lines."""
     (tmp_path / "qrels.txt").write_text(QRELS)
 
     def written(lines=LINES, name="log.jsonl"):
@@ -39,13 +61,21 @@ def test_documents_become_their_grades(files):
     assert log.preferred.tolist() == [[2, 0, 1], [2, 0, -2], [0, 2, -2]]
     assert log.other.tolist() == [[0, 1, 2], [0, 0, -2], [1, 0, -2]]
     assert log.tie.tolist() == [False, False, True] and log.swapped.tolist() == [True, True, False]
-    assert log.counted == {"documents": 14, "documents without a judgement": 2} and log.dropped == {}
+    assert (
+        log.counted == {"documents": 14, "documents without a judgement": 2} and log.dropped == {}
+    )
     assert log.docs[1].tolist() == ["7\td1", "d1\td9"] and log.n_grades == 3
 
 
 @pytest.mark.parametrize(
     ("unjudged", "expected"),
-    [("worst", [0, 2, -2]), ("best", [2, 2, -2]), ("unknown", [-1, 2, -2]), (1, [1, 2, -2]), ("drop", [2, -2, -2])],
+    [
+        ("worst", [0, 2, -2]),
+        ("best", [2, 2, -2]),
+        ("unknown", [-1, 2, -2]),
+        (1, [1, 2, -2]),
+        ("drop", [2, -2, -2]),
+    ],
 )
 def test_what_an_unjudged_document_counts_as(files, unjudged, expected):
     assert join_judgements(*files(), unjudged=unjudged).preferred[2].tolist() == expected
@@ -60,15 +90,26 @@ def test_tables_records_frames_and_lists_beside_grades(files, tmp_path):
     path, qrels = files()
     expected = join_judgements(path, qrels)
     table = tmp_path / "log.csv"
-    rows = [f"{x['query']};{' '.join(x['a'])};{' '.join(x['b'])};{x['winner']};{x['swapped']}" for x in LINES]
+    rows = [
+        f"{x['query']};{' '.join(x['a'])};{' '.join(x['b'])};{x['winner']};{x['swapped']}"
+        for x in LINES
+    ]
     table.write_text("\n".join(["query;a;b;winner;swapped", *rows]) + "\n")
     beside = [
-        {"docs_a": x["a"], "docs_b": x["b"], "a": [0], "b": [1], **{k: x[k] for k in ("query", "winner")}}
+        {
+            "docs_a": x["a"],
+            "docs_b": x["b"],
+            "a": [0],
+            "b": [1],
+            **{k: x[k] for k in ("query", "winner")},
+        }
         for x in LINES
     ]
     for log in (table, LINES, pl.DataFrame(LINES), beside):
         joined = join_judgements(log, qrels)
-        assert (joined.preferred == expected.preferred).all() and (joined.docs == expected.docs).all()
+        assert (joined.preferred == expected.preferred).all() and (
+            joined.docs == expected.docs
+        ).all()
     expected.save(tmp_path / "native.jsonl")
     again = read_preferences(tmp_path / "native.jsonl")
     assert (again.docs == expected.docs).all() and (again.swapped == expected.swapped).all()
@@ -93,14 +134,25 @@ def test_a_line_that_cannot_be_joined_is_named(files, line, message):
 
 
 def test_queries_and_pairs_without_judgements_are_left_out_and_counted(files):
-    lines = [*LINES, LINES[0] | {"query": "q9"}, LINES[0] | {"a": ["d7", "d8", "d6"], "b": ["d6", "d7", "d8"]}]
+    lines = [
+        *LINES,
+        LINES[0] | {"query": "q9"},
+        LINES[0] | {"a": ["d7", "d8", "d6"], "b": ["d6", "d7", "d8"]},
+    ]
     log = join_judgements(*files(lines), missing="skip")
     assert len(log) == 3
-    assert log.dropped == {"pairs of queries without judgements": 1, "pairs without a judged document": 1}
+    assert log.dropped == {
+        "pairs of queries without judgements": 1,
+        "pairs without a judged document": 1,
+    }
     assert log.counted == {"documents": 20, "documents without a judgement": 8}
-    with pytest.raises(InputError, match=r"line 1: no document has a judgement .* nor has 'd7' for the query 'q1'"):
+    with pytest.raises(
+        InputError, match=r"line 1: no document has a judgement .* nor has 'd7' for the query 'q1'"
+    ):
         join_judgements(*files(lines[-1:]))
-    with pytest.raises(InputError, match=r"the query 'q9' has no judgement .*Add judgements \(see \S+#names\)$"):
+    with pytest.raises(
+        InputError, match=r"the query 'q9' has no judgement .*Add judgements \(see \S+#names\)$"
+    ):
         join_judgements(*files(lines[3:4]), missing="skip")
 
 
@@ -130,7 +182,9 @@ def test_runs_with_verdicts(files, tmp_path):
     sides = ({"old": RUNS["old"]}, {"new": RUNS["new"]}, qrels)
     log = preferences_from_runs(*sides, {"q1": "old", "q2": "b"}, depth=3)
     assert log.preferred.tolist() == [[2, 0, 1], [2, -2, -2]]
-    assert log.other.tolist() == [[1, 2, -2], [0, -2, -2]], "equal scores: names in descending order"
+    assert log.other.tolist() == [[1, 2, -2], [0, -2, -2]], (
+        "equal scores: names in descending order"
+    )
     table = tmp_path / "verdicts.csv"
     table.write_text("query,winner,rater,strength\nq1,b,ann,2\nq1,tie,bob,1\nq2,new,ann,1\n")
     log = preferences_from_runs(*sides, table, depth=3)
@@ -143,11 +197,29 @@ def test_verdicts_that_do_not_fit_the_runs_are_named(files, tmp_path):
     sides = (RUNS["old"], RUNS["new"], qrels)
     table = tmp_path / "verdicts.csv"
     table.write_text("query,winner\nq1,a\nq3,b\n")
-    refused(r"verdicts.csv, line 3: the query 'q3' is not in the run", preferences_from_runs, *sides, table)
+    refused(
+        r"verdicts.csv, line 3: the query 'q3' is not in the run",
+        preferences_from_runs,
+        *sides,
+        table,
+    )
     table.write_text("query,winner\nq1,best\n")
     refused("line 2: winner is 'best'", preferences_from_runs, *sides, table)
-    refused("the first run holds 2 systems", preferences_from_runs, RUNS, RUNS["new"], qrels, {"q1": "a"})
-    refused("ties='average': give docno-desc or stable", preferences_from_runs, *sides, {"q1": "a"}, ties="average")
+    refused(
+        "the first run holds 2 systems",
+        preferences_from_runs,
+        RUNS,
+        RUNS["new"],
+        qrels,
+        {"q1": "a"},
+    )
+    refused(
+        "ties='average': give docno-desc or stable",
+        preferences_from_runs,
+        *sides,
+        {"q1": "a"},
+        ties="average",
+    )
 
 
 def test_documents_and_grades_apart_give_back_real_grades(shared, tmp_path):
@@ -159,9 +231,14 @@ def test_documents_and_grades_apart_give_back_real_grades(shared, tmp_path):
         for s in "ab"
         for document, grade in zip(x[f"docs_{s}"], x[s], strict=True)
     }
-    apart = [{"query": x["query"], "a": x["docs_a"], "b": x["docs_b"], "winner": x["winner"]} for x in lines]
+    apart = [
+        {"query": x["query"], "a": x["docs_a"], "b": x["docs_b"], "winner": x["winner"]}
+        for x in lines
+    ]
     qrels = tmp_path / "qrels.txt"
-    qrels.write_text("".join(f"{query} 0 {document} {grade}\n" for (query, document), grade in grades.items()))
+    qrels.write_text(
+        "".join(f"{query} 0 {document} {grade}\n" for (query, document), grade in grades.items())
+    )
     joined, log = join_judgements(apart, qrels), read_preferences(path)
     assert (joined.preferred == log.preferred).all() and (joined.other == log.other).all()
     assert (joined.tie == log.tie).all() and (joined.docs == log.docs).all() and len(log) == 4115
@@ -174,7 +251,13 @@ def test_pairs_from_real_runs_are_scored_as_evaluate_scores_the_runs(shared):
     queries = sorted(judged.frame["query"].unique())
     dcg = DCG.standard(judged.n_grades, 10, "linear")
     for unjudged in ("worst", "drop"):
-        log: Preferences = preferences_from_runs(old, new, judged, dict.fromkeys(queries, "a"), unjudged=unjudged)
-        values = evaluate([old, new], judged, {"DCG": dcg}, normalise=False, unjudged=unjudged).values[:, 0]
-        np.testing.assert_allclose([dcg.score(log.preferred), dcg.score(log.other)], values, atol=1e-12)
+        log: Preferences = preferences_from_runs(
+            old, new, judged, dict.fromkeys(queries, "a"), unjudged=unjudged
+        )
+        values = evaluate(
+            [old, new], judged, {"DCG": dcg}, normalise=False, unjudged=unjudged
+        ).values[:, 0]
+        np.testing.assert_allclose(
+            [dcg.score(log.preferred), dcg.score(log.other)], values, atol=1e-12
+        )
         assert len(log) == len(queries) == 53

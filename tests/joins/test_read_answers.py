@@ -27,15 +27,22 @@ def test_words_scores_and_lists_of_any_length_are_read():
 
 def test_a_table_may_have_a_row_for_each_document(tmp_path):
     path = tmp_path / "long.csv"
-    path.write_text("qid,config,position,grade,correct\nq,a,1,2,yes\nq,a,2,0,yes\nq,b,1,0,no\nr,b,1,1,1\n")
+    path.write_text(
+        "qid,config,position,grade,correct\nq,a,1,2,yes\nq,a,2,0,yes\nq,b,1,0,no\nr,b,1,1,1\n"
+    )
     answers = dl.read_answers(path)
     assert answers.question.tolist() == ["q", "q", "r"] and answers.right.tolist() == [1, 0, 1]
     assert answers.lists[0].tolist() == [2, 0] and answers.lists[:, 0].tolist() == [2, 0, 1]
 
 
 def test_documents_are_looked_up(tmp_path):
-    lines = [{"question": "q", "list": ["d1", "d2"], "right": 1}, {"question": "q", "list": ["d3"], "right": 0}]
-    answers = dl.read_answers(write_lines(tmp_path / "x.jsonl", lines), judgements={"q": {"d1": 2, "d2": 1}})
+    lines = [
+        {"question": "q", "list": ["d1", "d2"], "right": 1},
+        {"question": "q", "list": ["d3"], "right": 0},
+    ]
+    answers = dl.read_answers(
+        write_lines(tmp_path / "x.jsonl", lines), judgements={"q": {"d1": 2, "d2": 1}}
+    )
     assert answers.lists[0].tolist() == [2, 1] and answers.lists[1, 0] == 0
     assert answers.counted == {"documents": 3, "documents without a judgement": 1}
 
@@ -43,11 +50,20 @@ def test_documents_are_looked_up(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ({"question": "q", "list": [1], "right": 1.5}, "x.jsonl, line 6: right is 1.5; use true or false"),
+        (
+            {"question": "q", "list": [1], "right": 1.5},
+            "x.jsonl, line 6: right is 1.5; use true or false",
+        ),
         ({"question": "q", "list": [1], "right": "maybe"}, "line 6: right is 'maybe'"),
-        ({"question": "q", "list": [1]}, "line 6: no 'right' (accepted names: right, correct, score, outcome)"),
+        (
+            {"question": "q", "list": [1]},
+            "line 6: no 'right' (accepted names: right, correct, score, outcome)",
+        ),
         ({"list": [1], "right": True}, "line 6: no 'question'"),
-        ({"question": "q", "list": ["d1"], "right": True}, "line 6: list holds 'd1', which is no grade"),
+        (
+            {"question": "q", "list": ["d1"], "right": True},
+            "line 6: list holds 'd1', which is no grade",
+        ),
     ],
 )
 def test_a_bad_line_is_named_or_set_aside(tmp_path, line, words):
@@ -67,7 +83,11 @@ def test_answers_that_are_all_right_are_refused():
 def test_comparisons_are_of_one_question_and_weigh_as_the_answers_say():
     rng = np.random.default_rng(0)
     lines = [
-        {"question": int(q), "list": rng.integers(0, 3, 2).tolist(), "right": float(rng.choice([0, 0.3, 1]))}
+        {
+            "question": int(q),
+            "list": rng.integers(0, 3, 2).tolist(),
+            "right": float(rng.choice([0, 0.3, 1])),
+        }
         for q in rng.integers(0, 20, 80)
     ]
     answers = dl.read_answers(lines)
@@ -76,7 +96,9 @@ def test_comparisons_are_of_one_question_and_weigh_as_the_answers_say():
         for j, other in enumerate(lines):
             weight = one["right"] * (1 - other["right"])
             if one["question"] == other["question"] and one["list"] != other["list"] and weight:
-                expected[i, j] = 2 / sum(line["question"] == one["question"] for line in lines) * weight
+                expected[i, j] = (
+                    2 / sum(line["question"] == one["question"] for line in lines) * weight
+                )
     right, wrong, weights = (values.tolist() for values in answers.within_questions)
     found = dict(zip(zip(right, wrong, strict=True), weights, strict=True))
     assert found == pytest.approx(expected)
@@ -88,4 +110,6 @@ def test_pairs_across_questions_are_of_questions_with_one_list():
     answers = dl.read_answers([*LINES, {"question": "q4", "list": [2], "right": 1}])
     right, wrong, weight = answers.across_questions
     assert not answers.varied[[*right, *wrong]].any() and weight.sum() == pytest.approx(3)
-    assert (answers.right[right] > 0).all() and (answers.question[right] != answers.question[wrong]).all()
+    assert (answers.right[right] > 0).all() and (
+        answers.question[right] != answers.question[wrong]
+    ).all()

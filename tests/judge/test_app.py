@@ -52,8 +52,15 @@ class Page:
     def judge(self, choice="left", **more):
         pair = self.queue.pop(0)
         self.n += 1
-        sent = {**answer(pair, choice, **more), "id": f"{self.who['rater']}-{self.who['tab']}-{self.n:06}"}
-        self.take(self.post("/api/verdicts", verdicts=[sent], holding=[pair["pair"] for pair in self.queue]))
+        sent = {
+            **answer(pair, choice, **more),
+            "id": f"{self.who['rater']}-{self.who['tab']}-{self.n:06}",
+        }
+        self.take(
+            self.post(
+                "/api/verdicts", verdicts=[sent], holding=[pair["pair"] for pair in self.queue]
+            )
+        )
         return pair, sent
 
 
@@ -64,7 +71,9 @@ def study(tmp_path):
 
 
 def client_of(study, token=TOKEN, owner=OWNER):
-    client = TestClient(judging_app(study, Access(allowed_hosts(8765), TOKEN, OWNER)), base_url=f"http://{HOST}")
+    client = TestClient(
+        judging_app(study, Access(allowed_hosts(8765), TOKEN, OWNER)), base_url=f"http://{HOST}"
+    )
     for name, value in (("judge", token), ("owner", owner)):
         if value:
             client.cookies.set(f"dcglearn_{name}_8765", value)
@@ -82,7 +91,13 @@ def test_verdicts_reach_the_disk_and_the_learner(client, study):
         page.judge(choice, note="why" if choice == "left" else "")
     written = lines(study.log.path)
     sides = [line["shown_left"] for line in written[:2]]
-    assert [line["winner"] for line in written] == [sides[0], "ab"[sides[1] == "a"], "tie", "tie", "open"]
+    assert [line["winner"] for line in written] == [
+        sides[0],
+        "ab"[sides[1] == "a"],
+        "tie",
+        "tie",
+        "open",
+    ]
     assert [line["tie"] for line in written] == [None, None, "both good", "both bad", None]
     assert (written[0]["note"], written[1]["note"], written[0]["seconds"]) == ("why", None, 1.5)
     assert written[0]["time"][:2] == "20" and written[0]["time"].endswith("+00:00")
@@ -233,13 +248,24 @@ def test_the_token_lets_in_once_and_then_the_cookie_does(study, caplog):
     assert said == ["a request was refused with status 403"] * 2  # nothing of what a stranger sent
     first = client.get(f"/?token={TOKEN}", follow_redirects=False)
     assert first.status_code == 200
-    assert "SameSite=Strict" in first.headers["set-cookie"] and "HttpOnly" in first.headers["set-cookie"]
+    assert (
+        "SameSite=Strict" in first.headers["set-cookie"]
+        and "HttpOnly" in first.headers["set-cookie"]
+    )
     assert client.get("/").status_code == 200
-    assert client.post("/api/next?token=" + TOKEN, json={}, headers={"cookie": ""}).status_code == 403
+    assert (
+        client.post("/api/next?token=" + TOKEN, json={}, headers={"cookie": ""}).status_code == 403
+    )
 
 
 def test_what_is_learned_opens_with_the_owners_token_alone(study):
-    paths = ("/progress", "/api/progress", "/export/verdicts.jsonl", "/export/dcg.json", "/export/dcg.png")
+    paths = (
+        "/progress",
+        "/api/progress",
+        "/export/verdicts.jsonl",
+        "/export/dcg.json",
+        "/export/dcg.png",
+    )
     rater, owner = client_of(study, owner=None), client_of(study, token=None, owner=None)
     for path in paths:
         assert rater.get(path).status_code == rater.get(f"{path}?token={TOKEN}").status_code == 403
@@ -250,18 +276,29 @@ def test_what_is_learned_opens_with_the_owners_token_alone(study):
 
 
 def test_raters_hear_nothing_of_a_machine_whose_agreement_the_owner_sees(study, tmp_path, learning):
-    """A rater's answers hold the very pairs that a study without a machine shows, and no further field or word."""
-    with closing(Study(study.candidates, tmp_path / "proxied.jsonl", Rules(seed=0), TRUTH)) as proxied:
+    """A rater's answers hold the very pairs that a study without a machine shows, and no further
+    field or word.
+    """
+    with closing(
+        Study(study.candidates, tmp_path / "proxied.jsonl", Rules(seed=0), TRUTH)
+    ) as proxied:
         client, said = client_of(proxied, owner=None), []
-        client.event_hooks["response"].append(lambda response: said.append(response.read().decode()))
+        client.event_hooks["response"].append(
+            lambda response: said.append(response.read().decode())
+        )
         session, page = client.get("/api/session").json(), Page(client)
         for choice in 10 * ["left", "right", "both good"]:
             page.judge(choice)
-        assert page.post("/api/next", holding=[], spare=20).status_code == 200 and "Every pair is judged" in page.done
+        assert (
+            page.post("/api/next", holding=[], spare=20).status_code == 200
+            and "Every pair is judged" in page.done
+        )
         answers = [json.loads(text) for text in said[1:]]
         assert session.keys() == client_of(study).get("/api/session").json().keys()
         shown = [pair for answer in answers for pair in (*answer["pairs"], *answer["spare"])]
-        assert len(shown) == 30 and all(p == study._shown(p["pair"], p["shown_left"] == "a") for p in shown)
+        assert len(shown) == 30 and all(
+            p == study._shown(p["pair"], p["shown_left"] == "a") for p in shown
+        )
         assert {*page.progress} == {*Page(client_of(study)).progress}
         assert {key for answer in answers for key in answer} == {
             "pairs",
@@ -272,13 +309,20 @@ def test_raters_hear_nothing_of_a_machine_whose_agreement_the_owner_sees(study, 
             "saved",
             "refused",
         }
-        assert not any(word in text.lower() for text in said for word in ("machine", "proxy", "agree", "model"))
+        assert not any(
+            word in text.lower() for text in said for word in ("machine", "proxy", "agree", "model")
+        )
         assert proxied.learned.newest().machine.dcg == TRUTH.normalised() and proxied.learned.wait()
         owner = client_of(proxied)
         while not (curve := owner.get("/api/progress").json()["machine"]):
             time.sleep(0.1)
-        assert [point["n"] for point in curve] == [10, 20] and curve[-1]["low"] < curve[-1]["share"] < curve[-1]["high"]
-        assert proxied.next_command("v.jsonl", "m.jsonl") == "dcglearn learn v.jsonl --proxy m.jsonl -o dcg.json"
+        assert [point["n"] for point in curve] == [10, 20] and curve[-1]["low"] < curve[-1][
+            "share"
+        ] < curve[-1]["high"]
+        assert (
+            proxied.next_command("v.jsonl", "m.jsonl")
+            == "dcglearn learn v.jsonl --proxy m.jsonl -o dcg.json"
+        )
 
 
 def test_spare_pairs_come_when_they_are_wanted(client, study):
@@ -296,15 +340,31 @@ def test_spare_pairs_come_when_they_are_wanted(client, study):
 def test_cookies_of_other_programs_do_no_harm(study):
     client = client_of(study, token=None, owner=None)
     for others in ('a b=c; "x; =; ', "x={[]}; y@z=1; "):
-        assert client.get("/", headers={"cookie": f"{others}dcglearn_judge_8765={TOKEN}"}).status_code == 200
-        assert client.get("/", headers={"cookie": f"{others}dcglearn_judge_8764={TOKEN}"}).status_code == 403
+        assert (
+            client.get("/", headers={"cookie": f"{others}dcglearn_judge_8765={TOKEN}"}).status_code
+            == 200
+        )
+        assert (
+            client.get("/", headers={"cookie": f"{others}dcglearn_judge_8764={TOKEN}"}).status_code
+            == 403
+        )
 
 
 def test_the_command_serves_until_interrupted(tmp_path):
     pytest.importorskip("uvicorn")
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"a": [1, 0], "b": [0, 1]}\n')
-    command = ["-m", "dcglearn", "judge", path, "--log", tmp_path / "log.jsonl", "--no-browser", "--port", 18_765]
+    command = [
+        "-m",
+        "dcglearn",
+        "judge",
+        path,
+        "--log",
+        tmp_path / "log.jsonl",
+        "--no-browser",
+        "--port",
+        18_765,
+    ]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     server = subprocess.Popen([sys.executable, *map(str, command)], **pipes)
     owners, url = (next(server.stdout).partition(": http")[2].strip() for _ in range(2))
@@ -324,15 +384,25 @@ def test_foreign_hosts_and_origins_are_refused(client):
     assert client.get("/", headers={"host": "evil.example:8765"}).status_code == 421
     assert client.get("/", headers={"host": "127.0.0.1:9999"}).status_code == 421
     body = {"rater": "ann", "tab": "t", "holding": []}
-    for origin in ("http://evil.example", "null", "https://127.0.0.1:8765", "http://127.0.0.1:9999"):
+    for origin in (
+        "http://evil.example",
+        "null",
+        "https://127.0.0.1:8765",
+        "http://127.0.0.1:9999",
+    ):
         assert client.post("/api/next", json=body, headers={"origin": origin}).status_code == 403
-    assert client.post("/api/next", json=body, headers={"origin": f"http://{HOST}"}).status_code == 200
+    assert (
+        client.post("/api/next", json=body, headers={"origin": f"http://{HOST}"}).status_code == 200
+    )
     assert client.get("/", headers={"host": "LOCALHOST:8765"}).status_code == 200
 
 
 def test_only_small_json_is_read(client):
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
-        assert client.post("/api/next", content=b"{}", headers={"content-type": kind}).status_code == 415
+        assert (
+            client.post("/api/next", content=b"{}", headers={"content-type": kind}).status_code
+            == 415
+        )
     kind = {"content-type": "application/json"}
     contents = [(b"{", 400), (b"[" * 100_000, 400), (b"[]", 400)]
     for content, status in [*contents, (b" " * (MOST_BODY + 1), 413), (iter([b"{}"]), 413)]:
@@ -352,7 +422,11 @@ def test_nothing_but_the_page_is_served(client):
     assert "default-src 'none'" in policy and "unsafe" not in policy
     assert page.headers["referrer-policy"] == "no-referrer"
     assert "img-src 'self' data:;" in policy + ";"
-    for path, kind in (("/page.css", "text/css"), ("/page.js", "text/javascript"), ("/progress", "text/html")):
+    for path, kind in (
+        ("/page.css", "text/css"),
+        ("/page.js", "text/javascript"),
+        ("/progress", "text/html"),
+    ):
         assert client.get(path).headers["content-type"].startswith(kind)
     assert "http" not in page.text.lower().replace("http-equiv", "")
 

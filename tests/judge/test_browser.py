@@ -1,7 +1,8 @@
-"""The judging page in a real browser: keys, crashes, two raters, foreign sites, narrow screens, accessibility.
+"""The judging page in a real browser: keys, crashes, two raters, foreign sites, narrow screens,
+accessibility.
 
-`make browser` runs these tests. They need Chromium (``/usr/bin/chromium``, or the path in CHROMIUM) and playwright, and
-the test of accessibility needs axe-core, which axe-playwright-python ships.
+`make browser` runs these tests. They need Chromium (``/usr/bin/chromium``, or the path in CHROMIUM)
+and playwright, and the test of accessibility needs axe-core, which axe-playwright-python ships.
 """
 
 import importlib.util
@@ -39,10 +40,16 @@ TRUTH = DCG([0, 0.2, 0.5, 1], [1, 0.7, 0.5, 0.35, 0.25])
 """What the simulated judge goes by."""
 
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright: make browser")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="the browser tests need playwright: make browser"
+)
 pytestmark = [
-    pytest.mark.skipif(not shutil.which(CHROMIUM), reason=f"no browser at {CHROMIUM}: make browser"),
-    pytest.mark.skipif("DCGLEARN_BROWSER" not in os.environ, reason="run by make browser, apart from make test"),
+    pytest.mark.skipif(
+        not shutil.which(CHROMIUM), reason=f"no browser at {CHROMIUM}: make browser"
+    ),
+    pytest.mark.skipif(
+        "DCGLEARN_BROWSER" not in os.environ, reason="run by make browser, apart from make test"
+    ),
 ]
 
 
@@ -50,14 +57,24 @@ class Server:
     """``dcglearn judge`` in a process of its own."""
 
     def __init__(self, log, candidates=EXAMPLE, port=8900, *options):
-        self.log, self._command = log, [sys.executable, "-m", "dcglearn", "judge", candidates, "--log", log]
-        self._command += ["--no-browser", "--port", port, *(() if "--practice" in options else ("--no-practice",))]
+        self.log, self._command = (
+            log,
+            [sys.executable, "-m", "dcglearn", "judge", candidates, "--log", log],
+        )
+        self._command += [
+            "--no-browser",
+            "--port",
+            port,
+            *(() if "--practice" in options else ("--no-practice",)),
+        ]
         self._command += [option for option in options if option != "--practice"]
         self.start()
 
     def start(self):
         command = list(map(str, self._command))
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         for line in self.process.stdout:
             if found := re.match(r"what is learned.*: (http\S+)", line):
                 self.owners = found[1]
@@ -107,7 +124,8 @@ def give(page, key):
 
 def wait_until_saved(page):
     page.wait_for_function(
-        "() => document.querySelector('#saved').textContent === 'All verdicts saved'", timeout=20_000
+        "() => document.querySelector('#saved').textContent === 'All verdicts saved'",
+        timeout=20_000,
     )
 
 
@@ -171,21 +189,29 @@ def key_of(page, known):
 def precision(dcg, n=5000):
     """Return the share of clean pairs, drawn at random, that a DCG orders as the truth does."""
     pairs = np.random.default_rng(5).integers(0, 4, (n, 2, 5)).astype(np.int8)
-    truth, found = (metric.score(pairs[:, 0]) - metric.score(pairs[:, 1]) for metric in (TRUTH, dcg))
+    truth, found = (
+        metric.score(pairs[:, 0]) - metric.score(pairs[:, 1]) for metric in (TRUTH, dcg)
+    )
     clear = np.abs(truth) > 1e-9
     return float(np.mean(np.sign(truth[clear]) == np.sign(found[clear])))
 
 
 def learned_without_a_browser(candidates, seed, active, n=60):
-    """Return what the same judge teaches in the same session with the page's own choice, or with pairs at random."""
+    """Return what the same judge teaches in the same session with the page's own choice, or with
+    pairs at random.
+    """
     chooser = Chooser(candidates.lists, active=active, seed=seed)
-    offered = np.random.default_rng(seed).permutation(len(candidates))[:160]  # others for each seed: sessions differ
+    offered = np.random.default_rng(seed).permutation(len(candidates))[
+        :160
+    ]  # others for each seed: sessions differ
     asked, learner, dcg = [], None, DCG.standard(4, 5).normalised()
     for i in range(n):
         allowed = np.setdiff1d(offered, asked)
         asked.append(chooser.choose(allowed, LatestFit(dcg), candidates.lists[asked]))
         if active and i % 5 == 4:
-            learner = DCGLearner(n_grades=4).fit(judged(candidates.lists[asked]), start=learner, refit="if_worse")
+            learner = DCGLearner(n_grades=4).fit(
+                judged(candidates.lists[asked]), start=learner, refit="if_worse"
+            )
             dcg = learner.dcg_
     return DCGLearner().fit(judged(candidates.lists[asked])).dcg_
 
@@ -193,7 +219,9 @@ def learned_without_a_browser(candidates, seed, active, n=60):
 def judged(pairs):
     difference = TRUTH.score(pairs[:, 0]) - TRUTH.score(pairs[:, 1])
     swap, tie = (difference < 0)[:, None, None], np.abs(difference) < 1e-9
-    return Preferences(np.where(swap, pairs[:, ::-1], pairs), n_grades=4, tie=tie if tie.any() else None)
+    return Preferences(
+        np.where(swap, pairs[:, ::-1], pairs), n_grades=4, tie=tie if tie.any() else None
+    )
 
 
 def test_sixty_verdicts_by_keyboard_teach_the_truth(serve, context):
@@ -215,16 +243,28 @@ def test_sixty_verdicts_by_keyboard_teach_the_truth(serve, context):
     log = read_preferences(server.log)
     assert len(log) == 60
     in_browser = precision(DCGLearner().fit(log).dcg_)
-    active = [in_browser] + [precision(learned_without_a_browser(candidates, seed, True)) for seed in range(2, 11)]
-    at_random = [precision(learned_without_a_browser(candidates, seed, False)) for seed in range(1, 11)]
-    print(f"\nprecision after 60 verdicts: in the browser {in_browser:.4f}, chosen {np.mean(active):.4f} (ten seeds,")
-    print(f"{min(active):.4f} to {max(active):.4f}), at random {np.mean(at_random):.4f} ({min(at_random):.4f} to")
-    print(f"{max(at_random):.4f}); verdict to next pair on screen {np.median(seconds) * 1000:.0f} ms")
+    active = [in_browser] + [
+        precision(learned_without_a_browser(candidates, seed, True)) for seed in range(2, 11)
+    ]
+    at_random = [
+        precision(learned_without_a_browser(candidates, seed, False)) for seed in range(1, 11)
+    ]
+    print(
+        f"\nprecision after 60 verdicts: in the browser {in_browser:.4f}, chosen {np.mean(active):.4f} (ten seeds,"
+    )
+    print(
+        f"{min(active):.4f} to {max(active):.4f}), at random {np.mean(at_random):.4f} ({min(at_random):.4f} to"
+    )
+    print(
+        f"{max(at_random):.4f}); verdict to next pair on screen {np.median(seconds) * 1000:.0f} ms"
+    )
     assert in_browser >= 0.99
     assert np.mean(active) > np.mean(at_random)
     page.goto(server.owners)
     page.wait_for_selector("polygon", timeout=120_000)
-    page.wait_for_function("() => document.querySelectorAll('figure').length === 3", timeout=120_000)
+    page.wait_for_function(
+        "() => document.querySelectorAll('figure').length === 3", timeout=120_000
+    )
     picture(page, "progress", full_page=True)
     assert page.errors == []
 
@@ -244,7 +284,9 @@ def test_sigkill_at_random_moments_loses_nothing(serve, context):
         if rng.random() < 0.5 and page.is_visible("#lists"):
             page.keyboard.press("f")  # into the outbox, while the server is dead
             given += 1
-            page.wait_for_function("() => document.querySelector('#saved').textContent.includes('not saved yet')")
+            page.wait_for_function(
+                "() => document.querySelector('#saved').textContent.includes('not saved yet')"
+            )
         server.start()
         if rng.random() < 0.3:
             page.close()
@@ -271,7 +313,9 @@ def test_an_open_page_waits_for_a_dead_server(serve, context):
     wait_until_saved(page)
     server.kill()
     press(page, "j", "g")
-    page.wait_for_function("() => document.querySelector('#saved').textContent.startsWith('2 not saved yet')")
+    page.wait_for_function(
+        "() => document.querySelector('#saved').textContent.startsWith('2 not saved yet')"
+    )
     picture(page, "not_saved")
     server.start()
     wait_until_saved(page)
@@ -285,13 +329,19 @@ def test_a_full_disk_is_shown_and_the_outbox_kept(serve, context):
     give(page, "f")
     wait_until_saved(page)
     before = server.log.read_bytes()
-    unlimited = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (len(before) + 100, resource.RLIM_INFINITY))
+    unlimited = resource.prlimit(
+        server.process.pid, resource.RLIMIT_FSIZE, (len(before) + 100, resource.RLIM_INFINITY)
+    )
     page.keyboard.press("j")
-    page.wait_for_function("() => document.querySelector('#saved').textContent.includes('could not be written')")
+    page.wait_for_function(
+        "() => document.querySelector('#saved').textContent.includes('could not be written')"
+    )
     assert page.inner_text("#saved").startswith("1 not saved yet")
     picture(page, "full_disk")
     page.reload()
-    page.wait_for_function("() => document.querySelector('#saved').textContent.includes('1 not saved yet')")
+    page.wait_for_function(
+        "() => document.querySelector('#saved').textContent.includes('1 not saved yet')"
+    )
     assert server.log.read_bytes() == before
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, unlimited)
     wait_until_saved(page)
@@ -358,7 +408,14 @@ def test_texts_are_never_code(serve, context, tmp_path):
     script = "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"
     safe = {"title": "x", "url": "https://example.org"}
     items = [{"title": script, "snippet": script, "url": "javascript:window.hit=1"}, safe]
-    pair = {"query": script, "intent": script, "a": [1, 0], "b": [0, 1], "items_a": items, "items_b": items}
+    pair = {
+        "query": script,
+        "intent": script,
+        "a": [1, 0],
+        "b": [0, 1],
+        "items_a": items,
+        "items_b": items,
+    }
     path = write_lines(tmp_path / "hostile.jsonl", [pair])
     page = enter(context, serve(candidates=path), name="<b onmouseover='window.hit = 1'>ann")
     assert page.inner_text("#query") == script
@@ -366,7 +423,9 @@ def test_texts_are_never_code(serve, context, tmp_path):
     links = page.eval_on_selector_all("a.title", "all => all.map((a) => [a.href, a.rel, a.target])")
     assert links == [["https://example.org/", "noopener noreferrer", "_blank"]] * 2
     page.keyboard.press("f")
-    page.wait_for_function("() => document.querySelector('#empty').textContent.includes('Every pair is judged')")
+    page.wait_for_function(
+        "() => document.querySelector('#empty').textContent.includes('Every pair is judged')"
+    )
     assert page.evaluate("window.hit") is None
     picture(page, "nothing_left")
 
@@ -379,7 +438,10 @@ def test_a_foreign_site_reaches_nothing(serve, context):
     with pytest.raises(urllib.error.HTTPError, match="421"):
         urllib.request.urlopen(request)
     page = context.new_page()
-    page.route("http://evil.example/**", lambda route: route.fulfill(body="<p>evil</p>", content_type="text/html"))
+    page.route(
+        "http://evil.example/**",
+        lambda route: route.fulfill(body="<p>evil</p>", content_type="text/html"),
+    )
     page.goto("http://evil.example/")
     sent = page.evaluate(
         """async (url) => {
@@ -400,14 +462,20 @@ def test_a_foreign_site_reaches_nothing(serve, context):
 
 def test_a_verdict_and_an_undo_are_confirmed_for_a_second(serve, context):
     page = enter(context, serve())
-    for key, words in (("f", "Left is better · undo with U"), ("u", "Undone: judge this pair again"), ("s", "Skipped")):
+    for key, words in (
+        ("f", "Left is better · undo with U"),
+        ("u", "Undone: judge this pair again"),
+        ("s", "Skipped"),
+    ):
         page.keyboard.press(key)
         page.wait_for_selector("#said.shown")
         assert page.text_content("#said").startswith(words)
         page.wait_for_selector("#said:not(.shown)", state="attached", timeout=3000)
     page.keyboard.press("u")
     page.keyboard.press("u")
-    page.wait_for_function("() => document.querySelector('#said').innerText.includes('no verdict to undo')")
+    page.wait_for_function(
+        "() => document.querySelector('#said').innerText.includes('no verdict to undo')"
+    )
 
 
 def test_a_duplicated_tab_has_pairs_of_its_own(serve, context):
@@ -424,7 +492,9 @@ def test_a_duplicated_tab_has_pairs_of_its_own(serve, context):
         give(one, "f")
     for one in (page, other):
         wait_until_saved(one)
-    pairs = [json.dumps([line["query"], line["items_a"], line["items_b"]]) for line in lines(server.log)]
+    pairs = [
+        json.dumps([line["query"], line["items_a"], line["items_b"]]) for line in lines(server.log)
+    ]
     assert len(set(pairs)) == len(pairs) == 4
     before = shown(page)
     page.reload()
@@ -435,7 +505,9 @@ def test_a_duplicated_tab_has_pairs_of_its_own(serve, context):
 def test_two_pairs_ahead_and_twenty_without_a_server(serve, context):
     server = serve("--token", "0123456789abcdef0123")
     page = enter(context, server)
-    page.wait_for_function("() => document.querySelector('#saved').textContent === 'All verdicts saved'")
+    page.wait_for_function(
+        "() => document.querySelector('#saved').textContent === 'All verdicts saved'"
+    )
     time.sleep(0.5)
     server.kill()
     headings = []
@@ -481,12 +553,18 @@ def test_a_narrow_screen_and_the_dark(serve, browser):
     )
     page = enter(context, serve())
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert min(page.query_selector(side).bounding_box()["width"] for side in ("#left", "#right")) > 130
+    assert (
+        min(page.query_selector(side).bounding_box()["width"] for side in ("#left", "#right")) > 130
+    )
     for box in (button.bounding_box() for button in page.query_selector_all("#verdicts button")):
         assert box["height"] >= 44 and box["width"] >= 44 and box["y"] + box["height"] <= 800
     assert page.query_selector("#verdicts").bounding_box()["height"] <= 0.12 * 800
     assert not any(key.is_visible() for key in page.query_selector_all("kbd"))
-    targets = [target for target in page.query_selector_all("#judging button, #judging a") if target.is_visible()]
+    targets = [
+        target
+        for target in page.query_selector_all("#judging button, #judging a")
+        if target.is_visible()
+    ]
     assert min(target.bounding_box()["height"] for target in targets) >= 44 and len(targets) > 10
     before = shown(page)
     page.tap("button[data-choice=right]")
@@ -525,7 +603,11 @@ def test_screen_readers_are_told(serve, context):
     order = []
     for _ in range(40):
         page.keyboard.press("Tab")
-        order.append(page.evaluate("document.activeElement.dataset.choice || document.activeElement.className"))
+        order.append(
+            page.evaluate(
+                "document.activeElement.dataset.choice || document.activeElement.className"
+            )
+        )
         if order[-1] == "help":
             break
     choices = [name for name in order if name not in ("title", "")]
@@ -540,7 +622,9 @@ def test_axe_finds_no_serious_fault(serve, browser, scheme):
         pytest.skip("axe-playwright-python, which ships axe-core, is not installed: make browser")
     (axe,) = Path(shipped.origin).parent.rglob("axe.min.js")
     server = serve()
-    context = browser.new_context(bypass_csp=True, color_scheme=scheme, viewport={"width": 1200, "height": 900})
+    context = browser.new_context(
+        bypass_csp=True, color_scheme=scheme, viewport={"width": 1200, "height": 900}
+    )
     page = enter(context, server)
     for _ in range(6):
         give(page, "f")
@@ -583,7 +667,11 @@ def test_the_next_pair_is_quick_at_three_hundred_verdicts(serve, context, tmp_pa
         on_screen.append(found[0])
         answered += found[1:]
         page.evaluate("performance.clearResourceTimings()")
-    print(f"\nat 300 verdicts of 2,000 candidates: verdict to next pair on screen {np.median(on_screen):.0f} ms")
-    print(f"(worst of 30: {max(on_screen):.0f} ms); the server's answer, with the pair after it, in")
+    print(
+        f"\nat 300 verdicts of 2,000 candidates: verdict to next pair on screen {np.median(on_screen):.0f} ms"
+    )
+    print(
+        f"(worst of 30: {max(on_screen):.0f} ms); the server's answer, with the pair after it, in"
+    )
     print(f"{np.median(answered):.0f} ms (worst: {max(answered):.0f} ms)")
     assert np.median(on_screen) <= 150

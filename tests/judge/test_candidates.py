@@ -12,7 +12,14 @@ from dcglearn.judge.study import Rules
 from tests.makers import refused, write_lines
 
 ITEMS = [{"title": "One", "snippet": "s", "url": "https://example.org/1"}, {"title": "Two"}]
-LINE = {"query": "q", "intent": "why", "a": [2, 0], "b": [1, 1], "items_a": ITEMS, "items_b": ["Three", None]}
+LINE = {
+    "query": "q",
+    "intent": "why",
+    "a": [2, 0],
+    "b": [1, 1],
+    "items_a": ITEMS,
+    "items_b": ["Three", None],
+}
 
 
 def written(folder, *lines):
@@ -66,9 +73,20 @@ def test_bad_candidates_are_named(tmp_path, change, words):
 def test_only_web_addresses_are_shown():
     urls = ("javascript:alert(1)", "https://a.example/x", "data:x")
     items = [{"title": "t", "url": url, "image": url} for url in urls]
-    assert [set(item) for item in seen_items(items, images=True)] == [{"title"}, {"title", "url", "image"}, {"title"}]
+    assert [set(item) for item in seen_items(items, images=True)] == [
+        {"title"},
+        {"title", "url", "image"},
+        {"title"},
+    ]
     assert "image" not in seen_items(items, images=False)[1]
-    bad = ("http://[", "https:///x", "ftp://a.example", "//a.example", "https://a.example;script-src *", "http://a b")
+    bad = (
+        "http://[",
+        "https:///x",
+        "ftp://a.example",
+        "//a.example",
+        "https://a.example;script-src *",
+        "http://a b",
+    )
     assert [web_origin(url) for url in bad] == [None] * len(bad)
     assert web_origin("https://user:pw@a.example:8443/x") == "https://a.example:8443"
 
@@ -79,7 +97,9 @@ def trec(tmp_path):
         "old.txt": "1 Q0 d1 1 9 old\n1 Q0 d2 2 8 old\n2 Q0 d3 1 5 old\n9 Q0 d1 1 1 old\n",
         "new.txt": "1 Q0 d2 1 9 new\n1 Q0 d9 2 8 new\n1 Q0 d1 3 7 new\n2 Q0 d4 1 5 new\n3 Q0 d4 1 5 new\n",
         "qrels.txt": "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n2 0 d4 3\n3 0 d4 1\n",
-        "docs.jsonl": '{"docno": "d1", "title": "One", "text": "' + "word " * 100 + '"}\n{"id": "d3", "title": ""}\n',
+        "docs.jsonl": '{"docno": "d1", "title": "One", "text": "'
+        + "word " * 100
+        + '"}\n{"id": "d3", "title": ""}\n',
         "topics.tsv": "1\tfirst query\n2\tsecond query\n",
     }
     for name, text in files.items():
@@ -126,7 +146,15 @@ def test_the_command_checks_before_it_serves(trec, dcglearn, misuse):
     status, out, err = dcglearn("judge", pairs, "--log", log, "--dry-run")
     assert (status, out) == (0, "")
     assert "1 pair, 1 query; 2 positions, 3 grades" in err
-    runs = ("--runs", trec / "old.txt", trec / "new.txt", "--qrels", trec / "qrels.txt", "--depth", 2)
+    runs = (
+        "--runs",
+        trec / "old.txt",
+        trec / "new.txt",
+        "--qrels",
+        trec / "qrels.txt",
+        "--depth",
+        2,
+    )
     assert "2 pairs, 2 queries" in dcglearn("judge", *runs, "--log", log, "--dry-run")[2]
     for arguments, words in [
         ((pairs, *runs), "give a file of CANDIDATES, or --runs"),

@@ -28,7 +28,13 @@ def port(tmp_path, monkeypatch):
     with contextlib.closing(Study(candidates(), tmp_path / "verdicts.jsonl")) as study:
         app = judging_app(study, Access(allowed_hosts(number), TOKEN, TOKEN[::-1]))
         server = uvicorn.Server(
-            uvicorn.Config(app, http=connections.PatientProtocol, ws="none", lifespan="off", log_level="critical")
+            uvicorn.Config(
+                app,
+                http=connections.PatientProtocol,
+                ws="none",
+                lifespan="off",
+                log_level="critical",
+            )
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
@@ -85,4 +91,6 @@ def test_a_rater_who_reads_for_long_keeps_the_page(port):
     head += "Content-Type: application/json\r\nContent-Length: 29\r\n\r\n"
     connection.sendall(head.encode())
     time.sleep(1.5)  # longer than the head may take
-    assert asked(port, b'{"rater": "ann", "tab": "tab"}'[:29], connection).startswith(b"HTTP/1.1 400")
+    assert asked(port, b'{"rater": "ann", "tab": "tab"}'[:29], connection).startswith(
+        b"HTTP/1.1 400"
+    )

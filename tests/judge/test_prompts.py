@@ -1,4 +1,6 @@
-"""Prompts for a language model, its answers as providers return them, and the commands that write and read them."""
+"""Prompts for a language model, its answers as providers return them, and the commands that write
+and read them.
+"""
 
 import json
 import re
@@ -18,13 +20,20 @@ from tests.makers import refused, write_lines
 def asked(dcglearn, tmp_path):
     """Candidates, and a function that writes their prompts and returns these."""
     pairs = [
-        {**asdict(pair), "intent": "{first} in braces", "items_a": pair.items_a, "items_b": pair.items_b}
+        {
+            **asdict(pair),
+            "intent": "{first} in braces",
+            "items_a": pair.items_a,
+            "items_b": pair.items_b,
+        }
         for pair in candidates(12).pairs
     ]
     write_lines(tmp_path / "candidates.jsonl", pairs)
 
     def prompts(*options):
-        status, out, err = dcglearn("prompts", tmp_path / "candidates.jsonl", "-o", tmp_path / "p.jsonl", *options)
+        status, out, err = dcglearn(
+            "prompts", tmp_path / "candidates.jsonl", "-o", tmp_path / "p.jsonl", *options
+        )
         assert (status, out) == (0, ""), err
         return lines(tmp_path / "p.jsonl")
 
@@ -34,7 +43,11 @@ def asked(dcglearn, tmp_path):
 def text_in(request):
     """Return the id and the prompt in a request of any form."""
     body = request.get("body") or request.get("params") or request.get("request") or request
-    text = body["contents"][0]["parts"][0]["text"] if "contents" in body else body["messages"][0]["content"]
+    text = (
+        body["contents"][0]["parts"][0]["text"]
+        if "contents" in body
+        else body["messages"][0]["content"]
+    )
     return request.get("custom_id") or request["key"], text
 
 
@@ -42,7 +55,10 @@ PROVIDERS = {
     "openai": lambda key, text: {
         "id": "batch_req_1",
         "custom_id": key,
-        "response": {"status_code": 200, "body": {"model": "m", "choices": [{"message": {"content": text}}]}},
+        "response": {
+            "status_code": 200,
+            "body": {"model": "m", "choices": [{"message": {"content": text}}]},
+        },
         "error": None,
     },
     "anthropic": lambda key, text: {
@@ -59,7 +75,9 @@ PROVIDERS = {
         "key": key,
         "response": {
             "modelVersion": "m",
-            "candidates": [{"content": {"parts": [{"text": "B", "thought": True}, {"text": text}]}}],
+            "candidates": [
+                {"content": {"parts": [{"text": "B", "thought": True}, {"text": text}]}}
+            ],
         },
     },
     "messages": lambda key, text: {"custom_id": key, "answer": text, "model": "m"},
@@ -67,7 +85,8 @@ PROVIDERS = {
 
 
 def worth(lines_of_list):
-    """Return the true DCG of a list as it stands in a prompt, where the snippets tell the grades."""
+    """Return the true DCG of a list as it stands in a prompt, where the snippets tell the
+    grades."""
     grades = [int(grade) for grade in re.findall(r"Words of grade (\d)", lines_of_list)]
     return TRUTH.score([grades])[0]
 
@@ -84,29 +103,50 @@ def test_both_orders_are_asked_and_read_back_as_verdicts_on_lists(dcglearn, aske
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text_in(request)[0]) for request in requests)
     assert shape == "gemini" or all('"model": "m"' in json.dumps(request) for request in requests)
     key, text = text_in(requests[1])
-    assert key.endswith("-ba") and "Someone searched for: query 0\n{first} in braces" in text and "grade" in text
-    answers = [PROVIDERS[shape](key, json.dumps({"winner": honest(text)})) for key, text in map(text_in, requests)]
+    assert (
+        key.endswith("-ba")
+        and "Someone searched for: query 0\n{first} in braces" in text
+        and "grade" in text
+    )
+    answers = [
+        PROVIDERS[shape](key, json.dumps({"winner": honest(text)}))
+        for key, text in map(text_in, requests)
+    ]
     write_lines(tmp_path / "answers.jsonl", answers[::-1])
-    status, out, err = dcglearn("convert", tmp_path / "answers.jsonl", "--prompts", tmp_path / "p.jsonl")
+    status, out, err = dcglearn(
+        "convert", tmp_path / "answers.jsonl", "--prompts", tmp_path / "p.jsonl"
+    )
     assert status == 0
-    assert err.startswith("answers: 24 verdicts to 24 prompts; 12 pairs in both orders, of which 0 changed the winner")
+    assert err.startswith(
+        "answers: 24 verdicts to 24 prompts; 12 pairs in both orders, of which 0 changed the winner"
+    )
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["rater"] for row in rows} == {"m"} and sum(row["swapped"] for row in rows) == 12
     log = dl.read_preferences(write_lines(tmp_path / "log.jsonl", rows))
     assert (TRUTH.score(log.preferred) > TRUTH.score(log.other)).all()
 
 
-def test_what_cannot_be_read_is_counted_and_listed_and_a_one_sided_judge_is_named(dcglearn, asked, tmp_path):
+def test_what_cannot_be_read_is_counted_and_listed_and_a_one_sided_judge_is_named(
+    dcglearn, asked, tmp_path
+):
     keys = [text_in(request)[0] for request in asked()]
     unclear = ['{"winner": "A"} or {"winner": "B"}', "A good list, but B is better", None]
     answers = [{"custom_id": key, "answer": "A"} for key in keys[:-3]]
-    answers += [{"custom_id": key, "answer": text} for key, text in zip(keys[-3:], unclear, strict=True)]
+    answers += [
+        {"custom_id": key, "answer": text} for key, text in zip(keys[-3:], unclear, strict=True)
+    ]
     path, prompts = write_lines(tmp_path / "answers.jsonl", answers), tmp_path / "p.jsonl"
     with pytest.warns(UserWarning, match="most raters always name one side"):
         status, out, err = dcglearn("convert", path, "--prompts", prompts, "--inconsistent", "tie")
     assert status == 0
-    assert "answers: 21 verdicts to 24 prompts; 10 pairs in both orders, of which 10 changed the winner" in err
-    assert f"left out: 3 answers that cannot be read\n  {path}, line 22: " in err and "line 24: no text\n" in err
+    assert (
+        "answers: 21 verdicts to 24 prompts; 10 pairs in both orders, of which 10 changed the winner"
+        in err
+    )
+    assert (
+        f"left out: 3 answers that cannot be read\n  {path}, line 22: " in err
+        and "line 24: no text\n" in err
+    )
     winners = [json.loads(line)["winner"] for line in out.splitlines()]
     assert winners.count("tie") == 20 and len(winners) == 21
     table = tmp_path / "answers.csv"
@@ -120,13 +160,40 @@ def test_what_cannot_be_read_is_counted_and_listed_and_a_one_sided_judge_is_name
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [
-        *((text, "a") for text in ("A", "**A**", "[[A]]", "List A", "Answer: A.", "A: since its first is better")),
+        *(
+            (text, "a")
+            for text in (
+                "A",
+                "**A**",
+                "[[A]]",
+                "List A",
+                "Answer: A.",
+                "A: since its first is better",
+            )
+        ),
         *(
             (text, "b")
-            for text in ('```json\n{"winner": "B"}\n```', 'So {"Verdict": "list b", "sure": 1} it is', "B.\n")
+            for text in (
+                '```json\n{"winner": "B"}\n```',
+                'So {"Verdict": "list b", "sure": 1} it is',
+                "B.\n",
+            )
         ),
-        *((text, "tie") for text in ("Tie", '{"answer": "TIE"}', "tie: both are good", "{not json} Tie"[11:])),
-        *((text, None) for text in ("", "Neither", "A or B", "A is worse", "A-level results are in B", "a (or b)")),
+        *(
+            (text, "tie")
+            for text in ("Tie", '{"answer": "TIE"}', "tie: both are good", "{not json} Tie"[11:])
+        ),
+        *(
+            (text, None)
+            for text in (
+                "",
+                "Neither",
+                "A or B",
+                "A is worse",
+                "A-level results are in B",
+                "a (or b)",
+            )
+        ),
         *((text, None) for text in ('{"winner": "C"}', '{"winner": null} A', "B, A", "Bad lists.")),
         *(
             (text, None)
@@ -141,24 +208,32 @@ def test_what_cannot_be_read_is_counted_and_listed_and_a_one_sided_judge_is_name
     ],
 )
 def test_a_verdict_is_read_only_where_it_is_clear(text, verdict):
-    code = verdict_of(text, {word: WINNERS[word] for word in ("a", "b", "tie")}, {"winner", "verdict", "answer"})
+    code = verdict_of(
+        text, {word: WINNERS[word] for word in ("a", "b", "tie")}, {"winner", "verdict", "answer"}
+    )
     assert code == (None if verdict is None else WINNERS[verdict])
 
 
 def test_documents_are_looked_up_for_candidates_that_name_them(tmp_path):
-    documents = write_lines(tmp_path / "docs.jsonl", [{"docno": "d1", "title": "One", "text": "First"}, {"id": "d2"}])
+    documents = write_lines(
+        tmp_path / "docs.jsonl", [{"docno": "d1", "title": "One", "text": "First"}, {"id": "d2"}]
+    )
     line = {"query": "q", "a": [2, 0], "b": [1, -1], "docs_a": ["d1", "d3"], "docs_b": ["d2", ""]}
     found = read_candidates(write_lines(tmp_path / "c.jsonl", [line]), documents=documents)
     (pair,) = found.pairs
     assert pair.items_a == ({"title": "One", "snippet": "First"}, {"title": "d3"})
-    assert pair.items_b == ({"title": "d2"}, {}) and found.dropped == {"documents without a text": 1}
+    assert pair.items_b == ({"title": "d2"}, {}) and found.dropped == {
+        "documents without a text": 1
+    }
     short = write_lines(tmp_path / "short.jsonl", [{**line, "docs_b": ["d2"]}])
     refused("line 1: docs_b has 1 items for 2 grades", read_candidates, short, documents=documents)
     bare = write_lines(tmp_path / "bare.jsonl", [{"a": [1], "b": [0]}])
     refused("name no documents: give docs_a and docs_b", read_candidates, bare, documents=documents)
 
 
-def test_answers_without_prompts_and_prompts_without_texts_are_refused_in_words(dcglearn, asked, tmp_path):
+def test_answers_without_prompts_and_prompts_without_texts_are_refused_in_words(
+    dcglearn, asked, tmp_path
+):
     def words(*arguments):
         status, out, err = dcglearn(*arguments)
         assert (status, out) == (2, "") and err.count("\n") == 1
@@ -169,13 +244,19 @@ def test_answers_without_prompts_and_prompts_without_texts_are_refused_in_words(
     prompts = tmp_path / "p.jsonl"
     assert "answers of a model are read with the prompts" in words("convert", answers)
     assert "no answer can be read" in words("convert", answers, "--prompts", prompts)
-    assert "x.pairs.jsonl does not exist" in words("convert", answers, "--prompts", tmp_path / "x.jsonl")
+    assert "x.pairs.jsonl does not exist" in words(
+        "convert", answers, "--prompts", tmp_path / "x.jsonl"
+    )
     unanswered = write_lines(tmp_path / "unanswered.jsonl", [{"custom_id": first}])
     err = words("convert", unanswered, "--prompts", prompts)
     assert "line 1: no 'answer'" in err and "read with the prompts" not in err and "so: " not in err
-    assert "--ratings or --skip-bad does not go with" in words("convert", answers, "--prompts", prompts, "--ratings")
+    assert "--ratings or --skip-bad does not go with" in words(
+        "convert", answers, "--prompts", prompts, "--ratings"
+    )
     other = write_lines(tmp_path / "other.jsonl", [{"custom_id": "two-lists-0-ab", "answer": "A"}])
-    assert "line 1: this answers 'two-lists-0-ab', which is no prompt" in words("convert", other, "--prompts", prompts)
+    assert "line 1: this answers 'two-lists-0-ab', which is no prompt" in words(
+        "convert", other, "--prompts", prompts
+    )
     bare = write_lines(tmp_path / "bare.jsonl", [{"a": [1], "b": [0]}])
     out = tmp_path / "out.jsonl"
     assert "1 of 1 pairs have no texts that a model could read" in words("prompts", bare, "-o", out)
@@ -184,7 +265,11 @@ def test_answers_without_prompts_and_prompts_without_texts_are_refused_in_words(
     here = tmp_path / "candidates.jsonl"
     latin = tmp_path / "latin.txt"
     latin.write_bytes(b"\xff{first}{second}")
-    assert "latin.txt: byte 0xff is not UTF-8" in words("prompts", here, "--template", latin, "-o", out)
-    assert "the lists as {first} and {second}" in words("prompts", here, "--template", template, "-o", out)
+    assert "latin.txt: byte 0xff is not UTF-8" in words(
+        "prompts", here, "--template", latin, "-o", out
+    )
+    assert "the lists as {first} and {second}" in words(
+        "prompts", here, "--template", template, "-o", out
+    )
     assert "p.jsonl exists" in words("prompts", here, "-o", prompts)
     assert not out.exists()

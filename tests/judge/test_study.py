@@ -23,7 +23,14 @@ from dcglearn.judge.learned import (
     beats_coin,
     expected_verdicts,
 )
-from dcglearn.judge.progress import NO_BETTER, Progress, learning_curve, machine_curve, sentences, wins
+from dcglearn.judge.progress import (
+    NO_BETTER,
+    Progress,
+    learning_curve,
+    machine_curve,
+    sentences,
+    wins,
+)
 from dcglearn.judge.study import Refused, Rules, Study, as_log
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
@@ -60,7 +67,11 @@ def judged(study, rater, n, tab="tab", choose=lambda pair: "left", **more):
 
 def test_two_raters_are_not_asked_the_same(opened):
     study = opened()
-    shown = [pair["pair"] for rater in ("ann", "bob", "cy") for pair in study.next_pairs(rater, "tab", [])]
+    shown = [
+        pair["pair"]
+        for rater in ("ann", "bob", "cy")
+        for pair in study.next_pairs(rater, "tab", [])
+    ]
     assert len(set(shown)) == 9
     everything = judged(study, "ann", 99) + judged(study, "bob", 99) + judged(study, "cy", 99)
     assert Counter(everything) == dict.fromkeys(study.candidates.index, 1)
@@ -70,7 +81,9 @@ def test_each_pair_is_asked_of_as_many_raters_as_wanted(opened):
     study = opened(raters=("ann", "bob", "cy"), redundancy=2)
     everything = [judged(study, rater, 99) for rater in ("ann", "bob", "cy")]
     assert all(len(set(keys)) == len(keys) for keys in everything)
-    assert Counter(key for keys in everything for key in keys) == dict.fromkeys(study.candidates.index, 2)
+    assert Counter(key for keys in everything for key in keys) == dict.fromkeys(
+        study.candidates.index, 2
+    )
     refused("redundancy=3 for 2 raters", opened, raters=("ann", "bob"), redundancy=3)
 
 
@@ -97,7 +110,10 @@ def test_one_rater_has_one_verdict_on_a_pair(opened):
     assert study.save("ann", "one", [first])[0] == [first["id"]]
     for _ in range(2):
         saved, refused = study.save("ann", "two", [second, first])
-        assert (saved, refused[0]["reason"]) == ([first["id"]], "you have judged this pair already, in another tab")
+        assert (saved, refused[0]["reason"]) == (
+            [first["id"]],
+            "you have judged this pair already, in another tab",
+        )
     assert study.save("bob", "one", [answer(pair, "right", 4)])[0]
     assert study.save("ann", "one", [undo, second])[0] == [undo["id"], second["id"]]
     assert [v["id"] for v in study.standing()] == ["verdict-000004", second["id"]]
@@ -107,7 +123,9 @@ def test_one_rater_has_one_verdict_on_a_pair(opened):
 def test_an_answer_with_an_odd_id_spoils_no_other(opened, odd):
     study = opened()
     pairs = study.next_pairs("ann", "tab", [])
-    saved, _ = study.save("ann", "tab", [answer(pairs[0], "left", 1), answer(pairs[1], "left", 2, id=odd)])
+    saved, _ = study.save(
+        "ann", "tab", [answer(pairs[0], "left", 1), answer(pairs[1], "left", 2, id=odd)]
+    )
     assert "verdict-000001" in saved
     assert pairs[0]["pair"] not in study._leases["ann", "tab"]
 
@@ -166,7 +184,9 @@ def test_one_rater_cannot_undo_anothers_verdict(opened):
     pair = study.next_pairs("ann", "tab", [])[0]
     study.save("ann", "tab", [answer(pair, number=1)])
     undo = answer(pair, "undo", number=2, supersedes="verdict-000001")
-    assert study.save("bob", "tab", [undo])[1][0]["reason"] == "the verdict to undo is not in the log"
+    assert (
+        study.save("bob", "tab", [undo])[1][0]["reason"] == "the verdict to undo is not in the log"
+    )
     assert study.save("ann", "tab", [undo])[0] == [undo["id"]]
 
 
@@ -221,7 +241,9 @@ def test_what_is_shown_is_what_the_learner_makes_of_the_log_alone(learning):
             log = Preferences(pairs[:n], n_grades=5)
             learned.give(log)
             shown, alone = learned.newest().dcg, DCGLearner(n_grades=5).fit(log).dcg_
-            assert np.array_equal(shown.gains, alone.gains) and np.array_equal(shown.discounts, alone.discounts)
+            assert np.array_equal(shown.gains, alone.gains) and np.array_equal(
+                shown.discounts, alone.discounts
+            )
 
 
 def test_candidates_that_end_before_the_goal_are_told(opened, learning):
@@ -237,7 +259,9 @@ def test_candidates_that_end_before_the_goal_are_told(opened, learning):
     assert study.short() == study.learned.latest.wanted(30)[0] - 30 > 0
     assert study.goal() == (30, 30)  # no more than the candidates allow
     report = Progress(study).report()
-    assert report["short"] == study.short() and "The candidates end at least" in " ".join(report["sentences"])
+    assert report["short"] == study.short() and "The candidates end at least" in " ".join(
+        report["sentences"]
+    )
 
 
 def test_the_command_names_a_scale_whose_top_grade_was_never_seen(opened):
@@ -250,7 +274,10 @@ def test_the_command_names_a_scale_whose_top_grade_was_never_seen(opened):
 
 
 def test_the_same_grades_for_other_queries_are_other_candidates():
-    pairs = [Pair(query, (2, 0), (0, 1)) for query in "xyx"] + [Pair("x", (0, 1), (2, 0)), Pair("x", (1, 1), (1, 1))]
+    pairs = [Pair(query, (2, 0), (0, 1)) for query in "xyx"] + [
+        Pair("x", (0, 1), (2, 0)),
+        Pair("x", (1, 1), (1, 1)),
+    ]
     found = distinct(pairs)
     assert len(found) == 2
     assert found.dropped == {"pairs of equal grades": 1, "repeated pairs": 2}
@@ -260,7 +287,9 @@ def test_the_same_grades_for_other_queries_are_other_candidates():
 def test_the_learning_curve_holds_out_the_same_pairs():
     rng = np.random.default_rng(0)
     pairs = rng.integers(0, 5, (100, 2, 5))
-    pairs = np.where((TRUTH.score(pairs[:, 0]) < TRUTH.score(pairs[:, 1]))[:, None, None], pairs[:, ::-1], pairs)
+    pairs = np.where(
+        (TRUTH.score(pairs[:, 0]) < TRUTH.score(pairs[:, 1]))[:, None, None], pairs[:, ::-1], pairs
+    )
     curve = learning_curve(Preferences(pairs, n_grades=5))
     assert [point["n"] for point in curve][:4] == [10, 20, 40, 80][: len(curve)]
     assert curve[-1]["share"] >= 0.8
@@ -271,9 +300,17 @@ def test_the_learning_curve_holds_out_the_same_pairs():
 def test_the_machines_agreement_grows_over_the_decided_verdicts():
     rng = np.random.default_rng(0)
     pairs, tie = rng.integers(0, 5, (60, 2, 5)), np.arange(60) % 6 == 0
-    log, machine = Preferences(pairs, n_grades=5, tie=tie), DCG([0, 1, 2.1, 3.3, 5], [1, 0.71, 0.53, 0.37, 0.19])
-    curve, alike = machine_curve(log, machine), machine.score(pairs[~tie, 0]) > machine.score(pairs[~tie, 1])
-    assert [(point["n"], point["share"]) for point in curve] == [(n, alike[:n].mean()) for n in (10, 20, 40, 50)]
+    log, machine = (
+        Preferences(pairs, n_grades=5, tie=tie),
+        DCG([0, 1, 2.1, 3.3, 5], [1, 0.71, 0.53, 0.37, 0.19]),
+    )
+    curve, alike = (
+        machine_curve(log, machine),
+        machine.score(pairs[~tie, 0]) > machine.score(pairs[~tie, 1]),
+    )
+    assert [(point["n"], point["share"]) for point in curve] == [
+        (n, alike[:n].mean()) for n in (10, 20, 40, 50)
+    ]
     assert [(point["low"], point["high"]) for point in curve] == [
         wilson(alike[:n].sum(), n, 0.95) for n in (10, 20, 40, 50)
     ]
@@ -281,9 +318,23 @@ def test_the_machines_agreement_grows_over_the_decided_verdicts():
 
 
 def test_wins_are_counted_by_query():
-    won = [("q1", "a"), ("q1", "a"), ("q1", "b"), ("q2", "b"), ("q3", "b"), ("q4", "tie"), ("q5", "a"), ("q5", "b")]
+    won = [
+        ("q1", "a"),
+        ("q1", "a"),
+        ("q1", "b"),
+        ("q2", "b"),
+        ("q3", "b"),
+        ("q4", "tie"),
+        ("q5", "a"),
+        ("q5", "b"),
+    ]
     found = wins([verdict(query=query, winner=winner) for query, winner in won], ("old", "new"))
-    assert (found["verdicts"], found["queries"], found["ties"], found["tied_queries"]) == ([3, 4], [1, 2], 1, 2)
+    assert (found["verdicts"], found["queries"], found["ties"], found["tied_queries"]) == (
+        [3, 4],
+        [1, 2],
+        1,
+        2,
+    )
     assert found["share"][0] == pytest.approx(2 / 3)
     assert found["p_value"] == pytest.approx(1.0)
     all_new = [verdict(query=str(i), winner="b") for i in range(10)]
@@ -297,7 +348,10 @@ def test_bands_are_drawn_by_a_unit_with_enough_members(learning):
     def unit(n_raters, n_queries):
         lists = rng.integers(0, 5, (60, 2, 5)).tolist()
         of = [{"rater": f"r{i % n_raters}", "query": f"q{i % n_queries}"} for i in range(60)]
-        verdicts = [verdict(i, a, b, **labels) for i, ((a, b), labels) in enumerate(zip(lists, of, strict=True))]
+        verdicts = [
+            verdict(i, a, b, **labels)
+            for i, ((a, b), labels) in enumerate(zip(lists, of, strict=True))
+        ]
         with closing(Learned(5, 5)) as learned:
             learned.give(as_log(verdicts, 5))
             assert learned.wait()
@@ -319,12 +373,24 @@ def right_side(study):
 
 @pytest.mark.parametrize("wrong", [0.0, 0.2])
 def test_the_number_of_verdicts_wanted_moves_by_little(opened, learning, wrong):
-    """Sixty verdicts after the first bands, of which the widest gets ten times narrower within ten verdicts."""
-    study, rng, goals, widths = opened(candidates(200), width=0.1, seed=1), np.random.default_rng(1), [], []
+    """Sixty verdicts after the first bands, of which the widest gets ten times narrower within ten
+    verdicts.
+    """
+    study, rng, goals, widths = (
+        opened(candidates(200), width=0.1, seed=1),
+        np.random.default_rng(1),
+        [],
+        [],
+    )
     right = right_side(study)
     other = {"left": "right", "right": "left"}
     for _ in range(84):
-        judged(study, "ann", 1, choose=lambda pair: other[right(pair)] if rng.random() < wrong else right(pair))
+        judged(
+            study,
+            "ann",
+            1,
+            choose=lambda pair: other[right(pair)] if rng.random() < wrong else right(pair),
+        )
         assert study.learned.wait()
         latest = study.learned.latest
         if latest.wanted(latest.n) is not None:
@@ -348,8 +414,14 @@ def test_the_expected_number_of_verdicts_follows_the_width_once_it_is_near():
 
 def test_there_are_enough_verdicts_only_after_the_estimate_has_followed():
     narrow = {"gain_band": np.zeros((2, 5)), "discount_band": np.zeros((2, 5))}
-    for expected, bands, enough in ((100.0, narrow, False), (41.0, narrow, True), (41.0, None, False)):
-        latest = LatestFit(TRUTH, 40, bands=bands and SimpleNamespace(**bands), expected=expected, beats_coin=True)
+    for expected, bands, enough in (
+        (100.0, narrow, False),
+        (41.0, narrow, True),
+        (41.0, None, False),
+    ):
+        latest = LatestFit(
+            TRUTH, 40, bands=bands and SimpleNamespace(**bands), expected=expected, beats_coin=True
+        )
         assert latest.enough(0.1) == enough
     latest = LatestFit(TRUTH, 40, bands=SimpleNamespace(**narrow), expected=41.0)
     assert not latest.enough(0.1) and latest.wanted(40) is None
@@ -357,7 +429,11 @@ def test_there_are_enough_verdicts_only_after_the_estimate_has_followed():
 
 def test_verdicts_tell_more_than_a_coin_by_what_was_held_out():
     fit = SimpleNamespace(members=[SimpleNamespace(share=share) for share in (0.5, 0.75, np.nan)])
-    assert beats_coin(fit, 60, COIN_LEVEL) and not beats_coin(fit, 30, COIN_LEVEL) and beats_coin(fit, 30, LOST_LEVEL)
+    assert (
+        beats_coin(fit, 60, COIN_LEVEL)
+        and not beats_coin(fit, 30, COIN_LEVEL)
+        and beats_coin(fit, 30, LOST_LEVEL)
+    )
     assert not beats_coin(SimpleNamespace(members=fit.members[2:]), 60, LOST_LEVEL)
 
 
@@ -414,7 +490,11 @@ SAID = {
         "width": 0.1,
         "goal": (50, 310),
     },
-    **{"enough": False, "short": 0, "raters": [{"name": "ann", "left": {"value": 0.6, "low": 0.45, "high": 0.7}}]},
+    **{
+        "enough": False,
+        "short": 0,
+        "raters": [{"name": "ann", "left": {"value": 0.6, "low": 0.45, "high": 0.7}}],
+    },
     **{"alpha": {"value": 0.4, "low": 0.2, "high": 0.6}, "n_units": 9, "wins": None, "machine": []},
 }
 """A report on a log that tells something."""
@@ -434,11 +514,27 @@ WON = {"systems": ["old", "new"], "share": [0.7, 0.55, 0.8], "p_value": 0.0001}
         ("there are enough verdicts", {"enough": True}, {}),
         ("there are enough verdicts", {"enough": True}, {"enough": True, "beats_coin": False}),
         ("at least 7 verdicts", {"short": 7}, {}),
-        ("favours the left", {"raters": [{"name": "ann", "left": {"value": 0.7, "low": 0.6, "high": 0.8}}]}, {}),
-        ("favours the right", {"raters": [{"name": "ann", "left": {"value": 0.3, "low": 0.2, "high": 0.4}}]}, {}),
-        ("favours", {"raters": [{"name": "ann", "left": {"value": 0.7, "low": 0.6, "high": 0.8}}]}, {"raters": []}),
+        (
+            "favours the left",
+            {"raters": [{"name": "ann", "left": {"value": 0.7, "low": 0.6, "high": 0.8}}]},
+            {},
+        ),
+        (
+            "favours the right",
+            {"raters": [{"name": "ann", "left": {"value": 0.3, "low": 0.2, "high": 0.4}}]},
+            {},
+        ),
+        (
+            "favours",
+            {"raters": [{"name": "ann", "left": {"value": 0.7, "low": 0.6, "high": 0.8}}]},
+            {"raters": []},
+        ),
         ("alpha 0.40", {}, {"n_units": 0}),
-        ("alpha 0.10 (-0.20 to 0.40), which chance may", {"alpha": {"value": 0.1, "low": -0.2, "high": 0.4}}, {}),
+        (
+            "alpha 0.10 (-0.20 to 0.40), which chance may",
+            {"alpha": {"value": 0.1, "low": -0.2, "high": 0.4}},
+            {},
+        ),
         ("new is preferred", {"wins": WON}, {"wins": {**WON, "p_value": 0.01}}),
         ("old is preferred", {"wins": {**WON, "share": [0.3, 0.2, 0.45]}}, {"wins": WON}),
         ("Neither old nor new", {"wins": {**WON, "p_value": 0.01}}, {"wins": WON}),
@@ -462,7 +558,9 @@ def test_practice_and_checks_have_answers_that_every_metric_gives(opened):
     study = opened(practice=True, checks=0.5, seed=3)
     for pair in study._known.values():
         assert all(
-            sum(g >= t for g in pair.a[:k]) >= sum(g >= t for g in pair.b[:k]) for k in range(6) for t in range(5)
+            sum(g >= t for g in pair.a[:k]) >= sum(g >= t for g in pair.b[:k])
+            for k in range(6)
+            for t in range(5)
         )
         assert sorted(pair.a) == sorted(pair.b) and pair.a != pair.b
         assert sorted(map(str, pair.items_a)) == sorted(map(str, pair.items_b))
@@ -470,7 +568,9 @@ def test_practice_and_checks_have_answers_that_every_metric_gives(opened):
     assert len({pair["pair"] for pair in shown}) == 3 and all("practice" in pair for pair in shown)
     elsewhere = {pair["pair"] for pair in study.next_pairs("ann", "other tab", [])}
     assert not elsewhere & {pair["pair"] for pair in shown}
-    study.save("ann", "tab", [answer(pair, pair["practice"], i) for i, pair in enumerate(shown[:2])])
+    study.save(
+        "ann", "tab", [answer(pair, pair["practice"], i) for i, pair in enumerate(shown[:2])]
+    )
     wrong = {"left": "right", "right": "left"}[shown[2]["practice"]]
     study.save("ann", "tab", [answer(shown[2], wrong, 2)])
     nothing = {"judged": 0, "skipped": 0, "all": 0, "goal": None, "enough": False, "changes": 0}
@@ -524,7 +624,10 @@ def test_the_newest_work_is_done_and_a_failure_is_told():
 
 def test_a_page_keeps_what_it_holds_when_the_server_is_started_again(opened):
     study = opened(redundancy=1)
-    held = {rater: [pair["pair"] for pair in study.next_pairs(rater, rater, [])] for rater in ("ann", "bob")}
+    held = {
+        rater: [pair["pair"] for pair in study.next_pairs(rater, rater, [])]
+        for rater in ("ann", "bob")
+    }
     judged(study, "cy", 1)
     study.close()
     study = opened(redundancy=1)

@@ -93,9 +93,13 @@ def test_a_full_disk_leaves_whole_lines_only(path, log, monkeypatch):
 
 
 @pytest.mark.parametrize("field", [name for name in FIELDS if name != "id"])
-@pytest.mark.parametrize("value", [["x"], {"x": 1}, 3, -1.5, True, "x" * 3000, "\ud800", [[1]], {}, 10**30])
+@pytest.mark.parametrize(
+    "value", [["x"], {"x": 1}, 3, -1.5, True, "x" * 3000, "\ud800", [[1]], {}, 10**30]
+)
 def test_a_field_of_another_kind_is_refused_with_its_line_or_harmless(path, field, value):
-    path.write_text("".join(json.dumps(line) + "\n" for line in (verdict(0), verdict(1) | {field: value})))
+    path.write_text(
+        "".join(json.dumps(line) + "\n" for line in (verdict(0), verdict(1) | {field: value}))
+    )
     study = None
     try:
         study = Study(candidates(3), path)
@@ -103,7 +107,9 @@ def test_a_field_of_another_kind_is_refused_with_its_line_or_harmless(path, fiel
         assert re.search("line 2: |verdict verdict-000001: ", str(error))
     else:
         assert study.next_pairs("ann", "tab", [])
-        study.save("ann", "tab", [answer(pair, "left", 7) for pair in study.next_pairs("ann", "tab", [])])
+        study.save(
+            "ann", "tab", [answer(pair, "left", 7) for pair in study.next_pairs("ann", "tab", [])]
+        )
         Progress(study).report()
         study.nothing_left("ann")
     finally:
@@ -136,7 +142,11 @@ def test_a_place_for_the_rest_that_cannot_be_written_is_told(path, there):
     path.write_bytes(json.dumps(verdict(0)).encode() + b"\n{half")
     rest = path.with_name("verdicts.jsonl.cut-short")
     rest.mkdir() if there == "folder" else os.mkfifo(rest)
-    refused(r"ends within a line, which cannot be put into .*cut-short \(.*\); move that away", VerdictLog, path)
+    refused(
+        r"ends within a line, which cannot be put into .*cut-short \(.*\); move that away",
+        VerdictLog,
+        path,
+    )
     assert path.read_bytes().endswith(b"{half")
 
 
@@ -144,7 +154,10 @@ def test_an_edit_by_hand_is_noticed_and_kept(path, log):
     log.append([verdict(0), verdict(1)])
     path.write_text(json.dumps(verdict(1, winner="b")) + "\n")
     log.append([verdict(2)])
-    assert [(line["id"], line["winner"]) for line in lines(path)] == [("verdict-000001", "b"), ("verdict-000002", "a")]
+    assert [(line["id"], line["winner"]) for line in lines(path)] == [
+        ("verdict-000001", "b"),
+        ("verdict-000002", "a"),
+    ]
     assert (log.changes, list(log.verdicts)) == (1, ["verdict-000001", "verdict-000002"])
     beside = path.with_name("new")
     beside.write_text(json.dumps(verdict(7)) + "\n")

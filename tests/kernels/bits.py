@@ -437,13 +437,19 @@ def add_dcgs(digests, rng, batch):
     digests.add("longest_query", np.array([longest]))
 
     numbers = (between(rng, -1, 1, 4 * depth), [1.7], [0.3], [2.0], [1.1, -0.35])
-    ranks, edge, beta = 1.0 + 30.0 * rng.random(n), 30.0 * rng.random(), pick(rng, (0.1, 5.0, 200.0))
+    ranks, edge, beta = (
+        1.0 + 30.0 * rng.random(n),
+        30.0 * rng.random(),
+        pick(rng, (0.1, 5.0, 200.0)),
+    )
     edges = [np.array([edge]), np.array([np.inf]), 30.0 * rng.random(len(batch.weight))]
     for kind, of_kind in enumerate(map(np.array, numbers)):
         for own in (edge, np.inf):
             sums = dcg_kernel.truncated_sums(kind, of_kind, own, beta, longest)
             digests.add("truncated_sums", sums)
-        ideals = dcg_kernel.over_soft_rank_ideals(grades, offsets, gains, by_gain, sums, batch.weight)
+        ideals = dcg_kernel.over_soft_rank_ideals(
+            grades, offsets, gains, by_gain, sums, batch.weight
+        )
         digests.add("over_soft_rank_ideals", ideals)
         for own in edges:
             slope = np.empty(n)

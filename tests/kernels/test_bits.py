@@ -76,12 +76,7 @@ def run(*command, **variables):
     environment = os.environ | {"PYTHONPATH": str(ROOT)} | variables
     command = [sys.executable, *command]
     done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -77,12 +77,7 @@ def run(kernels, code=LOAD, **variables):
     environment = os.environ | {"PYTHONPATH": str(root)} | variables
     command = [sys.executable, "-c", code]
     return subprocess.run(
-        command,
-        cwd=root,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=root, env=environment, capture_output=True, text=True, check=False
     )
 
 
@@ -252,12 +247,7 @@ def test_the_variable_is_honoured_without_a_build(kernels, tmp_path):
 
 # Arguments.
 
-TYPES = {
-    "floats": np.float64,
-    "int8s": np.int8,
-    "int32s": np.int32,
-    "int64s": np.int64,
-}
+TYPES = {"floats": np.float64, "int8s": np.int8, "int32s": np.int32, "int64s": np.int64}
 
 
 @pytest.fixture(params=TYPES)
@@ -370,9 +360,21 @@ def test_pickled_judgements_hold_no_addresses_and_have_the_same_sums_elsewhere(t
 
 def test_the_command_line_refuses_a_missing_library_in_one_line(tmp_path):
     command = [sys.executable, "-m", "dcglearn", "show", "linear-log2@3"]
-    environment = {**os.environ, "DCGLEARN_KERNELS": str(tmp_path / "none.lib"), "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "dcglearn", "learn", str(ROOT / "examples" / "side_by_side.jsonl")]
+    environment = {
+        **os.environ,
+        "DCGLEARN_KERNELS": str(tmp_path / "none.lib"),
+        "PYTHONPATH": str(ROOT),
+    }
+    words = [
+        sys.executable,
+        "-m",
+        "dcglearn",
+        "learn",
+        str(ROOT / "examples" / "side_by_side.jsonl"),
+    ]
     for arguments, status in ((command, 0), (words, 1)):  # what needs no kernel goes on
-        done = subprocess.run(arguments, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            arguments, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
         assert done.returncode == status, done.stderr
     assert done.stderr.count("\n") == 1 and "none.lib, is missing; build them" in done.stderr

@@ -32,7 +32,9 @@ def test_quadrature_agrees_with_brute_force(utility, mu, log_tau, answers):
 
     def density(b):
         normal = np.exp(-0.5 * ((b - mu) / tau) ** 2) / (tau * np.sqrt(2 * np.pi))
-        return normal * np.exp(right * log_expit(utility + b) + (count - right) * log_expit(-utility - b))
+        return normal * np.exp(
+            right * log_expit(utility + b) + (count - right) * log_expit(-utility - b)
+        )
 
     expected = np.log(quad(density, mu - 12 * tau, mu + 12 * tau, epsabs=1e-14, limit=300)[0])
     at = np.array([mu, log_tau])
@@ -60,7 +62,9 @@ def test_the_objective_has_the_right_gradient_and_hessian(n_pairs):
     lists = random_lists(30 + 2 * n_pairs, "unknown", rng, depth=3, n_grades=4)
     one = np.ones(1, np.int8), np.zeros(1, np.int32), np.ones(1)
     _, right, count = answered(30, 2)
-    judged = JudgedAnswers(JudgedPairs(lists[30 : 30 + n_pairs], lists[30 + n_pairs :], *one), lists[:30], right, count)
+    judged = JudgedAnswers(
+        JudgedPairs(lists[30 : 30 + n_pairs], lists[30 + n_pairs :], *one), lists[:30], right, count
+    )
     objective = DirectObjective(Model(3, 4, with_errors=False), judged, 1.0)
     theta = np.array([0.3, -0.2, 0.1, 0.4, 0.2, 1.0])
     local = objective(theta[None])

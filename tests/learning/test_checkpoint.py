@@ -41,7 +41,15 @@ def test_a_killed_process_goes_on_to_the_same_bytes(tmp_path, name, passes):
     log = random_log(3000, noise=0.1)
     log.save(tmp_path / "log.parquet")
     file = tmp_path / "fit.checkpoint"
-    call = [sys.executable, "-c", textwrap.dedent(KILLED_FIT), name, tmp_path / "log.parquet", file, str(passes)]
+    call = [
+        sys.executable,
+        "-c",
+        textwrap.dedent(KILLED_FIT),
+        name,
+        tmp_path / "log.parquet",
+        file,
+        str(passes),
+    ]
     done = subprocess.run(call, capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL
     whole = getattr(dl, name)().fit(log)
@@ -49,7 +57,9 @@ def test_a_killed_process_goes_on_to_the_same_bytes(tmp_path, name, passes):
     for one, other in zip(*(metric_arrays(model) for model in (whole, resumed)), strict=True):
         assert one.tobytes() == other.tobytes()
     assert resumed.objective_ == whole.objective_
-    again = getattr(dl, name)().fit(log, checkpoint=file, resume=True)  # a fit that is done resumes without a pass
+    again = getattr(dl, name)().fit(
+        log, checkpoint=file, resume=True
+    )  # a fit that is done resumes without a pass
     assert again.objective_ == whole.objective_
 
 
@@ -108,7 +118,9 @@ def test_a_kill_in_the_middle_of_writing_leaves_whole_files(tmp_path):
     for wait in (0.02, 0.05, 0.11):
         folder = tmp_path / str(wait)
         folder.mkdir()
-        process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), str(folder)], stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code), str(folder)], stdout=subprocess.PIPE
+        )
         assert process.stdout.readline() == b"ready\n"
         while not (folder / "dcg.json").exists():
             time.sleep(0.005)
@@ -143,14 +155,40 @@ def test_checkpoints_of_other_fits_are_refused(tmp_path):
     dl.UtilityLearner().fit(log, checkpoint=file)
     refused("exists; resume from it", dl.UtilityLearner().fit, log, checkpoint=file)
     again = {"checkpoint": file, "resume": True}
-    refused(r"another training: its C is 1\.0, now it is 2\.0", dl.UtilityLearner(C=2.0).fit, log, **again)
-    refused("another training: its contents", dl.UtilityLearner().fit, random_log(500, seed=1), **again)
+    refused(
+        r"another training: its C is 1\.0, now it is 2\.0",
+        dl.UtilityLearner(C=2.0).fit,
+        log,
+        **again,
+    )
+    refused(
+        "another training: its contents", dl.UtilityLearner().fit, random_log(500, seed=1), **again
+    )
     refused("another training: its learner", dl.DCGLearner().fit, log, checkpoint=file, resume=True)
-    refused("no checkpoint to resume from", dl.UtilityLearner().fit, log, checkpoint=tmp_path / "none", resume=True)
-    refused("is a folder; name a file in it for the checkpoint", dl.UtilityLearner().fit, log, checkpoint=tmp_path)
+    refused(
+        "no checkpoint to resume from",
+        dl.UtilityLearner().fit,
+        log,
+        checkpoint=tmp_path / "none",
+        resume=True,
+    )
+    refused(
+        "is a folder; name a file in it for the checkpoint",
+        dl.UtilityLearner().fit,
+        log,
+        checkpoint=tmp_path,
+    )
     refused("give checkpoint=FILE", dl.UtilityLearner().fit, log, resume=True)
     (tmp_path / "text").write_text("something else")
-    refused("not a dcglearn checkpoint", dl.UtilityLearner().fit, log, checkpoint=tmp_path / "text", resume=True)
+    refused(
+        "not a dcglearn checkpoint",
+        dl.UtilityLearner().fit,
+        log,
+        checkpoint=tmp_path / "text",
+        resume=True,
+    )
     with Checkpoint(a_checkpoint(tmp_path / "asked"), {"pairs": 3}, resume=True) as kept:
         other = ("sums", np.array([5]))
-        refused("pass 1 of that fit asked something else", kept.answer, other, PairSums, lambda: None)
+        refused(
+            "pass 1 of that fit asked something else", kept.answer, other, PairSums, lambda: None
+        )

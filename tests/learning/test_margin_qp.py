@@ -50,14 +50,20 @@ def test_bounded_minimum_is_the_brute_force_one(size, seed, bounded):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(size, size))
     hessian, gradient = root @ root.T + 0.1 * np.eye(size), rng.normal(size=size)
-    lower = np.where(rng.random(size) < bounded, -rng.exponential(size=size) * (rng.random(size) < 0.7), -np.inf)
+    lower = np.where(
+        rng.random(size) < bounded, -rng.exponential(size=size) * (rng.random(size) < 0.7), -np.inf
+    )
     expected = brute_force_bounded(hessian, gradient, lower)
     np.testing.assert_allclose(bounded_minimum(hessian, gradient, lower), expected, atol=1e-7)
     if np.isfinite(lower).any():  # what takes over where pivoting cycles
-        np.testing.assert_allclose(margin_qp._by_least_squares(hessian, gradient, lower), expected, atol=1e-7)
+        np.testing.assert_allclose(
+            margin_qp._by_least_squares(hessian, gradient, lower), expected, atol=1e-7
+        )
 
 
-@pytest.mark.parametrize(("seed", "n", "depth", "n_grades", "C"), [(62, 177, 9, 6, 8.5e4), (170, 660, 10, 7, 1.1e6)])
+@pytest.mark.parametrize(
+    ("seed", "n", "depth", "n_grades", "C"), [(62, 177, 9, 6, 8.5e4), (170, 660, 10, 7, 1.1e6)]
+)
 def test_clean_logs_with_a_large_c_are_solved_too(seed, n, depth, n_grades, C):
     rng = np.random.default_rng(seed)
     truth = DCG(np.sort(rng.random(n_grades)), np.sort(rng.random(depth))[::-1])
@@ -80,7 +86,9 @@ def test_gradient_and_hessian_are_those_of_the_objective():
     flat = direction.ravel()
     second = flat @ (2 * np.eye(50) + 6.0 * sums.curvature) @ flat
     ahead, behind = (pairs.evaluate(weights + s * 1e-7 * direction).moment for s in (1, -1))
-    assert 2 * flat @ flat - 6.0 * np.vdot(ahead - behind, direction) / 2e-7 == pytest.approx(second, rel=1e-5)
+    assert 2 * flat @ flat - 6.0 * np.vdot(ahead - behind, direction) / 2e-7 == pytest.approx(
+        second, rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("kind", ["permutations", "free", "unknown"])
@@ -94,8 +102,12 @@ def test_same_optimum_as_cvxpy(kind, monotone, C, noise):
     assert mine.gap <= 1e-8
     assert mine.converged
     assert mine.objective == pytest.approx(theirs.objective, rel=1e-6)
-    if C >= 1:  # at a small C the norm hardly matters to the objective, and an interior point stays loose
-        np.testing.assert_allclose(mine.weights, theirs.weights, atol=1e-3 * np.abs(mine.weights).max())
+    if (
+        C >= 1
+    ):  # at a small C the norm hardly matters to the objective, and an interior point stays loose
+        np.testing.assert_allclose(
+            mine.weights, theirs.weights, atol=1e-3 * np.abs(mine.weights).max()
+        )
     if monotone:
         assert (np.diff(mine.weights, axis=1) >= 0).all()
 
@@ -120,10 +132,14 @@ def test_gap_bounds_the_distance_to_the_optimum_at_any_point(seed, monotone):
 
 def test_duplicate_is_weight_two_and_order_is_nothing():
     log = random_log(80, noise=0.1)
-    twice = solve(Pairs(np.tile(log.preferred, (2, 1)), np.tile(log.other, (2, 1)), ONE, ONE), 5, 0.7)
+    twice = solve(
+        Pairs(np.tile(log.preferred, (2, 1)), np.tile(log.other, (2, 1)), ONE, ONE), 5, 0.7
+    )
     double = solve(pairs_of(log, weight=np.full(1, 2.0)), 5, 0.7)
     half_C = solve(pairs_of(log), 5, 1.4)
-    shuffled = solve(pairs_of(log[np.random.default_rng(0).permutation(80)], weight=np.full(80, 2.0)), 5, 0.7)
+    shuffled = solve(
+        pairs_of(log[np.random.default_rng(0).permutation(80)], weight=np.full(80, 2.0)), 5, 0.7
+    )
     for other in (double, half_C, shuffled):
         np.testing.assert_allclose(twice.weights, other.weights, atol=1e-9)
 
@@ -135,7 +151,8 @@ def test_margins_scale_the_answer():
 
 
 def test_single_pair_by_hand():
-    # One pair, one position, grades 1 > 0: W = (-x, x), F = 2 x^2 + C (1 - 2x)^2, so x = C / (1 + 2C).
+    # One pair, one position, grades 1 > 0: W = (-x, x), F = 2 x^2 + C (1 - 2x)^2, so x = C / (1 +
+    # 2C).
     pairs = Pairs(np.array([[1]], np.int8), np.array([[0]], np.int8), ONE, ONE)
     for C in (0.01, 1.0, 50.0):
         x = C / (1 + 2 * C)
@@ -149,7 +166,9 @@ def test_linear_svc_has_the_same_optimum_without_monotonicity():
     d = difference_matrix(log.preferred, log.other, 5)
     X, y = np.vstack([d.toarray(), -d.toarray()]), np.repeat([1, -1], len(log))
     svc = LinearSVC(dual=False, C=0.25, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, y)
-    np.testing.assert_allclose(solve(pairs_of(log), 5, 1.0, monotone=False).weights.ravel(), svc.coef_[0], atol=1e-5)
+    np.testing.assert_allclose(
+        solve(pairs_of(log), 5, 1.0, monotone=False).weights.ravel(), svc.coef_[0], atol=1e-5
+    )
 
 
 def test_long_logs_start_from_a_subsample_and_end_the_same():
@@ -183,10 +202,14 @@ def test_own_constraints_and_their_gap():
 
 def test_impossible_constraints_are_named():
     with pytest.raises(RuntimeError, match="infeasible"):
-        solve_cvxpy(pairs_of(random_log(20)), 5, 1.0, constraints=lambda W: [W[0, 0] >= 1, W[0, 0] <= 0])
+        solve_cvxpy(
+            pairs_of(random_log(20)), 5, 1.0, constraints=lambda W: [W[0, 0] >= 1, W[0, 0] <= 0]
+        )
 
 
 def test_difference_matrix_is_the_encodings_difference():
     log = random_log(30, "unknown")
     dense = encode(log.preferred, 5).astype(int) - encode(log.other, 5)
-    np.testing.assert_array_equal(difference_matrix(log.preferred, log.other, 5).toarray(), dense.reshape(30, -1))
+    np.testing.assert_array_equal(
+        difference_matrix(log.preferred, log.other, 5).toarray(), dense.reshape(30, -1)
+    )

@@ -1,4 +1,6 @@
-"""The direct learner's kernel against a slow NumPy twin, finite differences, and probabilities that add to one."""
+"""The direct learner's kernel against a slow NumPy twin, finite differences, and probabilities that
+add to one.
+"""
 
 from dataclasses import fields, replace
 
@@ -20,12 +22,16 @@ INDEX = np.zeros(1, np.int32)
 
 
 def probabilities(z, thresholds, error):
-    """Chances of a tie (column 0), of each strength for the first list, and of each for the second; rows sum to 1."""
+    """Chances of a tie (column 0), of each strength for the first list, and of each for the second;
+    rows sum to 1.
+    """
     low, high = thresholds[1:-1], thresholds[2:]
     ahead, behind = (expit(side[:, None] - low) - expit(side[:, None] - high) for side in (z, -z))
     tie = (expit(z + thresholds[1]) - expit(z - thresholds[1]))[:, None]
     error = error[:, None]
-    return np.hstack([tie, (1 - error) * ahead + error * behind, (1 - error) * behind + error * ahead])
+    return np.hstack(
+        [tie, (1 - error) * ahead + error * behind, (1 - error) * behind + error * ahead]
+    )
 
 
 def twin(judged, weights, thresholds, errors, kind):
@@ -45,7 +51,11 @@ def twin(judged, weights, thresholds, errors, kind):
 
 @st.composite
 def problems(draw):
-    depth, n_grades, n_levels = draw(st.integers(1, 5)), draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    depth, n_grades, n_levels = (
+        draw(st.integers(1, 5)),
+        draw(st.integers(1, 5)),
+        draw(st.integers(1, 4)),
+    )
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, n_raters = draw(st.integers(1, 30)), draw(st.integers(1, 3))
     each, ties = draw(st.booleans()), draw(st.booleans())
@@ -64,15 +74,25 @@ def test_equals_the_twin_and_finite_differences(problem, kind):
     if kind == HINGE:  # a tie has no margin
         judged = replace(judged, level=np.maximum(judged.level, 1))
     sums = pair_loss(judged, weights, thresholds, errors, kind)
-    assert sums.loss == pytest.approx(twin(judged, weights, thresholds, errors, kind), rel=1e-10, abs=1e-12)
+    assert sums.loss == pytest.approx(
+        twin(judged, weights, thresholds, errors, kind), rel=1e-10, abs=1e-12
+    )
 
     def moved(which, index, step):
-        arrays = {"weights": weights.copy(), "thresholds": thresholds.copy(), "errors": errors.copy()}
+        arrays = {
+            "weights": weights.copy(),
+            "thresholds": thresholds.copy(),
+            "errors": errors.copy(),
+        }
         arrays[which][index] += step
         return pair_loss(judged, **arrays, kind=kind).loss
 
     size = 1 + abs(sums.loss)
-    for which, slopes in (("weights", sums.moment), ("thresholds", sums.thresholds), ("errors", sums.judges)):
+    for which, slopes in (
+        ("weights", sums.moment),
+        ("thresholds", sums.thresholds),
+        ("errors", sums.judges),
+    ):
         for index in np.ndindex(slopes.shape):
             if which == "thresholds" and index[0] in (0, len(thresholds) - 1):
                 assert slopes[index] == 0
@@ -85,16 +105,24 @@ def test_equals_the_twin_and_finite_differences(problem, kind):
 def test_hopeless_pairs_cost_their_distance_where_nobody_errs_and_no_more_than_an_error_where_some_do():
     rng, one = np.random.default_rng(0), np.ones(1)
     lists, weights = rng.integers(0, 5, (2, 50, 10)).astype(np.int8), rng.normal(0, 1, (10, 5))
-    judged, thresholds = JudgedPairs(*lists, one.astype(np.int8), INDEX, one), np.array([0.0, 0.0, np.inf])
+    judged, thresholds = (
+        JudgedPairs(*lists, one.astype(np.int8), INDEX, one),
+        np.array([0.0, 0.0, np.inf]),
+    )
     d = encode(judged.first, 5).astype(float) - encode(judged.second, 5)
     z = np.tensordot(d, weights, 2)
     exact = pair_loss(judged, 1e4 * weights, thresholds, np.zeros(1)).loss
     assert exact == pytest.approx(1e4 * np.maximum(-z, 0).sum(), rel=1e-3)
-    assert pair_loss(judged, 1e4 * weights, thresholds, np.full(1, 0.1)).loss <= -50 * np.log(0.1) + 1e-9
+    assert (
+        pair_loss(judged, 1e4 * weights, thresholds, np.full(1, 0.1)).loss
+        <= -50 * np.log(0.1) + 1e-9
+    )
 
 
 def verdicts(z, low, high, tie, error):
-    """Return the log probability and the derivatives of the loss, shape (13, n), of verdicts at differences z."""
+    """Return the log probability and the derivatives of the loss, shape (13, n), of verdicts at
+    differences z.
+    """
     logs, slopes, second = judgement_kernel.verdicts(z, low, high, tie, error)
     return logs, np.hstack([slopes, second]).T
 
@@ -102,7 +130,13 @@ def verdicts(z, low, high, tie, error):
 @pytest.mark.parametrize("error", [0.0, 0.02, 0.1, 0.45, 0.8])
 @pytest.mark.parametrize(
     ("tie", "low", "high"),
-    [(False, 0.0, np.inf), (False, 0.7, np.inf), (False, 0.7, 1.9), (False, 0.0, 0.4), (True, 0.7, np.inf)],
+    [
+        (False, 0.0, np.inf),
+        (False, 0.7, np.inf),
+        (False, 0.7, 1.9),
+        (False, 0.0, 0.4),
+        (True, 0.7, np.inf),
+    ],
 )
 def test_derivatives_of_a_verdict_are_finite_differences_of_its_twin(error, tie, low, high):
     z, h = np.linspace(-6, 6, 13), 1e-5
@@ -117,13 +151,18 @@ def test_derivatives_of_a_verdict_are_finite_differences_of_its_twin(error, tie,
     np.testing.assert_allclose(logs, twin_log(*at), rtol=1e-9)
 
     def moved(function, name):
-        up, down = (function(*(x + sign * h * (i == name) for i, x in enumerate(at))) for sign in (1, -1))
+        up, down = (
+            function(*(x + sign * h * (i == name) for i, x in enumerate(at))) for sign in (1, -1)
+        )
         return (up - down) / (2 * h)
 
-    # a rate of zero is no variable, and a tie has none; without strengths and ties, `low` is no variable
+    # a rate of zero is no variable, and a tie has none; without strengths and ties, `low` is no
+    # variable
     fixed = ({3} if error == 0 or tie else set()) | ({1} if low == 0 and high == np.inf else set())
     for i in set(range(4)) - fixed:
-        np.testing.assert_allclose(derivatives[i], -moved(twin_log, i), rtol=1e-6, atol=1e-7, err_msg=str(i))
+        np.testing.assert_allclose(
+            derivatives[i], -moved(twin_log, i), rtol=1e-6, atol=1e-7, err_msg=str(i)
+        )
     pairs = [(i, j) for i in range(3) for j in range(i, 4)]
     for (i, j), value in zip(pairs, derivatives[4:], strict=True):
         if not {i, j} & fixed:
@@ -135,7 +174,9 @@ def test_derivatives_of_a_verdict_are_finite_differences_of_its_twin(error, tie,
 def test_preferences_without_strengths_are_a_case_of_all_verdicts(error):
     z = np.concatenate([np.linspace(-60, 60, 61), [-1e3, -39.9, 39.9, 1e3]])
     logs, derivatives = verdicts(z, 0.0, np.inf, False, error)
-    expected, general = verdicts(z, 5e-324, np.inf, False, error)  # the least threshold that is not zero
+    expected, general = verdicts(
+        z, 5e-324, np.inf, False, error
+    )  # the least threshold that is not zero
     np.testing.assert_allclose(logs, expected, rtol=1e-12, atol=1e-15)
     tiny = 1e-15 / error**2 if error else 1e-13  # curvature in e is up to 1 / e^2
     for i in [0, 4] + [3, 7] * (error > 0):
@@ -147,7 +188,9 @@ def test_chances_are_those_of_verdicts():
     for threshold in (0.0, 0.8):
         tie, first, second = probabilities(z, np.array([0, threshold, np.inf]), error).T
         expected = np.column_stack([first, tie, second])
-        np.testing.assert_allclose(judgement_kernel.chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(
+            judgement_kernel.chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15
+        )
     logs, of_z, of_error = judgement_kernel.log_chances(z, 0.2)
     np.testing.assert_allclose(logs, np.log(0.2 + 0.6 * expit(z)))
     np.testing.assert_allclose(of_z, 0.6 * expit(z) * expit(-z) / np.exp(logs))
@@ -155,11 +198,20 @@ def test_chances_are_those_of_verdicts():
 
 
 def sums_at(z, low, error):
-    """Return the losses of preferences above a threshold at differences z, and their slopes in z, from the kernel."""
+    """Return the losses of preferences above a threshold at differences z, and their slopes in z,
+    from the kernel.
+    """
     rows, one = [], np.ones(1)
     for x in z:
-        judged = JudgedPairs(np.ones((1, 1), np.int8), np.zeros((1, 1), np.int8), one.astype(np.int8), INDEX, one)
-        points = Points(np.array([[0.0, 1.0]]), np.array([[x]]), np.array([[0.0, low, np.inf]]), np.full((1, 1), error))
+        judged = JudgedPairs(
+            np.ones((1, 1), np.int8), np.zeros((1, 1), np.int8), one.astype(np.int8), INDEX, one
+        )
+        points = Points(
+            np.array([[0.0, 1.0]]),
+            np.array([[x]]),
+            np.array([[0.0, low, np.inf]]),
+            np.full((1, 1), error),
+        )
         sums = judged.sums(points, LIKELIHOOD, CURVATURE)
         rows.append([sums.loss[0], sums.moment[0, 0, 1]])
     return np.array(rows).T
@@ -180,7 +232,9 @@ def few_lists(rng, n, n_lists, depth=4, n_grades=3):
     lists = rng.integers(-1, n_grades, (n_lists, depth)).astype(np.int8)
     first, second = rng.integers(0, n_lists, (2, n))
     weight = rng.exponential(1, n)
-    return JudgedPairs(lists[np.sort(first)], lists[second], np.ones(1, np.int8), np.zeros(1, np.int32), weight)
+    return JudgedPairs(
+        lists[np.sort(first)], lists[second], np.ones(1, np.int8), np.zeros(1, np.int32), weight
+    )
 
 
 def points_of(rng, n, depth=4, n_grades=3, error=0.1):
@@ -196,11 +250,20 @@ def test_judgements_of_few_lists_have_the_sums_of_the_same_judgements(order, err
     judged, points = few_lists(rng, 500, 20), points_of(rng, 3, error=error)
     listed = ListedJudgements.of(judged)
     plain, by_list = judged.sums(points, LIKELIHOOD, order), listed.sums(points, LIKELIHOOD, order)
-    slopes, curvatures = ["moment", "judges"] * (order > VALUE), ["joint", "crossed", "judges_twice"]
+    slopes, curvatures = (
+        ["moment", "judges"] * (order > VALUE),
+        ["joint", "crossed", "judges_twice"],
+    )
     for name in ["loss", *slopes, *curvatures * (order == CURVATURE)]:
-        if error or name not in ("judges", "crossed", "judges_twice"):  # error rates of zero are no variables
+        if error or name not in (
+            "judges",
+            "crossed",
+            "judges_twice",
+        ):  # error rates of zero are no variables
             expected = getattr(plain, name)
-            np.testing.assert_allclose(getattr(by_list, name), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+            np.testing.assert_allclose(
+                getattr(by_list, name), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max()
+            )
 
 
 @pytest.mark.parametrize("listed", [False, True])
@@ -208,13 +271,22 @@ def test_a_position_bias_is_added_to_the_utility_of_the_list_shown_first(listed)
     rng, n, n_raters = np.random.default_rng(5), 200, 3
     lists = rng.integers(-1, 3, (2, n, 4)).astype(np.int8)
     level, rater, way = rng.integers(0, 3, n), rng.integers(0, n_raters, n), rng.integers(-1, 2, n)
-    judged = JudgedPairs(*lists, level.astype(np.int8), rater.astype(np.int32), np.ones(1), way.astype(np.int8))
+    judged = JudgedPairs(
+        *lists, level.astype(np.int8), rater.astype(np.int32), np.ones(1), way.astype(np.int8)
+    )
     points = points_of(rng, 1)
-    points = replace(points, discounts=points.discounts / 20, thresholds=np.array([[0.0, 0.4, 1.5, np.inf]]))
-    points = replace(points, errors=np.array([[0.05, 0.3, 0.2]]), biases=np.array([[1.0, -2.0, 0.3]]))
+    points = replace(
+        points, discounts=points.discounts / 20, thresholds=np.array([[0.0, 0.4, 1.5, np.inf]])
+    )
+    points = replace(
+        points, errors=np.array([[0.05, 0.3, 0.2]]), biases=np.array([[1.0, -2.0, 0.3]])
+    )
     sums = (ListedJudgements.of(judged) if listed else judged).sums(points, LIKELIHOOD, SLOPES)
     d = np.subtract(*(encode(x, 3).astype(float) for x in lists))
-    z = np.tensordot(d, points.discounts[0][:, None] * points.gains[0], 2) + way * points.biases[0][rater]
+    z = (
+        np.tensordot(d, points.discounts[0][:, None] * points.gains[0], 2)
+        + way * points.biases[0][rater]
+    )
     chances = probabilities(z, points.thresholds[0], points.errors[0][rater])
     assert sums.loss[0] == pytest.approx(-np.log(chances[np.arange(n), level]).sum())
     assert sums.judges.shape == (1, 2 * n_raters) and (sums.judges != 0).all()
@@ -231,7 +303,9 @@ def test_every_other_judgement_of_few_lists_is_that_judgement():
     np.testing.assert_array_equal(some.lists[some.numbers[1]], some.second)
 
 
-@pytest.mark.parametrize(("n", "listed"), [(100, False), (3 * threads.CHUNK, False), (3 * threads.CHUNK, True)])
+@pytest.mark.parametrize(
+    ("n", "listed"), [(100, False), (3 * threads.CHUNK, False), (3 * threads.CHUNK, True)]
+)
 def test_bytes_do_not_depend_on_threads_or_other_points(n, listed, monkeypatch):
     rng = np.random.default_rng(2)
     judged, points = few_lists(rng, n, 50), points_of(rng, 3)
@@ -258,4 +332,6 @@ def test_merged_judgements_have_the_sums_of_all(listed):
         values = [x.sums(points, LIKELIHOOD, SLOPES) for x in (judged, merged)]
         assert values[1].loss == pytest.approx(values[0].loss)
         assert values[1].moment == pytest.approx(values[0].moment)
-    assert (merged.first[0] == judged.first[0]).all() and (merged.second[0] == judged.second[0]).all()
+    assert (merged.first[0] == judged.first[0]).all() and (
+        merged.second[0] == judged.second[0]
+    ).all()

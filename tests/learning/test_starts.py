@@ -33,7 +33,13 @@ def judged(n: int, *, seed: int = 0) -> Preferences:
     rng = np.random.default_rng(seed)
     log = random_log(n, "free", seed=seed, noise=0.1)
     rater = np.array(["ann", "bob", "eve"])[rng.integers(0, 3, n)]
-    return Preferences(log.preferred, log.other, rater=rater, strength=rng.integers(1, 4, n), tie=rng.random(n) < 0.2)
+    return Preferences(
+        log.preferred,
+        log.other,
+        rater=rater,
+        strength=rng.integers(1, 4, n),
+        tie=rng.random(n) < 0.2,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +64,10 @@ def test_the_optimum_is_a_start_that_stays(loss):
 
 def test_one_more_judgement_from_every_kind_of_start_ends_at_the_same_fit(learner, tmp_path):
     more = Preferences(
-        *(np.concatenate([x, y[:1]]) for x, y in ((LOG.preferred, LOG.other), (LOG.other, LOG.preferred)))
+        *(
+            np.concatenate([x, y[:1]])
+            for x, y in ((LOG.preferred, LOG.other), (LOG.other, LOG.preferred))
+        )
     )
     cold = DCGLearner(loss="robust").fit(more)
     learner.save(tmp_path / "learner.json")
@@ -72,7 +81,9 @@ def test_one_more_judgement_from_every_kind_of_start_ends_at_the_same_fit(learne
 
 @pytest.mark.filterwarnings("ignore")
 def test_parameters_of_judges_are_taken_over_exactly(of_judges):
-    """The objective at the start is that of the fit, so nothing is lost on the way through the curves."""
+    """The objective at the start is that of the fit, so nothing is lost on the way through the
+    curves.
+    """
     again = DCGLearner(max_iter=1).fit(judged(200), start=of_judges)
     assert again.objective_ == pytest.approx(of_judges.objective_, rel=1e-9)
     assert again.rater_error_ == pytest.approx(of_judges.rater_error_, rel=1e-4)
@@ -117,7 +128,9 @@ def test_a_saved_learner_is_the_learner(of_judges, tmp_path):
         for name, value in vars(fitted.curves_).items():
             np.testing.assert_array_equal(getattr(loaded.curves_, name), value)
         test = judged(50, seed=9)
-        np.testing.assert_array_equal(loaded.decision_function(test), fitted.decision_function(test))
+        np.testing.assert_array_equal(
+            loaded.decision_function(test), fitted.decision_function(test)
+        )
     refused("exists", of_judges.save, file, force=False)
 
 
@@ -146,22 +159,35 @@ def test_damaged_files_are_refused_by_name(learner, tmp_path, values, words):
     file = tmp_path / "learner.json"
     learner.save(file)
     fields = {**json.loads(file.read_text()), **values}
-    file.write_text(json.dumps({key: value for key, value in fields.items() if key not in values or value is not None}))
+    file.write_text(
+        json.dumps(
+            {key: value for key, value in fields.items() if key not in values or value is not None}
+        )
+    )
     assert str(file) in refused(words, DCGLearner.load, file)
 
 
 @pytest.mark.parametrize(
     ("start", "words"),
     [
-        (lambda _: DCG.standard(4, 10), "start (a DCG) has 4 grades and 10 positions, the log 5 and 10"),
+        (
+            lambda _: DCG.standard(4, 10),
+            "start (a DCG) has 4 grades and 10 positions, the log 5 and 10",
+        ),
         (lambda _: DCG.standard(5, 9), "5 grades and 9 positions, the log 5 and 10"),
-        (lambda _: DCG([4, 3, 2, 1, 0], np.ones(10)), "gains do not rise from 4, of the worst grade, to 0"),
+        (
+            lambda _: DCG([4, 3, 2, 1, 0], np.ones(10)),
+            "gains do not rise from 4, of the worst grade, to 0",
+        ),
         (lambda _: DCG(range(5), -np.arange(10.0)), "no discount is positive"),
         (lambda it: replace(it.curves_, sharpness=0.0), "sharpness=0.0 must be a positive number"),
         (lambda it: replace(it.curves_, sharpness=np.nan), "sharpness=nan"),
         (lambda it: replace(it.curves_, errors=np.array([1.5])), "between 0 and 1"),
         (lambda it: replace(it.curves_, gains=np.full(5, np.nan)), "not a finite number"),
-        (lambda it: replace(it.curves_, thresholds=np.array([0, 2.0, 1.0, np.inf])), "must not fall"),
+        (
+            lambda it: replace(it.curves_, thresholds=np.array([0, 2.0, 1.0, np.inf])),
+            "must not fall",
+        ),
         (lambda _: DCGLearner(), "is no fitted DCGLearner"),
         (lambda _: 3, "is no fitted DCGLearner"),
         (lambda _: "nowhere.json", "nowhere.json does not exist"),
@@ -178,7 +204,13 @@ def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
     refused(message, DCGLearner(loss="logistic").fit, LOG, start=DCGLearner().fit(LOG))
     two = replace(learner.curves_, errors=np.array([0.1, 0.2]))
     refused("2 error rates, the log has 3 raters", DCGLearner().fit, judged(100), start=two)
-    refused("refit='always' is not one of never, if_worse", DCGLearner().fit, LOG, start=learner, refit="always")
+    refused(
+        "refit='always' is not one of never, if_worse",
+        DCGLearner().fit,
+        LOG,
+        start=learner,
+        refit="always",
+    )
 
 
 @pytest.mark.parametrize("loss", ["robust", "sigmoid"])
@@ -186,7 +218,9 @@ def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
 def test_a_log_with_each_line_twice_at_half_the_weight_has_the_same_fit(loss, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.choice([20, 30, 50, 80, 150, 300]))
-    log = preference_pairs(ground_truth("D1"), n, lists="free", n_flips=n // int(rng.choice([3, 4, 5, 10])), seed=seed)
+    log = preference_pairs(
+        ground_truth("D1"), n, lists="free", n_flips=n // int(rng.choice([3, 4, 5, 10])), seed=seed
+    )
     twice = log[np.repeat(np.arange(n), 2)].changed(weight=np.full(2 * n, 0.5))
     once, again = (fit_direct(x, DirectDescription(loss=loss, n_grades=5)) for x in (log, twice))
     assert again.objective == pytest.approx(once.objective, rel=1e-9)
@@ -203,6 +237,9 @@ def test_the_typical_difference_counts_weights():
 
 def test_more_strengths_than_levels_are_binned_by_weight():
     strength = np.random.default_rng(0).exponential(1, 60)
-    whole, halves = _binned(strength, np.ones(1), 7), _binned(np.repeat(strength, 2), np.full(120, 0.5), 7)
+    whole, halves = (
+        _binned(strength, np.ones(1), 7),
+        _binned(np.repeat(strength, 2), np.full(120, 0.5), 7),
+    )
     assert halves[0] == pytest.approx(whole[0]) and (halves[1] == np.repeat(whole[1], 2)).all()
     assert len(whole[0]) == 7

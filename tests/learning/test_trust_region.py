@@ -1,4 +1,6 @@
-"""The bounded Newton descent: steps against a dense solver, arrows against dense matrices, starts side by side."""
+"""The bounded Newton descent: steps against a dense solver, arrows against dense matrices, starts
+side by side.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,9 @@ from dcglearn.learning.trust_region import Descents, Local, descend, leave_follo
 
 
 def arrow(rng, d, n_diagonal, coupled=False):
-    """Return a positive definite matrix whose last `n_diagonal` parameters do not meet each other, but for pairs."""
+    """Return a positive definite matrix whose last `n_diagonal` parameters do not meet each other,
+    but for pairs.
+    """
     whole = np.zeros((d + n_diagonal, d + n_diagonal))
     root = rng.normal(size=(d + 3, d))
     whole[:d, :d] = root.T @ root + np.eye(d)
@@ -47,7 +51,9 @@ def test_a_step_within_a_large_radius_is_the_bounded_minimum(n_diagonal, coupled
         assert gradient @ short < 0
         change = gradient @ step + 0.5 * step @ whole @ step
         assert trust_region._change(local, step[None])[0] == pytest.approx(change)
-        bounded = steps(local, np.full_like(low, -0.1), np.full_like(low, 0.2), np.array([1e9]), np.zeros(1))[0]
+        bounded = steps(
+            local, np.full_like(low, -0.1), np.full_like(low, 0.2), np.array([1e9]), np.zeros(1)
+        )[0]
         assert bounded.min() >= -0.1 and bounded.max() <= 0.2 and gradient @ bounded < 0
 
 
@@ -77,13 +83,20 @@ def test_descents_end_at_the_minimum_within_bounds():
             value = 0.5 * ((slopes + gradient) * thetas).sum(axis=1)
             n = len(thetas)
             diagonal = np.tile(np.diagonal(whole)[5:], (n, 1))
-            parts = np.tile(whole[:5, :5], (n, 1, 1)), np.tile(whole[5:, :5], (n, 1, 1)), diagonal, np.zeros((n, 0))
+            parts = (
+                np.tile(whole[:5, :5], (n, 1, 1)),
+                np.tile(whole[5:, :5], (n, 1, 1)),
+                diagonal,
+                np.zeros((n, 0)),
+            )
             return Local(value, slopes, *parts)
 
         starts = rng.uniform(low, high, (4, 8))
         ends = descend(function, starts, (low, high), max_iter=100)
         root = np.linalg.cholesky(whole).T
-        expected = lsq_linear(root, -np.linalg.solve(root.T, gradient), (low, high), tol=1e-14, method="bvls").x
+        expected = lsq_linear(
+            root, -np.linalg.solve(root.T, gradient), (low, high), tol=1e-14, method="bvls"
+        ).x
         np.testing.assert_allclose(ends.theta[ends.best], expected, atol=1e-6)
         assert ends.converged[ends.best]
 
@@ -93,13 +106,21 @@ def rosenbrock(thetas):
     x, y = thetas.T
     value = np.where(x > 3, np.inf, 100 * (y - x**2) ** 2 + (1 - x) ** 2)
     slopes = np.stack([-400 * x * (y - x**2) - 2 * (1 - x), 200 * (y - x**2)], axis=1)
-    dense = np.array([[[1200 * a * a - 400 * b + 2, -400 * a], [-400 * a, 200.0]] for a, b in thetas])
+    dense = np.array(
+        [[[1200 * a * a - 400 * b + 2, -400 * a], [-400 * a, 200.0]] for a, b in thetas]
+    )
     return Local(value, slopes, dense, np.zeros((len(x), 0, 2)), *np.zeros((2, len(x), 0)))
 
 
 def test_a_curved_valley_is_followed_and_infinite_values_are_avoided():
     bounds = np.full(2, -5.0), np.full(2, 5.0)
-    ends = descend(rosenbrock, np.array([[-1.2, 1.0], [2.5, -4.0], [4.0, 0.0]]), bounds, max_iter=200, tol=1e-14)
+    ends = descend(
+        rosenbrock,
+        np.array([[-1.2, 1.0], [2.5, -4.0], [4.0, 0.0]]),
+        bounds,
+        max_iter=200,
+        tol=1e-14,
+    )
     np.testing.assert_allclose(ends.theta[ends.best], [1, 1], atol=1e-6)
     assert ends.stopped[2] and ends.n_iter[2] == 0  # its value is infinite
     short = descend(rosenbrock, np.array([[-1.2, 1.0]]), bounds, max_iter=3)
@@ -110,7 +131,9 @@ def bowl(thetas):
     """Return the squared distance to the origin, where one full Newton step ends."""
     n = len(thetas)
     dense = np.tile(2 * np.eye(2), (n, 1, 1))
-    return Local((thetas**2).sum(axis=1), 2 * thetas, dense, np.zeros((n, 0, 2)), *np.zeros((2, n, 0)))
+    return Local(
+        (thetas**2).sum(axis=1), 2 * thetas, dense, np.zeros((n, 0, 2)), *np.zeros((2, n, 0))
+    )
 
 
 def test_a_follower_has_its_leaders_end_and_convergence():

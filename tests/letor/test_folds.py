@@ -54,7 +54,10 @@ class TestFolders:
         fold = read_fold(find_folds(tmp_path)[0])
         assert list(fold.test.documents) == ["GX1", "244338"]
         write_folds([fold], tmp_path / "again")
-        assert list(read_fold(find_folds(tmp_path / "again")[0]).test.documents) == ["GX1", "244338"]
+        assert list(read_fold(find_folds(tmp_path / "again")[0]).test.documents) == [
+            "GX1",
+            "244338",
+        ]
 
     def test_what_is_written_is_what_is_read(self, folder):
         fold, again = letor_folds(letor_like())[2], read_fold(find_folds(folder)[2])
@@ -87,14 +90,23 @@ class TestFolders:
     def test_shared_queries_are_named(self, folder):
         place = folder / "Fold1"
         lines = (place / "train.txt").read_text().splitlines(keepends=True)
-        (place / "test.txt").write_text("".join(line for line in lines if " qid:3 " in line or " qid:5 " in line))
+        (place / "test.txt").write_text(
+            "".join(line for line in lines if " qid:3 " in line or " qid:5 " in line)
+        )
         refused(r"train.txt and .*test.txt share 2 queries \(3, 5\)", Plan.of, folder)
 
     def test_other_features(self, folder):
-        write_folds(letor_folds(letor_queries(20, n_features=7, sizes=(8, 20), seed=0)), folder.parent / "wide")
+        write_folds(
+            letor_folds(letor_queries(20, n_features=7, sizes=(8, 20), seed=0)),
+            folder.parent / "wide",
+        )
         (folder.parent / "wide" / "Fold2" / "test.txt").replace(folder / "Fold2" / "test.txt")
-        refused(r"Fold2/test.txt has 7 features, but .*train.txt has 6.*--features 7", Plan.of, folder)
+        refused(
+            r"Fold2/test.txt has 7 features, but .*train.txt has 6.*--features 7", Plan.of, folder
+        )
         assert Plan.of(folder, n_features=7).folds[1].test.shape[1] == 7
         for part in ("train", "vali"):
-            (folder.parent / "wide" / "Fold2" / f"{part}.txt").replace(folder / "Fold2" / f"{part}.txt")
+            (folder.parent / "wide" / "Fold2" / f"{part}.txt").replace(
+                folder / "Fold2" / f"{part}.txt"
+            )
         refused(r"Fold2/train.txt has 7 features, but .*Fold1/train.txt has 6", Plan.of, folder)

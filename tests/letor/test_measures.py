@@ -12,7 +12,9 @@ from tests.rankers.makers import letor_like
 
 def measured(convention, grades, scores=None, n_grades=3):
     queries = Queries([[0.0]] * len(grades), grades, [1] * len(grades), n_grades)
-    values = Convention.named(convention, n_grades).measures(queries, scores or -np.arange(len(grades)))
+    values = Convention.named(convention, n_grades).measures(
+        queries, scores or -np.arange(len(grades))
+    )
     return dict(zip(MEASURES, values[0], strict=True))
 
 
@@ -25,7 +27,9 @@ class TestMeasures:
         for k in range(4):
             assert row[f"NDCG@{k + 1}"] == pytest.approx(reached[k] / best[k], rel=1e-14)
         assert row["NDCG@10"] == row["NDCG@4"]
-        assert [row[f"P@{k}"] for k in (1, 2, 3, 4, 10)] == pytest.approx([1, 1 / 2, 2 / 3, 3 / 4, 3 / 10], rel=1e-14)
+        assert [row[f"P@{k}"] for k in (1, 2, 3, 4, 10)] == pytest.approx(
+            [1, 1 / 2, 2 / 3, 3 / 4, 3 / 10], rel=1e-14
+        )
         assert row["MAP"] == pytest.approx((1 + 2 / 3 + 3 / 4) / 3, rel=1e-14)
 
     def test_standard_discounts_rank_two(self):
@@ -48,8 +52,14 @@ class TestMeasures:
         DCG([0, 1, 1], [1.0, 0.5]).save(tmp_path / "mine.json")
         values = measured(str(tmp_path / "mine.json"), [0, 2, 1])
         assert values["NDCG@2"] == values["NDCG@10"] == pytest.approx(0.5 / 1.5)
-        assert measured("linear-log2@3", [0, 2, 1])["NDCG@10"] == measured("linear-log2", [0, 2, 1])["NDCG@3"]
-        for name, text in (("letter", "give letor, standard"), (str(tmp_path / "mine.json"), "gains for grades 0..2")):
+        assert (
+            measured("linear-log2@3", [0, 2, 1])["NDCG@10"]
+            == measured("linear-log2", [0, 2, 1])["NDCG@3"]
+        )
+        for name, text in (
+            ("letter", "give letor, standard"),
+            (str(tmp_path / "mine.json"), "gains for grades 0..2"),
+        ):
             refused(text, Convention.named, name, 4)
 
     def test_many_queries_agree_with_one_at_a_time(self):
@@ -58,4 +68,6 @@ class TestMeasures:
         together = convention.measures(queries, scores)
         for q in range(len(queries)):
             own = slice(queries.offsets[q], queries.offsets[q + 1])
-            assert convention.measures(queries[q], scores[own])[0] == pytest.approx(together[q], abs=1e-12)
+            assert convention.measures(queries[q], scores[own])[0] == pytest.approx(
+                together[q], abs=1e-12
+            )

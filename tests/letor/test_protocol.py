@@ -1,4 +1,6 @@
-"""LETOR's five-fold protocol: methods and their grids, runs that are resumed, several processes, the command."""
+"""LETOR's five-fold protocol: methods and their grids, runs that are resumed, several processes,
+the command.
+"""
 
 import hashlib
 import json
@@ -28,10 +30,13 @@ QUICK = ["ridge", "RankSVM", "AdaRank.MAP"]
 
 
 def without_times(folder):
-    """Return the saved trials without their seconds, and without the checksum, which covers these."""
+    """Return the saved trials without their seconds, and without the checksum, which covers
+    these."""
     return {
         (path.name, path.parent.name): {
-            name: value for name, value in json.loads(path.read_text()).items() if name not in ("seconds", "sha256")
+            name: value
+            for name, value in json.loads(path.read_text()).items()
+            if name not in ("seconds", "sha256")
         }
         for path in sorted(folder.glob("Fold*/[!.]*.json"))
     }
@@ -92,7 +97,10 @@ class TestRuns:
         assert {label: value for label, value, _ in trial.candidates} == pytest.approx(values)
         label = max(values, key=values.get)
         assert trial.candidates[0][0] == label
-        assert np.array_equal(trial.measures["best"], convention.measures(fold.test, rankers[label].predict(fold.test)))
+        assert np.array_equal(
+            trial.measures["best"],
+            convention.measures(fold.test, rankers[label].predict(fold.test)),
+        )
 
     @pytest.mark.posix
     def test_an_interrupted_run_goes_on_to_the_same_results(self, folder, tmp_path):
@@ -111,7 +119,16 @@ class TestRuns:
 
     @pytest.mark.posix
     def test_an_interrupt_stops_all_processes(self, folder, tmp_path):
-        running = started("letor", folder, "--jobs", 2, "-o", tmp_path / "out", "--method=ridge", "--method=SmoothAP")
+        running = started(
+            "letor",
+            folder,
+            "--jobs",
+            2,
+            "-o",
+            tmp_path / "out",
+            "--method=ridge",
+            "--method=SmoothAP",
+        )
         trials_of(tmp_path / "out", 1, running)
         os.killpg(running.pid, signal.SIGINT)
         assert running.wait(timeout=30) == 130
@@ -120,7 +137,9 @@ class TestRuns:
 
     def test_processes_change_nothing(self, folder, tmp_path):
         letor_experiment(folder, ["ridge", "RankSVM"], grid="quick", output=tmp_path / "one")
-        letor_experiment(folder, ["ridge", "RankSVM"], grid="quick", output=tmp_path / "two", jobs=2)
+        letor_experiment(
+            folder, ["ridge", "RankSVM"], grid="quick", output=tmp_path / "two", jobs=2
+        )
         assert without_times(tmp_path / "one") == without_times(tmp_path / "two")
 
     def test_a_changed_result_is_refused(self, folder, tmp_path):
@@ -130,12 +149,21 @@ class TestRuns:
         for change, message in (
             ({"best": [[1.0279] * 21] * len(values["queries"])}, "it has another SHA-256"),
             ({"sha256": ""}, "it has another SHA-256"),
-            (resigned({**values, "best": [[1.0279] * 21] * len(values["queries"])}), r"a measure outside 0\.\.1"),
+            (
+                resigned({**values, "best": [[1.0279] * 21] * len(values["queries"])}),
+                r"a measure outside 0\.\.1",
+            ),
             ({"version": 2}, r'not a result of this version, which reads 1 .*"version" 2'),
         ):
             file.write_text(json.dumps(values | change))
             again = {"grid": "quick", "output": tmp_path / "out", "resume": True}
-            refused(rf"ridge.json: .*{message}.*; remove it", letor_experiment, folder, ["ridge"], **again)
+            refused(
+                rf"ridge.json: .*{message}.*; remove it",
+                letor_experiment,
+                folder,
+                ["ridge"],
+                **again,
+            )
 
     def test_results_of_other_data_are_refused(self, folder, tmp_path):
         out = tmp_path / "out"
@@ -151,7 +179,9 @@ class TestRuns:
         place = folder / "Fold1" / "test.txt"
         lines = place.read_text().splitlines(keepends=True)
         first = lines[0].split()[1]
-        place.write_text("".join("0" + line[1:] if line.split()[1] == first else line for line in lines))
+        place.write_text(
+            "".join("0" + line[1:] if line.split()[1] == first else line for line in lines)
+        )
         letor = letor_experiment(folder, ["ridge", "RankSVM"], grid="quick")
         other = letor_experiment(folder, ["ridge", "RankSVM"], grid="quick", metric="standard")
         assert letor.trials[0].measures["best"][0].max() == 0
@@ -165,15 +195,30 @@ class TestRuns:
         result = letor_experiment(folder, QUICK, grid="quick")
         frame = result.tests("RankSVM", ["NDCG@10", "MAP"]).frame
         assert set(frame["run"]) == {"ridge", "AdaRank.MAP"}
-        each = np.concatenate([trial.measures["blend"] for trial in result.trials if trial.method == "ridge"])
-        base = np.concatenate([trial.measures["blend"] for trial in result.trials if trial.method == "RankSVM"])
+        each = np.concatenate(
+            [trial.measures["blend"] for trial in result.trials if trial.method == "ridge"]
+        )
+        base = np.concatenate(
+            [trial.measures["blend"] for trial in result.trials if trial.method == "RankSVM"]
+        )
         row = frame.filter(pl.col("run") == "ridge", pl.col("measure") == "MAP")
         assert row["difference"][0] == pytest.approx((each - base)[:, -1].mean())
 
 
 class TestCommand:
     def test_table_and_files(self, dcglearn, folder, tmp_path):
-        arguments = ["letor", folder, "--grid", "quick", "--method", "ridge", "--method", "ranksvm", "--jobs", 1]
+        arguments = [
+            "letor",
+            folder,
+            "--grid",
+            "quick",
+            "--method",
+            "ridge",
+            "--method",
+            "ranksvm",
+            "--jobs",
+            1,
+        ]
         status, out, err = dcglearn(*arguments, "-o", tmp_path / "out")
         assert status == 0
         assert "mean of NDCG" in out and "published" in out and "minus ridge" in out
@@ -181,8 +226,13 @@ class TestCommand:
         as_json = ("--resume", "--format", "json", "--baseline", "RankSVM")
         status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", *as_json)
         assert json.loads(out)["methods"]["ridge"]["NDCG@1"] > 0
-        for form, head in (("csv", "method,fold,measure,value\n"), ("markdown", "| method | NDCG@1 |")):
-            assert dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--format", form)[1].startswith(head)
+        for form, head in (
+            ("csv", "method,fold,measure,value\n"),
+            ("markdown", "| method | NDCG@1 |"),
+        ):
+            assert dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--format", form)[
+                1
+            ].startswith(head)
 
     def test_dry_run(self, dcglearn, folder, tmp_path):
         status, out, err = dcglearn("letor", folder, "--dry-run", "-o", tmp_path / "out")
@@ -207,26 +257,40 @@ class TestCommand:
         assert misuse(message, "letor", *arguments).count("\n") == 1
 
     def test_folds_of_a_file_and_synthetic_ones(self, dcglearn, misuse, tmp_path, folder):
-        status, out, err = dcglearn("folds", folder / "Fold1" / "train.txt", "-o", tmp_path / "split", "--folds", 4)
+        status, out, err = dcglearn(
+            "folds", folder / "Fold1" / "train.txt", "-o", tmp_path / "split", "--folds", 4
+        )
         assert (status, out) == (0, "")
         assert "4 folds of Queries(12 queries" in err
         assert [len(read_fold(one).test) for one in find_folds(tmp_path / "split")] == [3, 3, 3, 3]
         status, out, err = dcglearn("folds", "-o", tmp_path / "made", "--queries", 5, "--seed", 3)
-        made, mine = read_fold(find_folds(tmp_path / "made")[1]), letor_folds(letor_queries(5, seed=3))[1]
+        made, mine = (
+            read_fold(find_folds(tmp_path / "made")[1]),
+            letor_folds(letor_queries(5, seed=3))[1],
+        )
         assert np.array_equal(made.test.features, mine.test.features)
         for arguments, message in (
             (["-o", tmp_path / "made"], "exists and is not empty"),
             (["-o", tmp_path / "no" / "where"], "does not exist"),
-            ([folder / "Fold1" / "test.txt", "-o", tmp_path / "x"], "4 queries cannot make 5 folds"),
+            (
+                [folder / "Fold1" / "test.txt", "-o", tmp_path / "x"],
+                "4 queries cannot make 5 folds",
+            ),
         ):
             misuse(message, "folds", *arguments)
 
 
 def test_what_is_blended_by_hand():
     values = np.array([[0.4, 0.8, 0.6, np.nan], [0.5, 0.6, 0.6, np.nan], [0.4, 0.7, 0.5, np.nan]])
-    means, used = within_error(values)  # differences of the second: -.1, .2, 0, of mean 1/30 and error .0882
+    means, used = within_error(
+        values
+    )  # differences of the second: -.1, .2, 0, of mean 1/30 and error .0882
     assert means == pytest.approx([0.6, 17 / 30, 16 / 30])
-    assert used.tolist() == [True, True, False]  # those of the third: 0, .1, .1, of mean .0667 and error .0333
+    assert used.tolist() == [
+        True,
+        True,
+        False,
+    ]  # those of the third: 0, .1, .1, of mean .0667 and error .0333
     assert within_error(values[:, :1])[1].tolist() == [False, True, False]
     assert within_error(values[:, 3:])[1].all()
 
@@ -238,7 +302,10 @@ OWN_GRIDS = ["ApproxNDCG", "SmoothNDCG", "SHF-SDCG", "RSRank"]
 class TestMethods:
     @pytest.mark.parametrize(
         ("name", "grid", "most"),
-        [*((name, "quick", None) for name in METHODS), *((name, "papers", 1) for name in OWN_GRIDS)],
+        [
+            *((name, "quick", None) for name in METHODS),
+            *((name, "papers", 1) for name in OWN_GRIDS),
+        ],
     )
     def test_every_method_learns(self, name, grid, most):
         if METHODS[name].model == "trees":
@@ -249,7 +316,9 @@ class TestMethods:
         for candidate in islice(METHODS[name].candidates(setting), most):
             ranker = candidate.fit(train, vali)
             scores = np.random.default_rng(0).normal(size=vali.shape[0])
-            assert ranker.score(vali) > vali.evaluate(scores, ranker.metric_).mean() + 0.1, candidate.label
+            assert ranker.score(vali) > vali.evaluate(scores, ranker.metric_).mean() + 0.1, (
+                candidate.label
+            )
 
     def test_labels_tell_candidates_apart(self):
         setting = Setting(letor_like(), DCG.standard(3, 10))
@@ -257,7 +326,9 @@ class TestMethods:
             if method.model == "trees":
                 pytest.importorskip("lightgbm")
             for grid in ("default", "quick", "papers"):
-                labels = [candidate.label for candidate in method.candidates(replace(setting, grid=grid))]
+                labels = [
+                    candidate.label for candidate in method.candidates(replace(setting, grid=grid))
+                ]
                 assert len(set(labels)) == len(labels) > 0, method.name
 
     def test_names(self):

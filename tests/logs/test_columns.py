@@ -23,7 +23,9 @@ VALUES = {
 
 
 def log_with(name):
-    return Preferences([[2, 1], [1, 0], [0, 0]], [[0, 1], [2, 0], [1, 0]], **{name: VALUES[COLUMNS[name].kind]})
+    return Preferences(
+        [[2, 1], [1, 0], [0, 0]], [[0, 1], [2, 0], [1, 0]], **{name: VALUES[COLUMNS[name].kind]}
+    )
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -31,7 +33,10 @@ def test_every_column_is_cut_saved_read_and_joined(tmp_path, name):
     log = log_with(name)
     values = getattr(log, name)
     assert getattr(log[1:], name).tolist() == values[1:].tolist()
-    assert getattr(joined([log, log[:1]], 3, None), name).tolist() == [*values.tolist(), values[0].tolist()]
+    assert getattr(joined([log, log[:1]], 3, None), name).tolist() == [
+        *values.tolist(),
+        values[0].tolist(),
+    ]
     for file in ("log.jsonl", "log.parquet"):
         log.save(tmp_path / file)
         assert getattr(read_preferences(tmp_path / file), name).tolist() == values.tolist()
@@ -59,6 +64,12 @@ def test_an_unknown_column_is_refused():
 @pytest.mark.parametrize("name", [name for name in COLUMNS if COLUMNS[name].names])
 def test_the_page_of_formats_shows_every_column(name):
     column = COLUMNS[name]
-    keys = [f"{column.names[0]}{side}" for side in (("_a", "_b") if column.kind == "documents" else ("",))]
-    assert f"| {', '.join(f'`{key}`' for key in keys)} | {column.meaning}; optional |" in PAGE.read_text()
+    keys = [
+        f"{column.names[0]}{side}"
+        for side in (("_a", "_b") if column.kind == "documents" else ("",))
+    ]
+    assert (
+        f"| {', '.join(f'`{key}`' for key in keys)} | {column.meaning}; optional |"
+        in PAGE.read_text()
+    )
     assert f"{name}: {column.meaning}" in Preferences.__doc__

@@ -16,7 +16,9 @@ ONE = np.ones(1)
 def twin(first, second, margin, weight, weights):
     """The same sums with explicit encodings."""
     n_grades = weights.shape[1]
-    d = (encode(first, n_grades).astype(float) - encode(second, n_grades)).reshape(len(first), weights.size)
+    d = (encode(first, n_grades).astype(float) - encode(second, n_grades)).reshape(
+        len(first), weights.size
+    )
     margin, weight = np.broadcast_to(margin, len(first)), np.broadcast_to(weight, len(first))
     xi = np.maximum(0, margin - d @ weights.ravel())
     active = d[xi > 0] * np.sqrt(weight[xi > 0])[:, None]
@@ -99,4 +101,6 @@ def test_scales_as_wide_as_documents_need():
     lists = np.array([[rng.permutation(20) for _ in range(30)] for _ in range(2)]).astype(np.int8)
     weights = rng.normal(size=(20, 20)) * 0.1
     sums = pair_sums(lists[0], lists[1], ONE, ONE, weights)
-    np.testing.assert_allclose(sums.curvature, twin(lists[0], lists[1], ONE, ONE, weights)[3], atol=1e-12)
+    np.testing.assert_allclose(
+        sums.curvature, twin(lists[0], lists[1], ONE, ONE, weights)[3], atol=1e-12
+    )

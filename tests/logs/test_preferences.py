@@ -1,4 +1,6 @@
-"""The log: checks, indexing, splits, folds, merged pairs, documents, contradictions, and agreement with a metric."""
+"""The log: checks, indexing, splits, folds, merged pairs, documents, contradictions, and agreement
+with a metric.
+"""
 
 import numpy as np
 import pytest
@@ -149,7 +151,9 @@ def test_split_by_list_shares_no_list():
     rng = np.random.default_rng(0)
     lists = rng.integers(0, 3, (30, 4))
     pairs = rng.integers(0, 30, (500, 2))
-    first, second = Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]]).split(0.6, seed=0, by="list")
+    first, second = Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]]).split(
+        0.6, seed=0, by="list"
+    )
     seen = [{row for pair in rows(part) for row in pair} for part in (first, second)]
     assert not seen[0] & seen[1]
     assert 0 < len(first) + len(second) < 500
@@ -179,14 +183,18 @@ def test_merging_adds_weights_of_identical_pairs(seed, weighted, with_ties, dept
     n = int(rng.integers(1, 60))
     lists = rng.integers(-1, 2, (2, n, depth))
     weight = rng.integers(1, 4, n) if weighted else None
-    log = Preferences(*lists, n_grades=3, weight=weight, tie=rng.random(n) < 0.3 if with_ties else None)
+    log = Preferences(
+        *lists, n_grades=3, weight=weight, tie=rng.random(n) < 0.3 if with_ties else None
+    )
     merged = log.merged()
     expected = {}
     for i, row in enumerate(rows(log)):
         key = (row, bool(with_ties and log.tie[i]))
         expected[key] = expected.get(key, 0.0) + (log.weight[i] if weighted else 1.0)
     ties = merged.tie if with_ties else np.zeros(len(merged), bool)
-    found = {(row, bool(tie)): w for row, tie, w in zip(rows(merged), ties, merged.weight, strict=True)}
+    found = {
+        (row, bool(tie)): w for row, tie, w in zip(rows(merged), ties, merged.weight, strict=True)
+    }
     assert found == expected
     assert list(found) == list(expected)  # in order of first appearance
 

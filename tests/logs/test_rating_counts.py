@@ -57,7 +57,10 @@ def test_saving_keeps_the_counts(tmp_path, suffix):
     assert counted(again) == counted(log)
     assert again.segment.tolist() == log.segment.tolist()
     before = log.to_polars().drop("ratings_a", "ratings_b", "segment")
-    assert Preferences.from_frame(before).ratings is None and Preferences.from_frame(before).segment is None
+    assert (
+        Preferences.from_frame(before).ratings is None
+        and Preferences.from_frame(before).segment is None
+    )
 
 
 def test_the_winner_says_which_list_the_counts_belong_to():
@@ -66,7 +69,12 @@ def test_the_winner_says_which_list_the_counts_belong_to():
         {"a": [1], "b": [2], "winner": "b", "ratings_a": "3:1 4:2", "ratings_b": "5:7"},
     ]
     log = Preferences.from_records(rows)
-    assert counted(log) == {("", "", 1, 3.0): 1, ("", "", 1, 4.0): 2, ("", "", 0, 1.0): 1, ("", "", 2, 5.0): 7}
+    assert counted(log) == {
+        ("", "", 1, 3.0): 1,
+        ("", "", 1, 4.0): 2,
+        ("", "", 0, 1.0): 1,
+        ("", "", 2, 5.0): 7,
+    }
 
 
 @pytest.mark.parametrize(
@@ -80,14 +88,22 @@ def test_the_winner_says_which_list_the_counts_belong_to():
 )
 def test_bad_counts_name_the_line(change, message):
     row = {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1", "ratings_b": "1:1"}
-    refused(message, Preferences.from_records, [row | change, row] if "None" not in message else [row, row | change])
+    refused(
+        message,
+        Preferences.from_records,
+        [row | change, row] if "None" not in message else [row, row | change],
+    )
 
 
 def test_counts_of_one_side_and_counts_that_contradict_each_other_are_refused():
     row = {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1"}
     refused("ratings_a and ratings_b go together", Preferences.from_records, [row])
     rows = [row | {"ratings_b": "1:1"}, row | {"b": [2], "ratings_a": "3:2", "ratings_b": "2:2"}]
-    refused(r"list \[1\] has the ratings '3:1' on one line and '3:2' on another", Preferences.from_records, rows)
+    refused(
+        r"list \[1\] has the ratings '3:1' on one line and '3:2' on another",
+        Preferences.from_records,
+        rows,
+    )
 
 
 def test_lists_are_compared_within_their_segment(tmp_path):
@@ -101,7 +117,9 @@ def test_lists_are_compared_within_their_segment(tmp_path):
 
 def test_the_counts_do_not_depend_on_the_names_of_raters():
     log = Preferences.from_ratings(LISTS, RATINGS, GROUPS)
-    renamed = log.changed(rater=np.char.add("rater ", np.unique(log.rater, return_inverse=True)[1].astype(str)))
+    renamed = log.changed(
+        rater=np.char.add("rater ", np.unique(log.rater, return_inverse=True)[1].astype(str))
+    )
     assert list(counted(renamed).values()) == list(counted(log).values())
     assert counted(renamed[:1]).keys() == {("rater 0", *key[1:]) for key in counted(log[:1])}
 

@@ -1,4 +1,6 @@
-"""Units of agreement, pairs shown both ways, and verdicts undone or read twice: in memory, in parts and over Dask."""
+"""Units of agreement, pairs shown both ways, and verdicts undone or read twice: in memory, in parts
+and over Dask.
+"""
 
 import json
 
@@ -22,7 +24,9 @@ def log_of(*rows, **columns):
 
 
 def test_a_unit_has_no_orientation():
-    of = units(log_of((A, B, "x", False), (B, A, "y", False), (A, C, "x", True), (C, A, "x", False)))
+    of = units(
+        log_of((A, B, "x", False), (B, A, "y", False), (A, C, "x", True), (C, A, "x", False))
+    )
     assert of.number[0] == of.number[1] != of.number[2] == of.number[3]
     assert of.value[0] == -of.value[1] and of.value[2] == -of.value[3]
     assert of.way[0] == -of.way[1] and of.way[2] == of.way[3], "A was shown first, B, then C, C"
@@ -35,7 +39,9 @@ def test_queries_documents_and_strengths_tell_units_apart():
     of = units(Preferences(*lists, docs=docs, strength=[2, 1, 1], tie=[False, True, False]))
     assert of.number[0] == of.number[1] != of.number[2] and np.abs(of.value).tolist() == [2, 0, 1]
     same_grades = units(Preferences([A, A], [A, A], docs=[docs[0], docs[0][::-1]]))
-    assert same_grades.number.tolist() == [0, 0] and same_grades.value[0] == -same_grades.value[1] != 0
+    assert (
+        same_grades.number.tolist() == [0, 0] and same_grades.value[0] == -same_grades.value[1] != 0
+    )
     refused(r"docs has shape \(2,\)", Preferences, [A, A], [B, B], docs=["x", "y"])
 
 
@@ -61,7 +67,14 @@ def test_what_cannot_be_reconciled_is_refused():
 
 
 def line(name, winner="a", supersedes=None, a=(1, 0), b=(0, 1), **more):
-    verdict = {"id": name, "query": "q", "a": list(a), "b": list(b), "winner": winner, "supersedes": supersedes}
+    verdict = {
+        "id": name,
+        "query": "q",
+        "a": list(a),
+        "b": list(b),
+        "winner": winner,
+        "supersedes": supersedes,
+    }
     return {"tie": None, "strength": None, **verdict, **more}
 
 
@@ -114,7 +127,11 @@ def test_an_undone_verdict_never_counts(tmp_path, kind):
 
 def test_the_kind_of_a_tie_may_stand_for_the_winner(tmp_path):
     lines = [line("v1", "both good"), line("v2", "Both Bad"), line("v3")]
-    assert read_preferences(write(tmp_path, "log.jsonl", text(lines))).tie.tolist() == [True, True, False]
+    assert read_preferences(write(tmp_path, "log.jsonl", text(lines))).tie.tolist() == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_an_id_means_nothing_without_a_column_supersedes(tmp_path):
@@ -136,9 +153,14 @@ def test_parts_decide_together(tmp_path):
         parts = [row for part in log.parts for row in rows(part)]
         assert parts == STANDING
         assert log.dropped == LEFT_OUT
-    whole = reasons_of(*([verdict[key] for verdict in UNDONE] for key in ("id", "supersedes")), [False] * len(UNDONE))
+    whole = reasons_of(
+        *([verdict[key] for verdict in UNDONE] for key in ("id", "supersedes")),
+        [False] * len(UNDONE),
+    )
     halves = (UNDONE[:4], UNDONE[4:])
-    cut = reasons_of_parts(([v["id"] for v in h], [v["supersedes"] for v in h], [False] * len(h)) for h in halves)
+    cut = reasons_of_parts(
+        ([v["id"] for v in h], [v["supersedes"] for v in h], [False] * len(h)) for h in halves
+    )
     assert [list(part) for part in cut] == [list(whole[:4]), list(whole[4:])]
 
 
@@ -151,6 +173,10 @@ def test_partitions_of_dask_decide_together():
 
     frame = pl.DataFrame(UNDONE, infer_schema_length=None).to_pandas()
     cluster = LocalCluster(n_workers=1, processes=False, dashboard_address=":0")
-    with cluster, Client(cluster) as client, DaskLog(dask.from_pandas(frame, npartitions=3), client) as log:
+    with (
+        cluster,
+        Client(cluster) as client,
+        DaskLog(dask.from_pandas(frame, npartitions=3), client) as log,
+    ):
         assert log.facts.n == len(STANDING)
         assert log.dropped == LEFT_OUT

@@ -13,7 +13,9 @@ from tests.makers import PAPER_LIST, random_log
 class TestWhatTheLogCanSee:
     """The structural rank of each kind of lists, and its sentence."""
 
-    @pytest.mark.parametrize(("kind", "rank", "words"), [("permutations", 36, 2), ("free", 40, 1), ("unknown", 50, 0)])
+    @pytest.mark.parametrize(
+        ("kind", "rank", "words"), [("permutations", 36, 2), ("free", 40, 1), ("unknown", 50, 0)]
+    )
     def test_structural_ranks(self, kind, rank, words):
         visible = random_log(600, kind).visible()
         assert (visible.rank, visible.structural_rank, visible.missing) == (rank, rank, 0)
@@ -46,7 +48,9 @@ class TestWhatTheLogCanSee:
 
     def test_unseen_grades_are_named(self):
         rng = np.random.default_rng(0)
-        visible = Preferences(rng.choice([0, 2], (200, 4)), rng.choice([0, 2], (200, 4)), n_grades=4).visible()
+        visible = Preferences(
+            rng.choice([0, 2], (200, 4)), rng.choice([0, 2], (200, 4)), n_grades=4
+        ).visible()
         assert visible.unseen_grades == (1, 3)
         assert visible.rank == visible.structural_rank == 4
         assert visible.sentences[0] == "the worth of grade 1, 3, which never occurs in the log"
@@ -54,7 +58,9 @@ class TestWhatTheLogCanSee:
     def test_open_weights_are_named_by_grade_and_position(self):
         rng = np.random.default_rng(0)
         lists = np.repeat(rng.integers(0, 4, (300, 1, 6)), 2, axis=1)
-        lists[:, :, [0, 2, 3]] = rng.integers(0, 4, (300, 2, 3))  # no pair differs at positions 2, 5 and 6
+        lists[:, :, [0, 2, 3]] = rng.integers(
+            0, 4, (300, 2, 3)
+        )  # no pair differs at positions 2, 5 and 6
         open_ = "the worth of grade 0-3 at position 2, 5-6, in part: to tell it takes at least 9 more pairs"
         assert open_ in str(Preferences(*lists.swapaxes(0, 1)).visible())
         lists[:, :, 1] = rng.integers(0, 4, (300, 2))
@@ -76,7 +82,11 @@ class TestWhatTheLogCanSee:
         assert visible.rank == visible.structural_rank == 10
         assert "positions 1-2" in visible.sentences[0]
 
-    @given(st.integers(0, 2**32), st.sampled_from(["permutations", "free", "unknown"]), st.integers(1, 80))
+    @given(
+        st.integers(0, 2**32),
+        st.sampled_from(["permutations", "free", "unknown"]),
+        st.integers(1, 80),
+    )
     def test_no_pair_sees_the_invisible_and_some_pair_sees_the_rest(self, seed, kind, n):
         log = random_log(n, kind, seed)
         visible = log.visible()
@@ -85,13 +95,21 @@ class TestWhatTheLogCanSee:
         hidden = visible.invisible.reshape(len(visible.invisible), 50)
         np.testing.assert_allclose(d @ hidden.T, 0, atol=1e-6)
         weights = np.random.default_rng(seed).normal(size=(10, 5))
-        np.testing.assert_allclose(d @ visible.project(weights).ravel(), d @ weights.ravel(), atol=1e-6)
+        np.testing.assert_allclose(
+            d @ visible.project(weights).ravel(), d @ weights.ravel(), atol=1e-6
+        )
 
     def test_it_prints(self):
         head, level, steps = str(random_log(600, "permutations").visible()).split("\n")
-        assert head == "what the log cannot tell:" and "worst counts as 0" in level and "steps between" in steps
+        assert (
+            head == "what the log cannot tell:"
+            and "worst counts as 0" in level
+            and "steps between" in steps
+        )
 
     def test_it_says_so_where_nothing_is_hidden(self):
         lists = np.random.default_rng(0).integers(-1, 2, (2, 300, 3))
         lists[lists == -1] = -2
-        assert str(Preferences(*lists).visible()).endswith("nothing that more judgements of such lists would not")
+        assert str(Preferences(*lists).visible()).endswith(
+            "nothing that more judgements of such lists would not"
+        )

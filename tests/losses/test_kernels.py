@@ -1,4 +1,6 @@
-"""Kernels on long lists: blocks, windows and chunks against the full matrix; the squared hinge over pairs."""
+"""Kernels on long lists: blocks, windows and chunks against the full matrix; the squared hinge over
+pairs.
+"""
 
 import math
 import tracemalloc
@@ -19,7 +21,9 @@ SHAPES = {
     "normal": lambda rng, n: rng.normal(size=n),
     "heavy tails": lambda rng, n: rng.standard_cauchy(n),
     "few values": lambda rng, n: rng.integers(0, 7, n) / 3,
-    "two clusters": lambda rng, n: np.r_[rng.normal(size=n // 2) * 1e-3, 5 + rng.normal(size=n - n // 2) * 1e-3],
+    "two clusters": lambda rng, n: np.r_[
+        rng.normal(size=n // 2) * 1e-3, 5 + rng.normal(size=n - n // 2) * 1e-3
+    ],
     "far from 0": lambda rng, n: 1e6 + rng.normal(size=n),
 }
 
@@ -100,11 +104,16 @@ def test_documents_whose_truncation_is_zero_are_left_out_exactly(beta):
 @pytest.mark.parametrize("digits", [0, 1, 9])
 @pytest.mark.parametrize("n_chunks", [1, 3])
 def test_documents_are_sorted_as_numpy_does(digits, n_chunks):
-    f, offsets = np.random.default_rng(6).normal(size=1300).round(digits), np.array([0, 7, 7, 200, 300, 301, 1300])
+    f, offsets = (
+        np.random.default_rng(6).normal(size=1300).round(digits),
+        np.array([0, 7, 7, 200, 300, 301, 1300]),
+    )
     f[3], f[5] = 0.0, -0.0  # a tie
     order, falling = rank_kernel.sorted_queries(f, offsets, n_chunks)
     for start, stop in zip(offsets[:-1], offsets[1:], strict=True):  # noqa: RUF007
-        np.testing.assert_array_equal(order[start:stop], start + np.argsort(-f[start:stop], kind="stable"))
+        np.testing.assert_array_equal(
+            order[start:stop], start + np.argsort(-f[start:stop], kind="stable")
+        )
     np.testing.assert_array_equal(falling, f[order])
 
 
@@ -131,7 +140,9 @@ def test_long_lists_of_soft_positions_equal_the_full_matrix(shape, sigma):
     ):
         (value, gradient), (wanted, slopes) = loss(f, y), twin(loss, f, y)
         assert value == pytest.approx(wanted, rel=1e-12)
-        np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-12 * np.abs(slopes).max() + 1e-16 * sigma**-0.5)
+        np.testing.assert_allclose(
+            gradient, slopes, rtol=0, atol=1e-12 * np.abs(slopes).max() + 1e-16 * sigma**-0.5
+        )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -159,7 +170,8 @@ def test_ranks_of_many_noisy_scores_equal_one_distribution_at_a_time(shape, dept
 
 
 @pytest.mark.parametrize(
-    "loss", [dl.ApproxNDCG(DCG.standard(3, 10), 100.0), dl.SHFSDCG(DCG.standard(3, 10), alpha=100.0)]
+    "loss",
+    [dl.ApproxNDCG(DCG.standard(3, 10), 100.0), dl.SHFSDCG(DCG.standard(3, 10), alpha=100.0)],
 )
 def test_memory_is_linear_in_the_documents(loss):
     rng = np.random.default_rng(4)
@@ -195,7 +207,9 @@ class TestErfc:
         return y
 
     def test_against_scipy_wherever_noise_reaches(self):
-        x = np.r_[np.linspace(-6.5, 6.5, 200_001), np.random.default_rng(0).normal(size=1000) * 1e-8]
+        x = np.r_[
+            np.linspace(-6.5, 6.5, 200_001), np.random.default_rng(0).normal(size=1000) * 1e-8
+        ]
         np.testing.assert_allclose(self.values(x), erfc(x), rtol=1e-14)
 
     def test_against_the_platform_down_to_the_smallest_number(self):

@@ -1,4 +1,6 @@
-"""Every objective against its slow twin, against finite differences, in its limits, and on bad input."""
+"""Every objective against its slow twin, against finite differences, in its limits, and on bad
+input.
+"""
 
 import inspect
 from dataclasses import fields, replace
@@ -23,7 +25,10 @@ LOG2 = DCG.standard(4, 5)
 TWINS = {
     "ApproxNDCG": (dl.ApproxNDCG(LEARNED, alpha=3.0), twins.approx_ndcg),
     "ApproxNDCG, all ranks": (dl.ApproxNDCG(LOG2, alpha=2.0, k=None), twins.approx_ndcg),
-    "SDCG as printed": (dl.SDCG(LOG2, alpha=2.0, k=3, shift=0.0, normalise=False), twins.approx_ndcg),
+    "SDCG as printed": (
+        dl.SDCG(LOG2, alpha=2.0, k=3, shift=0.0, normalise=False),
+        twins.approx_ndcg,
+    ),
     "ApproxAP": (dl.ApproxAP(alpha=2.0, beta=3.0, min_grade=2), twins.approx_ap),
     "SHFSDCG": (dl.SHFSDCG(LEARNED, alpha=2.0, annealed=False), lambda *x: twins.shf(*x)[:2]),
     "SHFSDCG, annealed": (dl.SHFSDCG(LOG2, alpha=2.0, beta=0.5), lambda *x: twins.shf(*x)[:2]),
@@ -34,8 +39,14 @@ TWINS = {
     "SmoothAP, direct": (dl.SmoothAP(sigma=0.5, form="direct", min_grade=2), twins.smooth_ap),
     "SoftRankNDCG": (dl.SoftRankNDCG(LEARNED, sigma=0.4), twins.soft_rank_ndcg),
     "LambdaRank": (dl.LambdaRank(LEARNED), lambda *x: twins.weighted_pairs(*x, twins.logistic)),
-    "LambdaRank, all ranks": (dl.LambdaRank(LOG2, k=None), lambda *x: twins.weighted_pairs(*x, twins.logistic)),
-    "RSRank": (dl.RSRank(LEARNED, k=3, normalise=False), lambda *x: twins.weighted_pairs(*x, twins.modified_huber)),
+    "LambdaRank, all ranks": (
+        dl.LambdaRank(LOG2, k=None),
+        lambda *x: twins.weighted_pairs(*x, twins.logistic),
+    ),
+    "RSRank": (
+        dl.RSRank(LEARNED, k=3, normalise=False),
+        lambda *x: twins.weighted_pairs(*x, twins.modified_huber),
+    ),
     "RankHinge": (dl.RankHinge(margin=0.7), lambda *x: twins.hinge(*x, False)),
     "GBRank": (dl.GBRank(normalise=False), lambda *x: twins.hinge(*x, True)),
 }
@@ -46,7 +57,16 @@ PLAIN = {
     "Regression": dl.Regression(LEARNED),
 }
 LOSSES = {name: loss for name, (loss, _) in TWINS.items()} | PLAIN
-METRICS = [dl.ApproxNDCG, dl.SDCG, dl.SHFSDCG, dl.RegSHFSDCG, dl.SmoothNDCG, dl.SoftRankNDCG, dl.LambdaRank, dl.RSRank]
+METRICS = [
+    dl.ApproxNDCG,
+    dl.SDCG,
+    dl.SHFSDCG,
+    dl.RegSHFSDCG,
+    dl.SmoothNDCG,
+    dl.SoftRankNDCG,
+    dl.LambdaRank,
+    dl.RSRank,
+]
 
 
 def queries(sizes, seed=0, n_grades=4, scale=1.0):
@@ -67,12 +87,15 @@ def difference(loss, f, *rest, step=1e-4):
 
 
 def close(actual, wanted, rtol=1e-6):
-    """Return whether differences are below `rtol` times the largest entry; 1e-15, rounding of a value of 1, is 0."""
+    """Return whether differences are below `rtol` times the largest entry; 1e-15, rounding of a
+    value of 1, is 0.
+    """
     return np.abs(actual - wanted).max(initial=0) <= rtol * np.abs(wanted).max(initial=0) + 1e-15
 
 
 def apart(f, least=3e-3):
-    """Return scores no two of which are closer than differences reach, nor at the kink of a hinge."""
+    """Return scores no two of which are closer than differences reach, nor at the kink of a
+    hinge."""
     order = np.argsort(f)
     out = f.copy()
     out[order] += least * np.arange(len(f))
@@ -80,7 +103,11 @@ def apart(f, least=3e-3):
 
 
 @pytest.mark.parametrize("name", TWINS)
-@given(st.lists(st.integers(0, 12), min_size=1, max_size=4), st.integers(0, 2**32), st.sampled_from([1e-8, 0.1, 1, 30]))
+@given(
+    st.lists(st.integers(0, 12), min_size=1, max_size=4),
+    st.integers(0, 2**32),
+    st.sampled_from([1e-8, 0.1, 1, 30]),
+)
 def test_equals_the_twin(name, sizes, seed, scale):
     loss, twin = TWINS[name]
     f, y, offsets = queries(sizes, seed, scale=scale)
@@ -102,10 +129,14 @@ def test_extreme_gaps_are_finite_and_equal_the_twin(name, gap):
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
     assert value == pytest.approx(wanted, rel=1e-10)
-    np.testing.assert_allclose(gradient, direction, rtol=1e-9, atol=1e-9 * np.abs(direction).max() + 1e-300)
+    np.testing.assert_allclose(
+        gradient, direction, rtol=1e-9, atol=1e-9 * np.abs(direction).max() + 1e-300
+    )
 
 
-@pytest.mark.parametrize("name", [name for name in LOSSES if name != "SHFSDCG, annealed"])  # the width is a constant
+@pytest.mark.parametrize(
+    "name", [name for name in LOSSES if name != "SHFSDCG, annealed"]
+)  # the width is a constant
 @pytest.mark.parametrize("sizes", [[1], [2], [9, 1, 0, 7]], ids=str)
 def test_gradient_is_the_derivative(name, sizes):
     f, y, offsets = queries(sizes, seed=3, scale=0.5)
@@ -157,14 +188,18 @@ SHARP = {
 
 
 @pytest.mark.parametrize("name", SHARP)
-@pytest.mark.parametrize("dcg", [*textbook_dcgs(4, 5).values(), DCG([0, 0.3, 0.2, 1.4], [1, 0.8, 0.75, 0.3])], ids=repr)
+@pytest.mark.parametrize(
+    "dcg", [*textbook_dcgs(4, 5).values(), DCG([0, 0.3, 0.2, 1.4], [1, 0.8, 0.75, 0.3])], ids=repr
+)
 def test_sharpened_it_is_the_dcg(name, dcg):
     loss = SHARP[name](dcg)
     for seed in range(5):
         f, y, _ = queries([3 + 5 * seed], seed)
         ranked = y[np.argsort(-f)]
         tilt = 2e-3 if name == "ApproxNDCG" and "flat" in repr(dcg) else 1e-9
-        smallest = 2e-3 if np.diff(dcg.discounts).max() == 0 else tilt  # plateaus are tilted by 1e-3
+        smallest = (
+            2e-3 if np.diff(dcg.discounts).max() == 0 else tilt
+        )  # plateaus are tilted by 1e-3
         assert loss(f, y)[0] == pytest.approx(dcg.ndcg(ranked), abs=smallest)
         plain = replace(loss, normalise=False)(f, y)[0]
         assert plain == pytest.approx(dcg.score(ranked), abs=smallest * dcg.gains.max())
@@ -185,12 +220,20 @@ def test_sharpened_hinge_ranks_are_the_dcg_only_in_order():
         loss = dl.SHFSDCG(LOG2, alpha=1e6, beta=1e4, annealed=annealed)
         assert loss(ordered, np.sort(y)[::-1])[0] == pytest.approx(1, abs=1e-9)
         assert abs(loss(f, y)[0] - LOG2.ndcg(y[np.argsort(-f)])) > 0.02
-    spread = np.r_[ordered[:6], 0.5 * (ordered[5] + ordered[6]) + 0 * ordered[6:]]  # grades 3 and 0, in order
+    spread = np.r_[
+        ordered[:6], 0.5 * (ordered[5] + ordered[6]) + 0 * ordered[6:]
+    ]  # grades 3 and 0, in order
     loss = dl.SHFSDCG(LOG2, alpha=1e6, beta=1e4, k=5, normalise=False)
-    assert loss(spread, np.repeat([3, 0], 6))[0] == pytest.approx(7 * LOG2.discounts.sum(), abs=1e-9)
+    assert loss(spread, np.repeat([3, 0], 6))[0] == pytest.approx(
+        7 * LOG2.discounts.sum(), abs=1e-9
+    )
 
 
-SHARP_AP = [dl.SmoothAP(1e-10, "positions", 2), dl.SmoothAP(1e-6, "direct", 2), dl.ApproxAP(1e6, 1e4, 2)]
+SHARP_AP = [
+    dl.SmoothAP(1e-10, "positions", 2),
+    dl.SmoothAP(1e-6, "direct", 2),
+    dl.ApproxAP(1e6, 1e4, 2),
+]
 
 
 @pytest.mark.parametrize("loss", SHARP_AP, ids=repr)
@@ -208,7 +251,9 @@ def test_at_ties_the_gradient_lies_between_the_one_sided_derivatives(name):
     loss = {"SmoothNDCG": dl.SmoothNDCG(LOG2, 0.5)}.get(name, LOSSES.get(name))
     y = np.array([0, 3, 2, 1, 3, 0])
     for scores in ([0.0, 0, 1, 1, 2, 3], [1.0, 1, 1, 0.3, 1, 0.3]):
-        f = np.array(scores) * (0.7 if name == "RankHinge" else 1)  # 0.7 is also where the hinge bends
+        f = np.array(scores) * (
+            0.7 if name == "RankHinge" else 1
+        )  # 0.7 is also where the hinge bends
         value, gradient = loss(f, y)
         for i in range(len(f)):
             e = np.zeros(len(f))
@@ -229,7 +274,9 @@ def test_only_differences_of_scores_matter(name):
 @pytest.mark.parametrize("name", LOSSES)
 def test_documents_of_a_query_come_in_any_order(name):
     f, y, offsets = queries([30, 25], seed=8)
-    turn = np.r_[np.random.default_rng(0).permutation(30), 30 + np.random.default_rng(1).permutation(25)]
+    turn = np.r_[
+        np.random.default_rng(0).permutation(30), 30 + np.random.default_rng(1).permutation(25)
+    ]
     first, second = LOSSES[name](f, y, offsets), LOSSES[name](f[turn], y[turn], offsets)
     assert second[0] == pytest.approx(first[0], rel=1e-12)
     assert close(second[1], first[1][turn], 1e-12)
@@ -269,7 +316,9 @@ KINDS = [kind for kind in KINDS if inspect.isclass(kind) and issubclass(kind, dl
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_parameter_but_the_dcg_has_a_default_and_parameters_make_the_same_objective_again(kind):
+def test_every_parameter_but_the_dcg_has_a_default_and_parameters_make_the_same_objective_again(
+    kind,
+):
     takes = {field.name for field in fields(kind)}
     for dcg in (LOG2, "linear-log2@3"):
         loss = kind(dcg) if "dcg" in takes else kind()
@@ -340,7 +389,11 @@ def test_empty_queries_are_counted():
     value, gradient = loss([1.0, 2.0, 1.0, 2.0], [0, 0, 1, 0], [0, 2, 2, 4])
     assert value == pytest.approx(loss([1.0, 2.0], [1, 0])[0])
     assert not gradient[:2].any()
-    for precise in (dl.ApproxAP(min_grade=2), dl.SmoothAP(min_grade=2), dl.SmoothAP(form="direct", min_grade=2)):
+    for precise in (
+        dl.ApproxAP(min_grade=2),
+        dl.SmoothAP(min_grade=2),
+        dl.SmoothAP(form="direct", min_grade=2),
+    ):
         assert precise.count_empty([2, 0, 1, 0], [0, 2, 2, 4]) == 2
     assert dl.ListNet().count_empty([0, 0, 1, 0], [0, 2, 2, 4]) == 1
 
@@ -377,11 +430,18 @@ def test_a_loss_takes_a_name_and_a_file(kind, tmp_path):
     dcg = DCG.standard(3, 3, "exponential")
     dcg.save(tmp_path / "dcg.json")
     value, gradient = kind(dcg)(SCORES, GRADES, OFFSETS)
-    for named in ("exponential-log2@3", "exponential-log2", tmp_path / "dcg.json", str(tmp_path / "dcg.json")):
+    for named in (
+        "exponential-log2@3",
+        "exponential-log2",
+        tmp_path / "dcg.json",
+        str(tmp_path / "dcg.json"),
+    ):
         loss = kind(named)
         found, slope = loss(SCORES, GRADES, OFFSETS)
         assert found == value and np.array_equal(slope, gradient)
-        assert np.array_equal(loss.lambdas(SCORES, GRADES, OFFSETS), kind(dcg).lambdas(SCORES, GRADES, OFFSETS))
+        assert np.array_equal(
+            loss.lambdas(SCORES, GRADES, OFFSETS), kind(dcg).lambdas(SCORES, GRADES, OFFSETS)
+        )
         assert loss.count_empty(GRADES, OFFSETS) == kind(dcg).count_empty(GRADES, OFFSETS)
     refused("neither a file nor", kind, "AP")
 
@@ -394,7 +454,9 @@ def test_a_ranker_takes_names(tmp_path):
         by_name = dl.LinearRanker(dl.ApproxNDCG(name), max_iter=3).fit(queries)
         by_dcg = dl.LinearRanker(dl.ApproxNDCG(dcg), max_iter=3).fit(queries)
         assert by_name.metric_ == dcg and np.array_equal(by_name.coef_, by_dcg.coef_)
-        assert np.array_equal(dl.RidgeRanker(name).fit(queries).coef_, dl.RidgeRanker(dcg).fit(queries).coef_)
+        assert np.array_equal(
+            dl.RidgeRanker(name).fit(queries).coef_, dl.RidgeRanker(dcg).fit(queries).coef_
+        )
         assert np.array_equal(by_name.evaluate(queries, metric=name), by_dcg.evaluate(queries))
     by_name.save(tmp_path / "model")
     assert dl.load_ranker(tmp_path / "model").loss.dcg == "nDCG@5"
@@ -405,8 +467,15 @@ def test_arrays_and_exports_take_files(tmp_path):
     dcg.save(tmp_path / "dcg.json")
     for metric in (tmp_path / "dcg.json", "linear-log2", "nDCG@3"):
         assert dl.evaluate_arrays(grades, scores, metric) == dl.evaluate_arrays(grades, scores, dcg)
-    several = dl.evaluate_arrays(grades, scores, {"file": tmp_path / "dcg.json", "name": "linear-log2"})
+    several = dl.evaluate_arrays(
+        grades, scores, {"file": tmp_path / "dcg.json", "name": "linear-log2"}
+    )
     assert several["file"] == several["name"]
-    for export in (dl.exports.to_lightgbm, dl.exports.to_trec_eval, dl.exports.cwl_gains, dl.exports.cwl_continuation):
+    for export in (
+        dl.exports.to_lightgbm,
+        dl.exports.to_trec_eval,
+        dl.exports.cwl_gains,
+        dl.exports.cwl_continuation,
+    ):
         assert export(tmp_path / "dcg.json") == export(dcg)
         refused("how many grades", export, "linear-log2@3")

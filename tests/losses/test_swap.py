@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, Regression, RegSHFSDCG, RSRank
+from dcglearn.losses import (
+    SDCG,
+    SHFSDCG,
+    ApproxNDCG,
+    GBRank,
+    LambdaRank,
+    ListNet,
+    Regression,
+    RegSHFSDCG,
+    RSRank,
+)
 from dcglearn.losses.objective import check
 from dcglearn.losses.pair_kernel import NEAR, PAST
 from dcglearn.metric.dcg import DCG
@@ -19,7 +29,9 @@ KINDS = [SDCG, SHFSDCG, ApproxNDCG, LambdaRank]
 
 
 def step(loss, x):
-    """Return the slope of a pair's step at a signed, sharpened difference, 1 where the scores are equal."""
+    """Return the slope of a pair's step at a signed, sharpened difference, 1 where the scores are
+    equal.
+    """
     s = 1 / (1 + math.exp(-abs(x)))
     if isinstance(loss, LambdaRank):
         return 2 * (1 - s) if x > 0 else 2 * s
@@ -34,9 +46,15 @@ def twin(loss, f, y, offsets):
     gains = loss.dcg.gains[y]
     for q, (start, stop) in enumerate(pairwise(offsets)):
         order = sorted(range(start, stop), key=lambda i: (-f[i], gains[i]))
-        own = loss._tailed(stop - start) if isinstance(loss, LambdaRank) else loss._discount.vector(stop - start)
+        own = (
+            loss._tailed(stop - start)
+            if isinstance(loss, LambdaRank)
+            else loss._discount.vector(stop - start)
+        )
         c = [d / 2 + max(own) / 2 / math.log2(r + 2) for r, d in enumerate(own)]
-        factor = loss._factors(check(f, y, loss._top_grade, offsets, None), np.ones(len(offsets) - 1))[q]
+        factor = loss._factors(
+            check(f, y, loss._top_grade, offsets, None), np.ones(len(offsets) - 1)
+        )[q]
         total, sums, curve = 0.0, np.zeros(len(f)), np.zeros(len(f))
         for p, i in enumerate(order):
             for r, j in list(enumerate(order))[p + 1 :]:
@@ -44,7 +62,12 @@ def twin(loss, f, y, offsets):
                     continue
                 better, worse = (i, j) if gains[i] > gains[j] else (j, i)
                 x = loss.alpha * (f[better] - f[worse])
-                size = step(loss, x) * (gains[better] - gains[worse]) * abs(c[p] - c[r]) / (abs(x) + NEAR)
+                size = (
+                    step(loss, x)
+                    * (gains[better] - gains[worse])
+                    * abs(c[p] - c[r])
+                    / (abs(x) + NEAR)
+                )
                 sums[better] += size
                 sums[worse] -= size
                 curve[[i, j]] += size / (abs(x) + PAST)
@@ -81,7 +104,9 @@ def test_twin(kind, dcg, batch, alpha):
                 groups.setdefault((q, f[i], dcg.gains[y[i]]), []).append(i)
         for sums, twins in zip(actual, wanted, strict=True):
             for members in groups.values():
-                assert sums[members].sum() == pytest.approx(twins[members].sum(), rel=1e-9, abs=1e-9)
+                assert sums[members].sum() == pytest.approx(
+                    twins[members].sum(), rel=1e-9, abs=1e-9
+                )
             for q in range(len(offsets) - 1):
                 assert actual[0][offsets[q] : offsets[q + 1]].sum() == pytest.approx(0, abs=1e-6)
 
@@ -97,14 +122,20 @@ def test_what_must_not_matter(kind):
     loss = kind(STEEP, alpha=3.0)
     direction, bend = loss.lambdas(f, y, offsets)
     assert (bend >= 0).all() and bend.max() > 0
-    order = np.concatenate([np.random.default_rng(1).permutation(20), 20 + np.random.default_rng(2).permutation(40)])
-    np.testing.assert_allclose(loss.lambdas(f[order], y[order], offsets), (direction[order], bend[order]), rtol=1e-9)
+    order = np.concatenate(
+        [np.random.default_rng(1).permutation(20), 20 + np.random.default_rng(2).permutation(40)]
+    )
+    np.testing.assert_allclose(
+        loss.lambdas(f[order], y[order], offsets), (direction[order], bend[order]), rtol=1e-9
+    )
     np.testing.assert_allclose(loss.lambdas(f + 5, y, offsets), (direction, bend), rtol=1e-6)
     ten = kind(DCG(10 * STEEP.gains, STEEP.discounts), alpha=3.0)
     np.testing.assert_allclose(ten.lambdas(f, y, offsets), (direction, bend), rtol=1e-9, atol=1e-12)
     weight = np.array([2.0, 1.0, 0.5])
     each = np.repeat(weight, np.diff(offsets))
-    np.testing.assert_allclose(loss.lambdas(f, y, offsets, weight), (each * direction, each * bend), rtol=1e-12)
+    np.testing.assert_allclose(
+        loss.lambdas(f, y, offsets, weight), (each * direction, each * bend), rtol=1e-12
+    )
     # Scores in another unit, seen with the sharpness in that unit: lambdas per unit of score.
     scaled = loss.for_scale(10.0).lambdas(10 * f, y, offsets)
     np.testing.assert_allclose(scaled, (direction / 10, bend / 100), rtol=1e-9)
@@ -128,8 +159,15 @@ def test_scores_far_apart(kind):
     near = kind(STEEP, alpha=10.0)
     wide = f.copy()
     wide[0] -= 1e4  # an outlier widens the range of scores past WIDE
-    np.testing.assert_allclose(near.lambdas(wide, y, offsets), twin(near, wide, y, offsets), rtol=1e-9, atol=1e-12)
-    for scores in ([1e307, -1e307, 0.0], [1e307, 1e-300, 0.0], [1.7e308, -1.7e308, 0.0], [1e308, -1.7e308, -1.7e308]):
+    np.testing.assert_allclose(
+        near.lambdas(wide, y, offsets), twin(near, wide, y, offsets), rtol=1e-9, atol=1e-12
+    )
+    for scores in (
+        [1e307, -1e307, 0.0],
+        [1e307, 1e-300, 0.0],
+        [1.7e308, -1.7e308, 0.0],
+        [1e308, -1.7e308, -1.7e308],
+    ):
         extreme = near.lambdas(np.array(scores), [0, 3, 1], [0, 3])
         assert np.isfinite(extreme).all()
 
@@ -162,19 +200,28 @@ def test_two_documents_are_brought_in_order():
 
 def test_mixtures_and_other_losses():
     f, y, offsets = random_batch()
-    listwise, regression = SHFSDCG(STEEP).lambdas(f, y, offsets), Regression(STEEP).lambdas(f, y, offsets)
+    listwise, regression = (
+        SHFSDCG(STEEP).lambdas(f, y, offsets),
+        Regression(STEEP).lambdas(f, y, offsets),
+    )
     mixed = RegSHFSDCG(STEEP, tau=0.99999)
     assert mixed.share == pytest.approx(0.5, abs=1e-4)
     rest = 1 - mixed.share
-    for mixture, first, second in zip(mixed.lambdas(f, y, offsets), listwise, regression, strict=True):
+    for mixture, first, second in zip(
+        mixed.lambdas(f, y, offsets), listwise, regression, strict=True
+    ):
         np.testing.assert_allclose(mixture, rest * first + mixed.share * second)
     ends = [RegSHFSDCG(STEEP, tau=tau) for tau in (0.0, 1.0)]
     assert [end.share for end in ends] == [0, 1]
     shares = np.array([RegSHFSDCG(STEEP).at(m, 600).share for m in range(1, 601)])
-    assert (np.diff(shares) < 0).all() and np.argmin(abs(shares - 0.5)) + 1 == pytest.approx(600 / 12, abs=2)
+    assert (np.diff(shares) < 0).all() and np.argmin(abs(shares - 0.5)) + 1 == pytest.approx(
+        600 / 12, abs=2
+    )
     targets = (STEEP.gains / 30)[y]  # where Newton's step of a square ends
     np.testing.assert_allclose(f + regression[0] / regression[1], targets, atol=1e-12)
     for loss in (GBRank(), ListNet(STEEP), RSRank(STEEP)):
         gradient = loss(f, y, offsets)[1]
-        np.testing.assert_allclose(loss.lambdas(f, y, offsets), (gradient, loss.per_score * np.abs(gradient)))
+        np.testing.assert_allclose(
+            loss.lambdas(f, y, offsets), (gradient, loss.per_score * np.abs(gradient))
+        )
     assert all(len(part) == 0 for part in SDCG(STEEP).lambdas([], [], [0]))

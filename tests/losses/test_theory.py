@@ -1,4 +1,6 @@
-"""The papers' theorems and printed values against measured errors, and counterexamples outside their conditions."""
+"""The papers' theorems and printed values against measured errors, and counterexamples outside
+their conditions.
+"""
 
 from itertools import pairwise, permutations, product
 
@@ -62,7 +64,13 @@ def largest(x, offsets):
 
 
 def test_positions_are_those_of_their_table():
-    assert [f"{r:.5f}" for r in soft_ranks(TABLE_1, 100)] == ["2.00118", "4.00000", "1.00000", "5.00000", "2.99882"]
+    assert [f"{r:.5f}" for r in soft_ranks(TABLE_1, 100)] == [
+        "2.00118",
+        "4.00000",
+        "1.00000",
+        "5.00000",
+        "2.99882",
+    ]
     error = np.abs(soft_ranks(TABLE_1, 100) - [2, 4, 1, 5, 3]).max()
     assert f"{error:.5f}" == "0.00118"
     assert f"{4 / (np.exp(6.744) + 1):.5f}" == "0.00471"
@@ -84,14 +92,19 @@ def test_theorem_1_errors_of_positions(alpha):
 def test_theorem_2_errors_of_average_precision():
     f, y, offsets, _ = lists_of_all_kinds(2)
     alpha, beta = 20.0, 30.0
-    error = np.abs(values(dl.ApproxAP(alpha, beta), f, y, offsets) - values(dl.ApproxAP(1e9, 1e4), f, y, offsets))
+    error = np.abs(
+        values(dl.ApproxAP(alpha, beta), f, y, offsets)
+        - values(dl.ApproxAP(1e9, 1e4), f, y, offsets)
+    )
     eps = largest(np.abs(soft_ranks(f, alpha, offsets) - hard_ranks(f, offsets)[0]), offsets)
     n_relevant = np.add.reduceat((y > 0).astype(int), offsets[:-1])
     fair = (eps < 0.5) & (n_relevant > 0)
     assert fair.sum() > 1000
     for e, n, measured in zip(eps[fair], n_relevant[fair], error[fair], strict=True):
         i = np.arange(1, n + 1)
-        bound = (1 / (i - e)).sum() / (1 + np.exp(min(beta * (1 - 2 * e), 700))) + (2 * e / (i * (i - e))).sum()
+        bound = (1 / (i - e)).sum() / (1 + np.exp(min(beta * (1 - 2 * e), 700))) + (
+            2 * e / (i * (i - e))
+        ).sum()
         assert measured <= bound + 1e-12
     y5 = np.array([0, 0, 0, 0, 1])
     assert abs(dl.ApproxAP(100, 100)(TABLE_1, y5)[0] - 1 / 3) < 0.0024
@@ -103,7 +116,9 @@ def test_theorem_3_errors_of_ndcg():
     for alpha in (1.0, 50.0):
         eps = largest(np.abs(soft_ranks(f, alpha, offsets) - hard_ranks(f, offsets)[0]), offsets)
         approximate = values(dl.ApproxNDCG(dcg, alpha, k=None), f, y, offsets)
-        assert (np.abs(approximate - true_ndcg(dcg, f, y, offsets)) <= eps / (2 * np.log(2)) + 1e-12).all()
+        assert (
+            np.abs(approximate - true_ndcg(dcg, f, y, offsets)) <= eps / (2 * np.log(2)) + 1e-12
+        ).all()
     assert f"{0.00118 / (2 * np.log(2)):.5f}" == "0.00085"
 
 
@@ -128,7 +143,9 @@ def test_smoothed_without_end_it_forgets_the_scores():
     y = np.array([0, 3, 1, 2, 0])
     dcg = DCG.standard(4, 5)
     value, gradient = dl.SmoothNDCG(dcg, 1e12)(TABLE_1, y)
-    assert value == pytest.approx(dcg.gains[y].mean() * dcg.discounts.sum() / dcg.ideal(y), rel=1e-9)
+    assert value == pytest.approx(
+        dcg.gains[y].mean() * dcg.discounts.sum() / dcg.ideal(y), rel=1e-9
+    )
     assert np.abs(gradient).max() < 1e-9
 
 
@@ -138,10 +155,17 @@ def test_smoothed_without_end_it_forgets_the_scores():
 @pytest.mark.parametrize("gap", [0.5, 3.0, 20.0])
 def test_two_documents_in_the_wrong_order(gap):
     f, y, alpha, dcg = np.array([0.0, gap]), np.array([1, 0]), 2.0, DCG.standard(2, 2)
-    soft = np.array([soft_ranks(f + e, alpha) - soft_ranks(f - e, alpha) for e in np.eye(2) * 1e-6]) / 2e-6
-    np.testing.assert_allclose(soft[:, 0], -soft[:, 1], atol=1e-9)  # equation 11: the ranks change oppositely
+    soft = (
+        np.array([soft_ranks(f + e, alpha) - soft_ranks(f - e, alpha) for e in np.eye(2) * 1e-6])
+        / 2e-6
+    )
+    np.testing.assert_allclose(
+        soft[:, 0], -soft[:, 1], atol=1e-9
+    )  # equation 11: the ranks change oppositely
     slope = alpha / (2 + 2 * np.cosh(alpha * gap))
-    np.testing.assert_allclose(np.abs(soft), slope, rtol=1e-4, atol=1e-9)  # and hardly at all when far apart
+    np.testing.assert_allclose(
+        np.abs(soft), slope, rtol=1e-4, atol=1e-9
+    )  # and hardly at all when far apart
     loss = dl.SHFSDCG(dcg, alpha=alpha)
     hinge = np.array([loss.ranks(f + e, y) - loss.ranks(f - e, y) for e in np.eye(2) * 1e-6]) / 2e-6
     np.testing.assert_allclose(np.abs(hinge), alpha / 4, rtol=1e-6)  # equation 16
@@ -168,7 +192,9 @@ def test_the_width_follows_the_worst_of_the_best_and_ends_at_k():
     loss = dl.SHFSDCG(dcg, alpha=1e5, beta=1e4)
     for scores in (f, np.sort(f)[::-1]):
         ranks = loss.ranks(scores, y)
-        widened = dl.SHFSDCG(dcg, alpha=1e5, beta=1e4, annealed=False, k=None, normalise=False)._discount(ranks)
+        widened = dl.SHFSDCG(
+            dcg, alpha=1e5, beta=1e4, annealed=False, k=None, normalise=False
+        )._discount(ranks)
         kept = ranks <= ranks[:3].max() + 0.5
         wanted = (dcg.gains[y] * widened)[kept].sum() / dcg.ideal(y)
         assert loss(scores, y)[0] == pytest.approx(wanted, rel=1e-9)
@@ -207,7 +233,9 @@ def expected_discounts(dcg, f, sigma):
 def test_where_all_scores_tie_ranks_are_binomial_and_should_be_uniform():
     dcg, n = DCG.standard(2, 9), 9
     discounts = expected_discounts(dcg, np.zeros(n), 0.5)
-    np.testing.assert_allclose(discounts, binom.pmf(np.arange(n), n - 1, 0.5) @ dcg.discounts, rtol=1e-12)
+    np.testing.assert_allclose(
+        discounts, binom.pmf(np.arange(n), n - 1, 0.5) @ dcg.discounts, rtol=1e-12
+    )
     assert (discounts < dcg.discounts.mean() - 0.04).all()  # .404 where .473 is right
 
 
@@ -229,10 +257,15 @@ def test_jensen_holds_for_convex_discounts_only():
 
 
 def weighted_loss(dcg, y, ranks, wrong):
-    """Sum of |(G_i - G_j)(D_i - D_j)| over the pairs with y_i > y_j that are `wrong`, over the ideal."""
+    """Sum of |(G_i - G_j)(D_i - D_j)| over the pairs with y_i > y_j that are `wrong`, over the
+    ideal.
+    """
     g, d = dcg.gains[y], dcg.discounts[ranks]
     total = sum(
-        abs((g[i] - g[j]) * (d[i] - d[j])) for i in range(len(y)) for j in range(len(y)) if y[i] > y[j] and wrong(i, j)
+        abs((g[i] - g[j]) * (d[i] - d[j]))
+        for i in range(len(y))
+        for j in range(len(y))
+        if y[i] > y[j] and wrong(i, j)
     )
     return total / dcg.ideal(y)
 
@@ -243,7 +276,9 @@ def regret_and_loss(dcg, y, order):
     return 1 - dcg.gains[y] @ dcg.discounts[ranks] / dcg.ideal(y), loss
 
 
-@pytest.mark.parametrize("name", ["exponential-log2", "linear-reciprocal", "linear-rbp0.8", "binary1-flat"])
+@pytest.mark.parametrize(
+    "name", ["exponential-log2", "linear-reciprocal", "linear-rbp0.8", "binary1-flat"]
+)
 def test_regret_is_at_most_the_weighted_loss_for_permutations(name):
     dcg, attained = textbook_dcgs(3, 4)[name], 0
     for y in product(range(3), repeat=4):
@@ -267,7 +302,9 @@ def label_laws(n_laws, seed):
 def test_for_random_labels_expectations_obey_and_theorem_1_as_printed_does_not():
     dcg, broken = DCG.standard(3, 3), 0
     for labels, p in label_laws(300, seed=6):
-        table = np.array([[regret_and_loss(dcg, y, order) for y in labels] for order in permutations(range(3))])
+        table = np.array(
+            [[regret_and_loss(dcg, y, order) for y in labels] for order in permutations(range(3))]
+        )
         regret, loss = table[..., 0] @ p, table[..., 1] @ p
         assert (regret <= loss + 1e-12).all()
         broken += (regret - regret.min() > loss - loss.min() + 1e-9).any()
@@ -276,7 +313,9 @@ def test_for_random_labels_expectations_obey_and_theorem_1_as_printed_does_not()
 
 def test_a_cyclic_classifier_has_no_loss_and_a_regret():
     dcg, y = DCG.standard(3, 3), np.array([0, 1, 2])
-    beats = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])  # 0 beats 1, 1 beats 2, 2 beats 0: each stands second
+    beats = np.array(
+        [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    )  # 0 beats 1, 1 beats 2, 2 beats 0: each stands second
     position = beats.sum(axis=0)
     assert weighted_loss(dcg, y, position, lambda i, j: beats[j, i]) == 0
     order = np.argsort(position, kind="stable")
@@ -304,6 +343,10 @@ def test_rsrank_bounds_the_regret_on_random_lists():
 
 def test_a_signed_weight_would_push_a_right_pair_the_wrong_way():
     f, y = np.array([0.4, 0.0]), np.array([1, 0])  # in order, inside the margin
-    assert dl.RSRank(DCG.standard(2, 2))(f, y)[1][0] > 0  # the absolute weight pulls the two further apart
-    signed = (1 - 0) * (1 / np.log2(3) - 1)  # section 4's (a_i - a_j)(D(r_j) - D(r_i)) is negative here
+    assert (
+        dl.RSRank(DCG.standard(2, 2))(f, y)[1][0] > 0
+    )  # the absolute weight pulls the two further apart
+    signed = (1 - 0) * (
+        1 / np.log2(3) - 1
+    )  # section 4's (a_i - a_j)(D(r_j) - D(r_i)) is negative here
     assert signed < 0

@@ -30,7 +30,9 @@ def truncation(r, k, beta, shift):
 
 def ideal(loss, y, k):
     ranks = np.arange(1.0, len(y) + 1)
-    return np.sort(loss.dcg.gains[y])[::-1] @ (loss._discount(ranks) * truncation(ranks, k, loss.beta, loss.shift)[0])
+    return np.sort(loss.dcg.gains[y])[::-1] @ (
+        loss._discount(ranks) * truncation(ranks, k, loss.beta, loss.shift)[0]
+    )
 
 
 def depth_of(loss):
@@ -66,7 +68,9 @@ def approx_ap(loss, f, y):
 def a_function(x, alpha):
     """A of Wu et al. and its derivative."""
     s = expit(-alpha * np.abs(x))
-    return np.where(x >= 0, s, 0.5 - alpha / 4 * x), np.where(x >= 0, -alpha * s * (1 - s), -alpha / 4)
+    return np.where(x >= 0, s, 0.5 - alpha / 4 * x), np.where(
+        x >= 0, -alpha * s * (1 - s), -alpha / 4
+    )
 
 
 def shf(loss, f, y):
@@ -77,18 +81,24 @@ def shf(loss, f, y):
     to_worse, fall = a_function(x, loss.alpha)
     to_better, rise = a_function(-x, loss.alpha)
     s = expit(-loss.alpha * x)
-    r = 1 + np.where(worse, to_worse, np.where(better, 1 + to_better, np.where(equal, s, 0))).sum(axis=1)
+    r = 1 + np.where(worse, to_worse, np.where(better, 1 + to_better, np.where(equal, s, 0))).sum(
+        axis=1
+    )
     edge = depth_of(loss)
     if loss.annealed and edge is not None:
         best = np.lexsort((np.arange(len(f)), -f, -g))[:edge]
         edge = r[best].max()
     value, slope = dcg_at(loss, r, y, edge)
-    by_x = np.where(worse, fall, np.where(better, -rise, np.where(equal, -loss.alpha * s * (1 - s), 0)))
+    by_x = np.where(
+        worse, fall, np.where(better, -rise, np.where(equal, -loss.alpha * s * (1 - s), 0))
+    )
     return value, slope * by_x.sum(axis=1) - slope @ by_x, r
 
 
 def positions(f, gain, metric, s):
-    """Return ``metric(H) -> value, slope`` at H_j = sum_i h_ij G_i with h of Chapelle and Wu, and its gradient."""
+    """Return ``metric(H) -> value, slope`` at H_j = sum_i h_ij G_i with h of Chapelle and Wu, and
+    its gradient.
+    """
     order = np.argsort(-f, kind="stable")
     u = f[:, None] - f[order][None, :]
     h = np.exp(-(u**2) / s)
@@ -102,7 +112,11 @@ def positions(f, gain, metric, s):
 
 def hard_ndcg_weights(loss, y, n):
     c = loss._discounts(n)
-    best = loss.dcg.ideal(y) if loss.k == "depth" else np.sort(loss.dcg.gains[y])[::-1][: len(c)] @ c[: len(y)]
+    best = (
+        loss.dcg.ideal(y)
+        if loss.k == "depth"
+        else np.sort(loss.dcg.gains[y])[::-1][: len(c)] @ c[: len(y)]
+    )
     scale = 1.0 if not loss.normalise else 1 / best if best > 0 else 0.0
     return np.r_[c, np.zeros(max(n - len(c), 0))][:n] * scale
 
@@ -134,13 +148,17 @@ def smooth_ap(loss, f, y):
 
 
 def soft_rank_ndcg(loss, f, y):
-    """Value by the recursion, gradient from distributions with one document left out, recomputed each time."""
+    """Value by the recursion, gradient from distributions with one document left out, recomputed
+    each time.
+    """
     n, worth = len(f), np.r_[hard_ndcg_weights(loss, y, len(f)), 0.0]
     value, grad = 0.0, np.zeros(n)
     for j in range(n):
         others = np.delete(np.arange(n), j)
         beaten = norm.cdf((f[others] - f[j]) / (np.sqrt(2) * loss.sigma))
-        density = norm.pdf((f[others] - f[j]) / (np.sqrt(2) * loss.sigma)) / (np.sqrt(2) * loss.sigma)
+        density = norm.pdf((f[others] - f[j]) / (np.sqrt(2) * loss.sigma)) / (
+            np.sqrt(2) * loss.sigma
+        )
         gain = loss.dcg.gains[y[j]]
         value += gain * distribution(beaten) @ worth[:n]
         for m, i in enumerate(others):

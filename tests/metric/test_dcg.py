@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import DCG, Preferences, Utility, encode, identifiable_similarity, similarity, textbook_dcgs
+from dcglearn import (
+    DCG,
+    Preferences,
+    Utility,
+    encode,
+    identifiable_similarity,
+    similarity,
+    textbook_dcgs,
+)
 from dcglearn.metric.dcg import normalised_values
 from tests.makers import TRUTH, refused
 
@@ -47,7 +55,9 @@ def test_ideal_is_the_best_of_all_rankings(gains, discounts, seed, n_documents):
     assert dcg.ideal_of_counts(counts) == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::dcglearn.metric.scales.ScaleWarning")  # the top grade does not occur
+@pytest.mark.filterwarnings(
+    "ignore::dcglearn.metric.scales.ScaleWarning"
+)  # the top grade does not occur
 def test_ndcg_where_nothing_is_relevant_is_what_was_asked():
     dcg = DCG.standard(3, 2)
     np.testing.assert_array_equal(dcg.ndcg([[0, 0], [1, 0]]), [0, 1])
@@ -67,33 +77,58 @@ def test_the_36_textbook_dcgs():
     np.testing.assert_allclose(found["linear-sqrt"].discounts, np.arange(1, 11) ** -0.5)
     np.testing.assert_allclose(found["linear-reciprocal"].discounts, 1 / np.arange(1, 11))
     assert "binary2-log2" not in textbook_dcgs(2, 10)
-    np.testing.assert_allclose(DCG.standard(3, 4, discount="letor").discounts, [1, 1, 1 / np.log2(3), 0.5])
+    np.testing.assert_allclose(
+        DCG.standard(3, 4, discount="letor").discounts, [1, 1, 1 / np.log2(3), 0.5]
+    )
 
 
 def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     TRUTH.save("linear-log2")  # a file wins over a textbook metric of the same name
     (tmp_path / "linear-flat").mkdir()
-    for word in ("linear-log2", "./linear-log2", str(tmp_path / "linear-log2"), Path("linear-log2")):
+    for word in (
+        "linear-log2",
+        "./linear-log2",
+        str(tmp_path / "linear-log2"),
+        Path("linear-log2"),
+    ):
         assert DCG.parse(word, 3, 4) == TRUTH
     assert DCG.parse("linear-sqrt", 3, 4) == DCG.standard(3, 4, "linear", "sqrt")
     assert DCG.parse("linear-sqrt@7", 3, 4) == DCG.standard(3, 7, "linear", "sqrt")
     assert DCG.parse("nDCG@4", 3) == DCG.parse("dcg", 3, 4) == DCG.standard(3, 4, "linear", "log2")
-    assert DCG.parse("linear-flat", 3, 4) == DCG.standard(3, 4, "linear", "flat")  # a folder is not a file
+    assert DCG.parse("linear-flat", 3, 4) == DCG.standard(
+        3, 4, "linear", "flat"
+    )  # a folder is not a file
     assert DCG.from_name("exponential-log2@7", 5) == DCG.standard(5, 7)
     assert DCG.from_name("linear-rbp0.65@2", 3).discounts[1] == pytest.approx(0.65**2)
     for name in ("exponential", "a-b", "linear-rbp1.2", "linear-rbp0", "power1-log2", "x.json"):
         refused(name.partition("-")[2] or name, DCG.from_name, name, 5)
 
 
-NO_METRIC = ("", "-", "exponential", "AP@10", "linear-log2@", "linear-log2@-1", "linear-log2\n", "linear-log2\0", ".")
+NO_METRIC = (
+    "",
+    "-",
+    "exponential",
+    "AP@10",
+    "linear-log2@",
+    "linear-log2@-1",
+    "linear-log2\n",
+    "linear-log2\0",
+    ".",
+)
 
 
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        *((word, "neither a file nor GAIN-DISCOUNT") for word in (*NO_METRIC, "linear-\ud800", "a" * 5000)),
-        ("linear-sqrt", "'linear-sqrt' has no depth, and nothing here says one: write linear-sqrt@10"),
+        *(
+            (word, "neither a file nor GAIN-DISCOUNT")
+            for word in (*NO_METRIC, "linear-\ud800", "a" * 5000)
+        ),
+        (
+            "linear-sqrt",
+            "'linear-sqrt' has no depth, and nothing here says one: write linear-sqrt@10",
+        ),
         ("nDCG", "write nDCG@10"),
         ("my-metric", "there is no such file, and gain 'my' is not one of linear"),
         ("linear-metric", "there is no such file, and discount 'metric' is not one of flat"),
@@ -119,7 +154,9 @@ def test_parse_refuses_other_words(word, message, tmp_path, monkeypatch):
 
 def test_normalised_values_are_empty_where_the_ideal_is_not_positive():
     value, ideal = np.array([1.0, 2.0, 0.0, -1.0]), np.array([3.0, 0.0, 2.0, -2.0])
-    np.testing.assert_array_equal(normalised_values(value, ideal, np.nan), [1 / 3, np.nan, 0, np.nan])
+    np.testing.assert_array_equal(
+        normalised_values(value, ideal, np.nan), [1 / 3, np.nan, 0, np.nan]
+    )
     assert normalised_values(np.float64(1), np.float64(0), 0.25) == 0.25
 
 

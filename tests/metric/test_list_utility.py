@@ -1,4 +1,6 @@
-"""ListUtility and the textbook metrics of lists: values by definition, ideals by brute force, names, strict files."""
+"""ListUtility and the textbook metrics of lists: values by definition, ideals by brute force,
+names, strict files.
+"""
 
 import itertools
 import json
@@ -40,7 +42,9 @@ def slow_score(utility, grades):
 def test_score_is_the_definition(seed):
     utility, rng = drawn(seed, longest=6)
     lists = rng.integers(-1, utility.n_grades, (4, rng.integers(1, 8)))
-    np.testing.assert_allclose(utility.score(lists), [slow_score(utility, row) for row in lists], atol=1e-14)
+    np.testing.assert_allclose(
+        utility.score(lists), [slow_score(utility, row) for row in lists], atol=1e-14
+    )
     assert utility.score(lists[0]) == utility.score(lists)[0]
 
 
@@ -61,7 +65,9 @@ def test_the_order_by_grade_is_not_the_best():
 def test_ideals_of_many_queries_are_those_of_each():
     rng = np.random.default_rng(0)
     documents = rng.integers(-1, 4, (60, 7))
-    np.testing.assert_array_equal(EXAMPLE.ideal(documents), [EXAMPLE.ideal(row) for row in documents])
+    np.testing.assert_array_equal(
+        EXAMPLE.ideal(documents), [EXAMPLE.ideal(row) for row in documents]
+    )
     assert EXAMPLE.ideal([-1, -1]) == 0
 
 
@@ -70,7 +76,9 @@ def test_without_stops_it_is_the_dcg():
     utility, lists = ListUtility.of_dcg(dcg), rng.integers(-1, 5, (200, 12))
     np.testing.assert_allclose(utility.score(lists), dcg.score(lists), rtol=1e-12)
     np.testing.assert_allclose(utility.ideal(lists), dcg.ideal(lists), rtol=1e-12)
-    np.testing.assert_allclose(utility.ndcg(lists, n_grades=5), dcg.ndcg(lists, n_grades=5), rtol=1e-12)
+    np.testing.assert_allclose(
+        utility.ndcg(lists, n_grades=5), dcg.ndcg(lists, n_grades=5), rtol=1e-12
+    )
     assert (utility.form, utility.dcg) == ("dcg", dcg)
 
 
@@ -155,7 +163,9 @@ def test_err_is_its_definition():
     np.testing.assert_allclose(metric("ERR").score(LISTS), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["RBP(p=0.8)", "INST(T=1)", "INST(T=2.5)", "BPM(T=1)", "BPM(T=2.5)"])
+@pytest.mark.parametrize(
+    "name", ["RBP(p=0.8)", "INST(T=1)", "INST(T=2.5)", "BPM(T=1)", "BPM(T=2.5)"]
+)
 def test_values_are_those_of_cwl_eval(name):
     ruler = pytest.importorskip("cwl.ruler.cwl_ruler", reason="cwl-eval is not installed")
     parsed, n_positions = ListMetricName.of(name), 20_000 if name.startswith("INST") else 1000
@@ -164,8 +174,11 @@ def test_values_are_those_of_cwl_eval(name):
     ours, theirs = metric(name).score(LISTS[:6]), []
     for grades in LISTS[:6]:
         padded = np.append(grades / 4, np.zeros(n_positions - 10)).tolist()
-        theirs.append(referee.measure(ruler.Ranking("q", padded, [1.0] * n_positions, max_n=n_positions)))
-    # cwl_eval cuts the infinite sum of INST at the last position; RBP differs by the ranks below 10, worth nothing here
+        theirs.append(
+            referee.measure(ruler.Ranking("q", padded, [1.0] * n_positions, max_n=n_positions))
+        )
+    # cwl_eval cuts the infinite sum of INST at the last position; RBP differs by the ranks below
+    # 10, worth nothing here
     np.testing.assert_allclose(ours, theirs, rtol=3e-4 if parsed.kind == "INST" else 1e-12)
 
 
@@ -175,7 +188,9 @@ def test_inst_sums_over_all_ranks_below_the_list():
     place = np.arange(1.0, n + 1) + 2 * target - np.cumsum(gains)
     reached = np.append(1.0, np.cumprod(((place - 1) / place) ** 2)[:-1])
     last = reached[-1] * place[-1]
-    assert metric("INST(T=2)").score(LISTS[0]) == pytest.approx((reached @ gains) / (reached.sum() + last), rel=1e-9)
+    assert metric("INST(T=2)").score(LISTS[0]) == pytest.approx(
+        (reached @ gains) / (reached.sum() + last), rel=1e-9
+    )
 
 
 def test_the_best_grade_and_then_its_position():
@@ -195,7 +210,9 @@ def test_shorter_and_deeper_lists_and_unknown_grades():
         whole = metric(name).score([[3, 0, 1, 0, 0, 0, 0, 0, 0, 0]])
         np.testing.assert_allclose(metric(name).score([[3, 0, 1]]), whole, rtol=1e-12)
         np.testing.assert_allclose(metric(name).score([[3, -1, 1]]), whole, rtol=1e-12)
-        np.testing.assert_array_equal(metric(name, 3).score([[3, 0, 1, 4]]), metric(name, 3).score([[3, 0, 1]]))
+        np.testing.assert_array_equal(
+            metric(name, 3).score([[3, 0, 1, 4]]), metric(name, 3).score([[3, 0, 1]])
+        )
 
 
 def test_families_hold_their_metrics_by_name():

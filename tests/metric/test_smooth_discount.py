@@ -34,7 +34,9 @@ def test_almost_a_textbook_vector_is_none():
     assert SmoothDiscount.of(textbook_discounts("log2", 10)).kind == LOG2
 
 
-vectors = st.lists(st.floats(-1, 2).map(lambda x: round(x, 3)), min_size=1, max_size=12).filter(lambda c: max(c) > 1e-3)
+vectors = st.lists(st.floats(-1, 2).map(lambda x: round(x, 3)), min_size=1, max_size=12).filter(
+    lambda c: max(c) > 1e-3
+)
 
 
 @given(vectors, st.floats(0.1, 100))
@@ -45,7 +47,9 @@ def test_it_is_positive_falls_by_its_slope_and_goes_through_its_knots_at_any_sca
     assert (slope < 0).all()
     assert (np.diff(value) < 0).all()
     np.testing.assert_allclose(smooth.vector(len(c)), smooth.knots, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(SmoothDiscount.of(factor * np.array(c))(FINE), factor * value, rtol=1e-9)
+    np.testing.assert_allclose(
+        SmoothDiscount.of(factor * np.array(c))(FINE), factor * value, rtol=1e-9
+    )
     inside = FINE[FINE % 1 > 1e-3]
     change = (smooth(inside + 1e-6) - smooth(inside - 1e-6)) / 2e-6
     np.testing.assert_allclose(smooth.with_slope(inside)[1], change, rtol=1e-5, atol=1e-8 * max(c))
@@ -58,10 +62,14 @@ def test_pieces_are_those_of_pchip_between_the_ends(drops):
     if smooth.kind == TABLE:
         ranks = np.arange(1.0, len(c) + 1)
         slopes = smooth.with_slope(ranks)[1]
-        np.testing.assert_allclose(slopes[1:-1], PchipInterpolator(ranks, c).derivative()(ranks)[1:-1], rtol=1e-12)
+        np.testing.assert_allclose(
+            slopes[1:-1], PchipInterpolator(ranks, c).derivative()(ranks)[1:-1], rtol=1e-12
+        )
         slopes[-1] = max(slopes[-1], 3 * (c[-1] - c[-2]))
         pieces = CubicHermiteSpline(ranks, c, slopes).c[::-1].T
-        np.testing.assert_allclose(smooth.numbers.reshape(-1, 4)[:-1], pieces, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            smooth.numbers.reshape(-1, 4)[:-1], pieces, rtol=1e-12, atol=1e-12
+        )
 
 
 @given(vectors)
@@ -97,7 +105,9 @@ def test_the_tail_is_that_of_log2():
 @pytest.mark.parametrize("name", DISCOUNTS)
 def test_every_textbook_discount_is_met_at_whole_ranks(name):
     c = textbook_discounts(name, 10)
-    np.testing.assert_allclose(SmoothDiscount.of(c).vector(10), c, atol=TILT if name == "flat" else 1e-14)
+    np.testing.assert_allclose(
+        SmoothDiscount.of(c).vector(10), c, atol=TILT if name == "flat" else 1e-14
+    )
 
 
 @pytest.mark.parametrize("c", [[0.0, 0.0], [-1.0], [0, -1, -2]])

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 
 import dcglearn as dl
-from dcglearn import DCG, Utility, coherence, flip_points, is_compatible, optimal_rankings, regret_curve
+from dcglearn import (
+    DCG,
+    Utility,
+    coherence,
+    flip_points,
+    is_compatible,
+    optimal_rankings,
+    regret_curve,
+)
 from dcglearn.metric_coherence import coherence as coherence_module
 from dcglearn.metric_coherence import regret
 from dcglearn.metric_coherence.rankings import Rankings, scaled_weights
@@ -27,7 +35,9 @@ def every_list(documents, depth, n_grades):
 
 
 def brute_force(a, b, documents, margin):
-    """Return the largest regret of b over all pairs that a orders by at least the margin, and of ties."""
+    """Return the largest regret of b over all pairs that a orders by at least the margin, and of
+    ties.
+    """
     depth, n_grades = a.shape
     lists = every_list(documents, depth, n_grades)
     worth = [w[np.arange(depth), lists].sum(axis=1) for w in (a, b)]
@@ -45,7 +55,9 @@ def two_metrics(draw):
     kind = draw(st.sampled_from(["free", "documents", "more documents"]))
     documents = None
     if kind != "free":
-        documents = rng.integers(n_grades, size=depth + (kind == "more documents") * draw(st.integers(1, 2))).tolist()
+        documents = rng.integers(
+            n_grades, size=depth + (kind == "more documents") * draw(st.integers(1, 2))
+        ).tolist()
     rank_one = draw(st.booleans())
     metrics = []
     for _ in range(2):
@@ -59,7 +71,9 @@ def two_metrics(draw):
 
 
 def usable(metrics, documents):
-    counts = None if documents is None else tuple(np.bincount(documents, minlength=metrics[0].shape[1]))
+    counts = (
+        None if documents is None else tuple(np.bincount(documents, minlength=metrics[0].shape[1]))
+    )
     rankings = Rankings(*metrics[0].shape, counts)
     return all(rankings.scaled(w) is not None for w in metrics)
 
@@ -78,7 +92,10 @@ def test_sorting_all_lists_agrees_with_brute_force(case):
     assert found.regret_reverse == pytest.approx(back, abs=1e-9)
     assert found.tie_regret == pytest.approx(ties, abs=1e-9)
     assert found.coherent == (max(there, back) <= 1e-5) and found.proved
-    for witness, (first, second) in ((found.witness, metrics), (found.witness_reverse, metrics[::-1])):
+    for witness, (first, second) in (
+        (found.witness, metrics),
+        (found.witness_reverse, metrics[::-1]),
+    ):
         if witness is not None:
             values = [Utility(w).score(witness.lists) for w in (first, second)]
             np.testing.assert_allclose([witness.first, witness.second], values)
@@ -96,14 +113,19 @@ def test_integer_programming_agrees_with_sorting_all_lists(case):
     exhaustive = ExhaustiveSearch(rankings.enumerated(weights))
     for tau in {margin, 0.05}:
         for first in (0, 1):
-            exact = [exhaustive.regret(first, 1 - first, t).regret for t in (tau + 4e-6, max(tau - 4e-6, 1e-12))]
+            exact = [
+                exhaustive.regret(first, 1 - first, t).regret
+                for t in (tau + 4e-6, max(tau - 4e-6, 1e-12))
+            ]
             solved = programme.regret(first, 1 - first, tau)
             assert min(exact) - 1e-5 <= solved.regret <= max(exact) + 1e-5
             assert solved.bound >= solved.regret
             if solved.pair is not None:
                 gaps = [w[np.arange(rankings.depth), solved.pair].sum(axis=1) for w in weights]
                 assert gaps[first][0] - gaps[first][1] >= tau - 1e-6
-                assert gaps[1 - first][1] - gaps[1 - first][0] == pytest.approx(solved.regret, abs=1e-9)
+                assert gaps[1 - first][1] - gaps[1 - first][0] == pytest.approx(
+                    solved.regret, abs=1e-9
+                )
 
 
 def test_published_values():
@@ -134,9 +156,17 @@ def test_more_lists_than_can_be_looked_at():
 def test_affine_copies_are_coherent_at_once(documents):
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(10, 5))
-    copy = 3 * weights + rng.normal(size=(10, 1)) + (rng.normal(size=5) if documents is PAPER_LIST else 0.0)
+    copy = (
+        3 * weights
+        + rng.normal(size=(10, 1))
+        + (rng.normal(size=5) if documents is PAPER_LIST else 0.0)
+    )
     found = coherence(weights, copy, documents)
-    assert found.coherent and (found.regret, found.bound, found.tie_regret) == (0, 0, 0) and "multiple" in found.method
+    assert (
+        found.coherent
+        and (found.regret, found.bound, found.tie_regret) == (0, 0, 0)
+        and "multiple" in found.method
+    )
     assert coherence(weights, -copy, documents).coherent is False
     shallow = DCG([0, 1, 3, 7, 15], [1, 0.5])
     padded = DCG([1, 3, 7, 15, 31], [2.0, 1.0, *np.zeros(8)])
@@ -146,7 +176,10 @@ def test_affine_copies_are_coherent_at_once(documents):
 
 
 def test_other_coherent_pairs_are_proved():
-    steep = [DCG([0, 1, top, 3, 4], [base**-k for k in range(8)]) for top, base in ((2.0, 9.0), (2.2, 8.0))]
+    steep = [
+        DCG([0, 1, top, 3, 4], [base**-k for k in range(8)])
+        for top, base in ((2.0, 9.0), (2.2, 8.0))
+    ]
     for documents in (None, [4, 4, 3, 2, 1, 1, 0, 0]):
         found = coherence(*steep, grades=documents)
         assert found.coherent and found.proved
@@ -222,13 +255,17 @@ def test_two_grades():
 
 def test_the_papers_counter_example():
     for e, flip in ((0.3, 1.343), (0.5, 2.668), (0.9, 7.262)):
-        powers = [DCG(np.array([0.5, 2, 3]) ** t, [1 + e, 1 - e]) for t in (1, flip - 0.01, flip + 0.01)]
+        powers = [
+            DCG(np.array([0.5, 2, 3]) ** t, [1 + e, 1 - e]) for t in (1, flip - 0.01, flip + 0.01)
+        ]
         assert is_compatible(powers[0], powers[2])
         verdicts = [bool(np.diff(dcg.score([[1, 0], [0, 2]]))[0] > 0) for dcg in powers]
         assert verdicts == [False, False, True]
         assert coherence(powers[0], powers[2], [0, 1, 2]).coherent is False
     refused("empty", flip_points, lambda t: LINEAR, [0] * 10, [1] * 10, 2, 1)
-    np.testing.assert_array_equal(flip_points(lambda t: DCG([0, t], [1.0, 0.5]), [1, 0], [0, 1], -1, 1, 4), [0.0])
+    np.testing.assert_array_equal(
+        flip_points(lambda t: DCG([0, t], [1.0, 0.5]), [1, 0], [0, 1], -1, 1, 4), [0.0]
+    )
 
 
 @settings(max_examples=80)
@@ -251,15 +288,23 @@ def test_optimal_rankings_of_flat_discounts_are_cut():
 
 def test_the_verdict_and_its_method_are_logged(caplog):
     caplog.set_level(logging.INFO, logger="dcglearn.metric_coherence")
-    verdict = coherence(DCG([0, 1, 2], [1, 0.5]), DCG([0, 1, 5], [1, 0.5]), names=("mine", "theirs"))
-    assert [record.getMessage() for record in caplog.records] == [f"mine and theirs: not coherent, by {verdict.method}"]
+    verdict = coherence(
+        DCG([0, 1, 2], [1, 0.5]), DCG([0, 1, 5], [1, 0.5]), names=("mine", "theirs")
+    )
+    assert [record.getMessage() for record in caplog.records] == [
+        f"mine and theirs: not coherent, by {verdict.method}"
+    ]
 
 
 def test_negative_gains_are_compared_on_full_lists_and_the_verdict_says_so():
     harmful, harmless = dl.DCG([-0.4, 0.3, 1.0], [1.0, 0.6]), dl.DCG([0.0, 0.5, 1.0], [1.0, 0.6])
     verdict = dl.coherence(harmful, harmless)
-    assert verdict.coherent and "of full lists" in str(verdict)  # of [0] and [], one prefers the second
+    assert verdict.coherent and "of full lists" in str(
+        verdict
+    )  # of [0] and [], one prefers the second
     assert "of full lists" not in str(dl.coherence(harmless, dl.DCG([0.0, 0.2, 1.0], [1.0, 0.6])))
     other = dl.DCG([-0.1, 0.3, 1.0], [1.0, 0.6])
-    values = [metric.score(dl.coherence(harmful, other).witness.lists) for metric in (harmful, other)]
+    values = [
+        metric.score(dl.coherence(harmful, other).witness.lists) for metric in (harmful, other)
+    ]
     assert values[0][0] > values[0][1] and values[1][0] < values[1][1]

@@ -21,7 +21,11 @@ def standard(gain, discount, depth=10):
 
 @pytest.mark.parametrize(
     ("gain", "discount", "share"),
-    [("exponential", "log2", 0.09989), ("linear", "reciprocal", 0.01437), ("linear", "rbp0.8", 0.10923)],
+    [
+        ("exponential", "log2", 0.09989),
+        ("linear", "reciprocal", 0.01437),
+        ("linear", "rbp0.8", 0.10923),
+    ],
 )
 def test_published_shares(gain, discount, share):
     found = disagreement(standard("linear", "log2"), standard(gain, discount), PAPER_LIST)
@@ -44,14 +48,20 @@ def slow_counts(first, second, weight):
 
 @given(
     st.integers(1, 40).flatmap(
-        lambda n: st.tuples(*(st.lists(st.integers(0, top), min_size=n, max_size=n) for top in (6, 6, 4)))
+        lambda n: st.tuples(
+            *(st.lists(st.integers(0, top), min_size=n, max_size=n) for top in (6, 6, 4))
+        )
     )
 )
 def test_counts_of_pairs_agree_with_brute_force(case):
     first, second = (np.array(values) / 6 for values in case[:2])
     weight = np.array(case[2]) + 1.0
-    np.testing.assert_allclose(pair_counts(first, second, weight), slow_counts(first, second, weight))
-    np.testing.assert_allclose(pair_counts(first, second), slow_counts(first, second, np.ones(len(first))))
+    np.testing.assert_allclose(
+        pair_counts(first, second, weight), slow_counts(first, second, weight)
+    )
+    np.testing.assert_allclose(
+        pair_counts(first, second), slow_counts(first, second, np.ones(len(first)))
+    )
 
 
 def test_counts_agree_with_scipy():
@@ -66,7 +76,13 @@ def test_counts_agree_with_scipy():
 @pytest.mark.parametrize("documents", [None, [0, 1, 1, 2, 3], [4, 4, 0, 0, 1, 2]])
 def test_free_lists_and_documents_below_the_last_position_count_as_rankings(documents):
     a, b = standard("linear", "log2", 3), standard("exponential", "reciprocal", 3)
-    rankings = sorted(set(itertools.permutations(documents) if documents else itertools.product(range(5), repeat=3)))
+    rankings = sorted(
+        set(
+            itertools.permutations(documents)
+            if documents
+            else itertools.product(range(5), repeat=3)
+        )
+    )
     values = [dcg.score([one[:3] for one in rankings]).round(12) for dcg in (a, b)]
     expected = slow_counts(*values, np.ones(len(rankings)))
     found = disagreement(a, b, documents)
@@ -104,7 +120,9 @@ def test_a_matrix_of_the_textbook():
     assert found.exact and found.n_lists == 5040
     np.testing.assert_array_equal(found.share, found.share.T)
     i, j = found.names.index("linear-log2"), found.names.index("exponential-log2")
-    pair = disagreement(standard("linear", "log2", 8), standard("exponential", "log2", 8), documents)
+    pair = disagreement(
+        standard("linear", "log2", 8), standard("exponential", "log2", 8), documents
+    )
     assert found.share[i, j] == pair.share
     assert sorted(found.order()) == list(range(30))
     assert "left out" in str(found)
@@ -118,5 +136,13 @@ def test_a_matrix_of_the_textbook():
 def test_bad_input():
     refused("needs two", disagreement_matrix, {"a": standard("linear", "log2")})
     refused("needs two", disagreement_matrix, {})
-    refused("n_pairs", disagreement, standard("linear", "log2"), standard("linear", "rbp0.8"), n_pairs=0)
-    refused(r"all worth the same", disagreement, standard("linear", "log2", 2), standard("linear", "rbp0.8", 2), [3, 3])
+    refused(
+        "n_pairs", disagreement, standard("linear", "log2"), standard("linear", "rbp0.8"), n_pairs=0
+    )
+    refused(
+        r"all worth the same",
+        disagreement,
+        standard("linear", "log2", 2),
+        standard("linear", "rbp0.8", 2),
+        [3, 3],
+    )

@@ -1,4 +1,6 @@
-"""All metrics that respect a log: who beats whom under each of them, and the ranges of their numbers."""
+"""All metrics that respect a log: who beats whom under each of them, and the ranges of their
+numbers.
+"""
 
 from itertools import islice
 
@@ -25,9 +27,15 @@ def random_dcg(rng, n_grades=4, depth=4):
 @given(LISTS, LISTS)
 def test_without_a_log_it_is_the_counts(x, y):
     found = dominance(x, y, n_grades=4)
-    ahead = [sum(g >= m for g in x[:k]) - sum(g >= m for g in y[:k]) for m in (1, 2, 3) for k in (1, 2, 3, 4)]
+    ahead = [
+        sum(g >= m for g in x[:k]) - sum(g >= m for g in y[:k])
+        for m in (1, 2, 3)
+        for k in (1, 2, 3, 4)
+    ]
     better, worse = min(ahead) >= 0, max(ahead) <= 0
-    assert found.verdict == ("equal" if better and worse else "x" if better else "y" if worse else "open")
+    assert found.verdict == (
+        "equal" if better and worse else "x" if better else "y" if worse else "open"
+    )
     rng = np.random.default_rng(0)
     for dcg in [random_dcg(rng) for _ in range(30)]:
         gap = float(np.diff(dcg.score([y, x]))[0])
@@ -58,21 +66,35 @@ def test_a_noise_free_log_decides_and_is_never_wrong(n, about):
         held_out = preference_pairs(truth, 60, seed=100 + seed)
         for gap in counts(held_out.preferred, 5) - counts(held_out.other, 5):
             low, high = allowed.range(gap)
-            assert high > 1e-6 or low >= -1e-6  # the truth prefers the first, so it cannot lose under all
+            assert (
+                high > 1e-6 or low >= -1e-6
+            )  # the truth prefers the first, so it cannot lose under all
             decided.append(low >= -1e-6)
     assert abs(np.mean(decided) - about) < 0.09
 
 
 def held_out_verdicts(name, n, seed):
-    """Return a log of a ground truth, and an iterator of other pairs and their verdicts, the preferred list first."""
+    """Return a log of a ground truth, and an iterator of other pairs and their verdicts, the
+    preferred list first.
+    """
     truth = ground_truth(name)
-    log, held_out = preference_pairs(truth, n, seed=seed), preference_pairs(truth, 40, seed=seed + 1)
-    return log, ((x, y, dominance(x, y, log)) for x, y in zip(held_out.preferred, held_out.other, strict=True))
+    log, held_out = (
+        preference_pairs(truth, n, seed=seed),
+        preference_pairs(truth, 40, seed=seed + 1),
+    )
+    return log, (
+        (x, y, dominance(x, y, log))
+        for x, y in zip(held_out.preferred, held_out.other, strict=True)
+    )
 
 
 def test_the_judgements_that_decide():
     log, verdicts = held_out_verdicts("D2", 400, seed=1)
-    decided = list(islice((one for one in verdicts if one[2].verdict == "x" and one[2].deciding is not None), 5))
+    decided = list(
+        islice(
+            (one for one in verdicts if one[2].verdict == "x" and one[2].deciding is not None), 5
+        )
+    )
     assert len(decided) == 5
     for x, y, found in decided:
         assert (np.diff(found.multipliers) <= 1e-12).all() and (found.multipliers > 0).all()
@@ -80,13 +102,22 @@ def test_the_judgements_that_decide():
         assert alone.verdict == "x"
         turned = dominance(y, x, log)
         assert turned.verdict == "y" and turned.low == pytest.approx(-found.high, abs=1e-6)
-        assert "beats" in str(found) and "decided by" in str(found) and str(turned).startswith("y beats x")
+        assert (
+            "beats" in str(found)
+            and "decided by" in str(found)
+            and str(turned).startswith("y beats x")
+        )
 
 
 def test_open_verdicts_show_two_dcgs_that_respect_the_log():
     log, verdicts = held_out_verdicts("D1", 30, seed=3)
     open_ = ((x, y, found) for x, y, found in verdicts if found.verdict == "open")
-    signed = ((x, y, dcg, sign) for x, y, found in open_ for dcg, sign in ((found.for_x, 1), (found.for_y, -1)) if dcg)
+    signed = (
+        (x, y, dcg, sign)
+        for x, y, found in open_
+        for dcg, sign in ((found.for_x, 1), (found.for_y, -1))
+        if dcg
+    )
     shown = list(islice(signed, 10))
     assert len(shown) == 10
     for x, y, dcg, sign in shown:
@@ -155,7 +186,9 @@ def test_ranges_hold_the_truth_and_narrow():
         assert ranges.violation == pytest.approx(0, abs=1e-9) and ranges.used == 1
         widths.append(np.ptp(ranges.gains, axis=0).sum() + np.ptp(ranges.discounts, axis=0).sum())
     assert widths[1] < 0.5 * widths[0]
-    assert "not pinned down (wider than .5): gain of grade 1" in str(consistent_ranges(random_log(8, "free")))
+    assert "not pinned down (wider than .5): gain of grade 1" in str(
+        consistent_ranges(random_log(8, "free"))
+    )
 
 
 def test_ranges_agree_with_brute_force_over_dcgs():

@@ -1,4 +1,6 @@
-"""TREC files, evaluation and the order of systems: trec_eval's values, ties, swaps, robust dominance."""
+"""TREC files, evaluation and the order of systems: trec_eval's values, ties, swaps, robust
+dominance.
+"""
 
 import gzip
 import lzma
@@ -7,7 +9,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn import DCG, Judgements, Run, dominance, evaluate, read_judgements, read_runs, system_order
+from dcglearn import (
+    DCG,
+    Judgements,
+    Run,
+    dominance,
+    evaluate,
+    read_judgements,
+    read_runs,
+    system_order,
+)
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.metric_coherence.system_order import tau_ap
 from dcglearn.plots import slope_figure
@@ -46,7 +57,10 @@ def test_values_by_hand(files):
 
 def test_trec_eval_and_we_agree_on_all_runs(shared):
     folder = shared / "trec_dl2021_passage"
-    judged, runs = read_judgements(folder / "qrels-pass.txt"), read_runs(folder / "runs_judged53.txt.xz")
+    judged, runs = (
+        read_judgements(folder / "qrels-pass.txt"),
+        read_runs(folder / "runs_judged53.txt.xz"),
+    )
     assert (len(runs), judged.n_grades) == (63, 4)
     found = evaluate(runs, judged)
     summary = pl.read_csv(folder / "runs_summary.tsv", separator="\t")
@@ -61,10 +75,15 @@ def test_trec_eval_and_we_agree_on_all_runs(shared):
 def test_trec_eval_itself_agrees(shared):
     peer = pytest.importorskip("pytrec_eval")
     folder = shared / "trec_dl2021_passage"
-    judged, runs = read_judgements(folder / "qrels-pass.txt"), read_runs(folder / "runs_judged53.txt.xz")
+    judged, runs = (
+        read_judgements(folder / "qrels-pass.txt"),
+        read_runs(folder / "runs_judged53.txt.xz"),
+    )
 
     def by_query(frame):
-        return {query: dict(part.drop("query").rows()) for (query,), part in frame.group_by("query")}
+        return {
+            query: dict(part.drop("query").rows()) for (query,), part in frame.group_by("query")
+        }
 
     evaluator = peer.RelevanceEvaluator(by_query(judged.frame), {"ndcg_cut.10", "ndcg"})
     found = evaluate(runs, judged, ["nDCG@10", "nDCG"])
@@ -76,7 +95,9 @@ def test_trec_eval_itself_agrees(shared):
 
 
 def test_ties_are_broken_by_document_in_float32():
-    judged = Judgements(pl.DataFrame({"query": ["q"] * 3, "document": ["a", "b", "c"], "grade": [0, 1, 2]}))
+    judged = Judgements(
+        pl.DataFrame({"query": ["q"] * 3, "document": ["a", "b", "c"], "grade": [0, 1, 2]})
+    )
     scores = [1.0, 1.0 + 1e-12, 1.0]  # one value as float32
     run = Run(pl.DataFrame({"query": ["q"] * 3, "document": ["a", "b", "c"], "score": scores}), "r")
     np.testing.assert_array_equal(ranked_grades(run, judged).grades, [[2, 1, 0]])
@@ -91,7 +112,9 @@ def test_the_order_of_lines_does_not_matter():
     falling = Run(run.frame.sort("query", "score", descending=[True, True]), "falling")
     for frame in (run.frame, run.frame[rng.permutation(len(run.frame))]):
         for ties in ("docno-desc", "average"):
-            found, expected = (ranked_grades(one, judged, ties=ties).grades for one in (Run(frame, "any"), falling))
+            found, expected = (
+                ranked_grades(one, judged, ties=ties).grades for one in (Run(frame, "any"), falling)
+            )
             np.testing.assert_array_equal(found, expected)
 
 
@@ -105,10 +128,15 @@ def test_the_first_ranks_do_not_depend_on_the_depth(lines, ties):
         "score": rng.integers(0, 25, n).astype(float),
     })  # fmt: skip
     judged = Judgements(
-        frame.filter(pl.col("query") != "not judged").with_columns(grade=pl.int_range(pl.len()) % 4).drop("score")
+        frame.filter(pl.col("query") != "not judged")
+        .with_columns(grade=pl.int_range(pl.len()) % 4)
+        .drop("score")
     )
     columns = {"sorted": ["query", "score"], "sorted by score alone": ["score"], "mixed": []}[lines]
-    run = Run(frame.sort(columns, descending=[name == "score" for name in columns]) if columns else frame, "r")
+    run = Run(
+        frame.sort(columns, descending=[name == "score" for name in columns]) if columns else frame,
+        "r",
+    )
     deep = ranked_grades(run, judged, ties=ties)
     for depth in (1, 2, 5, 40, 200):
         found = ranked_grades(run, judged, depth, ties)
@@ -124,13 +152,23 @@ def test_grades_by_rank_are_those_of_a_plain_loop_where_queries_mix_and_some_are
         "query": rng.choice(["a", "b", "c", "not judged"], n), "document": [f"d{i}" for i in range(n)],
         "score": rng.integers(0, 30, n).astype(float),
     })  # fmt: skip
-    grade_of = {row["document"]: int(rng.integers(0, 3)) for row in lines.iter_rows(named=True) if rng.random() < 0.5}
-    known = lines.filter((pl.col("query") != "not judged") & pl.col("document").is_in(list(grade_of)))
-    judged = Judgements(known.select("query", "document", grade=pl.col("document").replace_strict(grade_of)))
+    grade_of = {
+        row["document"]: int(rng.integers(0, 3))
+        for row in lines.iter_rows(named=True)
+        if rng.random() < 0.5
+    }
+    known = lines.filter(
+        (pl.col("query") != "not judged") & pl.col("document").is_in(list(grade_of))
+    )
+    judged = Judgements(
+        known.select("query", "document", grade=pl.col("document").replace_strict(grade_of))
+    )
     found = ranked_grades(Run(lines, "r"), judged, 50).grades
     for row, query in zip(found, ("a", "b", "c"), strict=True):
         names = sorted((-score, name) for q, name, score in lines.iter_rows() if q == query)
-        ranked = sorted(sorted((name for _, name in names), reverse=True), key={n: s for s, n in names}.get)
+        ranked = sorted(
+            sorted((name for _, name in names), reverse=True), key={n: s for s, n in names}.get
+        )
         np.testing.assert_array_equal(row, [grade_of.get(name, -1) for name in ranked[:50]])
 
 
@@ -181,7 +219,11 @@ def test_files_as_people_have_them(tmp_path, name):
         (read_runs, RUN + "q1 Q0 \xfc 9 0.1 mine\n", "line 6: byte 0xfc is not UTF-8"),
         (read_runs, "", "empty"),
         (read_runs, "# nothing\n", "holds no line"),
-        (read_judgements, QRELS.replace("b 1", "b 1.5"), "line 2: grade '1.5' is not a whole number"),
+        (
+            read_judgements,
+            QRELS.replace("b 1", "b 1.5"),
+            "line 2: grade '1.5' is not a whole number",
+        ),
         (read_judgements, QRELS.replace("b 1", "b 127"), "above 126"),
     ],
 )
@@ -195,7 +237,10 @@ def test_duplicates_by_choice_and_runs_of_one_name(tmp_path):
     (tmp_path / "two.txt").write_text(RUN)
     assert read_runs(tmp_path / "one.txt", duplicates="first")[0].frame["score"][0] == 2.5
     assert 7.5 in read_runs(tmp_path / "one.txt", duplicates="last")[0].frame["score"]
-    names = [run.name for run in read_runs([tmp_path / "one.txt", tmp_path / "two.txt"], duplicates="last")]
+    names = [
+        run.name
+        for run in read_runs([tmp_path / "one.txt", tmp_path / "two.txt"], duplicates="last")
+    ]
     assert names == ["one.txt mine", "two.txt mine"]
     refused("duplicates", read_runs, tmp_path / "two.txt", duplicates="both")
     (tmp_path / "cut.txt.xz").write_bytes(lzma.compress(RUN.encode() * 99)[:60])
@@ -238,7 +283,9 @@ def test_the_order_of_systems():
     means = order.evaluation.means
     for (a, b), swaps in order.swaps.items():
         i, j = (order.evaluation.metrics.index(name) for name in (a, b))
-        crossed = ((means[:, None, i] - means[None, :, i]) * (means[:, None, j] - means[None, :, j]) < 0).sum() // 2
+        crossed = (
+            (means[:, None, i] - means[None, :, i]) * (means[:, None, j] - means[None, :, j]) < 0
+        ).sum() // 2
         assert len(swaps.pairs) == crossed and swaps.n_pairs == 15
         for first, second in swaps.pairs:
             one, two = (order.evaluation.runs.index(name) for name in (first, second))
@@ -247,7 +294,9 @@ def test_the_order_of_systems():
     lists = {run.name: ranked_grades(run, judged, 10).grades for run in runs}
     for i, first in enumerate(order.evaluation.runs):
         for j, second in enumerate(order.evaluation.runs):
-            assert order.beats[i, j] == (dominance(lists[first], lists[second], n_grades=4).verdict == "x")
+            assert order.beats[i, j] == (
+                dominance(lists[first], lists[second], n_grades=4).verdict == "x"
+            )
     assert "Kendall" in str(order) and "decided under every DCG" in str(order)
     assert len(slope_figure(order).axes) == 1
     again = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], seed=1)
@@ -259,23 +308,34 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
     topics = [f"t{i:02}" for i in range(60)]
 
     def system(*scores):
-        return {topic: dict(zip("abcd", scores + 0.05 * rng.normal(size=4), strict=True)) for topic in topics}
+        return {
+            topic: dict(zip("abcd", scores + 0.05 * rng.normal(size=4), strict=True))
+            for topic in topics
+        }
 
     judged = {topic: {"a": 3, "b": 1, "c": 1, "d": 0} for topic in topics}
     top, broad = system(4, 1, 2, 3), system(1, 4, 3, 0)
     both = {"top": top, "broad": broad}
-    metrics = {"steep": DCG([0, 0, 0, 1], [1, 0.9, 0.0]), "flat": DCG([0, 1, 1, 1.0], [1, 1.0, 0.0])}
+    metrics = {
+        "steep": DCG([0, 0, 0, 1], [1, 0.9, 0.0]),
+        "flat": DCG([0, 1, 1, 1.0], [1, 1.0, 0.0]),
+    }
     solid = system_order(both, judged, metrics)
     ((_, swaps),) = solid.swaps.items()
     assert swaps.pairs == [("top", "broad")] and swaps.solid == [True] and swaps.noise == 0
     assert not solid.beats.any() and solid.share_decided == 0
-    assert solid.conclusion == "the order depends on the metric: 1 of 1 pair of systems change it beyond chance"
+    assert (
+        solid.conclusion
+        == "the order depends on the metric: 1 of 1 pair of systems change it beyond chance"
+    )
     same = system_order({"top": top, "copy": top}, judged, metrics)
     assert same.swaps["steep", "flat"].pairs == [] and np.isnan(same.swaps["steep", "flat"].noise)
     assert same.conclusion.endswith("does not depend on the metric: it is the same")
     prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", seed=0)
     decided = system_order(both, judged, metrics, log=prefer)
-    assert decided.beats[decided.evaluation.runs.index("top"), decided.evaluation.runs.index("broad")]
+    assert decided.beats[
+        decided.evaluation.runs.index("top"), decided.evaluation.runs.index("broad")
+    ]
     assert "respects the log" in str(decided)
     refused("level", system_order, both, judged, metrics, level=0.3)
 
@@ -284,7 +344,9 @@ class TestOnTheCommandLine:
     def test_coherence(self, dcglearn, misuse, tmp_path):
         picture = tmp_path / "witness.png"
         names = ("linear-log2", "exponential-log2")
-        status, out, err = dcglearn("coherence", *names, "--grades", "4,4,3,3,2,2,1,1,0,0", "--plot", picture)
+        status, out, err = dcglearn(
+            "coherence", *names, "--grades", "4,4,3,3,2,2,1,1,0,0", "--plot", picture
+        )
         assert status == 0 and "33.7%" in out and "9.989%" in out and f"wrote: {picture}" in err
         assert picture.read_bytes()[:4] == b"\x89PNG"
         assert dcglearn("coherence", *names, "--depth", 4, "--exit-code")[0] == 1
@@ -292,13 +354,18 @@ class TestOnTheCommandLine:
         DCG([0, 3, 9], [2.0, 1]).save(tmp_path / "a.json")
         DCG([1, 2, 4], [1.0, 0.5]).save(tmp_path / "b.json")
         files = (tmp_path / "a.json", tmp_path / "b.json")
-        status, out, err = dcglearn("coherence", *files, "--exit-code", "--plot", tmp_path / "none.png")
+        status, out, err = dcglearn(
+            "coherence", *files, "--exit-code", "--plot", tmp_path / "none.png"
+        )
         assert status == 0 and "never disagree" in out and "no disagreement to draw" in err
         status, out, _ = dcglearn("coherence", "linear-log2@2", tmp_path / "a.json", "--json")
         assert status == 0 and '"coherent": ' in out
         for arguments, complaint in (
             ((*names, "--grades", "4,high"), "whole numbers"),
-            (("linear-log2@10", "exponential-log2", "--grades", "4,3"), "2 documents for 10 positions"),
+            (
+                ("linear-log2@10", "exponential-log2", "--grades", "4,3"),
+                "2 documents for 10 positions",
+            ),
             (("linear-log2", "nothing"), "neither a file"),
         ):
             misuse(complaint, "coherence", *arguments)
@@ -309,8 +376,15 @@ class TestOnTheCommandLine:
         picture = tmp_path / "order.svg"
         DCG([0, 1, 2, 9], [1, 0.5]).save(tmp_path / "m.json")
         metrics = ("--metric", "nDCG@10", "--metric", tmp_path / "m.json")
-        status, out, err = dcglearn("systems", files[0], files[1], other, *metrics, "--plot", picture)
-        assert status == 0 and "yours" in out.splitlines()[1] and "swap 0 of 1 pair" in out and "wrote" in err
+        status, out, err = dcglearn(
+            "systems", files[0], files[1], other, *metrics, "--plot", picture
+        )
+        assert (
+            status == 0
+            and "yours" in out.splitlines()[1]
+            and "swap 0 of 1 pair" in out
+            and "wrote" in err
+        )
         assert b"<svg" in picture.read_bytes()
         status, out, _ = dcglearn("systems", files[0], files[1], other, "--json")
         assert status == 0 and '"decided": 1.0' in out

@@ -37,7 +37,8 @@ def judged(seed, n, wrong, kind="random", n_grades=5, depth=10):
 
 
 def rated(seed, spread):
-    """Return the pairs of sixty rated lists, in three groups; without a spread, ratings are tossed."""
+    """Return the pairs of sixty rated lists, in three groups; without a spread, ratings are
+    tossed."""
     rng = np.random.default_rng(seed)
     lists = rng.integers(0, 4, (60, 5))
     value = truth("random", rng, 4, 5).score(lists)
@@ -88,16 +89,25 @@ def test_permutations_of_one_list_are_not_told_apart_by_rounding(grouped):
         lists = rng.permuted(np.tile([0, 1, 1, 2, 3, 3, 4], (80, 1)), axis=1)
         ratings, group = rng.integers(1, 6, 80), rng.integers(0, 3, 80) if grouped else None
         said.append(tells_nothing(Preferences.from_ratings(lists, ratings, group)))
-        assert not tells_nothing(Preferences.from_ratings(lists, np.round(lists @ np.arange(7, 0, -1) / 5.0), group))
+        assert not tells_nothing(
+            Preferences.from_ratings(lists, np.round(lists @ np.arange(7, 0, -1) / 5.0), group)
+        )
     assert sum(said) >= 18
 
 
 @pytest.mark.long
 def test_coins_are_said_in_nearly_all_logs():
     rng = np.random.default_rng(0)
-    sizes, depths, grades = rng.integers(50, 501, 400), rng.choice([3, 5, 10], 400), rng.choice([2, 3, 5], 400)
+    sizes, depths, grades = (
+        rng.integers(50, 501, 400),
+        rng.choice([3, 5, 10], 400),
+        rng.choice([2, 3, 5], 400),
+    )
     cases = enumerate(zip(sizes.tolist(), depths.tolist(), grades.tolist(), strict=True))
-    said = [tells_nothing(judged([17, i], n, 0.5, depth=depth, n_grades=size)) for i, (n, depth, size) in cases]
+    said = [
+        tells_nothing(judged([17, i], n, 0.5, depth=depth, n_grades=size))
+        for i, (n, depth, size) in cases
+    ]
     assert np.mean(said) >= 0.95
     assert np.mean([tells_nothing(rated([18, i], 0.0)) for i in range(200)]) >= 0.95
 

@@ -62,16 +62,22 @@ def test_every_variant_is_the_local_one(client, settings):
 
 
 @pytest.mark.parametrize(
-    ("loss", "n"), [("robust", 33_000), ("logistic", 3000), ("sigmoid", 3000), ("squared_hinge", 33_000)]
+    ("loss", "n"),
+    [("robust", 33_000), ("logistic", 3000), ("sigmoid", 3000), ("squared_hinge", 33_000)],
 )
 def test_gains_and_discounts_are_the_local_ones(client, loss, n):
     log = rich_log(n)
     local = dl.DCGLearner(loss=loss).fit(log)
     with dl.DaskLog(log, client, partitions=4) as spread:
         far = dl.DCGLearner(loss=loss).fit(spread)
-    # The squared hinge has corners in its slope, where L-BFGS stops within some 1e-6 of the minimum, here as there.
-    assert far.objective_ == pytest.approx(local.objective_, rel=1e-5 if loss == "squared_hinge" else 1e-9)
-    assert far.n_effective_ == pytest.approx(local.n_effective_, rel=1e-14)  # a sum of weights, here over four parts
+    # The squared hinge has corners in its slope, where L-BFGS stops within some 1e-6 of the
+    # minimum, here as there.
+    assert far.objective_ == pytest.approx(
+        local.objective_, rel=1e-5 if loss == "squared_hinge" else 1e-9
+    )
+    assert far.n_effective_ == pytest.approx(
+        local.n_effective_, rel=1e-14
+    )  # a sum of weights, here over four parts
     assert far.dropped_ == local.dropped_
     assert list(far.rater_error_) == list(local.rater_error_)
     np.testing.assert_allclose(far.dcg_.gains, local.dcg_.gains, atol=1e-3)
@@ -105,7 +111,9 @@ def test_a_stated_scale_reaches_the_cluster_and_a_stray_grade_is_named(client, t
     frame[:150].write_parquet(tmp_path / "a.parquet")
     frame[150:].write_parquet(tmp_path / "b.parquet")
     refused("b.parquet, row 51: the grade 9 .1 of 6,000 items", dl.DaskLog, tmp_path, client)
-    refused("^the grade 9", dl.DaskLog, dataframe.from_pandas(frame.to_pandas(), npartitions=2), client)
+    refused(
+        "^the grade 9", dl.DaskLog, dataframe.from_pandas(frame.to_pandas(), npartitions=2), client
+    )
 
 
 def test_the_bytes_do_not_depend_on_the_workers(client):
@@ -161,7 +169,9 @@ def test_parquet_and_tables_are_read_by_the_workers(client, tmp_path):
         log[i * 1250 : (i + 1) * 1250].save(tmp_path / f"{i}.parquet")
     local = dl.UtilityLearner().fit(log)
     assert_same(dl.UtilityLearner().fit(tmp_path, engine=client), local)
-    assert_same(dl.UtilityLearner().fit(f"{tmp_path}/*.parquet", engine=client.scheduler.address), local)
+    assert_same(
+        dl.UtilityLearner().fit(f"{tmp_path}/*.parquet", engine=client.scheduler.address), local
+    )
     table = dd.read_parquet(tmp_path)
     assert_same(dl.UtilityLearner().fit(table, engine=client), local)
     empty = table[table["weight"] > 1e9]
@@ -191,33 +201,64 @@ def test_a_damaged_file_is_named(client, tmp_path):
     content = bytearray((tmp_path / "bad.parquet").read_bytes())
     content[10 : len(content) // 2] = os.urandom(len(content) // 2 - 10)
     (tmp_path / "bad.parquet").write_bytes(content)
-    refused(r"bad\.parquet: damaged in the rows from 1 on", dl.UtilityLearner().fit, tmp_path, engine=client)
+    refused(
+        r"bad\.parquet: damaged in the rows from 1 on",
+        dl.UtilityLearner().fit,
+        tmp_path,
+        engine=client,
+    )
     (tmp_path / "bad.parquet").write_bytes(content[:-20])
-    refused(r"bad\.parquet: not a Parquet file, or a truncated one", dl.UtilityLearner().fit, tmp_path, engine=client)
+    refused(
+        r"bad\.parquet: not a Parquet file, or a truncated one",
+        dl.UtilityLearner().fit,
+        tmp_path,
+        engine=client,
+    )
 
 
 def test_workers_without_the_package_or_with_another_version_are_refused(client, monkeypatch):
     monkeypatch.setattr("dcglearn.foundation.cluster.__version__", "0.0.1")
-    refused(r"worker tcp://.* has dcglearn 0\.1\.0, this process 0\.0\.1: install the same", check_versions, client)
+    refused(
+        r"worker tcp://.* has dcglearn 0\.1\.0, this process 0\.0\.1: install the same",
+        check_versions,
+        client,
+    )
     monkeypatch.undo()
     with cluster_of(1) as bare, distributed.Client(bare) as other:
         # What Python itself does when a module cannot be found.
         other.run(exec, "import sys; sys.modules['dcglearn'] = None")
-        refused(r"lacks a package .*install dcglearn", dl.UtilityLearner().fit, random_log(10), engine=other)
+        refused(
+            r"lacks a package .*install dcglearn",
+            dl.UtilityLearner().fit,
+            random_log(10),
+            engine=other,
+        )
 
 
 def test_engines_that_are_none_are_refused(monkeypatch):
     monkeypatch.setattr("dcglearn.foundation.cluster.CONNECT", 0.5)
     for engine in (0, True, 2.5):
         refused("is not a Dask client", dl.UtilityLearner().fit, random_log(10), engine=engine)
-    refused("no Dask scheduler", dl.UtilityLearner().fit, random_log(10), engine="tcp://127.0.0.1:1")
+    refused(
+        "no Dask scheduler", dl.UtilityLearner().fit, random_log(10), engine="tcp://127.0.0.1:1"
+    )
 
 
 def test_logs_that_cannot_be_spread_are_refused(client):
     log = Preferences.from_documents([["x", "y"]], [["y", "x"]])
     refused("leave engine= out", dl.UtilityLearner().fit, log, engine=client)
-    refused('solver="cvxpy" needs the whole log', dl.UtilityLearner(solver="cvxpy").fit, random_log(10), engine=client)
-    refused("nothing to learn from", dl.UtilityLearner().fit, Preferences([[1, 0]], [[1, 0]]), engine=client)
+    refused(
+        'solver="cvxpy" needs the whole log',
+        dl.UtilityLearner(solver="cvxpy").fit,
+        random_log(10),
+        engine=client,
+    )
+    refused(
+        "nothing to learn from",
+        dl.UtilityLearner().fit,
+        Preferences([[1, 0]], [[1, 0]]),
+        engine=client,
+    )
     strong = random_log(50, strength=np.arange(1.0, 51))
     refused("more than 7 distinct strengths", dl.DCGLearner().fit, strong, engine=client)
 
@@ -234,7 +275,10 @@ def test_a_cluster_without_workers_is_waited_for_and_then_given_up(monkeypatch):
 
 def test_folds_and_bootstraps_are_the_local_ones(client):
     log = random_log(300, noise=0.1)
-    near, far = (dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0, engine=engine) for engine in (None, client))
+    near, far = (
+        dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0, engine=engine)
+        for engine in (None, client)
+    )
     np.testing.assert_array_equal(near.mean, far.mean)
     settings = {"method": "bootstrap", "n_resamples": 6}
     here, there = (dl.bootstrap_bands(log, engine=engine, **settings) for engine in (None, client))
@@ -261,7 +305,11 @@ def test_an_answer_without_workers_is_asked_for_again():
     from dcglearn.foundation.cluster import scheduler_of, workers_of
 
     class Client:
-        answers = [{"n_workers": 2, "workers": {}}, {"n_workers": 2, "workers": {"a": 1, "b": 2}}, {}]  # noqa: RUF012
+        answers = [  # noqa: RUF012
+            {"n_workers": 2, "workers": {}},
+            {"n_workers": 2, "workers": {"a": 1, "b": 2}},
+            {},
+        ]
 
         def scheduler_info(self, n_workers):
             assert n_workers == -1
@@ -283,10 +331,15 @@ def test_a_worker_that_dies_while_versions_are_asked_is_lost_and_lacks_no_packag
         def run(self, *_, on_error):
             return {"tcp://w": self.answer}
 
-    for answer in (distributed.comm.CommClosedError("gone"), OSError("Timed out trying to connect")):
+    for answer in (
+        distributed.comm.CommClosedError("gone"),
+        OSError("Timed out trying to connect"),
+    ):
         Client.answer = answer
         with pytest.raises(ClusterLost, match="worker tcp://w was lost while"):
             check_versions(Client())
-    monkeypatch.setattr(Client, "scheduler_info", lambda *_, **__: {"n_workers": 1, "workers": {"tcp://w": 1}})
+    monkeypatch.setattr(
+        Client, "scheduler_info", lambda *_, **__: {"n_workers": 1, "workers": {"tcp://w": 1}}
+    )
     Client.answer = OSError("libgomp.so.1: cannot open shared object file")
     refused("worker tcp://w cannot load a package: OSError.'libgomp", check_versions, Client())

@@ -37,7 +37,8 @@ def saved(log: Preferences, folder, n_files: int = 3):
 
 @pytest.mark.parametrize("memory", [None, 1])
 @pytest.mark.parametrize(
-    "settings", [{}, {"margin": "hamming"}, {"margin": "log", "tie_epsilon": 0.1}, {"margin": TRUTH}]
+    "settings",
+    [{}, {"margin": "hamming"}, {"margin": "log", "tie_epsilon": 0.1}, {"margin": TRUTH}],
 )
 def test_the_qp_is_that_of_the_log_in_memory(tmp_path, small_chunks, memory, settings):
     log = rich_log(4000)
@@ -69,10 +70,16 @@ def test_sides_are_those_of_the_log_in_memory(tmp_path, small_chunks):
     log = rich_log(3000).changed(swapped=np.random.default_rng(0).random(3000) < 0.3)
     local = dl.DCGLearner(loss="robust").fit(log)
     far = dl.DCGLearner(loss="robust").fit(saved(log, tmp_path), memory=1)
-    assert far.objective_ == pytest.approx(local.objective_, rel=1e-9) and local.position_bias_ > 0.2
+    assert (
+        far.objective_ == pytest.approx(local.objective_, rel=1e-9) and local.position_bias_ > 0.2
+    )
     assert far.rater_bias_ == pytest.approx(local.rater_bias_, abs=1e-5)
     random_log(300).save(tmp_path / "z.parquet")
-    refused(r"says which list was shown first, .*z.parquet.* does not: .*--columns swapped=", dl.ParquetLog, tmp_path)
+    refused(
+        r"says which list was shown first, .*z.parquet.* does not: .*--columns swapped=",
+        dl.ParquetLog,
+        tmp_path,
+    )
 
 
 def test_columns_that_some_files_lack_are_filled(tmp_path):
@@ -81,13 +88,18 @@ def test_columns_that_some_files_lack_are_filled(tmp_path):
     rich.save(tmp_path / "b.parquet")
     plain.save(tmp_path / "c.parquet")
     both = Preferences(
-        *(np.concatenate([getattr(x, side) for x in (plain, rich, plain)]) for side in ("preferred", "other")),
+        *(
+            np.concatenate([getattr(x, side) for x in (plain, rich, plain)])
+            for side in ("preferred", "other")
+        ),
         n_grades=5,
         weight=np.concatenate([np.ones(300), rich.weight, np.ones(300)]),
         tie=np.concatenate([np.zeros(300, bool), rich.tie, np.zeros(300, bool)]),
     )
     local = dl.UtilityLearner(tie_epsilon=0.1).fit(both)
-    far = dl.UtilityLearner(tie_epsilon=0.1).fit([tmp_path / name for name in ("a.parquet", "b.parquet", "c.parquet")])
+    far = dl.UtilityLearner(tie_epsilon=0.1).fit(
+        [tmp_path / name for name in ("a.parquet", "b.parquet", "c.parquet")]
+    )
     assert far.objective_ == pytest.approx(local.objective_, rel=1e-9)
     assert set(dl.DCGLearner().fit(tmp_path).rater_error_) == {"", "ann", "bob", "cy"}
 
@@ -99,7 +111,9 @@ def test_equal_lists_and_open_questions_are_left_out_and_counted(tmp_path):
     with ParquetLog(tmp_path) as stored:
         assert stored.dropped == {"open questions": 50}
         assert dl.UtilityLearner().fit(stored).dropped_ == {"pairs of equal lists": 50}
-    frame.with_columns(winner=pl.lit("open")).write_parquet(tmp_path / "first.parquet")  # a file without a pair
+    frame.with_columns(winner=pl.lit("open")).write_parquet(
+        tmp_path / "first.parquet"
+    )  # a file without a pair
     assert ParquetLog(tmp_path).dropped == {"open questions": 100}
 
 
@@ -121,15 +135,26 @@ def test_distinct_lists_are_counted_exactly_and_then_nearly():
 
 
 def test_amounts_of_memory():
-    assert [n_bytes(text) for text in ("2GB", "512MB", "1.5 GiB", 7)] == [2 << 30, 512 << 20, 3 << 29, 7]
+    assert [n_bytes(text) for text in ("2GB", "512MB", "1.5 GiB", 7)] == [
+        2 << 30,
+        512 << 20,
+        3 << 29,
+        7,
+    ]
     for text in ("", "lots", "-1GB", "0", "nan", "infGB"):
         refused("such as 2GB", n_bytes, text)
 
 
 def test_bad_input_is_named(tmp_path):
     log = random_log(100)
-    refused(r"is a folder, and no file in it matches .*\.parquet", dl.UtilityLearner().fit, tmp_path)
-    refused("does not exist, and no file matches it as a pattern", dl.UtilityLearner().fit, f"{tmp_path}/*.parquet")
+    refused(
+        r"is a folder, and no file in it matches .*\.parquet", dl.UtilityLearner().fit, tmp_path
+    )
+    refused(
+        "does not exist, and no file matches it as a pattern",
+        dl.UtilityLearner().fit,
+        f"{tmp_path}/*.parquet",
+    )
     saved(log, tmp_path)
     bad = log.to_polars().with_columns(winner=pl.Series([*["a"] * 57, "c", *["a"] * 42]))
     bad.write_parquet(tmp_path / "3.parquet")
@@ -153,7 +178,9 @@ def test_bad_input_is_named(tmp_path):
 @pytest.mark.posix
 def test_a_full_disk_is_told_before_and_during_the_reading(tmp_path, monkeypatch):
     saved(random_log(20_000), tmp_path)
-    monkeypatch.setattr(parquet_log.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
+    monkeypatch.setattr(
+        parquet_log.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
+    )
     refused(r"the codes take .* GB and 1e-06 GB are free", ParquetLog, tmp_path, memory=1)
     code = f"""
         import resource, signal
@@ -162,7 +189,9 @@ def test_a_full_disk_is_told_before_and_during_the_reading(tmp_path, monkeypatch
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         ParquetLog({str(tmp_path)!r}, memory=1)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False
+    )
     assert "no room for the codes" in done.stderr
 
 
@@ -177,16 +206,21 @@ def test_codes_on_disk_leave_nothing_behind_and_take_little_memory(tmp_path):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         dl.UtilityLearner().fit(stored)
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        assert os.listdir(folder) == []  # noqa: PTH208 - files without a name
+        # Files without a name.
+        assert os.listdir(folder) == []  # noqa: PTH208
     assert after - before < 100_000
 
 
 def test_a_log_written_in_chunks_is_that_log(tmp_path):
-    dl.simulate.write_log(tmp_path / "a.parquet", TRUTH, 2500, chunk=1000, tie_below=0.3, n_raters=4)
+    dl.simulate.write_log(
+        tmp_path / "a.parquet", TRUTH, 2500, chunk=1000, tie_below=0.3, n_raters=4
+    )
     log = dl.read_preferences(tmp_path / "a.parquet")
     assert (len(log), len(set(log.rater)), log.agreement(TRUTH).precision) == (2500, 4, 1)
     assert log.tie.sum() > 0
-    dl.simulate.write_log(tmp_path / "b.parquet", TRUTH, 2500, chunk=1000, tie_below=0.3, n_raters=4)
+    dl.simulate.write_log(
+        tmp_path / "b.parquet", TRUTH, 2500, chunk=1000, tie_below=0.3, n_raters=4
+    )
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
     assert pq.ParquetFile(tmp_path / "a.parquet").metadata.num_row_groups == 3
 
@@ -211,4 +245,6 @@ def test_what_needs_the_whole_log_refuses_paths_and_parts_by_the_remedy(tmp_path
     random_log(10).save(tmp_path / "log.parquet")
     with dl.ParquetLog(tmp_path) as stored:
         for log in (stored, tmp_path, str(tmp_path / "log.parquet")):
-            refused(r"needs the whole log in memory.*give what read_preferences returns", analyse, log)
+            refused(
+                r"needs the whole log in memory.*give what read_preferences returns", analyse, log
+            )

@@ -1,4 +1,6 @@
-"""A scheduler and workers that are started by hand, as processes of their own, serve the command line."""
+"""A scheduler and workers that are started by hand, as processes of their own, serve the command
+line.
+"""
 
 import subprocess
 import sys
@@ -17,10 +19,18 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture
 def address(tmp_path):
-    """Start a scheduler and two workers with Dask's own commands; return the scheduler's address."""
+    """Start a scheduler and two workers with Dask's own commands; return the scheduler's
+    address."""
     file = tmp_path / "scheduler.json"
     scheduler = ["distributed.cli.dask_scheduler", "--port", "0", "--dashboard-address", ":0"]
-    worker = ["distributed.cli.dask_worker", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
+    worker = [
+        "distributed.cli.dask_worker",
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+        "--memory-limit",
+        "0",
+    ]
     with ExitStack() as running:
         for command in (scheduler, worker, worker):
             started = subprocess.Popen(
@@ -42,7 +52,14 @@ def address(tmp_path):
 
 def test_a_fit_over_separate_processes_has_the_bytes_of_a_local_one(address, tmp_path, dcglearn):
     for i in range(3):
-        write_log(tmp_path / f"part{i}.parquet", ground_truth("D1"), 2000, lists="free", flip_rate=0.1, seed=i)
+        write_log(
+            tmp_path / f"part{i}.parquet",
+            ground_truth("D1"),
+            2000,
+            lists="free",
+            flip_rate=0.1,
+            seed=i,
+        )
     learn = ("learn", tmp_path / "part*.parquet", "--method", "qp")
     for name, more in (("near.json", ("--workers", 2)), ("far.json", ("--workers", address))):
         status, _, said = dcglearn(*learn, *more, "-o", tmp_path / name)

@@ -11,7 +11,9 @@ from tests.makers import random_log
 
 
 def judged(n, left, seed=0):
-    """Return a log of raters of n verdicts each, who say "left" in such shares of them, and prefer at random else."""
+    """Return a log of raters of n verdicts each, who say "left" in such shares of them, and prefer
+    at random else.
+    """
     rng = np.random.default_rng(seed)
     raters = len(left)
     log = random_log(n * raters, "free", seed=seed)
@@ -29,8 +31,20 @@ def test_raters_of_one_side_are_left_out_if_the_others_name_both(side):
 
 @pytest.mark.parametrize(
     ("n", "left"),
-    [(30, [0.97, 1.0, 1.0]), (30, [1.0]), (9, [0.5, 1, 0.5]), (30, [0.5, 0.8, 0.5]), (30, [0.85, 1, 0.85])],
-    ids=["everybody", "alone", "few verdicts", "now and then the other side", "as the others nearly do"],
+    [
+        (30, [0.97, 1.0, 1.0]),
+        (30, [1.0]),
+        (9, [0.5, 1, 0.5]),
+        (30, [0.5, 0.8, 0.5]),
+        (30, [0.85, 1, 0.85]),
+    ],
+    ids=[
+        "everybody",
+        "alone",
+        "few verdicts",
+        "now and then the other side",
+        "as the others nearly do",
+    ],
 )
 def test_raters_are_kept_who_may_have_meant_it(n, left):
     log = judged(n, left, seed=3)
@@ -76,4 +90,6 @@ def test_logs_in_parts_leave_out_the_same(tmp_path):
 
 def test_logs_without_sides_or_pairs_are_as_they_were():
     log = judged(30, [0.5, 1])
-    assert not len(telling_pairs(log[:0])) and not len(one_sided_raters(Preferences([[1, 0]], [[0, 1]])))
+    assert not len(telling_pairs(log[:0])) and not len(
+        one_sided_raters(Preferences([[1, 0]], [[0, 1]]))
+    )

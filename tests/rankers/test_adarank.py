@@ -29,7 +29,11 @@ def worth_twin(measure, scores, grades):
     ranked = ranked_worst_first(scores, grades)
     if measure == "map":
         places = [i for i, g in enumerate(ranked) if g > 0]
-        return sum((n + 1) / (place + 1) for n, place in enumerate(places)) / len(places) if places else 0.0
+        return (
+            sum((n + 1) / (place + 1) for n, place in enumerate(places)) / len(places)
+            if places
+            else 0.0
+        )
     gain = [2.0**g - 1 for g in ranked]
     discount = [1.0 if r <= 2 else 1 / np.log2(r) for r in range(1, 11)]
     best = sum(g * d for g, d in zip(sorted(gain, reverse=True), discount, strict=False))
@@ -40,7 +44,8 @@ def adarank_twin(queries, measure, n_rounds, both_signs, most):
     """Return coefficients and chosen features of Xu and Li's algorithm 1, a query at a time."""
     spread = np.sqrt(
         sum(
-            ((queries.features[own] - queries.features[own].mean(axis=0)) ** 2).sum(axis=0) for own in by_query(queries)
+            ((queries.features[own] - queries.features[own].mean(axis=0)) ** 2).sum(axis=0)
+            for own in by_query(queries)
         )
         / len(queries.grades)
     )
@@ -62,7 +67,10 @@ def adarank_twin(queries, measure, n_rounds, both_signs, most):
         total, sign, k = best
         v[k] += sign * 0.5 * np.log((1 + total) / (1 - total)) / spread[k]
         chosen.append(k)
-        worth = [worth_twin(measure, queries.features[own] @ v, queries.grades[own]) for own in by_query(queries)]
+        worth = [
+            worth_twin(measure, queries.features[own] @ v, queries.grades[own])
+            for own in by_query(queries)
+        ]
         share = [np.exp(-e) for e in worth]
         share = [p / sum(share) for p in share]
     return v, chosen
@@ -74,7 +82,9 @@ class TestAdaRank:
     @pytest.mark.parametrize("most", [None, 1, 2])
     def test_agrees_with_a_twin(self, measure, both_signs, most):
         queries = tiny()
-        ranker = AdaRankRanker(measure, LETOR, n_rounds=8, both_signs=both_signs, max_in_a_row=most).fit(queries)
+        ranker = AdaRankRanker(
+            measure, LETOR, n_rounds=8, both_signs=both_signs, max_in_a_row=most
+        ).fit(queries)
         v, chosen = adarank_twin(queries, measure, 8, both_signs, most)
         assert ranker.chosen_ == chosen
         assert most is None or len(set(chosen)) > 1
@@ -99,11 +109,15 @@ class TestAdaRank:
         assert second.coef_ * factors == pytest.approx(first.coef_, rel=1e-9)
 
     def test_the_order_of_the_file_teaches_nothing(self):
-        """A feature that is constant ranks a file sorted by grade perfectly, if the file's order breaks ties."""
+        """A feature that is constant ranks a file sorted by grade perfectly, if the file's order
+        breaks ties.
+        """
         queries = Queries([[0.0, 0.1], [0.0, 0.9], [0.0, 0.3]], [2, 1, 0], [1, 1, 1])
         assert AdaRankRanker(n_rounds=1).fit(queries).chosen_ == [1]
 
-    @pytest.mark.parametrize("change", [{"measure": "err"}, {"n_rounds": 0}, {"patience": 0}, {"max_in_a_row": 0}])
+    @pytest.mark.parametrize(
+        "change", [{"measure": "err"}, {"n_rounds": 0}, {"patience": 0}, {"max_in_a_row": 0}]
+    )
     def test_bad_parameters(self, change):
         refused(next(iter(change)), AdaRankRanker(**change).fit, tiny())
 

@@ -1,4 +1,6 @@
-"""Trees over a cluster: the local ones or as good, the same bytes twice, whole queries, and an end when one is lost."""
+"""Trees over a cluster: the local ones or as good, the same bytes twice, whole queries, and an end
+when one is lost.
+"""
 
 import gc
 import os
@@ -16,7 +18,17 @@ from scipy.sparse import csr_array
 
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost
-from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, Regression, RegSHFSDCG, SmoothNDCG
+from dcglearn.losses import (
+    SDCG,
+    SHFSDCG,
+    ApproxNDCG,
+    GBRank,
+    LambdaRank,
+    ListNet,
+    Regression,
+    RegSHFSDCG,
+    SmoothNDCG,
+)
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.rankers import dask_trees
 from dcglearn.rankers.queries import Queries, balanced
@@ -35,7 +47,9 @@ def client():
 
 
 def small(loss=None, **settings):
-    return dl.DaskBoostedRanker(loss or RegSHFSDCG(STEEP), **{"n_trees": 40, "num_leaves": 7, **settings})
+    return dl.DaskBoostedRanker(
+        loss or RegSHFSDCG(STEEP), **{"n_trees": 40, "num_leaves": 7, **settings}
+    )
 
 
 def text(ranker):
@@ -57,7 +71,9 @@ def test_slopes_of_shares_are_those_of_the_whole(follow, curvature):
 
     for share, mine in shares:
         descent(loss, mine, share.grades, share.offsets, *way, total)
-    found = [descent(loss, mine, s.grades, s.offsets, *way, lambda _: sum(said)) for s, mine in shares]
+    found = [
+        descent(loss, mine, s.grades, s.offsets, *way, lambda _: sum(said)) for s, mine in shares
+    ]
     np.testing.assert_allclose(np.concatenate(found, axis=1), whole, rtol=1e-12)
 
 
@@ -81,7 +97,9 @@ def test_as_good_as_local_the_same_bytes_twice_and_no_query_split(client, tmp_pa
     held = [set(names) for names in far.shares_]
     assert not held[0] & held[1] and held[0] | held[1] == set(train.names.tolist())
     sizes = dict(zip(train.names.tolist(), train.sizes.tolist(), strict=True))
-    assert sum(sizes[name] for name in held[0]) == train.shape[0] / 2  # all queries have 20 documents
+    assert (
+        sum(sizes[name] for name in held[0]) == train.shape[0] / 2
+    )  # all queries have 20 documents
     far.save(tmp_path / "model")
     again = dl.DaskBoostedRanker.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(TEST), far.predict(TEST))
@@ -89,7 +107,9 @@ def test_as_good_as_local_the_same_bytes_twice_and_no_query_split(client, tmp_pa
 
 
 def test_the_number_of_trees_is_the_one_that_patience_would_have_chosen(client):
-    ranker = small(n_trees=80, patience=10, learning_rate=0.5).fit(TRAIN, eval_set=VALID, engine=client)
+    ranker = small(n_trees=80, patience=10, learning_rate=0.5).fit(
+        TRAIN, eval_set=VALID, engine=client
+    )
     assert ranker.n_trees_ == np.argmax(ranker.validation_) + 1
     assert len(ranker.validation_) == ranker.n_trees_ + 10 < ranker.booster_.num_trees() == 80
     assert ranker.score(VALID) == pytest.approx(max(ranker.validation_), abs=1e-9)
@@ -111,12 +131,20 @@ def test_files_give_the_same_bytes(client, tmp_path):
 
 
 FEW = Queries(np.clip(np.round(4 * TRAIN.features), -6, 6), TRAIN.grades, TRAIN.qid)
-"""Features of few values have the same bins on every worker; then nothing depends on where a query is."""
+"""Features of few values have the same bins on every worker; then nothing depends on where a query
+is.
+"""
 
 
 def same_as_local(client, loss, how, train=FEW, **settings):
     # LightGBM estimates counts on a cluster, so min_data_in_leaf would choose other leaves.
-    settings = {"n_trees": 12, "num_leaves": 7, "min_data_in_bin": 1, "min_data_in_leaf": 1, **settings}
+    settings = {
+        "n_trees": 12,
+        "num_leaves": 7,
+        "min_data_in_bin": 1,
+        "min_data_in_leaf": 1,
+        **settings,
+    }
     local = dl.BoostedRanker(loss, **settings).fit(train, **how)
     far = dl.DaskBoostedRanker(loss, **settings).fit(train, engine=client, **how)
     np.testing.assert_array_equal(far.base_, local.base_)
@@ -128,17 +156,30 @@ def same_as_local(client, loss, how, train=FEW, **settings):
 def test_with_shares_of_9_to_1_the_trees_are_the_local_ones(client, monkeypatch, follow, curvature):
     """The grades of the small share are low, so that means over it would be others."""
     low_first = np.argsort(np.add.reduceat(FEW.grades, FEW.offsets[:-1]), kind="stable")
-    monkeypatch.setattr(dask_trees, "balanced", lambda sizes, n: np.isin(np.arange(len(sizes)), low_first[:6]) + 0)
+    monkeypatch.setattr(
+        dask_trees, "balanced", lambda sizes, n: np.isin(np.arange(len(sizes)), low_first[:6]) + 0
+    )
     rng = np.random.default_rng(0)
-    how = {"query_weight": np.linspace(1, 3, len(FEW)), "sample_weight": rng.choice([1, 1.25], FEW.shape[0])}
+    how = {
+        "query_weight": np.linspace(1, 3, len(FEW)),
+        "sample_weight": rng.choice([1, 1.25], FEW.shape[0]),
+    }
     start = dl.RidgeRanker(STEEP).fit(FEW)
     # One document, of weight 7 to 13, may count as none in LightGBM's estimate: leaves hold more.
     least = {"min_sum_hessian_in_leaf": 30} if curvature == "constant" else {}
-    same_as_local(client, RegSHFSDCG(STEEP), how, start=start, follow=follow, curvature=curvature, **least)
+    same_as_local(
+        client, RegSHFSDCG(STEEP), how, start=start, follow=follow, curvature=curvature, **least
+    )
 
 
 def test_every_loss_grows_the_local_trees(client):
-    for loss in (SDCG(STEEP), SHFSDCG(STEEP), ApproxNDCG(STEEP), SmoothNDCG(STEEP), LambdaRank(STEEP)):
+    for loss in (
+        SDCG(STEEP),
+        SHFSDCG(STEEP),
+        ApproxNDCG(STEEP),
+        SmoothNDCG(STEEP),
+        LambdaRank(STEEP),
+    ):
         same_as_local(client, loss, {}, n_trees=4)
     sparse = Queries(csr_array(FEW.features), FEW.grades, FEW.qid)
     same_as_local(client, SDCG(STEEP), {}, sparse, n_trees=4)
@@ -152,31 +193,47 @@ def fit_refused(match, ranker=None, **how):
 
 def test_bad_input_is_refused_by_name(client, tmp_path, monkeypatch):
     fit_refused("1 query for 2 workers", X=TRAIN[:1], engine=client)
-    fit_refused("machines: DaskBoostedRanker settles", small(machines="a:1"), X=TRAIN, engine=client)
+    fit_refused(
+        "machines: DaskBoostedRanker settles", small(machines="a:1"), X=TRAIN, engine=client
+    )
     fit_refused("n_jobs: DaskBoostedRanker settles", small(n_jobs=2), X=TRAIN, engine=client)
     for name, value in (("checkpoint", tmp_path / "trees.json"), ("resume", True)):
         with pytest.raises(TypeError, match=f"takes no {name}"):
             small().fit(TRAIN, engine=client, **{name: value})
     fit_refused("same grade", X=Queries([[0.1], [0.2]], [1, 1], [1, 2]), engine=client)
-    a, b = write_svmlight(tmp_path / "a.svm", TRAIN[:3]), write_svmlight(tmp_path / "b.svm", TRAIN[2:5])
+    a, b = (
+        write_svmlight(tmp_path / "a.svm", TRAIN[:3]),
+        write_svmlight(tmp_path / "b.svm", TRAIN[2:5]),
+    )
     fit_refused(r"query 2 is in .*a.svm and in .*b.svm", X=[a, b], engine=client)
     fit_refused(r"\*\.txt", X=str(tmp_path / "*.txt"), engine=client)
     fit_refused("leave y and qid out", X=[a, b], y=[1], engine=client)
     b.write_text("1 qid:9 1:0.5\nx qid:9 1:0.1\n")
     fit_refused(r"b.svm, line 2: label 'x'", X=[a, b], engine=client)
     c = write_svmlight(tmp_path / "c.svm", TRAIN[5:8])
-    fit_refused("eval_set has 2 features", X=[a, c], eval_set=Queries([[0.1, 0.2]], [0], [0]), engine=client)
+    fit_refused(
+        "eval_set has 2 features", X=[a, c], eval_set=Queries([[0.1, 0.2]], [0], [0]), engine=client
+    )
     monkeypatch.setattr(lightgbm, "__version__", "0.1")
     fit_refused(r"worker .* has lightgbm \d.*, this process 0\.1", X=TRAIN, engine=client)
     monkeypatch.undo()
-    client.run(exec, "import sys; sys.modules['aside'] = __import__('lightgbm'); sys.modules['lightgbm'] = None")
-    fit_refused("worker .* lacks a package .*lightgbm.*install dcglearn .*, lightgbm", X=TRAIN, engine=client)
+    client.run(
+        exec,
+        "import sys; sys.modules['aside'] = __import__('lightgbm'); sys.modules['lightgbm'] = None",
+    )
+    fit_refused(
+        "worker .* lacks a package .*lightgbm.*install dcglearn .*, lightgbm",
+        X=TRAIN,
+        engine=client,
+    )
     client.run(exec, "import sys; sys.modules['lightgbm'] = sys.modules.pop('aside')")
 
 
 @dataclass(frozen=True)
 class Doomed(Regression):
-    """A loss that fails at tree 10 on one worker, or kills a process (0: its own) there, `delay` seconds later."""
+    """A loss that fails at tree 10 on one worker, or kills a process (0: its own) there, `delay`
+    seconds later.
+    """
 
     victim: str | int = ""
     kills: int | None = None
@@ -189,13 +246,17 @@ class Doomed(Regression):
             if self.kills is None:
                 raise ArithmeticError("this loss fails")
             Path(self.mark).touch()
-            threading.Timer(self.delay, os.kill, (self.kills or os.getpid(), signal.SIGKILL)).start()
+            threading.Timer(
+                self.delay, os.kill, (self.kills or os.getpid(), signal.SIGKILL)
+            ).start()
         return super().at(iteration, total)
 
 
 @dataclass(frozen=True)
 class Collecting(Regression):
-    """A loss during which Python collects what it no longer needs, such as the model of a training that failed."""
+    """A loss during which Python collects what it no longer needs, such as the model of a training
+    that failed.
+    """
 
     def at(self, iteration, total):
         gc.collect()
@@ -215,8 +276,12 @@ def ends(folder, match, engine, train=TRAIN, **how):
 
 
 @pytest.mark.posix
-def test_a_worker_killed_in_lightgbm_ends_the_training_and_the_other_does_not_wait_for_ever(tmp_path, short_grace):
-    wide = Queries(np.tile(TRAIN.features, (1, 200)), TRAIN.grades, TRAIN.qid)  # most time goes into trees
+def test_a_worker_killed_in_lightgbm_ends_the_training_and_the_other_does_not_wait_for_ever(
+    tmp_path, short_grace
+):
+    wide = Queries(
+        np.tile(TRAIN.features, (1, 200)), TRAIN.grades, TRAIN.qid
+    )  # most time goes into trees
     with cluster_of(2) as cluster, distributed.Client(cluster) as client:
         victim = sorted(client.scheduler_info(n_workers=-1)["workers"])[1]
         # LightGBM may end the other at once, which can be noticed first.
@@ -235,7 +300,16 @@ def test_a_worker_killed_while_slopes_are_computed_ends_the_training(tmp_path, s
 @pytest.mark.posix
 def test_a_lost_scheduler_ends_the_training(tmp_path, short_grace):
     def dask(*words):
-        words = [sys.executable, "-m", *words, "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", file]
+        words = [
+            sys.executable,
+            "-m",
+            *words,
+            "--host",
+            "127.0.0.1",
+            "--no-dashboard",
+            "--scheduler-file",
+            file,
+        ]
         return subprocess.Popen(words, stderr=subprocess.DEVNULL)
 
     file = tmp_path / "scheduler.json"
@@ -253,7 +327,9 @@ def test_a_lost_scheduler_ends_the_training(tmp_path, short_grace):
             scheduler.kill()
 
 
-def test_an_error_on_one_worker_reaches_the_caller_and_the_other_worker_works_again(client, short_grace):
+def test_an_error_on_one_worker_reaches_the_caller_and_the_other_worker_works_again(
+    client, short_grace
+):
     client.run(gc.disable)
     with pytest.raises(ArithmeticError, match="this loss fails"):
         small(Doomed(STEEP, victim=1), n_trees=100_000).fit(TRAIN, engine=client)

@@ -1,4 +1,6 @@
-"""LinearRanker: each solver climbs, units change nothing, a stopped training continues to the same model."""
+"""LinearRanker: each solver climbs, units change nothing, a stopped training continues to the same
+model.
+"""
 
 import contextlib
 import dataclasses
@@ -32,7 +34,8 @@ LONG = tuple(2.0**i for i in range(-2, 7))
 
 class TestTheHeart:
     def test_training_on_a_dcg_ranks_better_by_it(self):
-        """By gains and discounts of one's own, on held-out queries, than one trained on the textbook's."""
+        """By gains and discounts of one's own, on held-out queries, than one trained on the
+        textbook's."""
         ahead = []
         for seed in range(2):
             train, _, test = letor(seed)
@@ -40,11 +43,15 @@ class TestTheHeart:
                 LinearRanker(loss=ApproxNDCG(dcg)).fit(train.features, train.grades, train.qid)
                 for dcg in (MINE, TEXTBOOK)
             )
-            ahead.append(own.evaluate(test, metric=MINE).mean() - textbook.evaluate(test, metric=MINE).mean())
+            ahead.append(
+                own.evaluate(test, metric=MINE).mean() - textbook.evaluate(test, metric=MINE).mean()
+            )
         assert min(ahead) > 0
         assert np.mean(ahead) > 0.03
 
-    @pytest.mark.parametrize("loss", [ApproxNDCG, SDCG, SmoothNDCG, SHFSDCG, RegSHFSDCG, LambdaRank])
+    @pytest.mark.parametrize(
+        "loss", [ApproxNDCG, SDCG, SmoothNDCG, SHFSDCG, RegSHFSDCG, LambdaRank]
+    )
     def test_each_direct_method_beats_its_start_by_its_own_metric(self, loss):
         """On held-out queries, the stage chosen on a validation set, mean over seeds."""
         ahead = []
@@ -61,11 +68,16 @@ class TestNothingDependsOnUnits:
         queries = small()
         for factor, near in ((16.0, 0.0), (10.0, 1e-6)):  # a power of two changes no bit
             other = DCG(MINE.gains * factor, MINE.discounts)
-            for make in (lambda d: quick(loss=ApproxNDCG(d)), lambda d: RidgeRanker(d, reweighted=False)):
+            for make in (
+                lambda d: quick(loss=ApproxNDCG(d)),
+                lambda d: RidgeRanker(d, reweighted=False),
+            ):
                 plain, scaled = make(MINE).fit(queries), make(other).fit(queries)
                 ratio = scaled.coef_ / plain.coef_
                 assert ratio == pytest.approx(ratio[0], rel=near)
-            plain, scaled = (quick(loss=ApproxNDCG(dcg)).fit(queries).coef_ for dcg in (MINE, other))
+            plain, scaled = (
+                quick(loss=ApproxNDCG(dcg)).fit(queries).coef_ for dcg in (MINE, other)
+            )
             assert scaled == pytest.approx(plain, rel=near)
 
     @pytest.mark.parametrize("solver", ["cg", "lbfgs", "sgd"])
@@ -81,10 +93,14 @@ class TestNothingDependsOnUnits:
         queries = small()
         start = RidgeRanker(MINE).fit(queries)
         plain = quick(start=start.coef_).fit(queries)
-        assert quick(start=start.coef_ * 1024).fit(queries).coef_ == pytest.approx(plain.coef_, rel=1e-9)
+        assert quick(start=start.coef_ * 1024).fit(queries).coef_ == pytest.approx(
+            plain.coef_, rel=1e-9
+        )
         assert quick(start=start).fit(queries).coef_ == pytest.approx(plain.coef_, rel=1e-9)
 
-    def test_a_stage_begins_with_scores_of_spread_1_and_without_annealing_with_those_of_the_start(self):
+    def test_a_stage_begins_with_scores_of_spread_1_and_without_annealing_with_those_of_the_start(
+        self,
+    ):
         queries, seen = small(), []
 
         @dataclasses.dataclass(frozen=True)
@@ -100,7 +116,10 @@ class TestNothingDependsOnUnits:
         seen.clear()
         start = RidgeRanker(MINE).fit(queries)
         quick(loss=Watched(MINE), annealing=None, start=start).fit(queries)
-        assert seen[0] == (10.0, pytest.approx(spread_of_scores(start.predict(queries), queries.offsets)))
+        assert seen[0] == (
+            10.0,
+            pytest.approx(spread_of_scores(start.predict(queries), queries.offsets)),
+        )
 
 
 class TestTraining:
@@ -108,18 +127,24 @@ class TestTraining:
     def test_each_solver_climbs(self, solver):
         queries = small()
         ranker = quick(solver=solver).fit(queries)
-        assert ranker.score(queries) > RidgeRanker(MINE, reweighted=False).fit(queries).score(queries)
+        assert ranker.score(queries) > RidgeRanker(MINE, reweighted=False).fit(queries).score(
+            queries
+        )
         assert [record["stage"] for record in ranker.history_] == [1, 2, 3]
 
     def test_a_strong_pull_keeps_the_start(self):
         queries = small()
         start = RidgeRanker(MINE, reweighted=False).fit(queries)
         ranker = quick(l2=1e6).fit(queries)
-        cosine = ranker.coef_ @ start.coef_ / np.linalg.norm(ranker.coef_) / np.linalg.norm(start.coef_)
+        cosine = (
+            ranker.coef_ @ start.coef_ / np.linalg.norm(ranker.coef_) / np.linalg.norm(start.coef_)
+        )
         assert cosine > 1 - 1e-6
 
     def test_the_lemma_of_chapelle_and_wu(self):
-        """For w0 = 0, w(lambda, s) = sqrt(c) w(lambda c, s / c): a sharper loss is a smaller model under more pull."""
+        """For w0 = 0, w(lambda, s) = sqrt(c) w(lambda c, s / c): a sharper loss is a smaller model
+        under more pull.
+        """
         queries = small(10)
         design = Design(queries)
         loss, c = ApproxNDCG(MINE, alpha=2.0), 4.0
@@ -129,7 +154,9 @@ class TestTraining:
             return l2 * v @ v - loss(design.scores(v), queries.grades, queries.offsets)[0]
 
         v = np.random.default_rng(0).normal(size=12)
-        assert objective(v, loss, 0.3) == pytest.approx(objective(v / np.sqrt(c), sharper, 0.3 * c), rel=1e-12)
+        assert objective(v, loss, 0.3) == pytest.approx(
+            objective(v / np.sqrt(c), sharper, 0.3 * c), rel=1e-12
+        )
 
     def test_validation_keeps_the_best_that_was_passed(self):
         queries = small(40)
@@ -138,9 +165,14 @@ class TestTraining:
         assert ranker.best_["by"] == "valid"
         assert ranker.score(valid) == pytest.approx(ranker.best_["value"], abs=1e-12)
         assert ranker.best_["value"] >= max(record["valid"] for record in ranker.history_)
-        assert ranker.best_["value"] >= RidgeRanker(MINE, reweighted=False).fit(train).score(valid) - 1e-12
+        assert (
+            ranker.best_["value"]
+            >= RidgeRanker(MINE, reweighted=False).fit(train).score(valid) - 1e-12
+        )
         other = quick(metric=TEXTBOOK).fit(train, eval_set=valid)
-        assert other.evaluate(valid, metric=TEXTBOOK).mean() == pytest.approx(other.best_["value"], abs=1e-12)
+        assert other.evaluate(valid, metric=TEXTBOOK).mean() == pytest.approx(
+            other.best_["value"], abs=1e-12
+        )
 
     def test_patience_ends_the_annealing(self):
         queries = small(40)
@@ -174,7 +206,9 @@ class TestTraining:
         X, y, qid = (np.array(part) for part in (queries.features, queries.grades, queries.qid))
         before = [part.copy() for part in (X, y, qid)]
         quick().fit(X, y, qid)
-        assert all(np.array_equal(one, other) for one, other in zip((X, y, qid), before, strict=True))
+        assert all(
+            np.array_equal(one, other) for one, other in zip((X, y, qid), before, strict=True)
+        )
         assert X.flags.writeable
 
     def test_stages(self):
@@ -185,7 +219,9 @@ class TestTraining:
         refused("positive numbers", stages_of, [1.0, 0.0], ApproxNDCG(MINE))
 
     def test_one_sharpness_means_the_same_to_every_loss(self):
-        """Per unit of score, per squared unit, or a standard deviation: each stage sees the scores alike."""
+        """Per unit of score, per squared unit, or a standard deviation: each stage sees the scores
+        alike.
+        """
         seen = []
 
         @dataclasses.dataclass(frozen=True)
@@ -241,18 +277,40 @@ class TestResuming:
             (quick(l2=0.2), queries, "l2"),
             (quick(), small(9), "data"),
         ):
-            refused(f"checkpoint of another training: its {name} is", other.fit, data, checkpoint=path, resume=True)
+            refused(
+                f"checkpoint of another training: its {name} is",
+                other.fit,
+                data,
+                checkpoint=path,
+                resume=True,
+            )
         path.write_bytes(path.read_bytes()[:-1])
-        refused("is damaged: its state is cut short", quick().fit, queries, checkpoint=path, resume=True)
+        refused(
+            "is damaged: its state is cut short", quick().fit, queries, checkpoint=path, resume=True
+        )
         path.write_bytes(path.read_bytes()[:100])
-        refused("is not a dcglearn checkpoint, or damaged", quick().fit, queries, checkpoint=path, resume=True)
-        refused("no checkpoint to resume from", quick().fit, queries, checkpoint=tmp_path / "none.npz", resume=True)
+        refused(
+            "is not a dcglearn checkpoint, or damaged",
+            quick().fit,
+            queries,
+            checkpoint=path,
+            resume=True,
+        )
+        refused(
+            "no checkpoint to resume from",
+            quick().fit,
+            queries,
+            checkpoint=tmp_path / "none.npz",
+            resume=True,
+        )
 
 
 def test_listnet_agrees_with_a_twin():
     queries, l2 = tiny(), 0.05
     start = RidgeRanker(l2=0.1).fit(queries)
-    ranker = LinearRanker(ListNet(), annealing=None, start=start, l2=l2, solver="lbfgs", max_iter=2000, tol=1e-9)
+    ranker = LinearRanker(
+        ListNet(), annealing=None, start=start, l2=l2, solver="lbfgs", max_iter=2000, tol=1e-9
+    )
     ranker.fit(queries)
     design = Design(queries)
     v0 = start.coef_ * design.spread
@@ -266,7 +324,9 @@ def test_listnet_agrees_with_a_twin():
             total -= np.sum(wanted / wanted.sum() * np.log(model / model.sum()))
         return total / len(queries) + l2 * np.sum((v - v0) ** 2)
 
-    optimum = minimize(objective, v0, method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-10})
+    optimum = minimize(
+        objective, v0, method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-10}
+    )
     assert ranker.coef_ * design.spread == pytest.approx(optimum.x, abs=1e-4)
     assert objective(ranker.coef_ * design.spread) == pytest.approx(optimum.fun, rel=1e-10)
 

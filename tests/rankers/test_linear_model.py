@@ -1,4 +1,6 @@
-"""Ridge and RankSVM: optima, LIBLINEAR on explicit pairs, sparse features; the path of SparseRanker."""
+"""Ridge and RankSVM: optima, LIBLINEAR on explicit pairs, sparse features; the path of
+SparseRanker.
+"""
 
 import numpy as np
 import pytest
@@ -16,14 +18,21 @@ from tests.rankers.makers import MINE, TEXTBOOK, by_query, small, tiny
 class TestBaselines:
     @pytest.mark.parametrize(
         ("ranker", "gains"),
-        [(RidgeRanker(MINE, l2=1e-9, reweighted=False), MINE.gains), (RidgeRanker(l2=1e-9), np.arange(3))],
+        [
+            (RidgeRanker(MINE, l2=1e-9, reweighted=False), MINE.gains),
+            (RidgeRanker(l2=1e-9), np.arange(3)),
+        ],
     )
-    def test_ridge_is_least_squares_on_gains_where_reweighted_with_half_the_weight_a_side(self, ranker, gains):
+    def test_ridge_is_least_squares_on_gains_where_reweighted_with_half_the_weight_a_side(
+        self, ranker, gains
+    ):
         queries = small()
         ranker.fit(queries)
         good = queries.grades > 0
         root = (
-            np.sqrt(np.where(good, 0.5 / good.sum(), 0.5 / (~good).sum())) if ranker.reweighted else np.ones(len(good))
+            np.sqrt(np.where(good, 0.5 / good.sum(), 0.5 / (~good).sum()))
+            if ranker.reweighted
+            else np.ones(len(good))
         )
         table = np.column_stack([np.ones(len(good)), queries.features])
         wanted = np.linalg.lstsq(table * root[:, None], gains[queries.grades] * root, rcond=None)[0]
@@ -33,7 +42,9 @@ class TestBaselines:
     def test_sparse_is_dense(self, kind):
         queries = small()
         thin = Queries(csr_matrix(queries.features), queries.grades, queries.qid)
-        assert kind().fit(thin).predict(thin) == pytest.approx(kind().fit(queries).predict(queries), abs=1e-6)
+        assert kind().fit(thin).predict(thin) == pytest.approx(
+            kind().fit(queries).predict(queries), abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
@@ -46,8 +57,16 @@ def test_ranksvm_agrees_with_liblinear_on_the_pairs(C):
         pairs.append(columns[own][better] - columns[own][worse])
     differences = np.concatenate(pairs)
     assert ranker.n_pairs_ == len(differences)
-    signs = np.where(np.arange(len(differences)) % 2, -1, 1)  # LIBLINEAR needs two classes: half of the pairs turn
-    settings = {"loss": "squared_hinge", "dual": False, "fit_intercept": False, "tol": 1e-10, "max_iter": 100_000}
+    signs = np.where(
+        np.arange(len(differences)) % 2, -1, 1
+    )  # LIBLINEAR needs two classes: half of the pairs turn
+    settings = {
+        "loss": "squared_hinge",
+        "dual": False,
+        "fit_intercept": False,
+        "tol": 1e-10,
+        "max_iter": 100_000,
+    }
     peer = LinearSVC(C=C / len(differences), **settings).fit(differences * signs[:, None], signs)
 
     def objective(v):
@@ -62,7 +81,9 @@ def test_ranksvm_agrees_with_liblinear_on_the_pairs(C):
 class TestSparse:
     def test_the_path_goes_to_no_feature(self):
         queries = small(30, n_redundant=6)
-        ranker = SparseRanker(MINE, max_iter=40, n_points=12).fit(queries[:20], eval_set=queries[20:])
+        ranker = SparseRanker(MINE, max_iter=40, n_points=12).fit(
+            queries[:20], eval_set=queries[20:]
+        )
         counts = [point.n_features for point in ranker.path_]
         assert counts[0] == 12
         assert counts[-1] < 4
@@ -77,7 +98,9 @@ class TestSparse:
             queries = letor_queries(140, n_redundant=30, sizes=(20, 60), seed=seed)
             train, valid, test = queries[:50], queries[50:80], queries[80:]
             ranker = SparseRanker(TEXTBOOK, n_points=15, max_iter=80).fit(train, eval_set=valid)
-            dense = test.evaluate(test.features @ (ranker.path_[0].coef / Design(train).spread), TEXTBOOK).mean()
+            dense = test.evaluate(
+                test.features @ (ranker.path_[0].coef / Design(train).spread), TEXTBOOK
+            ).mean()
             gone.append(1 - len(ranker.features_) / 45)
             kept.append(ranker.score(test) / dense)
         assert np.mean(gone) >= 0.6
@@ -89,7 +112,12 @@ class TestSparse:
             assert len(SparseRanker(MINE, l1=l1, max_iter=5).fit(queries).features_) == n_features
 
     def test_soft_threshold(self):
-        assert soft_threshold(np.array([3.0, -3.0, 0.5, -0.5]), 1.0).tolist() == [2.0, -2.0, 0.0, 0.0]
+        assert soft_threshold(np.array([3.0, -3.0, 0.5, -0.5]), 1.0).tolist() == [
+            2.0,
+            -2.0,
+            0.0,
+            0.0,
+        ]
 
     @pytest.mark.parametrize(
         "change", [{"step": 0.0}, {"step": 2.5}, {"l1": -1.0}, {"tolerance": 1.0}, {"n_points": 0}]

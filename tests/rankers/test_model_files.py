@@ -55,7 +55,12 @@ class TestFiles:
     def test_a_model_of_other_gains_is_refused(self, tmp_path):
         quick().fit(small()).save(tmp_path / "model")
         assert LinearRanker.load(tmp_path / "model", metric=MINE).metric_ == MINE
-        refused("trained for other gains or discounts", LinearRanker.load, tmp_path / "model", metric=TEXTBOOK)
+        refused(
+            "trained for other gains or discounts",
+            LinearRanker.load,
+            tmp_path / "model",
+            metric=TEXTBOOK,
+        )
         refused("holds a LinearRanker, not a RidgeRanker", RidgeRanker.load, tmp_path / "model")
 
     def test_damage_is_told(self, tmp_path):
@@ -67,7 +72,10 @@ class TestFiles:
             ({"version": 2}, "written by another version"),
             ({"files": {}}, "damaged, or not of this version"),
             ({"files": {"../good/weights.npz": "0"}}, "is not the name of a data file"),
-            ({"kind": "Pickle"}, "holds a Pickle, not a LinearRanker or .*load_ranker reads every kind"),
+            (
+                {"kind": "Pickle"},
+                "holds a Pickle, not a LinearRanker or .*load_ranker reads every kind",
+            ),
             ({"n_features": 3}, "does not belong to model.json"),
             (
                 {"parameters": {**fields["parameters"], "loss": {"loss": "os", "fields": {}}}},
@@ -98,7 +106,10 @@ class TestFiles:
         fitted = RidgeRanker().fit(small())
         (tmp_path / "full").mkdir()
         (tmp_path / "full" / "thesis.txt").write_text("x")
-        for path, message in ((tmp_path / "full", "holds other files"), (tmp_path / "a" / "b", "does not exist")):
+        for path, message in (
+            (tmp_path / "full", "holds other files"),
+            (tmp_path / "a" / "b", "does not exist"),
+        ):
             refused(message, fitted.save, path)
         assert [file.name for file in (tmp_path / "full").iterdir()] == ["thesis.txt"]
 
@@ -120,7 +131,9 @@ class TestFiles:
         assert np.array_equal(load_ranker(model).coef_, ranker.coef_)
 
     @pytest.mark.parametrize("step", ["made", "synced", "renamed", "entered", "removed"])
-    def test_a_stop_while_a_model_is_replaced_leaves_one_or_the_other(self, tmp_path, monkeypatch, step):
+    def test_a_stop_while_a_model_is_replaced_leaves_one_or_the_other(
+        self, tmp_path, monkeypatch, step
+    ):
         first, second = RidgeRanker().fit(small()), RidgeRanker(l2=10.0).fit(small())
         first.save(tmp_path / "model")
         whole, calls = getattr(disk, step), []
@@ -134,11 +147,15 @@ class TestFiles:
                 raise Killed
             return whole(*arguments)
 
-        for killed_at in (1, 2, 3):  # noqa: B007 (read by `stops`)
+        # Read by `stops`.
+        for killed_at in (1, 2, 3):  # noqa: B007
             calls.clear()
             with monkeypatch.context() as patch, contextlib.suppress(Killed):
                 patch.setattr(disk, step, stops)
                 second.save(tmp_path / "model")
-            assert load_ranker(tmp_path / "model").coef_.tolist() in (first.coef_.tolist(), second.coef_.tolist())
+            assert load_ranker(tmp_path / "model").coef_.tolist() in (
+                first.coef_.tolist(),
+                second.coef_.tolist(),
+            )
             first.save(tmp_path / "model")
             assert np.array_equal(load_ranker(tmp_path / "model").coef_, first.coef_)

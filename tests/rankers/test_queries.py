@@ -97,7 +97,14 @@ class TestEvaluation:
     def test_nan_scores_and_foreign_grades(self):
         dcg = DCG([0, 1], [1.0])
         refused(r"scores\[1\] is NaN", ndcg_by_query, dcg, [0, np.nan], [1, 0], [0, 2])
-        refused(r"grades\[0\] = 2 is not a grade of the DCG's scale, 0..1", ndcg_by_query, dcg, [0, 1], [2, 0], [0, 2])
+        refused(
+            r"grades\[0\] = 2 is not a grade of the DCG's scale, 0..1",
+            ndcg_by_query,
+            dcg,
+            [0, 1],
+            [2, 0],
+            [0, 2],
+        )
         refused("one score per document", ndcg_by_query, dcg, [0], [1, 0], [0, 2])
 
 
@@ -116,13 +123,24 @@ class TestLetorShaped:
         queries = letor_queries(160, sizes=(30, 80), seed=0)
         train, test = queries[:80], queries[80:]
         top, any_grade = DCG([0, 0, 1], np.ones(5)), DCG([0, 1, 1], np.ones(5))
-        rankers = {name: RidgeRanker(dcg).fit(train) for name, dcg in (("top", top), ("any", any_grade))}
+        rankers = {
+            name: RidgeRanker(dcg).fit(train) for name, dcg in (("top", top), ("any", any_grade))
+        }
         for name, other, dcg in (("top", "any", top), ("any", "top", any_grade)):
-            values = [rankers[trained].evaluate(test, metric=dcg).mean() for trained in (name, other)]
+            values = [
+                rankers[trained].evaluate(test, metric=dcg).mean() for trained in (name, other)
+            ]
             assert values[0] > values[1] + 0.1
 
     @pytest.mark.parametrize(
-        "change", [{"n_redundant": 43}, {"n_grades": 1}, {"sizes": (5, 3)}, {"conflict": -1.0}, {"n_queries": 0}]
+        "change",
+        [
+            {"n_redundant": 43},
+            {"n_grades": 1},
+            {"sizes": (5, 3)},
+            {"conflict": -1.0},
+            {"n_queries": 0},
+        ],
     )
     def test_impossible_numbers(self, change):
         with pytest.raises(InputError):

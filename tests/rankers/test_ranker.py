@@ -1,4 +1,6 @@
-"""The contract of every ranker: scikit-learn's conventions and its own checks of estimators, and bad input."""
+"""The contract of every ranker: scikit-learn's conventions and its own checks of estimators, and
+bad input.
+"""
 
 import importlib.util
 
@@ -26,12 +28,15 @@ from tests.rankers.makers import MINE, quick, small
 
 class TestScikitLearn:
     @pytest.mark.parametrize(
-        ("ranker", "name"), [(RidgeRanker(MINE), "l2"), (LinearRanker(ApproxNDCG(MINE), max_iter=3), "loss__alpha")]
+        ("ranker", "name"),
+        [(RidgeRanker(MINE), "l2"), (LinearRanker(ApproxNDCG(MINE), max_iter=3), "loss__alpha")],
     )
     def test_parameters_can_be_searched_through_metadata_routing(self, ranker, name):
         queries, before = small(12), ranker.get_params()[name]
         with sklearn.config_context(enable_metadata_routing=True):
-            search = GridSearchCV(ranker, {name: [1e-3, 1e3]}, cv=GroupKFold(3), error_score="raise")
+            search = GridSearchCV(
+                ranker, {name: [1e-3, 1e3]}, cv=GroupKFold(3), error_score="raise"
+            )
             search.fit(queries.features, queries.grades, qid=queries.qid, groups=queries.qid)
         assert search.best_estimator_.get_params()[name] == search.best_params_[name] in (1e-3, 1e3)
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
@@ -44,9 +49,17 @@ class TestScikitLearn:
         wanted = r"qid is missing.*set_config\(enable_metadata_routing=True\)"
         with pytest.raises(ValueError, match=wanted):
             search.fit(queries.features, queries.grades)
-        with pytest.warns(UserWarning, match=wanted):  # of scores that fail, scikit-learn warns unless told to raise
+        with pytest.warns(
+            UserWarning, match=wanted
+        ):  # of scores that fail, scikit-learn warns unless told to raise
             search.fit(queries.features, queries.grades, qid=queries.qid)
-        refused(wanted, search.set_params(error_score="raise").fit, queries.features, queries.grades, qid=queries.qid)
+        refused(
+            wanted,
+            search.set_params(error_score="raise").fit,
+            queries.features,
+            queries.grades,
+            qid=queries.qid,
+        )
 
     @pytest.mark.parametrize(
         ("ranker", "name", "values"),
@@ -68,16 +81,23 @@ class TestScikitLearn:
         for i, value in enumerate(values):
             for k, (learn, test) in enumerate(folds.split(X, y, qid)):
                 scaler = StandardScaler().fit(X[learn])
-                fitted = clone(ranker).set_params(**{name: value}).fit(scaler.transform(X[learn]), y[learn], qid[learn])
+                fitted = (
+                    clone(ranker)
+                    .set_params(**{name: value})
+                    .fit(scaler.transform(X[learn]), y[learn], qid[learn])
+                )
                 by_hand[i, k] = fitted.score(scaler.transform(X[test]), y[test], qid[test])
 
         pipeline, given = make_pipeline(StandardScaler(), ranker), {"qid": qid, "groups": qid}
         step = f"{type(ranker).__name__.lower()}__{name}"
         with sklearn.config_context(enable_metadata_routing=True):
-            search = GridSearchCV(pipeline, {step: values}, cv=folds, error_score="raise").fit(X, y, **given)
+            search = GridSearchCV(pipeline, {step: values}, cv=folds, error_score="raise").fit(
+                X, y, **given
+            )
             chosen = clone(pipeline).set_params(**search.best_params_)
             assert (
-                cross_val_score(chosen, X, y, cv=folds, params=given).tolist() == by_hand[search.best_index_].tolist()
+                cross_val_score(chosen, X, y, cv=folds, params=given).tolist()
+                == by_hand[search.best_index_].tolist()
             )
             scaled = StandardScaler().fit_transform(X)
             best = chosen[-1].fit(scaled, y, qid)
@@ -87,19 +107,28 @@ class TestScikitLearn:
 
     def test_a_pipeline_ranks_pairs_within_queries(self):
         queries = small(6)
-        arguments, scaled = (queries.features, queries.grades), StandardScaler().fit_transform(queries.features)
+        arguments, scaled = (
+            (queries.features, queries.grades),
+            StandardScaler().fit_transform(queries.features),
+        )
         by_hand = PairwiseRanker(n_rounds=1).fit(scaled, queries.grades, queries.qid)
         with sklearn.config_context(enable_metadata_routing=True):
-            pipeline = make_pipeline(StandardScaler(), PairwiseRanker(n_rounds=1)).fit(*arguments, qid=queries.qid)
+            pipeline = make_pipeline(StandardScaler(), PairwiseRanker(n_rounds=1)).fit(
+                *arguments, qid=queries.qid
+            )
             positions = pipeline.predict(queries.features, qid=queries.qid)
-            assert pipeline.score(*arguments, qid=queries.qid) == by_hand.score(scaled, queries.grades, queries.qid)
+            assert pipeline.score(*arguments, qid=queries.qid) == by_hand.score(
+                scaled, queries.grades, queries.qid
+            )
         assert (positions == by_hand.predict(scaled, queries.qid)).all()
 
     def test_weights_of_documents_have_no_meaning_in_score(self):
         queries = small(6)
         arguments = queries.features, queries.grades
         with sklearn.config_context(enable_metadata_routing=True):
-            pipeline = make_pipeline(StandardScaler(), RidgeRanker(MINE)).fit(*arguments, qid=queries.qid)
+            pipeline = make_pipeline(StandardScaler(), RidgeRanker(MINE)).fit(
+                *arguments, qid=queries.qid
+            )
             with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
                 pipeline.score(*arguments, qid=queries.qid, sample_weight=np.ones(len(queries.qid)))
 
@@ -114,7 +143,13 @@ class TestScikitLearn:
         refused("leave y and qid out", ranker.score, queries, queries.grades)
 
 
-RANKERS = [quick(), RidgeRanker(MINE), RankSVMRanker(metric=MINE), SparseRanker(MINE), PairwiseRanker(metric=MINE)]
+RANKERS = [
+    quick(),
+    RidgeRanker(MINE),
+    RankSVMRanker(metric=MINE),
+    SparseRanker(MINE),
+    PairwiseRanker(metric=MINE),
+]
 if importlib.util.find_spec("lightgbm"):
     RANKERS.append(BoostedRanker(ApproxNDCG(MINE), n_trees=5, min_data_in_leaf=5))
 
@@ -135,7 +170,10 @@ class TestBadInput:
             ({"X": np.full((4, 2), np.inf)}, "not a finite number"),
             ({"y": np.array([1, 1, 1, 1])}, "same grade"),
             ({"qid": np.array([1, 2, 3, 4])}, "same grade"),
-            ({"X": np.zeros((0, 2)), "y": np.zeros(0, int), "qid": np.zeros(0, int)}, "n_samples=0"),
+            (
+                {"X": np.zeros((0, 2)), "y": np.zeros(0, int), "qid": np.zeros(0, int)},
+                "n_samples=0",
+            ),
         ],
     )
     def test_fit(self, ranker, change, message):
@@ -160,7 +198,9 @@ class TestBadInput:
 
 
 class OneQuery:
-    """A ranker of documents that are one query where `qid` is missing, since scikit-learn's checks give X and y."""
+    """A ranker of documents that are one query where `qid` is missing, since scikit-learn's checks
+    give X and y.
+    """
 
     def fit(self, X, y=None, qid=None, **options):
         return super().fit(X, y, self.one(y, qid), **options)
@@ -182,14 +222,19 @@ SMALL = {
     dl.PairwiseRanker: {"n_rounds": 1},
     dl.BoostedRanker: {"n_trees": 3},
 }
-KINDS = {kind.__name__: type(f"Checked{kind.__name__}", (OneQuery, kind), {"__module__": __name__}) for kind in SMALL}
+KINDS = {
+    kind.__name__: type(f"Checked{kind.__name__}", (OneQuery, kind), {"__module__": __name__})
+    for kind in SMALL
+}
 globals().update({kind.__name__: kind for kind in KINDS.values()})  # a class is pickled by its name
 
 NOT_APPLICABLE = {
     "Ranker": {
         "check_dtype_object": "a feature that is no number is an InputError, which is a ValueError, no TypeError"
     },
-    "PairwiseRanker": {"check_methods_subset_invariance": "a score is a position among the documents ranked with it"},
+    "PairwiseRanker": {
+        "check_methods_subset_invariance": "a score is a position among the documents ranked with it"
+    },
     "BoostedRanker": {
         "check_do_not_raise_errors_in_init_or_set_params": "LightGBM's names are checked where they are set"
     },

@@ -11,7 +11,8 @@ from tests.rankers.makers import MINE, by_query, small
 
 class TestPairwise:
     def test_weights_are_what_the_order_is_worth(self):
-        """The weight of a pair is the change of the normalised DCG if the two documents are swapped."""
+        """The weight of a pair is the change of the normalised DCG if the two documents are
+        swapped."""
         queries = small(3)
         scores = np.random.default_rng(0).normal(size=queries.shape[0])
         better, worse, weight = weighted_pairs(queries, 1, scores, MINE)
@@ -26,7 +27,9 @@ class TestPairwise:
         from sklearn.tree import DecisionTreeClassifier
 
         queries = small(12)
-        ranker = PairwiseRanker(DecisionTreeClassifier(max_depth=4), MINE, pairs, n_rounds=1).fit(queries)
+        ranker = PairwiseRanker(DecisionTreeClassifier(max_depth=4), MINE, pairs, n_rounds=1).fit(
+            queries
+        )
         positions = -ranker.predict(queries.features, queries.qid)
         assert ((positions >= 1) & (positions <= np.repeat(queries.sizes, queries.sizes))).all()
         assert ranker.score(queries) > 0.5
@@ -36,9 +39,17 @@ class TestPairwise:
         ranker = PairwiseRanker(metric=MINE, n_rounds=1).fit(queries)
         scores = queries.features @ ranker.learner_.coef_[0]
         for own in by_query(queries):
-            assert np.array_equal(np.argsort(-ranker.predict(queries)[own]), np.argsort(-scores[own]))
+            assert np.array_equal(
+                np.argsort(-ranker.predict(queries)[own]), np.argsort(-scores[own])
+            )
 
     def test_a_sample_of_pairs(self):
-        assert PairwiseRanker(metric=MINE, max_pairs=50, n_rounds=1).fit(small(12)).score(small(12)) > 0.3
-        with pytest.raises(InputError, match="the order of no pair of documents matters; are the discounts all equal"):
+        assert (
+            PairwiseRanker(metric=MINE, max_pairs=50, n_rounds=1).fit(small(12)).score(small(12))
+            > 0.3
+        )
+        with pytest.raises(
+            InputError,
+            match="the order of no pair of documents matters; are the discounts all equal",
+        ):
             PairwiseRanker(metric=DCG([0, 1, 2], np.ones(50))).fit(small(12))

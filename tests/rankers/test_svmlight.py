@@ -41,7 +41,11 @@ class TestReading:
             ("-1 qid:1 1:2\n", {}, "line 1: label -1 is not a grade"),
             ("1 qid:1 1:nan\n", {}, "line 1: feature value nan is not a finite number"),
             ("0 qid:1 1:1\n1 qid:1 2:inf\n", {}, "line 2: feature value inf"),
-            ("1 qid:1 1:1\n0 qid:2 1:1\n# x\n0 qid:1 1:1\n", {}, r"line 4: qid\[2\] = 1: this query appears again"),
+            (
+                "1 qid:1 1:1\n0 qid:2 1:1\n# x\n0 qid:1 1:1\n",
+                {},
+                r"line 4: qid\[2\] = 1: this query appears again",
+            ),
             ("1 qid:1 1:1\n0 1:1\n", {}, "1 of 2 lines have no qid"),
             ("1 qid:1 0:1\n", {}, "line 1: feature 0, but features count from 1; say zero_based"),
             ("1 qid:1 1:1\n0 qid:1 5:1\n", {"n_features": 4}, "line 2: feature 5, but there are 4"),
@@ -49,9 +53,17 @@ class TestReading:
             ("1 qid:1 1:x\n", {}, "line 1: '1:x' is not FEATURE:NUMBER"),
             ("1 qid:a 1:1\n", {}, "line 1: 'qid:a': a qid must be a whole number"),
             ("good qid:1 1:1\n", {}, "line 1: label 'good' is not a number"),
-            ("3 qid:1 1:1\n", {"n_grades": 3}, r"line 1: grades\[0\] = 3 is not a grade of the scale, 0..2"),
+            (
+                "3 qid:1 1:1\n",
+                {"n_grades": 3},
+                r"line 1: grades\[0\] = 3 is not a grade of the scale, 0..2",
+            ),
             ("", {}, "is empty"),
-            ("1 qid:1 1:1\n0 qid:1 qid:2 1:0.1\n", {}, "line 2: qid:1 and qid:2: a document belongs to one query"),
+            (
+                "1 qid:1 1:1\n0 qid:1 qid:2 1:0.1\n",
+                {},
+                "line 2: qid:1 and qid:2: a document belongs to one query",
+            ),
         ],
     )
     def test_bad_lines_are_named(self, tmp_path, text, options, message):
@@ -66,7 +78,12 @@ class TestReading:
         ],
     )
     def test_bad_group_sizes(self, tmp_path, text, sizes, message):
-        refused(message, read_queries, write(tmp_path, "train.svm", text), write(tmp_path, "sizes.txt", sizes))
+        refused(
+            message,
+            read_queries,
+            write(tmp_path, "train.svm", text),
+            write(tmp_path, "sizes.txt", sizes),
+        )
 
     def test_damaged_and_missing_files(self, tmp_path):
         (tmp_path / "bad.xz").write_bytes(lzma.compress(SVM.encode())[:-20])
@@ -89,15 +106,20 @@ class TestReading:
     def test_real_data(self, shared):
         queries = read_queries(shared / "lightgbm_lambdarank" / "rank.train.xz")
         assert (len(queries), *queries.shape) == (201, 3005, 300)
-        refused("line 1: feature 17 occurs twice", read_queries, shared / "tfranking_toy" / "train.txt")
+        refused(
+            "line 1: feature 17 occurs twice", read_queries, shared / "tfranking_toy" / "train.txt"
+        )
 
     @pytest.mark.parametrize("line", ["0 qid0x1:1 1:1", "0 qid-inf:2", "0 qid:1 1:1 qid1:1"])
     def test_words_that_only_begin_like_a_qid_are_refused(self, tmp_path, line):
         text = f"1 qid:1 1:0.5 # docid = qid0\n{line}\n"
-        refused(r"line 2: 'qid.*: write qid:NUMBER", read_queries, write(tmp_path, "train.svm", text))
+        refused(
+            r"line 2: 'qid.*: write qid:NUMBER", read_queries, write(tmp_path, "train.svm", text)
+        )
 
     @pytest.mark.parametrize(
-        "line", ["0 qid:1 1:0.1\u00a0", "0 qid:1 1:1_0", "0 qid:1 1_0:1", "\u2028", "0 qid:1 1:\u0661"]
+        "line",
+        ["0 qid:1 1:0.1\u00a0", "0 qid:1 1:1_0", "0 qid:1 1_0:1", "\u2028", "0 qid:1 1:\u0661"],
     )
     def test_white_space_and_digits_are_those_of_ascii(self, tmp_path, line):
         refused("line 2", read_queries, write(tmp_path, "train.svm", f"1 qid:1 1:0.5\n{line}\n"))

@@ -1,4 +1,6 @@
-"""What trees take beside numbers: missing values, categories, data frames, threads; and what they refuse."""
+"""What trees take beside numbers: missing values, categories, data frames, threads; and what they
+refuse.
+"""
 
 import dataclasses
 import json
@@ -27,13 +29,17 @@ WORTH = np.array([0.0, 2.0, 0.2, 1.8, 0.1, 1.9])  # no order of the codes is tha
 
 
 def made(n_queries=40, size=15, seed=0):
-    """Return a frame with a category that matters, a column whose absence matters, and noise; grades; queries."""
+    """Return a frame with a category that matters, a column whose absence matters, and noise;
+    grades; queries.
+    """
     rng = np.random.default_rng(seed)
     n = n_queries * size
     city, price = rng.integers(0, 6, n), rng.normal(size=n)
     gone = rng.random(n) < 0.3
     worth = WORTH[city] + 1.5 * gone + 0.2 * rng.normal(size=n)
-    frame = pd.DataFrame({"title, score": rng.normal(size=n), "price": np.where(gone, np.nan, price)})
+    frame = pd.DataFrame(
+        {"title, score": rng.normal(size=n), "price": np.where(gone, np.nan, price)}
+    )
     frame["city"] = pd.Categorical(CITIES[city], categories=CITIES)
     return frame, np.digitize(worth, [1.5, 3.0]), np.repeat(np.arange(n_queries), size)
 
@@ -71,17 +77,25 @@ def test_categories_are_split_by_sets(of_frame):
     text = of_frame.booster_.model_to_string()
     assert " num_cat=0" not in text and "num_cat=1" in text
     by_code = fitted(categorical_feature=[2]).fit(codes(FRAME), GRADES, QID)
-    np.testing.assert_array_equal(by_code.predict(codes(TEST[0])), fitted().fit(FRAME, GRADES, QID).predict(TEST[0]))
+    np.testing.assert_array_equal(
+        by_code.predict(codes(TEST[0])), fitted().fit(FRAME, GRADES, QID).predict(TEST[0])
+    )
     as_numbers = fitted().fit(codes(FRAME), GRADES, QID)
     assert not (as_numbers.predict(codes(TEST[0])) == by_code.predict(codes(TEST[0]))).all()
     ordered = FRAME.assign(city=FRAME.city.cat.as_ordered())
-    np.testing.assert_array_equal(fitted().fit(ordered, GRADES, QID).predict(ordered), as_numbers.predict(codes(FRAME)))
+    np.testing.assert_array_equal(
+        fitted().fit(ordered, GRADES, QID).predict(ordered), as_numbers.predict(codes(FRAME))
+    )
 
 
 def test_names_are_kept_saved_and_shown(of_frame, tmp_path, dcglearn):
     of_frame.save(tmp_path / "model")
     again = load_ranker(tmp_path / "model")
-    assert again.feature_names_in_.tolist() == of_frame.feature_names_in_.tolist() == ["title, score", "price", "city"]
+    assert (
+        again.feature_names_in_.tolist()
+        == of_frame.feature_names_in_.tolist()
+        == ["title, score", "price", "city"]
+    )
     assert again.booster_.feature_name() == ["title__score", "price", "city"]
     np.testing.assert_array_equal(again.predict(TEST[0]), of_frame.predict(TEST[0]))
     facts = json.loads(dcglearn("verify", tmp_path / "model", "--json")[1])["model"]
@@ -96,10 +110,13 @@ def test_a_frame_is_matched_by_name_and_by_category(of_frame):
         np.testing.assert_array_equal(of_frame.predict(frame), wanted)
     moved = fitted().fit(FRAME, GRADES, QID, eval_set=(recoded, *TEST[1:]))
     assert moved.validation_ == of_frame.validation_
-    new = TEST[0].assign(city=pd.Categorical(np.where(TEST[0].city == "Rome", "Paris", TEST[0].city.astype(str))))
+    new = TEST[0].assign(
+        city=pd.Categorical(np.where(TEST[0].city == "Rome", "Paris", TEST[0].city.astype(str)))
+    )
     lost = int((TEST[0].city == "Rome").sum())
     with pytest.warns(
-        UserWarning, match=rf"'city': {lost} values, such as 'Paris', are none of the model's categories"
+        UserWarning,
+        match=rf"'city': {lost} values, such as 'Paris', are none of the model's categories",
     ):
         scores = of_frame.predict(new)
     absent = TEST[0].assign(city=TEST[0].city.where(TEST[0].city != "Rome"))
@@ -125,11 +142,23 @@ def test_frames_of_polars(of_frame):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.drop(columns="price"), "X has no column 'price', on which the model was trained"),
+        (
+            lambda f: f.drop(columns="price"),
+            "X has no column 'price', on which the model was trained",
+        ),
         (lambda f: f.assign(more=1), "X has a column 'more', on which the model was not trained"),
-        (lambda f: f.assign(city=1), "'city' is a column of numbers, but it was categorical when the model"),
-        (lambda f: f.assign(city=f.city.astype(str)), "column 'city' holds (str|object).*; features are num"),
-        (lambda f: f.assign(price=pd.cut(f.price, 3)), "categories are texts or numbers, not Interval"),
+        (
+            lambda f: f.assign(city=1),
+            "'city' is a column of numbers, but it was categorical when the model",
+        ),
+        (
+            lambda f: f.assign(city=f.city.astype(str)),
+            "column 'city' holds (str|object).*; features are num",
+        ),
+        (
+            lambda f: f.assign(price=pd.cut(f.price, 3)),
+            "categories are texts or numbers, not Interval",
+        ),
         (lambda f: f.set_axis(["a", "a", "city"], axis=1), "column 'a' occurs twice"),
         (codes, "trained on categories of 'city': give X as a data frame"),
     ],
@@ -144,8 +173,14 @@ def test_frames_that_do_not_fit(of_frame, change, message):
         ({"categorical_feature": [0]}, r"features\[0, 0\] = .* is not a category"),
         ({"categorical_feature": [3]}, "indices of columns from 0 to 2"),
         ({"categorical_feature": ["citty"]}, "no column 'citty'; the nearest is city"),
-        ({"start": np.ones(3)}, "start: a linear model takes neither missing values nor categories"),
-        ({"loss": MINE}, r"loss=DCG\(.*is no loss; give one of dcglearn.losses, such as RegSHFSDCG\(dcg\)"),
+        (
+            {"start": np.ones(3)},
+            "start: a linear model takes neither missing values nor categories",
+        ),
+        (
+            {"loss": MINE},
+            r"loss=DCG\(.*is no loss; give one of dcglearn.losses, such as RegSHFSDCG\(dcg\)",
+        ),
     ],
 )
 def test_settings_that_do_not_fit(settings, message):
@@ -160,33 +195,61 @@ def test_linear_rankers_refuse_what_trees_take():
         (FRAME[["price"]], r"features\[.*\] = nan is not a finite number"),
     ):
         refused(message, LinearRanker(LambdaRank(MINE)).fit, X, GRADES, QID)
-    refused("a feature is missing", RidgeRanker(MINE).fit, Queries(FRAME[["price"]], GRADES, QID, missing=True))
+    refused(
+        "a feature is missing",
+        RidgeRanker(MINE).fit,
+        Queries(FRAME[["price"]], GRADES, QID, missing=True),
+    )
 
 
 def test_columns_of_one_name_for_lightgbm():
     columns = FeatureColumns(("a b", "a,b", "c", ""))
     assert columns.for_lightgbm() == ["Column_0", "Column_1", "c", "Column_3"]
-    assert FeatureColumns.from_dict(json.loads(json.dumps(dataclasses.asdict(columns))), len(columns.names)) == columns
-    features, found = from_frame(pd.DataFrame({"x": pd.array([1, None], dtype="Int64"), "y": [True, False]}))
+    assert (
+        FeatureColumns.from_dict(
+            json.loads(json.dumps(dataclasses.asdict(columns))), len(columns.names)
+        )
+        == columns
+    )
+    features, found = from_frame(
+        pd.DataFrame({"x": pd.array([1, None], dtype="Int64"), "y": [True, False]})
+    )
     np.testing.assert_array_equal(features, [[1, 1], [np.nan, 0]])
     assert found == FeatureColumns(("x", "y"))
 
 
 def test_missing_values_in_svmlight(dcglearn, misuse, here):
     price, city = FRAME.price.to_numpy(), FRAME.city.cat.codes
-    text = [f"{g} qid:{q} 1:{x:.3f} 2:{c}\n" for g, q, x, c in zip(GRADES, QID, price, city, strict=True)]
+    text = [
+        f"{g} qid:{q} 1:{x:.3f} 2:{c}\n"
+        for g, q, x, c in zip(GRADES, QID, price, city, strict=True)
+    ]
     (here / "train.svm").write_text("".join(text[:450]))
     (here / "valid.svm").write_text("".join(text[450:]))
     queries = read_queries("train.svm", missing=True)
     np.testing.assert_array_equal(np.isnan(queries.features[:, 0]), np.isnan(price[:450]))
-    command = ("train", "train.svm", "--valid", "valid.svm", "--trees", 80, "--leaves", 4, "--threads", 1)
+    command = (
+        "train",
+        "train.svm",
+        "--valid",
+        "valid.svm",
+        "--trees",
+        80,
+        "--leaves",
+        4,
+        "--threads",
+        1,
+    )
     status, out, _ = dcglearn(*command, "--model", "trees", "-o", "model")
     assert status == 0 and "least squares" not in out
     model = load_ranker("model")
     assert model.patience == 50 and model.get_params()["num_threads"] == 1
     assert model.booster_.num_trees() == min(80, model.n_trees_ + 50)
     assert dcglearn("rank", "model", "valid.svm")[0] == 0
-    assert dcglearn(*command[:4], "--model", "trees", "--trees", 3, "--patience", 0, "-o", "all")[0] == 0
+    assert (
+        dcglearn(*command[:4], "--model", "trees", "--trees", 3, "--patience", 0, "-o", "all")[0]
+        == 0
+    )
     assert load_ranker("all").patience is None
     for options, message in (
         ((), r"feature value nan is not a finite number up to 1e+100; fill it in"),
@@ -200,7 +263,9 @@ def test_trees_do_not_depend_on_threads():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 40)), rng.integers(0, 3, 3000)
     several = [
-        BoostedRanker(RegSHFSDCG(MINE), **{**SHAPE, "n_trees": 4, "num_threads": n}).fit(X, y, np.arange(3000) // 20)
+        BoostedRanker(RegSHFSDCG(MINE), **{**SHAPE, "n_trees": 4, "num_threads": n}).fit(
+            X, y, np.arange(3000) // 20
+        )
         for n in (1, 2, 3)
     ]
     scores = [ranker.predict(X) for ranker in several]

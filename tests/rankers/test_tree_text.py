@@ -52,7 +52,11 @@ def test_a_wrong_number_is_named(text, key, place, value, message):
     numbers[place] = value
     wrong = f"{key}={' '.join(numbers)}"
     damaged = text.replace(right, wrong, 1)
-    if key not in ("tree_sizes", "max_feature_idx", "num_class"):  # keep the sizes right, so that the tree is read
+    if key not in (
+        "tree_sizes",
+        "max_feature_idx",
+        "num_class",
+    ):  # keep the sizes right, so that the tree is read
         sizes = line(text, "tree_sizes")
         first, *others = map(int, sizes.removeprefix("tree_sizes=").split())
         number = damaged[: damaged.index(wrong)].count("\nTree=") - 1
@@ -102,7 +106,8 @@ def test_a_parameter_that_is_nested_too_deep_is_refused_or_changes_nothing(text)
     )
     with contextlib.suppress(InputError):  # LightGBM parses it from 4.7
         assert np.array_equal(
-            booster_of(damaged, "model").predict(features), booster_of(text, "model").predict(features)
+            booster_of(damaged, "model").predict(features),
+            booster_of(text, "model").predict(features),
         )
 
 
@@ -119,6 +124,10 @@ def test_a_tree_of_one_leaf_and_splits_by_sets_are_whole():
     X = np.column_stack([rng.integers(8, size=400), rng.normal(size=400)]).astype(float)
     y = (X[:, 0] % 3) + 0.1 * X[:, 1]
     for target, more in ((y, {}), (y, {"linear_tree": True}), (np.zeros(400), {})):
-        data = lightgbm.Dataset(X, target, categorical_feature=[] if more else [0], free_raw_data=False)
-        booster = lightgbm.train({"verbosity": -1, "num_threads": 1, **more}, data, num_boost_round=3)
+        data = lightgbm.Dataset(
+            X, target, categorical_feature=[] if more else [0], free_raw_data=False
+        )
+        booster = lightgbm.train(
+            {"verbosity": -1, "num_threads": 1, **more}, data, num_boost_round=3
+        )
         check_trees(booster.model_to_string(), "model")

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, Regression, RegSHFSDCG, SmoothNDCG
+from dcglearn.losses import (
+    SDCG,
+    SHFSDCG,
+    ApproxNDCG,
+    GBRank,
+    LambdaRank,
+    Regression,
+    RegSHFSDCG,
+    SmoothNDCG,
+)
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
@@ -29,7 +38,9 @@ def bumpy(n_queries=60, size=20, seed=0):
     """Return queries whose grades need more than a linear model."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_queries * size, 6))
-    worth = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) + 0.3 * rng.normal(size=len(X))
+    worth = (
+        np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) + 0.3 * rng.normal(size=len(X))
+    )
     grades = np.digitize(worth, np.quantile(worth, [0.6, 0.9]))
     return Queries(X, grades, np.repeat(np.arange(n_queries), size))
 
@@ -82,19 +93,31 @@ def test_the_schedule_is_told_tree_and_total():
 
 
 def test_two_boosters_do_not_disturb_each_other_and_a_seed_is_a_model():
-    alone = [small(RegSHFSDCG(dcg), feature_fraction=0.5).fit(TRAIN).predict(TEST) for dcg in (STEEP, TOP)]
-    first, second = small(RegSHFSDCG(STEEP), feature_fraction=0.5), small(RegSHFSDCG(TOP), feature_fraction=0.5)
+    alone = [
+        small(RegSHFSDCG(dcg), feature_fraction=0.5).fit(TRAIN).predict(TEST)
+        for dcg in (STEEP, TOP)
+    ]
+    first, second = (
+        small(RegSHFSDCG(STEEP), feature_fraction=0.5),
+        small(RegSHFSDCG(TOP), feature_fraction=0.5),
+    )
     first.fit(TRAIN), second.fit(TRAIN)
     np.testing.assert_array_equal(first.predict(TEST), alone[0])
     np.testing.assert_array_equal(second.predict(TEST), alone[1])
     other = small(RegSHFSDCG(STEEP), feature_fraction=0.5, seed=5).fit(TRAIN).predict(TEST)
     assert (other != alone[0]).any()
-    scaled = small(RegSHFSDCG(DCG(16 * STEEP.gains, STEEP.discounts)), feature_fraction=0.5).fit(TRAIN).predict(TEST)
+    scaled = (
+        small(RegSHFSDCG(DCG(16 * STEEP.gains, STEEP.discounts)), feature_fraction=0.5)
+        .fit(TRAIN)
+        .predict(TEST)
+    )
     np.testing.assert_allclose(scaled, alone[0], rtol=1e-9)
 
 
 def test_validation_and_patience():
-    ranker = small(SHFSDCG(STEEP), n_trees=120, patience=15, learning_rate=0.5).fit(TRAIN, eval_set=TEST)
+    ranker = small(SHFSDCG(STEEP), n_trees=120, patience=15, learning_rate=0.5).fit(
+        TRAIN, eval_set=TEST
+    )
     assert ranker.n_trees_ == np.argmax(ranker.validation_) + 1
     assert len(ranker.validation_) == min(120, ranker.n_trees_ + 15) == ranker.booster_.num_trees()
     assert ranker.score(TEST) == pytest.approx(max(ranker.validation_), abs=1e-12)
@@ -106,8 +129,12 @@ def test_weights():
     plain = small(SHFSDCG(STEEP), **settings).fit(TRAIN).predict(TEST)
     weighted = small(SHFSDCG(STEEP), **settings).fit(TRAIN, query_weight=weight).predict(TEST)
     assert np.abs(weighted - plain).max() > 0
-    none = np.full(TRAIN.shape[0], 4.0)  # LightGBM rounds slopes to 32 bits, which powers of two do not change
-    np.testing.assert_allclose(small(SHFSDCG(STEEP), **settings).fit(TRAIN, sample_weight=none).predict(TEST), plain)
+    none = np.full(
+        TRAIN.shape[0], 4.0
+    )  # LightGBM rounds slopes to 32 bits, which powers of two do not change
+    np.testing.assert_allclose(
+        small(SHFSDCG(STEEP), **settings).fit(TRAIN, sample_weight=none).predict(TEST), plain
+    )
     for name, value in (("query_weight", np.ones(3)), ("sample_weight", -np.ones(TRAIN.shape[0]))):
         refused(name, small(SHFSDCG(STEEP)).fit, TRAIN, **{name: value})
 
@@ -150,7 +177,12 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
     assert resumed.validation_ == whole.validation_
     refused("another training: its loss is", small(Loss(TOP), **settings).fit, TRAIN, **again)
     refused("give checkpoint=FILE", small(Loss(STEEP)).fit, TRAIN, resume=True)
-    refused("another training: its validation data is", small(Loss(STEEP), **settings).fit, TRAIN, **again)
+    refused(
+        "another training: its validation data is",
+        small(Loss(STEEP), **settings).fit,
+        TRAIN,
+        **again,
+    )
 
 
 def test_files(tmp_path):
@@ -161,11 +193,17 @@ def test_files(tmp_path):
     assert again.get_params() == ranker.get_params() and again.n_trees_ == ranker.n_trees_
     file = tmp_path / "model" / "model.json"
     file.write_text(file.read_text().replace('"BoostedRanker"', '"DaskBoostedRanker"'))
-    np.testing.assert_array_equal(BoostedRanker.load(tmp_path / "model").predict(TEST), ranker.predict(TEST))
+    np.testing.assert_array_equal(
+        BoostedRanker.load(tmp_path / "model").predict(TEST), ranker.predict(TEST)
+    )
     refused("other gains", load_ranker, tmp_path / "model", TOP)
     (trees,) = (tmp_path / "model").glob("trees-*.txt")
     trees.write_text(trees.read_text()[:200])
-    refused(r"trees-\w+\.txt is damaged or was changed: it has another SHA-256", load_ranker, tmp_path / "model")
+    refused(
+        r"trees-\w+\.txt is damaged or was changed: it has another SHA-256",
+        load_ranker,
+        tmp_path / "model",
+    )
     refused("not fitted", small(SDCG(STEEP)).save, tmp_path / "other")
 
 
@@ -240,7 +278,9 @@ class TestTreesWithAStart:
         top = OF_LETOR.gains.max()
         slope, shift = np.polyfit(before, OF_LETOR.gains[queries.grades] / top, 1)
         assert ranker.base_[:-1] == pytest.approx(slope * start.coef_, rel=1e-9)
-        assert after == pytest.approx(slope * (before - start.intercept_) + shift + slope * start.intercept_, abs=1e-7)
+        assert after == pytest.approx(
+            slope * (before - start.intercept_) + shift + slope * start.intercept_, abs=1e-7
+        )
 
     def test_scores_of_validation_are_those_of_the_model(self):
         train, vali = tiny(20), tiny(10, seed=5)
@@ -262,4 +302,8 @@ class TestTreesWithAStart:
         refused("of another training: its start is", other.fit, train, **how, resume=True)
 
     def test_a_start_of_other_features(self):
-        refused(r"start has shape \(2,\); expected a coefficient a feature", self.ranker([1.0, 2.0]).fit, tiny())
+        refused(
+            r"start has shape \(2,\); expected a coefficient a feature",
+            self.ranker([1.0, 2.0]).fit,
+            tiny(),
+        )

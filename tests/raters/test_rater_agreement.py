@@ -1,4 +1,6 @@
-"""Agreement between raters, and errors and position biases of each: check values, twins and coverage."""
+"""Agreement between raters, and errors and position biases of each: check values, twins and
+coverage.
+"""
 
 import itertools
 
@@ -11,7 +13,8 @@ from dcglearn.raters.rater_agreement import krippendorff_alpha, wilson
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from tests.makers import TRUTH, random_lists, refused
 
-# Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", section D: four observers, twelve units.
+# Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", section D: four observers, twelve
+# units.
 PUBLISHED = """\
 1 2 3 3 2 1 4 1 2 . . .
 1 2 3 3 2 2 4 1 2 5 . 3
@@ -20,7 +23,9 @@ PUBLISHED = """\
 
 
 def published():
-    cells = [(u, int(x)) for row in PUBLISHED.split("\n") for u, x in enumerate(row.split()) if x != "."]
+    cells = [
+        (u, int(x)) for row in PUBLISHED.split("\n") for u, x in enumerate(row.split()) if x != "."
+    ]
     return np.array(cells).T
 
 
@@ -40,7 +45,9 @@ def alpha_by_pairs(unit, value, ordinal):
         middle = ((everything == c).sum() + (everything == k).sum()) / 2
         return float(between - middle) ** 2 if ordinal else float(c != k)
 
-    observed = sum(sum(distance(c, k) for c, k in itertools.permutations(g, 2)) / (len(g) - 1) for g in groups)
+    observed = sum(
+        sum(distance(c, k) for c, k in itertools.permutations(g, 2)) / (len(g) - 1) for g in groups
+    )
     expected = sum(distance(c, k) for c, k in itertools.permutations(everything, 2))
     n = len(everything)
     return 1 - (observed / n) / (expected / (n * (n - 1)))
@@ -66,16 +73,21 @@ def test_alpha_is_one_zero_or_not_defined():
 
 
 def observations(rng, n_raters, n, errors, biases, tie=0.0):
-    """Verdicts of raters whose errors and biases are known, the preferred list first in each row."""
+    """Verdicts of raters whose errors and biases are known, the preferred list first in each
+    row."""
     rater = np.repeat(np.arange(n_raters), n)
     z, first_shown = rng.normal(0, 3, len(rater)), rng.random(len(rater)) < 0.5
     moved, e = z + np.where(first_shown, 1, -1) * biases[rater], errors[rater]
     ahead, behind = expit(moved - tie), expit(-moved - tie)
-    share = np.cumsum([(1 - e) * ahead + e * behind, (1 - e) * behind + e * ahead, 1 - ahead - behind], axis=0)
+    share = np.cumsum(
+        [(1 - e) * ahead + e * behind, (1 - e) * behind + e * ahead, 1 - ahead - behind], axis=0
+    )
     verdict = (rng.random(len(rater)) > share).sum(axis=0).clip(0, 2)
     turned = verdict == 1
     way = np.where(first_shown, 1.0, -1.0) * np.where(turned, -1, 1)
-    return Observations(np.where(turned, -z, z), tie, verdict == 2, way, np.ones(len(z)), rater, n_raters)
+    return Observations(
+        np.where(turned, -z, z), tie, verdict == 2, way, np.ones(len(z)), rater, n_raters
+    )
 
 
 def test_slope_and_curvature_of_the_likelihood():
@@ -105,7 +117,9 @@ def test_a_rater_who_never_errs_or_always_names_the_first_list():
     zeros, no_tie = np.zeros(40, np.intp), np.zeros(40, bool)
     error, _ = fitted_raters(Observations(z, 0.0, no_tie, way, np.ones(40), zeros, 1), 0.95)
     assert error[0, 1] == 0 and error[0, 2] == pytest.approx(1 - np.exp(-1.9207 / 40), rel=0.02)
-    _, bias = fitted_raters(Observations(np.zeros(40), 0.0, no_tie, np.ones(40), np.ones(40), zeros, 1), 0.95)
+    _, bias = fitted_raters(
+        Observations(np.zeros(40), 0.0, no_tie, np.ones(40), np.ones(40), zeros, 1), 0.95
+    )
     assert bias[0, 1] > 1.5 and np.isfinite(bias).all()
     error, _ = fitted_raters(Observations(z, 0.0, no_tie, way, np.ones(40), zeros + 1, 2), 0.95)
     assert np.isnan(error[0]).all() and np.isfinite(error[1]).all()
@@ -113,7 +127,9 @@ def test_a_rater_who_never_errs_or_always_names_the_first_list():
 
 @pytest.fixture(scope="module")
 def biased_log():
-    """Pairs judged by ann, bob, and cy, who leans to the list shown first, each pair shown both ways."""
+    """Pairs judged by ann, bob, and cy, who leans to the list shown first, each pair shown both
+    ways.
+    """
     rng, n = np.random.default_rng(3), 120
     a, b = random_lists(n, "free", rng), random_lists(n, "free", rng)
     z = np.tile(TRUTH.score(a) - TRUTH.score(b), 6)
@@ -132,12 +148,19 @@ def test_a_log_of_raters_asked_twice(biased_log):
     assert (agreement.n_units, agreement.both_ways, len(agreement.raters)) == (120, 360, 3)
     ann, bob, cy = agreement.raters
     assert cy.bias.low > 1 and cy.first.low > 0.53
-    assert cy.bias.value == pytest.approx(learner.rater_bias_["cy"], abs=0.4)  # the fit's is drawn to the others
+    assert cy.bias.value == pytest.approx(
+        learner.rater_bias_["cy"], abs=0.4
+    )  # the fit's is drawn to the others
     assert cy.consistency.value < min(ann.consistency.value, bob.consistency.value)
     assert ann.bias.low < 0 < ann.bias.high and ann.error.low < 0.1 < ann.error.high
     assert "position bias" in str(agreement) and agreement.to_dict()["raters"][2]["rater"] == "cy"
-    assert agreement.favouring == {"favour the list shown first": ["cy"], "favour the list shown second": []}
-    assert str(agreement).count("favour the list shown") == 1 and "shown first: cy" in str(agreement)
+    assert agreement.favouring == {
+        "favour the list shown first": ["cy"],
+        "favour the list shown second": [],
+    }
+    assert str(agreement).count("favour the list shown") == 1 and "shown first: cy" in str(
+        agreement
+    )
 
 
 def test_without_a_fit_and_without_raters(biased_log):
@@ -146,12 +169,16 @@ def test_without_a_fit_and_without_raters(biased_log):
     assert named.to_dict()["raters"][0]["error"]["value"] is None
     nameless = Preferences(biased_log.preferred, biased_log.other, n_grades=5)
     agreement = rater_agreement(nameless, errors=False)
-    assert agreement.n_units == 120 and agreement.both_ways == 0 and agreement.raters[0].rater == "all"
+    assert (
+        agreement.n_units == 120 and agreement.both_ways == 0 and agreement.raters[0].rater == "all"
+    )
     refused("nobody to agree", rater_agreement, biased_log[:0])
     hinge = DCGLearner("squared_hinge", n_starts=1, max_iter=5).fit(biased_log[:40])
     refused("no likelihood", rater_agreement, biased_log, hinge)
 
 
 def test_wilsons_interval():
-    assert np.allclose([wilson(8, 10, 0.95).low, wilson(8, 10, 0.95).high], [0.4902, 0.9433], atol=1e-4)
+    assert np.allclose(
+        [wilson(8, 10, 0.95).low, wilson(8, 10, 0.95).high], [0.4902, 0.9433], atol=1e-4
+    )
     assert wilson(0, 10, 0.95).low == 0 and np.isnan(wilson(0, 0, 0.95).value)

@@ -20,7 +20,9 @@ from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED, Role, Table
 from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import WINNERS, refused_word, winners_of, word_of
 
-JUDGE_DOCUMENTS = "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
+JUDGE_DOCUMENTS = (
+    "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
+)
 """What to do where a grade looks like the name of a document."""
 
 LEAST_BYTES = 4_000_000
@@ -29,15 +31,28 @@ LEAST_BYTES = 4_000_000
 MOST_READ = 8
 """Blocks that are read carefully without finding a bad line, before the whole log is."""
 
-RIGHT = {"true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0, "false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
+RIGHT = {
+    "true": 1.0,
+    "yes": 1.0,
+    "right": 1.0,
+    "correct": 1.0,
+    "false": 0.0,
+    "no": 0.0,
+    "wrong": 0.0,
+    "incorrect": 0.0,
+}
 """What words say of an answer, in lower case."""
 
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
-"""Texts that stand for an unknown grade, -1. A place without a result is -2, as those below a shorter list are."""
+"""Texts that stand for an unknown grade, -1. A place without a result is -2, as those below a
+shorter list are.
+"""
 
 
 def _grades(values: Any, role: str, mapping: LogMapping) -> bytes:
-    """Return a non-empty list of grades as int8 bytes, cut to the depth; raise InputError for anything else."""
+    """Return a non-empty list of grades as int8 bytes, cut to the depth; raise InputError for
+    anything else.
+    """
     if not isinstance(values, list):
         raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
     if not values:
@@ -58,13 +73,19 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
     if isinstance(value, str):
         return _named(value, role, mapping)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst")
+        raise InputError(
+            f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst"
+        )
     if isinstance(value, float) and not value.is_integer():
-        refusal = f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade"
+        refusal = (
+            f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade"
+        )
         raise InputError(f"{refusal}; {CUT}", see="grades", cure={"cutoffs": ".2,.5,.8"})
     if not EMPTY <= value < mapping.top:
         larger_scale = f"raise n_grades={mapping.top} (--grades) or correct the line"
-        remedy = larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
+        remedy = (
+            larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
+        )
         cure = None if mapping.n_known else {"qrels": "QRELS"}
         raise InputError(
             f"{role} holds the grade {shown(value)}, outside {EMPTY}..{mapping.top - 1}; {remedy}",
@@ -81,11 +102,16 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
     if name in (*UNKNOWN_GRADES, str(EMPTY)):
         return EMPTY if name == str(EMPTY) else UNKNOWN
     if mapping.scale is not None:
-        raise InputError(f"{role} holds {shown(value)}, not a grade of the scale {', '.join(mapping.scale)}")
+        raise InputError(
+            f"{role} holds {shown(value)}, not a grade of the scale {', '.join(mapping.scale)}"
+        )
     if NUMBER.fullmatch(name):
         return _grade(float(name), role, mapping)
     if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
-        raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}", cure={"qrels": "QRELS"})
+        raise InputError(
+            f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}",
+            cure={"qrels": "QRELS"},
+        )
     cure = {"scale": ["Bad", "Fair", "Good"]} if name in ("bad", "fair", "good") else {}
     refusal = f"{role} holds the grade name {shown(value)}; pass scale=['Bad', 'Fair', 'Good'], worst first"
     raise InputError(refusal, cure=cure)
@@ -96,10 +122,11 @@ def read_carefully(
 ) -> tuple[Table, dict[str, int]]:
     """Read line by line; return the columns by role, and the counts of the lines left out.
 
-    Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); labels: object (n,).
-    An optional column without a value on any line is left out. Bad lines are written to `skip_bad` once all lines are
-    read, and counted as ``"bad lines"`` beside the first three reasons. Without `skip_bad` the first bad line raises
-    InputError, as does a log without a good line. Messages call the file `name`.
+    Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); labels:
+    object (n,). An optional column without a value on any line is left out. Bad lines are written
+    to `skip_bad` once all lines are read, and counted as ``"bad lines"`` beside the first three
+    reasons. Without `skip_bad` the first bad line raises InputError, as does a log without a good
+    line. Messages call the file `name`.
     """
     if skip_bad is not None:
         refuse_existing(skip_bad, force=True)
@@ -117,7 +144,9 @@ def read_carefully(
             if len(reasons) < 3:
                 reasons.append(f"{source.unit} {number}: {error.args[0]}")
     if not good.n:
-        raise InputError(f"{name}: " + (f"no good line; {reasons[0]}" if bad else "nothing after the header"))
+        raise InputError(
+            f"{name}: " + (f"no good line; {reasons[0]}" if bad else "nothing after the header")
+        )
     if not bad or skip_bad is None:
         return good.table(), {}
     with written_beside(skip_bad) as temporary, temporary.open("wb") as file:
@@ -126,7 +155,8 @@ def read_carefully(
 
 
 class WinnerCodes:
-    """Codes of winners, one by one; all winners of the log are counted once one is not understood."""
+    """Codes of winners, one by one; all winners of the log are counted once one is not
+    understood."""
 
     def __init__(self, own, count):
         self._codes, self._count = {**WINNERS, **own}, count
@@ -163,8 +193,14 @@ class GoodLines:
                 values[role] = self._checked(role, value)
         present = [values[role] is not None for role in self._uniform]
         if self._first and present != self._first[1]:
-            role = next(r for r, now, then in zip(self._uniform, present, self._first[1], strict=True) if now != then)
-            raise InputError(f"{role} {shown(record.get(role))}: give it on every line or on none ({self._first[0]})")
+            role = next(
+                r
+                for r, now, then in zip(self._uniform, present, self._first[1], strict=True)
+                if now != then
+            )
+            raise InputError(
+                f"{role} {shown(record.get(role))}: give it on every line or on none ({self._first[0]})"
+            )
         self._first = self._first or (place, present)
         for role, value in values.items():
             self._columns[role].append(value)
@@ -189,35 +225,54 @@ class GoodLines:
         return CHECKS.get(about.kind, _number)(value, role, about.kind)
 
     def _unknown_strength(self, value: str) -> InputError:
-        """Return the refusal of a strength in a word, which asks for the strengths of all that occur."""
-        words = [word for word in _word_counts(self._source, "strength") if not NUMBER.fullmatch(word)]
-        meanings = {word: ":?" for word in words if word.lower() not in self._mapping.own_words.strengths}
+        """Return the refusal of a strength in a word, which asks for the strengths of all that
+        occur."""
+        words = [
+            word for word in _word_counts(self._source, "strength") if not NUMBER.fullmatch(word)
+        ]
+        meanings = {
+            word: ":?" for word in words if word.lower() not in self._mapping.own_words.strengths
+        }
         example = ",".join(f"{word}={meaning}" for word, meaning in meanings.items())
         refusal = f'strength is {shown(value)}: say how strong each word is, winner_words="{example}", 1 or 2.5 for a ?'
         return InputError(refusal, see="winners", cure={"winner_words": meanings})
 
     def _refuse_mixture(self, value: Any, role: str) -> None:
-        """Raise InputError if some grades of a scale in words are numbers: places in the scale, or other names."""
+        """Raise InputError if some grades of a scale in words are numbers: places in the scale, or
+        other names.
+        """
         if self._mapping.scale is None or self._mapping.numbered or not isinstance(value, list):
             return
         self._kinds |= {
-            isinstance(x, str) for x in value if x not in (None, UNKNOWN, EMPTY, str(EMPTY), *UNKNOWN_GRADES)
+            isinstance(x, str)
+            for x in value
+            if x not in (None, UNKNOWN, EMPTY, str(EMPTY), *UNKNOWN_GRADES)
         }
         if len(self._kinds) > 1:
-            raise InputError(f"{role} is {shown(value)}: the log has grades by name and by number; write all one way")
+            raise InputError(
+                f"{role} is {shown(value)}: the log has grades by name and by number; write all one way"
+            )
 
     def table(self) -> Table:
         """Return the columns as arrays."""
-        arrays = {role: self._array(self._roles[role], values) for role, values in self._columns.items()}
+        arrays = {
+            role: self._array(self._roles[role], values) for role, values in self._columns.items()
+        }
         return {role: array for role, array in arrays.items() if array is not None}
 
     def _array(self, about: Role, values: list[Any]) -> Any:
         if about.kind == "grades":
-            depth = self._mapping.depth or max(len(grades) for role in self._lists for grades in self._columns[role])
-            needed, log = 6.0 * len(values) * depth, f"the log of {len(values):,} lines, padded to {depth:,} grades,"
+            depth = self._mapping.depth or max(
+                len(grades) for role in self._lists for grades in self._columns[role]
+            )
+            needed, log = (
+                6.0 * len(values) * depth,
+                f"the log of {len(values):,} lines, padded to {depth:,} grades,",
+            )
             refuse_beyond_memory(needed, log, "give a smaller depth (depth=, convert --depth)")
             return np.frombuffer(
-                b"".join(g.ljust(depth, bytes([256 + self._mapping.below])) for g in values), np.int8
+                b"".join(g.ljust(depth, bytes([256 + self._mapping.below])) for g in values),
+                np.int8,
             ).reshape(-1, depth)
         if all(value is None for value in values):
             return None
@@ -227,15 +282,22 @@ class GoodLines:
                 counts[word_of(said)] += n
             codes = {word: self._winner(word) for word in counts}
             strengths = self._mapping.own_words.of_winners
-            said = (strengths.get(word_of(value).lower(), 1.0) for value in self._said) if strengths else None
-            return winners_of(np.array(values), counts, codes, None if said is None else np.array(list(said)))
+            said = (
+                (strengths.get(word_of(value).lower(), 1.0) for value in self._said)
+                if strengths
+                else None
+            )
+            return winners_of(
+                np.array(values), counts, codes, None if said is None else np.array(list(said))
+            )
         if about.kind in ("label", "name", "identity", "documents", "counts", "status", "scale"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
 
 
 def _word_counts(source: Source, role: str) -> Counter[str]:
-    """Return how often each word for a winner, or a strength, occurs on the lines that can be read."""
+    """Return how often each word for a winner, or a strength, occurs on the lines that can be
+    read."""
     said = (record.get(role) for record in source.readable())
     return Counter(word_of(value) for value in said if isinstance(value, str | int | float))
 
@@ -253,7 +315,9 @@ def _label(value: Any, role: str, kind: str) -> str | None:
     if kind == "name" and not text:
         raise InputError(f"{role} is missing")
     if kind == "label" and len(text) > MAX_LABEL:
-        raise InputError(f"{role} {shown(value)} is longer than {MAX_LABEL} characters; use a short identifier")
+        raise InputError(
+            f"{role} {shown(value)} is longer than {MAX_LABEL} characters; use a short identifier"
+        )
     return text or None
 
 
@@ -262,20 +326,34 @@ def _swapped(value: Any, role: str, kind: str) -> float:
     words = PLACES if kind == "place" else SWAPPED
     code = words.get(word_of(value).lower()) if isinstance(value, str | int | float) else None
     if code is None and kind == "place":
-        raise InputError(f"{role} is {shown(value)}; use left or right, 1 or 2, for the place of the list a")
+        raise InputError(
+            f"{role} is {shown(value)}; use left or right, 1 or 2, for the place of the list a"
+        )
     if code is None:
-        raise InputError(f"{role} is {shown(value)}; use true if b was shown first, else false, or name a or b")
+        raise InputError(
+            f"{role} is {shown(value)}; use true if b was shown first, else false, or name a or b"
+        )
     return float(code)
 
 
 def _documents(values: Any, role: str, depth: int | None) -> str:
-    """Return the names of a list's documents, joined by tabs; an empty one where a position has none."""
+    """Return the names of a list's documents, joined by tabs; an empty one where a position has
+    none.
+    """
     if not isinstance(values, list) or not values:
-        raise InputError(f'{role} is {shown(values)}, not a list of names of documents such as ["d3", "d1"]')
+        raise InputError(
+            f'{role} is {shown(values)}, not a list of names of documents such as ["d3", "d1"]'
+        )
     names = ["" if value is None else value for value in values]
-    wrong = [name for name in names if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name)]
+    wrong = [
+        name
+        for name in names
+        if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name)
+    ]
     if wrong:
-        raise InputError(f"{role} holds {shown(wrong[0])}; name a document by a text without tabs, or an integer")
+        raise InputError(
+            f"{role} holds {shown(wrong[0])}; name a document by a text without tabs, or an integer"
+        )
     return "\t".join([str(name) for name in names][:depth])
 
 
@@ -296,11 +374,17 @@ def _number(value: Any, role: str, kind: str) -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise InputError(f"{role} is {shown(value)}, which is not a finite number; leave it out where unknown")
+        raise InputError(
+            f"{role} is {shown(value)}, which is not a finite number; leave it out where unknown"
+        )
     if kind == "positive" and number > LARGEST:
-        raise InputError(f"{role} is {number:g}, beyond {LARGEST:g}; divide every {role} by a common factor")
+        raise InputError(
+            f"{role} is {number:g}, beyond {LARGEST:g}; divide every {role} by a common factor"
+        )
     if kind == "positive" and number <= 0:
-        raise InputError(f"{role} is {number:g}; it must be positive: leave the line out, or the {role}")
+        raise InputError(
+            f"{role} is {number:g}; it must be positive: leave the line out, or the {role}"
+        )
     return number
 
 
@@ -308,19 +392,25 @@ def _share(value: Any, role: str, kind: str) -> float:
     """Return a number from 0 to 1, or that of a word for right or wrong."""
     number = RIGHT.get(word_of(value).lower(), value) if isinstance(value, str | bool) else value
     if isinstance(number, str | bool) or not 0 <= _number(number, role, kind) <= 1:
-        raise InputError(f"{role} is {shown(value)}; use true or false, right or wrong, or a score from 0 to 1")
+        raise InputError(
+            f"{role} is {shown(value)}; use true or false, right or wrong, or a score from 0 to 1"
+        )
     return float(number)
 
 
 def checked_score(value: Any, role: str, _: str = "score") -> float:
     """Return a finite number, an infinity, or the number that a text holds."""
     is_text = isinstance(value, str) and SCORE.fullmatch(value.strip(BLANK))
-    if not is_text and (isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number)):
+    if not is_text and (
+        isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number)
+    ):
         raise InputError(f"{role} is {shown(value)}, which is not a number")
     try:
         number = float(value)
     except (OverflowError, TypeError) as error:
-        raise InputError(f"{role} is {shown(value)}, which is not a number that can be used") from error
+        raise InputError(
+            f"{role} is {shown(value)}, which is not a number that can be used"
+        ) from error
     if math.isnan(number):
         raise InputError(f"{role} is missing ({role} nan)")
     return number
@@ -329,7 +419,9 @@ def checked_score(value: Any, role: str, _: str = "score") -> float:
 CHECKS = {
     "label": _label,
     "name": _label,
-    "identity": lambda value, *_: value if isinstance(value, str) else json.dumps(value),  # any: equal ones are one
+    "identity": lambda value, *_: (
+        value if isinstance(value, str) else json.dumps(value)
+    ),  # any: equal ones are one
     "status": lambda value, *_: word_of(value),
     "side": _swapped,
     "place": _swapped,

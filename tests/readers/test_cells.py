@@ -1,4 +1,6 @@
-"""Columns at once agree with a referee that reads line by line, on every log, and name the same line."""
+"""Columns at once agree with a referee that reads line by line, on every log, and name the same
+line.
+"""
 
 import json
 import time
@@ -59,7 +61,12 @@ KEYS = st.sampled_from([*PLAIN, "left", "A", "Weight", "user", r"\u0061", "a ", 
 
 @st.composite
 def json_logs(draw):
-    keys = ["a", "b", "winner", *draw(st.lists(st.sampled_from(sorted(PLAIN)[2:8]), unique=True, max_size=4))]
+    keys = [
+        "a",
+        "b",
+        "winner",
+        *draw(st.lists(st.sampled_from(sorted(PLAIN)[2:8]), unique=True, max_size=4)),
+    ]
     keys = list(dict.fromkeys(keys))
     lines = [[[key, draw(PLAIN[key])] for key in keys] for _ in range(draw(st.integers(1, 4)))]
     for _ in range(draw(st.integers(0, 2))):
@@ -77,16 +84,34 @@ def json_logs(draw):
             case 4 if len(pairs) > 1:
                 del pairs[at]
     colon = draw(st.sampled_from([":", ": ", ": ", " :", "\t:", ":  "]))
-    texts = ["{" + ", ".join(f'"{key}"{colon}{value}' for key, value in pairs) + "}" for pairs in lines]
     texts = [
-        draw(st.sampled_from([t, t, t, t, t, t, t + "\r", " " + t, t + "\n", t[:-1], t + t, "\x0c" + t])) for t in texts
+        "{" + ", ".join(f'"{key}"{colon}{value}' for key, value in pairs) + "}" for pairs in lines
+    ]
+    texts = [
+        draw(
+            st.sampled_from(
+                [t, t, t, t, t, t, t + "\r", " " + t, t + "\n", t[:-1], t + t, "\x0c" + t]
+            )
+        )
+        for t in texts
     ]
     data = "\n".join(texts).encode()
-    return draw(st.sampled_from([data, data, data, data + b"\n", b"\xef\xbb\xbf" + data, data.replace(b"k", b"\xe9")]))
+    return draw(
+        st.sampled_from(
+            [data, data, data, data + b"\n", b"\xef\xbb\xbf" + data, data.replace(b"k", b"\xe9")]
+        )
+    )
 
 
-OPTIONAL = {"depth": st.integers(1, 3), "pad": st.booleans(), "n_grades": st.just(4), "scale": st.just(["x", "u", "3"])}
-OPTIONS = st.fixed_dictionaries({}, optional=OPTIONAL).filter(lambda given: not {"n_grades", "scale"} <= set(given))
+OPTIONAL = {
+    "depth": st.integers(1, 3),
+    "pad": st.booleans(),
+    "n_grades": st.just(4),
+    "scale": st.just(["x", "u", "3"]),
+}
+OPTIONS = st.fixed_dictionaries({}, optional=OPTIONAL).filter(
+    lambda given: not {"n_grades", "scale"} <= set(given)
+)
 
 
 @quick
@@ -97,12 +122,16 @@ def test_fast_json_agrees(tmp_path, data, options):
 
 
 TOKENS = st.lists(
-    st.sampled_from(["0", "1", "3", "4", "-1", "02", "+1", "3.0", "2.5", "u", "", "é", "٣", "127", "300", "1e0"]),
+    st.sampled_from(
+        ["0", "1", "3", "4", "-1", "02", "+1", "3.0", "2.5", "u", "", "é", "٣", "127", "300", "1e0"]
+    ),
     min_size=1,
     max_size=3,
 )
 TEXT_LISTS = st.tuples(
-    st.sampled_from([" ", "|", ",", ", ", "  "]), TOKENS, st.sampled_from(["{}", "[{}]", "[{}", '"{}"'])
+    st.sampled_from([" ", "|", ",", ", ", "  "]),
+    TOKENS,
+    st.sampled_from(["{}", "[{}]", "[{}", '"{}"']),
 ).map(lambda x: x[2].format(x[0].join(x[1])))
 PLAIN_LISTS = st.tuples(st.integers(-1, 4), st.integers(0, 12)).map(lambda x: f"{x[0]} {x[1]}")
 ODD_WORDS = 'a b tie x 1 0 -1 1.5 1e3 nan inf 1_0 "a" " .5 5. 00.10'
@@ -114,10 +143,16 @@ WORDS = [*ODD_WORDS.split(), "", " a", "A\x1f", "a\r", "\x00"]
 def test_fast_text_agrees(tmp_path, data):
     draw = data.draw
     delimiter = draw(st.sampled_from([",", "\t"]))
-    names = ["a", "b", "winner", *draw(st.lists(st.sampled_from(["weight", "margin", "rater", "z", "z"]), max_size=3))]
+    names = [
+        "a",
+        "b",
+        "winner",
+        *draw(st.lists(st.sampled_from(["weight", "margin", "rater", "z", "z"]), max_size=3)),
+    ]
     plain = {"a": PLAIN_LISTS, "b": PLAIN_LISTS, "winner": st.sampled_from(["a", "b", "tie"])}
     rows = [
-        [draw(plain.get(name, st.sampled_from(["1", "2.5"]))) for name in names] for _ in range(draw(st.integers(0, 4)))
+        [draw(plain.get(name, st.sampled_from(["1", "2.5"]))) for name in names]
+        for _ in range(draw(st.integers(0, 4)))
     ]
     for _ in range(draw(st.integers(0, 2)) if rows else 0):
         row = draw(st.sampled_from(rows))
@@ -131,12 +166,16 @@ def test_fast_text_agrees(tmp_path, data):
             case 3:
                 row.append(draw(st.sampled_from(WORDS)))
     end = draw(st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n", "\r"]))
-    text = end.join(delimiter.join(row) for row in [names, *rows]) + draw(st.sampled_from(["", "\n"]))
+    text = end.join(delimiter.join(row) for row in [names, *rows]) + draw(
+        st.sampled_from(["", "\n"])
+    )
     fast, careful = both_passes(read_preferences, write(tmp_path, "x.csv", text), **draw(OPTIONS))
     assert fast == careful
 
 
-CELLS = st.sampled_from(["0", "3", "-1", "12"] * 6 + ["3 2", "", " 4", "[1]", "u", "300", "2.0", "x", "1|2", "-2"])
+CELLS = st.sampled_from(
+    ["0", "3", "-1", "12"] * 6 + ["3 2", "", " 4", "[1]", "u", "300", "2.0", "x", "1|2", "-2"]
+)
 NUMBERED = st.sampled_from(["1 2", "0 1 2", "1", "0 1", "1 2 open", "1 a", "1 2.0"]).map(str.split)
 
 
@@ -156,7 +195,9 @@ def test_fast_wide_tables_and_numbers_agree(tmp_path, data):
         fast, careful = both_passes(read_preferences, table, **options)
         assert fast == careful
     text = "\n".join(
-        f'{{"a1": {a}, "b1": {b}, "winner": ' + data.draw(st.sampled_from([w, w, w, f'"{w}"', "true", "1.5"])) + "}"
+        f'{{"a1": {a}, "b1": {b}, "winner": '
+        + data.draw(st.sampled_from([w, w, w, f'"{w}"', "true", "1.5"]))
+        + "}"
         for a, _, b, _, w in ([x if x.isdecimal() else "1" for x in row] for row in rows)
     )
     fast, careful = both_passes(read_preferences, write(tmp_path, "x.jsonl", text), **options)
@@ -166,15 +207,32 @@ def test_fast_wide_tables_and_numbers_agree(tmp_path, data):
 @settings(quick, max_examples=150)
 @given(st.data())
 def test_fast_parquet_agrees(tmp_path, data):
-    numeric = [[[1, 2], [0, 3]], [[1, None], [0, -1]], [[1.0, 2.5], [0, 1]], [[1.0, 2.0]] * 2, [[1, 300], [0, 1]]]
+    numeric = [
+        [[1, 2], [0, 3]],
+        [[1, None], [0, -1]],
+        [[1.0, 2.5], [0, 1]],
+        [[1.0, 2.0]] * 2,
+        [[1, 300], [0, 1]],
+    ]
     ragged = [[None, [1, 2]], [[], [1, 2]], [[1], [1, 2]], [1, 2], [[[1]], [[2]]]]
-    lists = st.sampled_from([*numeric, *ragged, [["1", "u"]] * 2, ["1 2", "[0, 3]"], [[True, False]] * 2])
-    labels = st.sampled_from([["x", None], [None, None], [1, 2], [True, False], [1.5, 2.0], ["", ""], ["x" * 300, "y"]])
+    lists = st.sampled_from(
+        [*numeric, *ragged, [["1", "u"]] * 2, ["1 2", "[0, 3]"], [[True, False]] * 2]
+    )
+    labels = st.sampled_from(
+        [["x", None], [None, None], [1, 2], [True, False], [1.5, 2.0], ["", ""], ["x" * 300, "y"]]
+    )
     numbers = st.sampled_from(
         [[1, 2], [0.5, None], [None, None], [True, True], ["2", "0.5"], [float("nan"), 1], [0, 1]]
     )
     winners = st.sampled_from([["a", "b"], ["tie", "Left"], ["a", None], [1, 2], ["c", "a"]])
-    kinds = {"a": lists, "b": lists, "winner": winners, "rater": labels, "weight": numbers, "margin": numbers}
+    kinds = {
+        "a": lists,
+        "b": lists,
+        "winner": winners,
+        "rater": labels,
+        "weight": numbers,
+        "margin": numbers,
+    }
     frame = pl.DataFrame({name: data.draw(kind) for name, kind in kinds.items()})
     frame.write_parquet(tmp_path / "x.parquet")
     fast, careful = both_passes(read_preferences, tmp_path / "x.parquet", **data.draw(OPTIONS))
@@ -197,7 +255,10 @@ DAMAGE = [
 
 
 def log(kind, n=200):
-    rows = [([*RNG.integers(0, 4, 3).tolist(), 4], [3, 4, 1, 0], "ab"[int(i)]) for i in RNG.integers(0, 2, n)]
+    rows = [
+        ([*RNG.integers(0, 4, 3).tolist(), 4], [3, 4, 1, 0], "ab"[int(i)])
+        for i in RNG.integers(0, 2, n)
+    ]
     if kind is JsonLines:
         return [json.dumps({"a": a, "b": b, "winner": w, "rater": "r1"}) for a, b, w in rows]
     lists = [(" ".join(map(str, a)), " ".join(map(str, b)), w) for a, b, w in rows]
@@ -238,7 +299,9 @@ def test_numbers_as_winners_are_counted_in_the_whole_log():
 
 
 def test_nothing_but_blank_lines_after_a_header():
-    assert "nothing after the header" in message_of(TextLines, ["a,b,winner", *[" "] * 9], LogMapping())
+    assert "nothing after the header" in message_of(
+        TextLines, ["a,b,winner", *[" "] * 9], LogMapping()
+    )
 
 
 def test_cells_that_are_longer_than_csv_allows_are_refused_as_line_by_line():
@@ -250,4 +313,6 @@ def test_cells_that_are_longer_than_csv_allows_are_refused_as_line_by_line():
 def test_a_header_of_many_blanks_takes_no_longer_than_others():
     began = time.process_time()
     message_of(TextLines, [f"a{' ' * 200_000}b,b,winner", "2 0,0 1,a"], LogMapping())
-    assert time.process_time() - began < 5  # minutes with a pattern that tries each blank as a beginning
+    assert (
+        time.process_time() - began < 5
+    )  # minutes with a pattern that tries each blank as a beginning

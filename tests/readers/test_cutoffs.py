@@ -21,22 +21,40 @@ LINES = [
 
 def test_fractions_become_levels_with_names(tmp_path):
     log = dl.read_preferences(write_lines(tmp_path / "log.jsonl", LINES), cutoffs=".2,.5,.8")
-    assert log.preferred.tolist() == [[3, 1, 0], [3, 3, 0]] and log.other.tolist() == [[0, 3, -1], [2, 1, -1]]
+    assert log.preferred.tolist() == [[3, 1, 0], [3, 3, 0]] and log.other.tolist() == [
+        [0, 3, -1],
+        [2, 1, -1],
+    ]
     assert log.grade_names == ("0-0.2", "0.2-0.5", "0.5-0.8", "0.8-1") and log.n_grades == 4
     assert log.recognised.mapping.to_toml() == 'cutoffs = ".2,.5,.8"\n'
     table = write(tmp_path, "log.csv", "a,b,winner\n0.9 0.2 0,0.19 1 -1,a\n.5 .49 -1,.8 1 .1,b\n")
-    wide = write(tmp_path, "wide.csv", "left_1,left_2,right_1,right_2,winner\n.9,.2,.19,1,left\n.5,.49,.8,1,right\n")
+    wide = write(
+        tmp_path,
+        "wide.csv",
+        "left_1,left_2,right_1,right_2,winner\n.9,.2,.19,1,left\n.5,.49,.8,1,right\n",
+    )
     rows = ["query,side,position,grade,winner"]
-    rows += [f"q,{side},{k + 1},{x},a" for side in "ab" for k, x in enumerate(LINES[0][side]) if x is not None]
+    rows += [
+        f"q,{side},{k + 1},{x},a"
+        for side in "ab"
+        for k, x in enumerate(LINES[0][side])
+        if x is not None
+    ]
     long = write(tmp_path, "long.csv", "\n".join(rows) + "\nq,b,3,-1,a\n")
-    assert dl.read_preferences(table, cutoffs=[0.2, 0.5, 0.8]).preferred.tolist() == log.preferred.tolist()
+    assert (
+        dl.read_preferences(table, cutoffs=[0.2, 0.5, 0.8]).preferred.tolist()
+        == log.preferred.tolist()
+    )
     assert dl.read_preferences(wide, cutoffs=".2,.5,.8").preferred.tolist() == [[3, 1], [3, 3]]
     assert dl.read_preferences(long, cutoffs=".2,.5,.8").other.tolist() == [[0, 3, -1]]
     frame = dl.Preferences.from_frame(dl.read_preferences(LINES, cutoffs=".5").to_polars())
     assert frame.preferred.tolist() == [[1, 0, 0], [1, 1, 0]]
     rated = dl.read_ratings([([0.9, 0.1], 5), ([0.1, 0.9], 3)], cutoffs=".5")
     assert (rated.preferred.tolist(), rated.grade_names) == ([[1, 0]], ("0-0.5", "0.5-1"))
-    assert dl.read_questions(LINES, cutoffs=".5").tolist() == [[[1, 0, 0], [0, 1, -1]], [[1, 0, -1], [1, 1, 0]]]
+    assert dl.read_questions(LINES, cutoffs=".5").tolist() == [
+        [[1, 0, 0], [0, 1, -1]],
+        [[1, 0, -1], [1, 1, 0]],
+    ]
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=60), st.integers(2, 8))
@@ -51,14 +69,26 @@ def test_quantiles_make_levels_of_about_equally_many(grades, n_levels):
 
 
 def test_quantiles_are_kept_in_the_mapping_as_points(dcglearn, tmp_path):
-    path, kept, out = write_lines(tmp_path / "log.jsonl", LINES), tmp_path / "m.toml", tmp_path / "o.jsonl"
+    path, kept, out = (
+        write_lines(tmp_path / "log.jsonl", LINES),
+        tmp_path / "m.toml",
+        tmp_path / "o.jsonl",
+    )
     status, _, err = dcglearn("convert", path, "--cutoffs", "3", "--save-mapping", kept, "-o", out)
     known = sorted(x for line in LINES for side in "ab" for x in line[side] if x not in (None, -1))
     points = cut_points(3, known)
-    assert status == 0 and "grades: 0 = 0-0.2, 1 = 0.2-0.8, 2 = 0.8-1\n" in err and points == (0.2, 0.8)
+    assert (
+        status == 0
+        and "grades: 0 = 0-0.2, 1 = 0.2-0.8, 2 = 0.8-1\n" in err
+        and points == (0.2, 0.8)
+    )
     assert LogMapping.load(kept).points == points and 'cutoffs = "0.2,0.8"' in kept.read_text()
     again = dl.read_preferences(path, mapping=kept)
-    assert again.preferred.tolist() == dl.read_preferences(out).preferred.tolist() == [[2, 1, 0], [2, 2, 0]]
+    assert (
+        again.preferred.tolist()
+        == dl.read_preferences(out).preferred.tolist()
+        == [[2, 1, 0], [2, 2, 0]]
+    )
     status, _, err = dcglearn("learn", path)
     assert status == 2 and "cutoffs= (--cutoffs .2,.5,.8) cuts fractions" in err
     assert f"so: dcglearn convert {path} --cutoffs .2,.5,.8 -o converted.jsonl" in err
@@ -67,7 +97,10 @@ def test_quantiles_are_kept_in_the_mapping_as_points(dcglearn, tmp_path):
 def test_judgements_are_cut_too(dcglearn, here):
     fractions = {"1": {"D1": 0.9, "D2": 0.1}, "2": {"D1": 0.5, "D2": 0.3}}
     wanted = {"1": {"D1": 2, "D2": 0}, "2": {"D1": 2, "D2": 1}}
-    runs = {"new": {q: {"D1": 1.0, "D2": 2.0} for q in "12"}, "old": {q: {"D1": 2.0, "D2": 1.0} for q in "12"}}
+    runs = {
+        "new": {q: {"D1": 1.0, "D2": 2.0} for q in "12"},
+        "old": {q: {"D1": 2.0, "D2": 1.0} for q in "12"},
+    }
     write_trec(here, fractions, runs)
     (here / "qrels.json").write_text(json.dumps(fractions))
     for judgements in (fractions, "qrels.txt", "qrels.json"):
@@ -76,15 +109,20 @@ def test_judgements_are_cut_too(dcglearn, here):
         assert dl.read_judgements(judgements, cutoffs=3).n_grades == 3
         refused("cuts fractions", dl.read_judgements, judgements)
     expected = dl.evaluate(runs, wanted, "nDCG@10").means[0, 0]
-    status, out, _ = dcglearn("evaluate", "qrels.txt", "new.txt", "--cutoffs", ".2,.5", "--format", "jsonl")
+    status, out, _ = dcglearn(
+        "evaluate", "qrels.txt", "new.txt", "--cutoffs", ".2,.5", "--format", "jsonl"
+    )
     assert status == 0 and json.loads(out)["value"] == pytest.approx(expected)
-    log = write_lines(here / "log.jsonl", [{"query": "1", "a": ["D1", "D2"], "b": ["D2", "D1"], "winner": "a"}])
+    log = write_lines(
+        here / "log.jsonl", [{"query": "1", "a": ["D1", "D2"], "b": ["D2", "D1"], "winner": "a"}]
+    )
     status, out, _ = dcglearn("convert", log, "--qrels", "qrels.txt", "--cutoffs", ".2,.5")
     assert status == 0 and json.loads(out)["a"] == [2, 0]
     people = {q: {"D1": int(q), "D2": 0} for q in "12"}
     machine = {str(q): {"D1": q / 9, "D2": 0.1} for q in range(1, 9)}
     runs = {
-        name: {str(q): {"D1": 1.0 + s * (q % 2), "D2": 1.5} for q in range(1, 9)} for name, s in (("a", 0), ("b", 1))
+        name: {str(q): {"D1": 1.0 + s * (q % 2), "D2": 1.5} for q in range(1, 9)}
+        for name, s in (("a", 0), ("b", 1))
     }
     write_trec(here, people, runs)
     (here / "machine.json").write_text(json.dumps(machine))
@@ -104,15 +142,22 @@ def test_judgements_are_cut_too(dcglearn, here):
     ],
 )
 def test_what_is_no_cutoff_or_no_fraction_is_refused(cutoffs, words):
-    refused(words, dl.read_preferences, [{"a": [3, 0], "b": [0, 0.5], "winner": "a"}], cutoffs=cutoffs)
+    refused(
+        words, dl.read_preferences, [{"a": [3, 0], "b": [0, 0.5], "winner": "a"}], cutoffs=cutoffs
+    )
 
 
 def test_contradictions_are_refused():
-    refused("cutoffs= makes the scale", dl.read_preferences, LINES, cutoffs=".5", scale=["bad", "good"])
+    refused(
+        "cutoffs= makes the scale", dl.read_preferences, LINES, cutoffs=".5", scale=["bad", "good"]
+    )
     refused("scale names 2 grades, but n_grades=5", dl.read_preferences, LINES, 5, cutoffs=".5")
     refused("need the whole log", lambda: LogMapping(cutoffs=3).points)
     refused(
-        "a holds 'x': grades that are cut", dl.read_preferences, [{"a": ["x"], "b": [0.5], "winner": "a"}], cutoffs=2
+        "a holds 'x': grades that are cut",
+        dl.read_preferences,
+        [{"a": ["x"], "b": [0.5], "winner": "a"}],
+        cutoffs=2,
     )
 
 

@@ -1,4 +1,6 @@
-"""The shapes of files that people have: one truth, written out in each, is read field by field or refused in words."""
+"""The shapes of files that people have: one truth, written out in each, is read field by field or
+refused in words.
+"""
 
 import gzip
 import io
@@ -25,7 +27,9 @@ STRENGTH, RATER, QUERY = [3.0, 1.0, 1.0], ["ann", "bob", "ann"], ["q0", "q1", "q
 SHOWN_FIRST = ["b", "a", "b"]
 UMLAUTS = ["Jürgen", "Zoë", "Jürgen"]
 SCALE = ["Bad", "Fair", "Good"]
-"""The truth: three judgements. A shape that carries no strengths, raters, queries or sides is compared without."""
+"""The truth: three judgements. A shape that carries no strengths, raters, queries or sides is
+compared without.
+"""
 
 PREFERRED, OTHER = [A[0], B[1], A[2]], [B[0], A[1], B[2]]
 SWAPPED = [True, True, True]  # whether the other list was shown first
@@ -33,7 +37,9 @@ SWAPPED = [True, True, True]  # whether the other list was shown first
 
 @dataclass(frozen=True)
 class Shape:
-    """A file, the options that read it, and the columns beside its lists that it carries; or words that refuse it."""
+    """A file, the options that read it, and the columns beside its lists that it carries; or words
+    that refuse it.
+    """
 
     name: str
     content: Any
@@ -49,7 +55,9 @@ def table(winners, header="a,b,winner", separator=",", mark=" ", lists=(A, B), *
     """Return a table with a list in a cell; `columns` are further ones."""
     head = separator.join([*header.split(","), *columns])
     rows = zip(*lists, winners, *columns.values(), strict=True)
-    cells = ([mark.join(map(str, a)), mark.join(map(str, b)), *map(str, rest)] for a, b, *rest in rows)
+    cells = (
+        [mark.join(map(str, a)), mark.join(map(str, b)), *map(str, rest)] for a, b, *rest in rows
+    )
     return "\n".join([head, *map(separator.join, cells)]) + "\n"
 
 
@@ -80,9 +88,13 @@ def named(lists):
 
 
 def workbook(text):
-    """Return an Excel workbook with the cells of a table, numbers as numbers, and two blank rows at its end."""
+    """Return an Excel workbook with the cells of a table, numbers as numbers, and two blank rows at
+    its end.
+    """
     rows = [line.split(",") for line in text.splitlines()]
-    cells = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in [*rows, [" "] * len(rows[0]), [" "]])
+    cells = "".join(
+        f"<row>{''.join(map(cell, row))}</row>" for row in [*rows, [" "] * len(rows[0]), [" "]]
+    )
     sheets = '<sheet name="Judgements" sheetId="1" r:id="rId1"/>'
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{OPC}/content-types">'
@@ -114,7 +126,11 @@ def relation(kind, target):
 
 
 def cell(text):
-    return f"<c><v>{text}</v></c>" if text.isdecimal() else f'<c t="inlineStr"><is><t>{text}</t></is></c>'
+    return (
+        f"<c><v>{text}</v></c>"
+        if text.isdecimal()
+        else f'<c t="inlineStr"><is><t>{text}</t></is></c>'
+    )
 
 
 OBJECTS = [{"a": a, "b": b, "winner": w} for a, b, w in zip(A, B, WINNER, strict=True)]
@@ -145,20 +161,30 @@ FORMATS = {
     "TSV": Shape("x.tsv", table(WINNER, separator="\t")),
     "semicolons": Shape("x.csv", table(WINNER, separator=";")),
     "semicolons, lists with commas": Shape("x.csv", table(WINNER, separator=";", mark=",")),
-    "Excel's sep=;": Shape("x.csv", "sep=;\r\n" + table(WINNER, separator=";").replace("\n", "\r\n")),
+    "Excel's sep=;": Shape(
+        "x.csv", "sep=;\r\n" + table(WINNER, separator=";").replace("\n", "\r\n")
+    ),
     "pipes": Shape("x.txt", table(WINNER, separator="|")),
     "tabs in .csv": Shape("x.csv", table(WINNER, separator="\t", mark="|")),
-    "Windows line ends and byte-order mark": Shape("x.csv", "\ufeff" + table(WINNER).replace("\n", "\r\n")),
+    "Windows line ends and byte-order mark": Shape(
+        "x.csv", "\ufeff" + table(WINNER).replace("\n", "\r\n")
+    ),
     "gzip": Shape("x.csv.gz", gzip.compress(table(WINNER).encode())),
     "Parquet": Shape("x.parquet", pl.DataFrame(OBJECTS)),
     "Parquet of text lists": Shape("x.parquet", pl.read_csv(table(WINNER).encode())),
     "left_1, right_1": Shape("x.csv", wide(["left_{}", "right_{}"])),
-    "A1, semicolons, gzip": Shape("x.csv.gz", gzip.compress(wide(["A{}", "B{}"], separator=";").encode())),
+    "A1, semicolons, gzip": Shape(
+        "x.csv.gz", gzip.compress(wide(["A{}", "B{}"], separator=";").encode())
+    ),
     "Grade a 01": Shape("x.csv", wide(["Grade a 0{}", "Grade b 0{}"])),
     "positions from 0": Shape("x.csv", wide(["left.{}", "right.{}"], first=0)),
     "a row for each document": Shape("x.csv", long(), carries=("query",)),
-    "a row for each document, positions from 0, in any order": Shape("x.csv", long(0, seed=0), carries=("query",)),
-    "a row for each document, JSON array": Shape("x.json", json.dumps(pl.read_csv(long().encode()).to_dicts())),
+    "a row for each document, positions from 0, in any order": Shape(
+        "x.csv", long(0, seed=0), carries=("query",)
+    ),
+    "a row for each document, JSON array": Shape(
+        "x.json", json.dumps(pl.read_csv(long().encode()).to_dicts())
+    ),
 }
 
 WORDS = {
@@ -166,16 +192,24 @@ WORDS = {
     "A, B, Tie": Shape("x.csv", table(["A", "B", "Tie"])),
     "draw": Shape("x.csv", table(["LEFT", "Right", "draw"])),
     "own words": Shape(
-        "x.tsv", table(["Left is better", "Right, clearly", "Same"], separator="\t"), {"winner_words": OWN}
+        "x.tsv",
+        table(["Left is better", "Right, clearly", "Same"], separator="\t"),
+        {"winner_words": OWN},
     ),
     "own words, not explained": Shape(
-        "x.tsv", table(["Left is better", "Right wins", "Same"], separator="\t"), refused="say what your words mean"
+        "x.tsv",
+        table(["Left is better", "Right wins", "Same"], separator="\t"),
+        refused="say what your words mean",
     ),
     "German words": Shape(
-        "x.csv", table(["Links ist besser", "Rechts ist besser", "Gleich gut"]), {"winner_words": GERMAN}
+        "x.csv",
+        table(["Links ist besser", "Rechts ist besser", "Gleich gut"]),
+        {"winner_words": GERMAN},
     ),
     "German words, not explained": Shape(
-        "x.csv", table(["Links", "Rechts", "Gleich"]), refused=r"winner_words=\"Links=\?,Rechts=\?,Gleich=\?\""
+        "x.csv",
+        table(["Links", "Rechts", "Gleich"]),
+        refused=r"winner_words=\"Links=\?,Rechts=\?,Gleich=\?\"",
     ),
 }
 
@@ -184,16 +218,22 @@ SIDES = {
         "x.csv", table(["right", "right", "same"], shown_left=SHOWN_FIRST), carries=("swapped",)
     ),
     "first and second, true and false": Shape(
-        "x.csv", table(["second", "second", "same"], swapped=["true", "false", "true"]), carries=("swapped",)
+        "x.csv",
+        table(["second", "second", "same"], swapped=["true", "false", "true"]),
+        carries=("swapped",),
     ),
     "lists by system, order AB or BA": Shape(
         "x.csv", table(["second", "second", "tie"], order=["BA", "AB", "BA"]), carries=("swapped",)
     ),
     "1 and 2, order AB or BA": Shape(
-        "x.csv", table(["2", "2", "tie"], presentation_order=["BA", "AB", "BA"]), carries=("swapped",)
+        "x.csv",
+        table(["2", "2", "tie"], presentation_order=["BA", "AB", "BA"]),
+        carries=("swapped",),
     ),
     "1, 2 and 0, order AB or BA": Shape(
-        "x.csv", table(["2", "2", "0"], order=["BA", "AB", "BA"]), refused="say what these codes mean"
+        "x.csv",
+        table(["2", "2", "0"], order=["BA", "AB", "BA"]),
+        refused="say what these codes mean",
     ),
     "lists by system, verdicts by system, shown_first": Shape(
         "x.csv", table(WINNER, shown_first=SHOWN_FIRST), carries=("swapped",)
@@ -214,34 +254,52 @@ SIDES = {
         "x.csv", table(["b", "b", "tie"], shown_left=SHOWN_FIRST), {"sides": "shown"}, ("swapped",)
     ),
     "left and right that mean lists": Shape(
-        "x.csv", table(["left", "right", "tie"], shown_left=SHOWN_FIRST), {"sides": "listed"}, ("swapped",)
+        "x.csv",
+        table(["left", "right", "tie"], shown_left=SHOWN_FIRST),
+        {"sides": "listed"},
+        ("swapped",),
     ),
     "lists and winners called left and right, and sides": Shape(
-        "x.csv", table(["left", "right", "same"], "left,right,preferred", swapped=[1, 0, 1]), refused="sides='listed'"
+        "x.csv",
+        table(["left", "right", "same"], "left,right,preferred", swapped=[1, 0, 1]),
+        refused="sides='listed'",
     ),
     "shown_left as a number": Shape(
-        "x.csv", table(["right", "right", "same"], shown_left=[0, 1, 0]), refused="--columns swapped=shown_left"
+        "x.csv",
+        table(["right", "right", "same"], shown_left=[0, 1, 0]),
+        refused="--columns swapped=shown_left",
     ),
     "an order in other words": Shape(
-        "x.csv", table(WINNER, display_order=["new first", "old first", "new first"]), refused="'display_order' looks"
+        "x.csv",
+        table(WINNER, display_order=["new first", "old first", "new first"]),
+        refused="'display_order' looks",
     ),
     "an order that does not count": Shape(
         "x.csv",
         table(WINNER, display_order=["new first", "old first", "new first"]),
         {"mapping": LogMapping(columns={"swapped": ""})},
     ),
-    "an order of 0 and 1": Shape("x.csv", table(WINNER, order=[1, 0, 1]), refused="'order' looks like the order"),
+    "an order of 0 and 1": Shape(
+        "x.csv", table(WINNER, order=[1, 0, 1]), refused="'order' looks like the order"
+    ),
     "an order of 0 and 1, named": Shape(
-        "x.csv", table(WINNER, order=[1, 0, 1]), {"mapping": LogMapping(columns={"swapped": "order"})}, ("swapped",)
+        "x.csv",
+        table(WINNER, order=[1, 0, 1]),
+        {"mapping": LogMapping(columns={"swapped": "order"})},
+        ("swapped",),
     ),
     "an order that numbers the lines": Shape("x.csv", table(WINNER, order=[1, 2, 3])),
     "JSON lines with sides": Shape(
         "x.jsonl",
-        json_lines({**line, "winner": w} for line, w in zip(EVERYTHING, ["right", "right", "tie"], strict=True)),
+        json_lines(
+            {**line, "winner": w}
+            for line, w in zip(EVERYTHING, ["right", "right", "tie"], strict=True)
+        ),
         carries=("strength", "rater", "query", "swapped"),
     ),
     "Parquet with sides": Shape(
-        "x.parquet", pl.DataFrame(EVERYTHING).with_columns(winner=pl.Series(["right", "right", "tie"]))
+        "x.parquet",
+        pl.DataFrame(EVERYTHING).with_columns(winner=pl.Series(["right", "right", "tie"])),
     ),
 }
 
@@ -255,7 +313,8 @@ STRENGTHS = {
     "strengths by word, JSON lines": Shape(
         "x.jsonl",
         json_lines(
-            {**judged, "winner": w} for judged, w in zip(OBJECTS, ["A much better", "B better", "Same"], strict=True)
+            {**judged, "winner": w}
+            for judged, w in zip(OBJECTS, ["A much better", "B better", "Same"], strict=True)
         ),
         {"winner_words": {"A much better": "a:3", "B better": "b", "same": "tie"}},
         ("strength",),
@@ -267,42 +326,72 @@ STRENGTHS = {
         ("strength",),
     ),
     "a column of strengths in words, not explained": Shape(
-        "x.csv", table(WINNER, strength=["much", "slightly", ""]), refused='winner_words="much=:[?],slightly=:[?]"'
+        "x.csv",
+        table(WINNER, strength=["much", "slightly", ""]),
+        refused='winner_words="much=:[?],slightly=:[?]"',
     ),
 }
 
 NUMBERS = {
     "1 and 2, 0 a tie": Shape("x.csv", table(["1", "2", "0"]), {"winner_words": "1=a,2=b,0=tie"}),
-    "1, 2 and 0, not explained": Shape("x.csv", table(["1", "2", "0"]), refused="say what these codes mean"),
-    "1 and 2, not explained": Shape("x.csv", table(["1", "2", "1"]), refused="say what these codes mean"),
-    "0, 1 and 2, 0 is left": Shape("x.csv", table(["0", "2", "1"]), {"winner_words": "0=left,2=right,1=tie"}),
+    "1, 2 and 0, not explained": Shape(
+        "x.csv", table(["1", "2", "0"]), refused="say what these codes mean"
+    ),
+    "1 and 2, not explained": Shape(
+        "x.csv", table(["1", "2", "1"]), refused="say what these codes mean"
+    ),
+    "0, 1 and 2, 0 is left": Shape(
+        "x.csv", table(["0", "2", "1"]), {"winner_words": "0=left,2=right,1=tie"}
+    ),
     "0, 1 and 2 in JSON, not explained": Shape(
         "x.jsonl",
         json_lines({**judged, "winner": w} for judged, w in zip(OBJECTS, (0, 2, 1), strict=True)),
         refused="say what these codes mean",
     ),
-    "1, 2 and 3, 3 a tie": Shape("x.csv", table(["1", "2", "3"]), {"winner_words": "1=a,2=b,3=tie"}),
-    "1, 2 and 3, not explained": Shape("x.csv", table(["1", "2", "3"]), refused="1=\\?,2=\\?,3=\\?.*or middle=2"),
+    "1, 2 and 3, 3 a tie": Shape(
+        "x.csv", table(["1", "2", "3"]), {"winner_words": "1=a,2=b,3=tie"}
+    ),
+    "1, 2 and 3, not explained": Shape(
+        "x.csv", table(["1", "2", "3"]), refused="1=\\?,2=\\?,3=\\?.*or middle=2"
+    ),
     "0 and 1": Shape("x.csv", table(["0", "1", "1"]), refused="say what these codes mean"),
-    "-3 to 3, positive is a": Shape("x.csv", table(["3", "-1", "0"]), {"positive": "a"}, ("strength",)),
-    "-3 to 3, positive is b": Shape("x.csv", table(["-3", "1", "0"]), {"positive": "b"}, ("strength",)),
+    "-3 to 3, positive is a": Shape(
+        "x.csv", table(["3", "-1", "0"]), {"positive": "a"}, ("strength",)
+    ),
+    "-3 to 3, positive is b": Shape(
+        "x.csv", table(["-3", "1", "0"]), {"positive": "b"}, ("strength",)
+    ),
     "-3 to 3, in JSON": Shape(
         "x.jsonl",
         json_lines({**judged, "winner": w} for judged, w in zip(OBJECTS, (3, -1, 0), strict=True)),
         {"positive": "a"},
         ("strength",),
     ),
-    "-3 to 3, no side told": Shape("x.csv", table(["3", "-1", "0"]), refused="positive='a', or 'b'"),
+    "-3 to 3, no side told": Shape(
+        "x.csv", table(["3", "-1", "0"]), refused="positive='a', or 'b'"
+    ),
     "1 to 7": Shape("x.csv", table(["7", "3", "4"]), {"positive": "a", "middle": 4}, ("strength",)),
-    "1 to 7, 1 is a": Shape("x.csv", table(["1", "5", "4"]), {"positive": "b", "middle": 4}, ("strength",)),
-    "1 to 7, not explained": Shape("x.csv", table(["7", "3", "4"]), refused="middle=4, and which side"),
-    "1 to 7, as if 0 were the middle": Shape("x.csv", table(["7", "3", "4"]), {"positive": "a"}, refused="middle=4"),
+    "1 to 7, 1 is a": Shape(
+        "x.csv", table(["1", "5", "4"]), {"positive": "b", "middle": 4}, ("strength",)
+    ),
+    "1 to 7, not explained": Shape(
+        "x.csv", table(["7", "3", "4"]), refused="middle=4, and which side"
+    ),
+    "1 to 7, as if 0 were the middle": Shape(
+        "x.csv", table(["7", "3", "4"]), {"positive": "a"}, refused="middle=4"
+    ),
     "1 to 5": Shape("x.csv", table(["1", "5", "3"]), {"positive": "b", "middle": 3}),
-    "1 to 5, as if 0 were the middle": Shape("x.csv", table(["1", "5", "3"]), {"positive": "b"}, refused="middle=3"),
+    "1 to 5, as if 0 were the middle": Shape(
+        "x.csv", table(["1", "5", "3"]), {"positive": "b"}, refused="middle=3"
+    ),
     "0 to 4": Shape("x.csv", table(["0", "4", "2"]), {"positive": "b", "middle": 2}),
-    "0 to 4, as if 0 were the middle": Shape("x.csv", table(["0", "4", "2"]), {"positive": "b"}, refused="middle=2"),
+    "0 to 4, as if 0 were the middle": Shape(
+        "x.csv", table(["0", "4", "2"]), {"positive": "b"}, refused="middle=2"
+    ),
     "probabilities": Shape("x.csv", table(["0.9", "0.2", "0.5"]), {"positive": "a", "middle": 0.5}),
-    "probabilities, not explained": Shape("x.csv", table(["0.9", "0.2", "0.5"]), refused="middle=0.5"),
+    "probabilities, not explained": Shape(
+        "x.csv", table(["0.9", "0.2", "0.5"]), refused="middle=0.5"
+    ),
 }
 
 
@@ -323,39 +412,63 @@ GRADES = {
     ),
     "names of grades as JSON in CSV": Shape(
         "x.csv",
-        table(WINNER, separator=";", lists=([[json.dumps(x)] for x in named(A)], [[json.dumps(x)] for x in named(B)]))
+        table(
+            WINNER,
+            separator=";",
+            lists=([[json.dumps(x)] for x in named(A)], [[json.dumps(x)] for x in named(B)]),
+        )
         .replace('"', '""')
         .replace("[", '"[')
         .replace("]", ']"'),
         {"scale": SCALE},
     ),
-    "names of grades, not explained": Shape("x.csv", table(WINNER, lists=(named(A), named(B))), refused="pass scale="),
+    "names of grades, not explained": Shape(
+        "x.csv", table(WINNER, lists=(named(A), named(B))), refused="pass scale="
+    ),
     "names and numbers of grades": Shape(
-        "x.csv", table(WINNER, lists=(named(A), B)), {"scale": SCALE}, refused="by name and by number"
+        "x.csv",
+        table(WINNER, lists=(named(A), B)),
+        {"scale": SCALE},
+        refused="by name and by number",
     ),
     "best grade first in the scale": Shape(
-        "x.csv", table(WINNER, lists=(named(A), named(B))), {"scale": SCALE[::-1], "best_grade": "Good"}
+        "x.csv",
+        table(WINNER, lists=(named(A), named(B))),
+        {"scale": SCALE[::-1], "best_grade": "Good"},
     ),
     "numbers as names, 1 the best": Shape(
         "x.csv", table(WINNER, lists=(turned(A, 3), turned(B, 3))), {"scale": ["3", "2", "1"]}
     ),
     "numbers as names, JSON lines": Shape(
         "x.jsonl",
-        json_lines({"a": a, "b": b, "winner": w} for a, b, w in zip(turned(A, 3), turned(B, 3), WINNER, strict=True)),
+        json_lines(
+            {"a": a, "b": b, "winner": w}
+            for a, b, w in zip(turned(A, 3), turned(B, 3), WINNER, strict=True)
+        ),
         {"scale": ["3", "2", "1"]},
     ),
     "numbers as names, one missing": Shape(
-        "x.csv", table(WINNER, lists=(turned(A, 3), turned(B, 3))), {"scale": ["3", "1"]}, refused="not a grade of the"
+        "x.csv",
+        table(WINNER, lists=(turned(A, 3), turned(B, 3))),
+        {"scale": ["3", "1"]},
+        refused="not a grade of the",
     ),
     "scale of numbers and words": Shape(
         "x.csv", table(WINNER), {"scale": ["Bad", "1", "2"]}, refused="mixes numbers with words"
     ),
-    "1 is best": Shape("x.csv", table(WINNER, lists=(turned(A, 3), turned(B, 3))), {"best_grade": 1}),
+    "1 is best": Shape(
+        "x.csv", table(WINNER, lists=(turned(A, 3), turned(B, 3))), {"best_grade": 1}
+    ),
     "0 is best": Shape(
-        "x.parquet", pl.DataFrame({"a": turned(A, 2), "b": turned(B, 2), "winner": WINNER}), {"best_grade": "0"}
+        "x.parquet",
+        pl.DataFrame({"a": turned(A, 2), "b": turned(B, 2), "winner": WINNER}),
+        {"best_grade": "0"},
     ),
     "1 is best, of five grades": Shape(
-        "x.csv", table(WINNER, lists=(turned(A, 5), turned(B, 5))), {"best_grade": 1, "n_grades": 5}, n_grades=5
+        "x.csv",
+        table(WINNER, lists=(turned(A, 5), turned(B, 5))),
+        {"best_grade": 1, "n_grades": 5},
+        n_grades=5,
     ),
     "0 where 1 is best": Shape(
         "x.csv",
@@ -366,21 +479,34 @@ GRADES = {
     "99 as the code of missing": Shape(
         "x.csv", table(WINNER).replace("2 1 0", "2 1 99"), refused="99 .* far above the others.*-1"
     ),
-    "grades from 0 to 100": Shape("x.csv", table(WINNER).replace("2 1 0", "100 50 0"), refused="n_grades=101"),
+    "grades from 0 to 100": Shape(
+        "x.csv", table(WINNER).replace("2 1 0", "100 50 0"), refused="n_grades=101"
+    ),
     "grades 0, 50 and 100, named": Shape(
         "x.csv",
         table(WINNER, lists=([[50 * g for g in x] for x in A], [[50 * g for g in x] for x in B])),
         {"scale": ["0", "50", "100"]},
     ),
-    "grades from 0 to 100, insisted": Shape("x.csv", table(["a", "b", "tie"]), {"n_grades": 101}, n_grades=101),
+    "grades from 0 to 100, insisted": Shape(
+        "x.csv", table(["a", "b", "tie"]), {"n_grades": 101}, n_grades=101
+    ),
     "numbers of documents as grades": Shape(
         "x.csv",
-        table(WINNER, lists=([[17, 93, 4], [5, 6, 71], [8, 9, 10]], [[93, 4, 17], [6, 5, 71], [9, 8, 10]])),
+        table(
+            WINNER,
+            lists=([[17, 93, 4], [5, 6, 71], [8, 9, 10]], [[93, 4, 17], [6, 5, 71], [9, 8, 10]]),
+        ),
         refused="numbers of documents, give judgements",
     ),
     "letters as grades, A the best": Shape(
         "x.csv",
-        table(WINNER, lists=([[LETTERS[2 - g] for g in x] for x in A], [[LETTERS[2 - g] for g in x] for x in B])),
+        table(
+            WINNER,
+            lists=(
+                [[LETTERS[2 - g] for g in x] for x in A],
+                [[LETTERS[2 - g] for g in x] for x in B],
+            ),
+        ),
         {"scale": LETTERS, "best_grade": "A"},
     ),
 }
@@ -397,31 +523,54 @@ SPREADSHEETS = {
         {"mapping": LogMapping(columns={"a": "{}. Links", "b": "{}. Rechts"})},
     ),
     "columns not named": Shape("x.csv", OWN_TABLE, refused="no 'a' .*found Links 1"),
-    "line breaks in quotes": Shape("x.csv", table(WINNER, comment=COMMENTS, query=QUERY), carries=("query",)),
-    "line breaks in quotes, Windows": Shape("x.csv", table(WINNER, comment=COMMENTS).replace("\n", "\r\n")),
+    "line breaks in quotes": Shape(
+        "x.csv", table(WINNER, comment=COMMENTS, query=QUERY), carries=("query",)
+    ),
+    "line breaks in quotes, Windows": Shape(
+        "x.csv", table(WINNER, comment=COMMENTS).replace("\n", "\r\n")
+    ),
     "line breaks in the header": Shape(
         "x.csv",
         table(WINNER).replace("winner", '"Who\nwins?"'),
         {"mapping": LogMapping(columns={"winner": "Who wins?"})},
     ),
-    "a stray quote": Shape("x.csv", table(WINNER, query=['"q0', "q1", "q2"]), refused="line 2: not a line of CSV"),
-    "two stray quotes": Shape("x.csv", table(WINNER, query=['"q0', "q1", 'q2"']), refused="line 2: not a line of CSV"),
-    "blank rows at the end": Shape("x.csv", table(WINNER) + ",,\r\n" * 3 + ", ,\n"),
-    "a blank row within": Shape("x.csv", table(WINNER) + ",,\n" + table(WINNER)[11:], refused="line 5: a is missing"),
-    "grades in quotes": Shape(
-        "x.jsonl", json_lines({**x, "a": list(map(str, x["a"])), "b": list(map(str, x["b"]))} for x in OBJECTS)
+    "a stray quote": Shape(
+        "x.csv", table(WINNER, query=['"q0', "q1", "q2"]), refused="line 2: not a line of CSV"
     ),
-    "winners as fractions": Shape("x.csv", table(["1.0", "2.0", "0.0"]), {"winner_words": "1=a,2=b,0=tie"}),
+    "two stray quotes": Shape(
+        "x.csv", table(WINNER, query=['"q0', "q1", 'q2"']), refused="line 2: not a line of CSV"
+    ),
+    "blank rows at the end": Shape("x.csv", table(WINNER) + ",,\r\n" * 3 + ", ,\n"),
+    "a blank row within": Shape(
+        "x.csv", table(WINNER) + ",,\n" + table(WINNER)[11:], refused="line 5: a is missing"
+    ),
+    "grades in quotes": Shape(
+        "x.jsonl",
+        json_lines(
+            {**x, "a": list(map(str, x["a"])), "b": list(map(str, x["b"]))} for x in OBJECTS
+        ),
+    ),
+    "winners as fractions": Shape(
+        "x.csv", table(["1.0", "2.0", "0.0"]), {"winner_words": "1=a,2=b,0=tie"}
+    ),
     "winners as fractions, in a data frame": Shape(
         "x.parquet",
         pl.DataFrame(OBJECTS).with_columns(winner=pl.Series([1.0, 2.0, 0.0])),
         {"winner_words": "1=a,2=b,0=tie"},
     ),
     "Windows-1252": Shape(
-        "x.csv", table(WINNER, rater=UMLAUTS).encode("cp1252"), {"encoding": "cp1252"}, ("rater",), raters=UMLAUTS
+        "x.csv",
+        table(WINNER, rater=UMLAUTS).encode("cp1252"),
+        {"encoding": "cp1252"},
+        ("rater",),
+        raters=UMLAUTS,
     ),
-    "Windows-1252, not named": Shape("x.csv", table(WINNER, rater=UMLAUTS).encode("cp1252"), refused="not UTF-8 text"),
-    "another encoding": Shape("x.csv", table(WINNER), {"encoding": "utf-7bit"}, refused="'utf-7bit' is not known"),
+    "Windows-1252, not named": Shape(
+        "x.csv", table(WINNER, rater=UMLAUTS).encode("cp1252"), refused="not UTF-8 text"
+    ),
+    "another encoding": Shape(
+        "x.csv", table(WINNER), {"encoding": "utf-7bit"}, refused="'utf-7bit' is not known"
+    ),
     "Unicode text of Excel": Shape(
         "x.txt",
         table(WINNER, separator="\t", rater=UMLAUTS).encode("utf-16"),
@@ -430,7 +579,9 @@ SPREADSHEETS = {
         raters=UMLAUTS,
     ),
     "an Excel workbook": Shape("x.xlsx", workbook(wide(["left_{}", "right_{}"]))),
-    "another zip file": Shape("x.zip", b"PK\x03\x04" + b"0" * 40, refused="a zip file or workbook that is damaged"),
+    "another zip file": Shape(
+        "x.zip", b"PK\x03\x04" + b"0" * 40, refused="a zip file or workbook that is damaged"
+    ),
 }
 
 SAID = ["left", "right", "Same"]
@@ -439,26 +590,58 @@ DATA = [{"query": q, "left": a, "right": b} for q, a, b in zip(QUERY, A, B, stri
 
 def task(data, rater, result, **annotation):
     """Return a task of Label Studio with one annotation, and one that was skipped."""
-    given = {"id": 7, "completed_by": rater, "result": result, "was_cancelled": False, "lead_time": 1.5, **annotation}
+    given = {
+        "id": 7,
+        "completed_by": rater,
+        "result": result,
+        "was_cancelled": False,
+        "lead_time": 1.5,
+        **annotation,
+    }
     skipped = {**given, "id": 8, "result": [], "was_cancelled": True}
-    return {"id": 1, "data": data, "annotations": [given, skipped], "predictions": [{"result": result}], "project": 3}
+    return {
+        "id": 1,
+        "data": data,
+        "annotations": [given, skipped],
+        "predictions": [{"result": result}],
+        "project": 3,
+    }
 
 
 def result(said, name="better"):
     value = {"choices": [said]} if name == "better" else {"selected": said}
-    return {"id": "x", "from_name": name, "to_name": "lists", "type": "choices" if name == "better" else "pairwise"} | {
-        "value": value
-    }
+    return {
+        "id": "x",
+        "from_name": name,
+        "to_name": "lists",
+        "type": "choices" if name == "better" else "pairwise",
+    } | {"value": value}
 
 
-COMMENT = {"from_name": "why", "to_name": "lists", "type": "textarea", "value": {"text": ["no reason"]}}
-TASKS = [task(data, rater, [result(said), COMMENT]) for data, rater, said in zip(DATA, RATER, SAID, strict=True)]
+COMMENT = {
+    "from_name": "why",
+    "to_name": "lists",
+    "type": "textarea",
+    "value": {"text": ["no reason"]},
+}
+TASKS = [
+    task(data, rater, [result(said), COMMENT])
+    for data, rater, said in zip(DATA, RATER, SAID, strict=True)
+]
 MINIMAL = [
-    {"id": 1, **data, "better": said, "annotator": rater, "annotation_id": 7, "created_at": "2026-01-01T00:00:00Z"}
+    {
+        "id": 1,
+        **data,
+        "better": said,
+        "annotator": rater,
+        "annotation_id": 7,
+        "created_at": "2026-01-01T00:00:00Z",
+    }
     for data, rater, said in zip(DATA, RATER, SAID, strict=True)
 ]
 MINIMAL_CSV = '"annotation_id","annotator","better","left","query","right"\n' + "".join(
-    f'7,"{x["annotator"]}","{x["better"]}","{json.dumps(x["left"])}","{x["query"]}","{x["right"]}"\n' for x in MINIMAL
+    f'7,"{x["annotator"]}","{x["better"]}","{json.dumps(x["left"])}","{x["query"]}","{x["right"]}"\n'
+    for x in MINIMAL
 )
 ARGILLA = [
     {
@@ -477,7 +660,12 @@ RANKED = [
     {
         **x,
         "responses": {
-            "order": [{"value": [{"value": s, "rank": r} for s, r in zip("ab", ranks, strict=True)], "user_id": u}]
+            "order": [
+                {
+                    "value": [{"value": s, "rank": r} for s, r in zip("ab", ranks, strict=True)],
+                    "user_id": u,
+                }
+            ]
         },
     }
     for x, ranks, u in zip(ARGILLA, RANKS, RATER, strict=True)
@@ -503,38 +691,65 @@ FOREIGN = {
     "Label Studio, JSON": Shape("x.json", json.dumps(TASKS, indent=2), carries=("rater", "query")),
     "Label Studio, JSON, raters in full": Shape(
         "x.json",
-        json.dumps([task(d, {"id": 4, "email": r}, [result(s)]) for d, r, s in zip(DATA, RATER, SAID, strict=True)]),
+        json.dumps(
+            [
+                task(d, {"id": 4, "email": r}, [result(s)])
+                for d, r, s in zip(DATA, RATER, SAID, strict=True)
+            ]
+        ),
         carries=("rater", "query"),
     ),
     "Label Studio, JSON, two questions": Shape(
         "x.json",
-        json.dumps([task(d, 4, [result(s), result("left", "clarity")]) for d, s in zip(DATA, SAID, strict=True)]),
+        json.dumps(
+            [
+                task(d, 4, [result(s), result("left", "clarity")])
+                for d, s in zip(DATA, SAID, strict=True)
+            ]
+        ),
         BETTER,
         carries=("query",),
     ),
     "Label Studio, JSON, two questions, none named": Shape(
         "x.json",
-        json.dumps([task(d, 4, [result(s), result("left", "clarity")]) for d, s in zip(DATA, SAID, strict=True)]),
+        json.dumps(
+            [
+                task(d, 4, [result(s), result("left", "clarity")])
+                for d, s in zip(DATA, SAID, strict=True)
+            ]
+        ),
         refused="no 'winner' .*found query, left, right, better, clarity, rater",
     ),
     "Label Studio, JSON-min": Shape("x.json", json.dumps(MINIMAL), BETTER, ("rater", "query")),
     "Label Studio, CSV": Shape("x.csv", MINIMAL_CSV, BETTER, ("rater", "query")),
     "Label Studio, damaged": Shape(
-        "x.json", json.dumps([*TASKS[:2], {**TASKS[2], "annotations": [3]}]), refused="record 3: .*no 'a'"
+        "x.json",
+        json.dumps([*TASKS[:2], {**TASKS[2], "annotations": [3]}]),
+        refused="record 3: .*no 'a'",
     ),
     "Argilla, JSON": Shape("x.json", json.dumps(ARGILLA), carries=("rater", "query")),
     "Argilla, JSON, a ranking": Shape("x.json", json.dumps(RANKED), carries=("rater", "query")),
     "Argilla, JSON, damaged": Shape(
-        "x.json", json.dumps([*ARGILLA[:2], {**ARGILLA[2], "responses": {"preference": 3}}]), refused="record 3: no 'a'"
+        "x.json",
+        json.dumps([*ARGILLA[:2], {**ARGILLA[2], "responses": {"preference": 3}}]),
+        refused="record 3: no 'a'",
     ),
-    "Argilla, JSON lines of a dataset": Shape("x.jsonl", json_lines(FLAT), carries=("rater", "query")),
-    "Argilla, Parquet of a dataset": Shape("x.parquet", pl.DataFrame(FLAT), carries=("rater", "query")),
+    "Argilla, JSON lines of a dataset": Shape(
+        "x.jsonl", json_lines(FLAT), carries=("rater", "query")
+    ),
+    "Argilla, Parquet of a dataset": Shape(
+        "x.parquet", pl.DataFrame(FLAT), carries=("rater", "query")
+    ),
     "Arena, a column for each outcome": Shape(
-        "x.csv", table(HOT["winner_model_a"], "response_a,response_b,winner_model_a", **HOT_REST, **ARENA)
+        "x.csv",
+        table(HOT["winner_model_a"], "response_a,response_b,winner_model_a", **HOT_REST, **ARENA),
     ),
     "a column for each outcome, JSON lines": Shape(
         "x.jsonl",
-        json_lines({**d, "winner_a": a == 0, "winner_b": a == 1, "winner_tie": a == 2} for a, d in enumerate(DATA)),
+        json_lines(
+            {**d, "winner_a": a == 0, "winner_b": a == 1, "winner_tie": a == 2}
+            for a, d in enumerate(DATA)
+        ),
     ),
     "two outcomes at once": Shape(
         "x.csv",
@@ -542,7 +757,9 @@ FOREIGN = {
         refused="line 4: .*\\[.1., .0., .1.\\]; one of them must be 1",
     ),
     "chances of outcomes": Shape(
-        "x.csv", table([0.4, 0, 1], "a,b,winner_model_a", **HOT_REST), refused="line 2: .*one of them must be 1"
+        "x.csv",
+        table([0.4, 0, 1], "a,b,winner_model_a", **HOT_REST),
+        refused="line 2: .*one of them must be 1",
     ),
     "Arena, words": Shape("x.csv", table(["model_a", "model_b", "tie (bothbad)"], **ARENA)),
 }
@@ -576,31 +793,45 @@ def truth():
 
 
 def judgements(log, carries):
-    """Return the judgements in a fixed order, each with its lists, whether it is a tie, and what the shape carries."""
+    """Return the judgements in a fixed order, each with its lists, whether it is a tie, and what
+    the shape carries.
+    """
     values = [getattr(log, name).tolist() for name in ("preferred", "other", "tie", *carries)]
     return sorted(zip(*values, strict=True), key=str)
 
 
 def test_a_pairwise_control_tells_two_sides_and_leaves_other_tasks_open(tmp_path):
-    tasks = [task(data, 4, [result(said, "sides")]) for data, said in zip(DATA, SAID[:2], strict=False)]
+    tasks = [
+        task(data, 4, [result(said, "sides")]) for data, said in zip(DATA, SAID[:2], strict=False)
+    ]
     tasks.append({"id": 3, "data": DATA[2], "annotations": []})
     log = dl.read_preferences(write(tmp_path, "x.json", json.dumps(tasks)))
     assert (log.preferred.tolist(), log.other.tolist()) == (PREFERRED[:2], OTHER[:2])
     assert log.dropped == {"open questions": 1}
     assert log.recognised.columns["winner"] == "sides"
-    minimal = [{**x["data"], "pw": [{"selected": said}]} for x, said in zip(tasks, SAID[:2], strict=False)]
+    minimal = [
+        {**x["data"], "pw": [{"selected": said}]} for x, said in zip(tasks, SAID[:2], strict=False)
+    ]
     of_minimal = dl.read_preferences(write(tmp_path, "m.json", json.dumps(minimal)))
     rows = [
-        f'"[{{""selected"":""{said}""}}]","{d["left"]}","{d["right"]}"' for d, said in zip(DATA, SAID[:2], strict=False)
+        f'"[{{""selected"":""{said}""}}]","{d["left"]}","{d["right"]}"'
+        for d, said in zip(DATA, SAID[:2], strict=False)
     ]
-    of_csv = dl.read_preferences(write(tmp_path, "m.csv", "\n".join(['"pw","left","right"', *rows])))
+    of_csv = dl.read_preferences(
+        write(tmp_path, "m.csv", "\n".join(['"pw","left","right"', *rows]))
+    )
     for other in (of_minimal, of_csv):
         assert (other.preferred.tolist(), other.other.tolist()) == (PREFERRED[:2], OTHER[:2])
 
 
 def test_chosen_lists_are_preferred_to_rejected_ones(tmp_path):
-    pairs = [{"prompt": "words", "chosen": a, "rejected": b} for a, b in zip(PREFERRED, OTHER, strict=True)]
-    csv = "\n".join(["chosen;rejected", *(f"{a};{b}" for a, b in zip(PREFERRED, OTHER, strict=True))])
+    pairs = [
+        {"prompt": "words", "chosen": a, "rejected": b}
+        for a, b in zip(PREFERRED, OTHER, strict=True)
+    ]
+    csv = "\n".join(
+        ["chosen;rejected", *(f"{a};{b}" for a, b in zip(PREFERRED, OTHER, strict=True))]
+    )
     for path in (write(tmp_path, "x.jsonl", json_lines(pairs)), write(tmp_path, "x.csv", csv)):
         log = dl.read_preferences(path)
         assert (log.preferred.tolist(), log.other.tolist(), log.tie) == (PREFERRED, OTHER, None)

@@ -1,4 +1,6 @@
-"""A stray grade is refused with its line, and grades that are other numbers are proposed as a scale."""
+"""A stray grade is refused with its line, and grades that are other numbers are proposed as a
+scale.
+"""
 
 import numpy as np
 import pytest
@@ -14,12 +16,17 @@ def lines(levels, n=100, seed=0):
     lists = np.random.default_rng(seed).integers(0, len(levels), (n, 2, 10))
     scores = lists @ DISCOUNTS
     pairs = np.asarray(levels)[lists].tolist()
-    return [{"a": a, "b": b, "winner": "a" if x >= y else "b"} for (a, b), (x, y) in zip(pairs, scores, strict=True)]
+    return [
+        {"a": a, "b": b, "winner": "a" if x >= y else "b"}
+        for (a, b), (x, y) in zip(pairs, scores, strict=True)
+    ]
 
 
 def table(judged):
     """Return judgements as text."""
-    rows = [f"{' '.join(map(str, x['a']))},{' '.join(map(str, x['b']))},{x['winner']}\n" for x in judged]
+    rows = [
+        f"{' '.join(map(str, x['a']))},{' '.join(map(str, x['b']))},{x['winner']}\n" for x in judged
+    ]
     return "a,b,winner\n" + "".join(rows)
 
 
@@ -35,9 +42,14 @@ def test_a_stray_grade_is_refused_with_its_line_unless_told(tmp_path, grade, suf
         write_lines(path, judged)
     line = 59 if suffix == "csv" else 58
     problem = refused(
-        rf"^\S*log.{suffix}, line {line}: the grade {grade} \(1 of 2,000 items\)", dl.read_preferences, path
+        rf"^\S*log.{suffix}, line {line}: the grade {grade} \(1 of 2,000 items\)",
+        dl.read_preferences,
+        path,
     )
-    assert f"write -1 if it means no grade; if the grades are 0,1,2,3,4,{grade}: scale= (--scale" in problem
+    assert (
+        f"write -1 if it means no grade; if the grades are 0,1,2,3,4,{grade}: scale= (--scale"
+        in problem
+    )
     assert f"n_grades={grade + 1} (--grades {grade + 1}) takes them as they are" in problem
     assert dl.read_preferences(path, grade + 1).n_grades == grade + 1
     named = dl.read_preferences(path, scale=["0", "1", "2", "3", "4", str(grade)])
@@ -79,7 +91,12 @@ def test_bad_lines_and_rated_lists_and_parts(tmp_path):
     judged[57]["a"][3] = 9
     judged[3:3] = [{"a": [9, 9], "winner": "a"}, {"a": 9, "b": [1], "winner": "a"}]
     path = write_lines(tmp_path / "log.jsonl", judged)
-    refused("log.jsonl, line 60: the grade 9", dl.read_preferences, path, skip_bad=tmp_path / "bad.jsonl")
+    refused(
+        "log.jsonl, line 60: the grade 9",
+        dl.read_preferences,
+        path,
+        skip_bad=tmp_path / "bad.jsonl",
+    )
     rated = [{"list": line["a"], "rating": line["a"][0]} for line in lines(range(5), 300)]
     rated[200]["list"][4] = 8
     refused("record 201: the grade 8 .1 of 3,000 items", dl.read_ratings, rated)
@@ -91,32 +108,50 @@ def test_bad_lines_and_rated_lists_and_parts(tmp_path):
         assert log.n_grades == 5
     later = lines(range(5))
     later[57]["b"][3] = 9
-    dl.Preferences.from_records(later, n_grades=10).to_polars().drop("scale").write_parquet(folder / "2.parquet")
+    dl.Preferences.from_records(later, n_grades=10).to_polars().drop("scale").write_parquet(
+        folder / "2.parquet"
+    )
     refused("2.parquet, row 58: the grade 9", dl.ParquetLog, folder)
     with dl.ParquetLog(folder, n_grades=10) as log:
         assert log.n_grades == 10
 
 
-@pytest.mark.parametrize("levels", [[0, 1, 10, 100], [0, 10, 100], [0, 10, 100, 1000], [0, 0.01, 0.1, 1]])
-def test_other_numbers_are_grades_by_one_option_that_the_refusal_says(dcglearn, misuse, tmp_path, levels):
+@pytest.mark.parametrize(
+    "levels", [[0, 1, 10, 100], [0, 10, 100], [0, 10, 100, 1000], [0, 0.01, 0.1, 1]]
+)
+def test_other_numbers_are_grades_by_one_option_that_the_refusal_says(
+    dcglearn, misuse, tmp_path, levels
+):
     path = write(tmp_path, "esci.csv", table(lines(levels)))
     names = [f"{level:g}" for level in levels]
     problem = refused(rf"scale= \(--scale {','.join(names)}\)", dl.read_preferences, path)
-    assert (f"so: dl.read_preferences({str(path)!r}, scale={names})" in problem) == (1 not in levels or 10 in levels)
+    assert (f"so: dl.read_preferences({str(path)!r}, scale={names})" in problem) == (
+        1 not in levels or 10 in levels
+    )
     log = dl.read_preferences(path, scale=names)
     assert (log.n_grades, log.grade_names) == (len(levels), tuple(names))
-    assert log.preferred.tolist() == dl.Preferences.from_records(lines(range(len(levels)))).preferred.tolist()
+    assert (
+        log.preferred.tolist()
+        == dl.Preferences.from_records(lines(range(len(levels)))).preferred.tolist()
+    )
     misuse(f"--scale {','.join(names)}", "learn", path)
     out = tmp_path / "log.jsonl"
     assert dcglearn("convert", path, "--scale", ",".join(names), "-o", out)[0] == 0
     assert dl.read_preferences(out).grade_names == tuple(names)
     if 0.1 not in levels:
-        refused("outside -2..2.*raise n_grades.*if the grades are", dl.read_preferences, path, n_grades=3)
+        refused(
+            "outside -2..2.*raise n_grades.*if the grades are",
+            dl.read_preferences,
+            path,
+            n_grades=3,
+        )
 
 
 def test_a_code_for_no_grade_is_not_proposed_as_the_best_grade():
     judged = [{"a": [0, 1, 2, 99], "b": [99, 2, 1, 0], "winner": "a"}]
-    problem = refused("far above the others.*if the grades are 0,1,2,99: scale=", dl.read_preferences, judged)
+    problem = refused(
+        "far above the others.*if the grades are 0,1,2,99: scale=", dl.read_preferences, judged
+    )
     assert "; so:" not in problem
     documents = [{"a": [4711, 812], "b": [813, 814], "winner": "a"}]
     assert "judgements='QRELS'" in refused("outside", dl.read_preferences, documents)

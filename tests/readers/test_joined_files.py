@@ -28,7 +28,13 @@ def json_lines(lines):
 
 def csv_lines(lines, header="a,b,winner,rater"):
     rows = [
-        [" ".join(map(str, line["a"])), " ".join(map(str, line["b"])), line["winner"], line["rater"]] for line in lines
+        [
+            " ".join(map(str, line["a"])),
+            " ".join(map(str, line["b"])),
+            line["winner"],
+            line["rater"],
+        ]
+        for line in lines
     ]
     return "\n".join([header, *map(",".join, rows)]).encode()
 
@@ -55,7 +61,8 @@ def logs(here):
 
 def same(log, other):
     return all(
-        getattr(log, name).tolist() == getattr(other, name).tolist() for name in ("preferred", "other", "rater", "tie")
+        getattr(log, name).tolist() == getattr(other, name).tolist()
+        for name in ("preferred", "other", "rater", "tie")
     )
 
 
@@ -65,12 +72,21 @@ FORMS = {"json": json_lines, "csv": csv_lines, "parquet": parquet}
 @pytest.mark.parametrize("first", FORMS)
 @pytest.mark.parametrize("second", FORMS)
 def test_files_are_read_as_one_file_of_their_lines(logs, monkeypatch, first, second):
-    files = {f"b.{first}": FORMS[first](LINES[:1]), f"in/c.{second}": FORMS[second](LINES[1:]), ".hidden": b"x"}
+    files = {
+        f"b.{first}": FORMS[first](LINES[:1]),
+        f"in/c.{second}": FORMS[second](LINES[1:]),
+        ".hidden": b"x",
+    }
     folder, whole = logs(**files), dl.read_preferences(LINES)
     if first == second:  # one pass over all
         monkeypatch.setattr(Source, "readable", None)
         monkeypatch.setattr(Joined, "__iter__", None)
-    for log in (folder, "logs/", [f"logs/b.{first}", Path(f"logs/in/c.{second}")], f"logs/**/*.{first}"):
+    for log in (
+        folder,
+        "logs/",
+        [f"logs/b.{first}", Path(f"logs/in/c.{second}")],
+        f"logs/**/*.{first}",
+    ):
         if first == second or "*" not in str(log):
             read = dl.read_preferences(log)
             assert same(read, whole) and (read.depth, read.n_grades) == (3, 3)
@@ -84,7 +100,9 @@ def test_each_file_has_a_shape_of_its_own(logs):
     folder = logs(**{"a.csv": rows, "b.csv": rows, "c.csv": wide, "d.csv.gz": gzip.compress(wide)})
     log = dl.read_preferences(folder)
     assert log.preferred.tolist() == [[2, 0]] * 4 and log.query.tolist() == ["q", "q", "", ""]
-    assert log.recognised.form.startswith("4 files: text, columns separated by commas, a row for each document, text")
+    assert log.recognised.form.startswith(
+        "4 files: text, columns separated by commas, a row for each document, text"
+    )
 
 
 def test_a_file_that_is_named_twice_is_read_once(logs):
@@ -93,14 +111,21 @@ def test_a_file_that_is_named_twice_is_read_once(logs):
 
 
 def test_ratings_are_compared_over_all_files(logs):
-    folder = logs(**{"a.jsonl": b'{"list": [2, 0], "rating": 5}\n', "b.csv": b"list,rating\n0 2,3\n"})
+    folder = logs(
+        **{"a.jsonl": b'{"list": [2, 0], "rating": 5}\n', "b.csv": b"list,rating\n0 2,3\n"}
+    )
     assert dl.read_ratings(folder).preferred.tolist() == [[2, 0]]
     assert dl.read_ratings(["logs/b.csv", "logs/a.jsonl"]).preferred.tolist() == [[2, 0]]
 
 
 def test_what_is_left_out_is_summed_and_repeats_are_those_of_all_files(logs):
     line = {**LINES[0], "id": "1", "status": "ok"}
-    folder = logs(**{"a.jsonl": json_lines([line, {**line, "winner": "open"}]), "b.jsonl": json_lines([line, line])})
+    folder = logs(
+        **{
+            "a.jsonl": json_lines([line, {**line, "winner": "open"}]),
+            "b.jsonl": json_lines([line, line]),
+        }
+    )
     assert dl.read_preferences(folder).dropped == {"open questions": 1}
     assert dl.read_preferences(folder, leave_out="duplicates").dropped == {
         "open questions": 1,
@@ -113,9 +138,19 @@ def test_bad_lines_of_files_of_one_form_are_set_aside(logs):
     log = dl.read_preferences(folder, skip_bad="bad.jsonl")
     assert log.dropped["bad lines"] == 2 and Path("bad.jsonl").read_bytes() == b"{}\n3\n"
     assert any(reason.startswith("file logs/b.jsonl, line 1: ") for reason in log.dropped)
-    refused("the bad lines would replace the log itself", dl.read_preferences, folder, skip_bad="logs/b.jsonl")
+    refused(
+        "the bad lines would replace the log itself",
+        dl.read_preferences,
+        folder,
+        skip_bad="logs/b.jsonl",
+    )
     logs(**{"c.csv": csv_lines(LINES)})
-    refused("the files have different headers, .*: read each alone", dl.read_preferences, folder, skip_bad="bad.jsonl")
+    refused(
+        "the files have different headers, .*: read each alone",
+        dl.read_preferences,
+        folder,
+        skip_bad="bad.jsonl",
+    )
 
 
 BAD = json_lines([LINES[0], {**LINES[1], "winner": "Links"}])
@@ -125,13 +160,19 @@ BAD = json_lines([LINES[0], {**LINES[1], "winner": "Links"}])
     ("files", "message"),
     [
         ({"b.jsonl": BAD}, "^logs, file logs/b.jsonl, line 2: winner is 'Links'"),
-        ({"b.csv": csv_lines(LINES, "a,b,verdikt,rater")}, "^logs: file logs/b.csv: line 1: no 'winner'"),
+        (
+            {"b.csv": csv_lines(LINES, "a,b,verdikt,rater")},
+            "^logs: file logs/b.csv: line 1: no 'winner'",
+        ),
         (
             {"b.json": b'[{"a": [1], "b": [0], "winner": "a"}, 3]'},
             "^logs, file logs/b.json, record 2: 3 is not an object",
         ),
         ({"b.csv": b""}, "logs/b.csv is empty"),
-        ({"README.md": b"x", "b": b"x"}, "^logs holds files of no known suffix: README.md, b; take them out, or name"),
+        (
+            {"README.md": b"x", "b": b"x"},
+            "^logs holds files of no known suffix: README.md, b; take them out, or name",
+        ),
         ({"b.parquet": b"PAR1"}, "logs/b.parquet: not a Parquet file"),
         (
             {"b.jsonl": json_lines([{**LINES[0], "margin": 2}])},
@@ -153,11 +194,22 @@ def test_a_refusal_proposes_the_call_that_reads_all_files(logs):
 
 def test_files_that_tell_the_order_in_other_ways_are_refused(logs):
     folder = logs(
-        **{"a.csv": b"a,b,winner,swapped\n2 0,0 2,left,true\n", "b.csv": b"a,b,winner,position_of_a\n2 0,0 2,left,2\n"}
+        **{
+            "a.csv": b"a,b,winner,swapped\n2 0,0 2,left,true\n",
+            "b.csv": b"a,b,winner,position_of_a\n2 0,0 2,left,2\n",
+        }
     )
-    refused("file logs/b.csv says in another way than the first file which list", dl.read_preferences, folder)
+    refused(
+        "file logs/b.csv says in another way than the first file which list",
+        dl.read_preferences,
+        folder,
+    )
     logs(**{"b.csv": b"left,right,winner,swapped\n2 0,0 2,left,true\n"})
-    refused("file logs/b.csv says in another way than the first file which list", dl.read_preferences, folder)
+    refused(
+        "file logs/b.csv says in another way than the first file which list",
+        dl.read_preferences,
+        folder,
+    )
 
 
 @pytest.mark.posix

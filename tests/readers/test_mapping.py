@@ -38,7 +38,9 @@ def test_a_saved_mapping_is_the_same(tmp_path):
     refused("exists", WHOLE.save, tmp_path / "vendor.toml", force=False)
 
 
-names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda name: "{}" not in name)
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
+    lambda name: "{}" not in name
+)
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b", "winner", "rating"]), names))
@@ -51,22 +53,37 @@ def test_any_name_of_a_column_is_saved(tmp_path_factory, named):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("colums = {}", r"m.toml: unknown key 'colums'; the keys of a mapping are n_grades, depth, pad"),
-        ("[columns]\nwinnner = 'V'", "m.toml: columns: 'winnner' is no column of a log; give a, b, winner"),
+        (
+            "colums = {}",
+            r"m.toml: unknown key 'colums'; the keys of a mapping are n_grades, depth, pad",
+        ),
+        (
+            "[columns]\nwinnner = 'V'",
+            "m.toml: columns: 'winnner' is no column of a log; give a, b, winner",
+        ),
         ("depth = '3'", "m.toml: depth is '3'; expected int"),
         ("n_grades = true", "m.toml: n_grades is True; expected int. Number of grades"),
         ("pad = 1", "m.toml: pad is 1; expected bool"),
         ("sheet = 1.5", "m.toml: sheet is 1.5; expected int or str"),
         ("cutoffs = {a = 1}", "m.toml: cutoffs is .*; expected str or float or Sequence"),
-        ("cutoffs = [0.5, 0.2]", "m.toml: cutoffs='0.5,0.2': give numbers above 0 and up to 1, in order"),
+        (
+            "cutoffs = [0.5, 0.2]",
+            "m.toml: cutoffs='0.5,0.2': give numbers above 0 and up to 1, in order",
+        ),
         ("best_grade = 3", "m.toml: best_grade=3: give 0 or 1"),
         ("middle = nan\npositive = 'a'", "m.toml: middle is nan; expected float"),
         ("scale = {a = 1}", "m.toml: scale is .*; expected Sequence"),
         ("scale = [1, 'Good']", "m.toml: scale=.* mixes numbers with words"),
         ("columns = 'a'", "m.toml: --columns a: give each usual name once"),
-        ("winner_words = {x = 1}", "m.toml: winner_words: 'x' means 1; it can mean a, b, tie or open"),
+        (
+            "winner_words = {x = 1}",
+            "m.toml: winner_words: 'x' means 1; it can mean a, b, tie or open",
+        ),
         ("winner_words = 1", "m.toml: winner_words is 1; expected Mapping"),
-        ("winner_words = {x = 'left?'}", "m.toml: winner_words: 'x' means 'left\\?'; it can mean a, b, tie or open"),
+        (
+            "winner_words = {x = 'left?'}",
+            "m.toml: winner_words: 'x' means 'left\\?'; it can mean a, b, tie or open",
+        ),
         ("positive = 'c'", "m.toml: positive is 'c'; expected one of \\['a', 'b'\\]"),
         ("positive = 'a'\nwinner_words = {x = 'a'}", "m.toml: positive= is for numbers"),
         ("depth = 0", "m.toml: depth"),
@@ -99,7 +116,9 @@ def test_options_beside_a_mapping_count(tmp_path):
 
 def test_every_option_of_a_mapping_is_undone_beside_it(tmp_path):
     WHOLE.save(tmp_path / "m.toml")
-    likert = LogMapping(5, positive="b", middle=4, best_grade=1, sides="shown", leave_out="x", encoding="cp1252")
+    likert = LogMapping(
+        5, positive="b", middle=4, best_grade=1, sides="shown", leave_out="x", encoding="cp1252"
+    )
     for told in (WHOLE, likert, LogMapping(cutoffs=3, as_is=True, sheet=2)):
         undone = dict.fromkeys(set(told.given) - {"n_grades"})
         assert LogMapping.of(mapping=told, **undone) == LogMapping(told.n_grades)
@@ -108,7 +127,13 @@ def test_every_option_of_a_mapping_is_undone_beside_it(tmp_path):
     assert read_preferences(log, mapping=path).preferred.tolist() == [[2], [0]]
     other = read_preferences(log, mapping=path, depth=None, pad=False, as_is=False, positive="a")
     assert other.preferred.tolist() == [[0, 1, 1], [1, 1, -2]] and not other.as_is
-    refused("say what these codes mean|sign of a number", read_preferences, log, mapping=path, positive=None)
+    refused(
+        "say what these codes mean|sign of a number",
+        read_preferences,
+        log,
+        mapping=path,
+        positive=None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,7 +149,10 @@ def test_every_option_of_a_mapping_is_undone_beside_it(tmp_path):
         ("scale = 'Bad, Good'", {"scale": ["Bad", "Good"]}),
         ("winner_words = 'x=a,y=b'", {"winner_words": "x=a,y=b"}),
         ("winner_words = {X = 'a', y = 'b'}", {"winner_words": "x=a,y=b"}),
-        ("columns = 'a=Result A,winner=Verdict'", {"columns": {"a": "Result A", "winner": "Verdict"}}),
+        (
+            "columns = 'a=Result A,winner=Verdict'",
+            {"columns": {"a": "Result A", "winner": "Verdict"}},
+        ),
         ("middle = 4\npositive = 'a'", {"middle": 4.0, "positive": "a"}),
         ("sheet = 'Results'", {"sheet": "Results"}),
         ("sheet = 2", {"sheet": 2}),
@@ -138,7 +166,12 @@ def test_a_file_takes_what_python_takes(tmp_path, text, options):
 
 
 def test_values_of_numpy_are_saved(tmp_path):
-    scalars = {"n_grades": np.int64(3), "depth": np.int8(2), "pad": np.True_, "middle": np.float32(0.5)}
+    scalars = {
+        "n_grades": np.int64(3),
+        "depth": np.int8(2),
+        "pad": np.True_,
+        "middle": np.float32(0.5),
+    }
     mapping = LogMapping(**scalars, positive="a", scale=np.array([0, 1, 10]))
     mapping.save(tmp_path / "m.toml")
     assert LogMapping.load(tmp_path / "m.toml") == mapping
@@ -148,7 +181,9 @@ def test_values_of_numpy_are_saved(tmp_path):
 plain = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
 meanings = st.sampled_from(["a", "b:2.123456789", "tie", "open", "left", ":1e-7"])
 numbers = st.integers(0, 1000) | st.floats(0, 100)
-scales = st.lists(plain.map("x".__add__), min_size=1, max_size=4) | st.lists(numbers, min_size=1, max_size=4)
+scales = st.lists(plain.map("x".__add__), min_size=1, max_size=4) | st.lists(
+    numbers, min_size=1, max_size=4
+)
 points = st.lists(st.floats(1e-9, 1), min_size=1, max_size=4, unique=True).map(sorted)
 FREE = {
     "depth": st.integers(1, 99),
@@ -161,8 +196,14 @@ FREE = {
     "columns": st.dictionaries(st.sampled_from(["a", "b", "winner"]), names),
 }
 WINNERS = [
-    {"winner_words": st.dictionaries(plain.map("w".__add__), meanings, min_size=1) | st.just("x=a, y=b:3")},
-    {"positive": st.sampled_from("ab"), "middle": st.none() | st.integers(-9, 9) | st.floats(-9, 9)},
+    {
+        "winner_words": st.dictionaries(plain.map("w".__add__), meanings, min_size=1)
+        | st.just("x=a, y=b:3")
+    },
+    {
+        "positive": st.sampled_from("ab"),
+        "middle": st.none() | st.integers(-9, 9) | st.floats(-9, 9),
+    },
 ]
 GRADES = [
     {"n_grades": st.integers(2, 127), "best_grade": st.sampled_from([None, 0, 1, "0", " 1"])},
@@ -178,7 +219,11 @@ def test_any_mapping_is_saved(tmp_path_factory, data):
     of_all = [FREE, data.draw(st.sampled_from(WINNERS)), data.draw(st.sampled_from(GRADES))]
     options = {}
     for part in of_all:
-        options |= data.draw(st.fixed_dictionaries({}, optional=part) if part is FREE else st.fixed_dictionaries(part))
+        options |= data.draw(
+            st.fixed_dictionaries({}, optional=part)
+            if part is FREE
+            else st.fixed_dictionaries(part)
+        )
     try:
         mapping = LogMapping(**options)
     except InputError:  # a word with two meanings, a name twice
@@ -187,19 +232,28 @@ def test_any_mapping_is_saved(tmp_path_factory, data):
     mapping.save(path)
     read = LogMapping.load(path)
     assert read == mapping and read.given == mapping.given
-    assert LogMapping.of(mapping=path, **dict.fromkeys(set(mapping.given) - {"n_grades"})) == LogMapping(read.n_grades)
+    assert LogMapping.of(
+        mapping=path, **dict.fromkeys(set(mapping.given) - {"n_grades"})
+    ) == LogMapping(read.n_grades)
 
 
 def test_the_options_are_written_once_and_the_keywords_follow():
     rows = get_type_hints(LogMapping, include_extras=True)
     keywords = get_type_hints(TableOptions, include_extras=True)
     assert list(OPTIONS) == [name for name in rows if name != "given"]
-    assert keywords.pop("mapping") and keywords | {"n_grades": int | None} == {name: rows[name] for name in OPTIONS}
+    assert keywords.pop("mapping") and keywords | {"n_grades": int | None} == {
+        name: rows[name] for name in OPTIONS
+    }
     text = inspect.cleandoc(read_preferences.__doc__)
-    described = re.findall(r"^(\w+) : (.*), optional\n    [A-Z]", text.partition("Parameters\n")[2], re.MULTILINE)
+    described = re.findall(
+        r"^(\w+) : (.*), optional\n    [A-Z]", text.partition("Parameters\n")[2], re.MULTILINE
+    )
     assert dict(described).items() >= {name: row.written for name, row in OPTIONS.items()}.items()
     assert all(len(line) <= 120 for line in read_preferences.__doc__.splitlines())
-    shown = {parameter.name: parameter for parameter in typer.main.get_command(app).commands["convert"].params}
+    shown = {
+        parameter.name: parameter
+        for parameter in typer.main.get_command(app).commands["convert"].params
+    }
     for name, row in OPTIONS.items():
         there = shown[name.removeprefix("n_")]
         assert there.help == row.summary and f"--{there.name.replace('_', '-')}" in there.opts
@@ -230,20 +284,28 @@ def test_every_reader_takes_a_mapping(tmp_path):
     with ParquetLog(stored, mapping=mapping) as parts:
         assert parts.sample().preferred.tolist() == usual.preferred.tolist()
     rows = [{"Stars": 5 - i, "list": [2 - i, 0]} for i in range(2)]
-    assert read_ratings(rows, mapping=LogMapping(columns={"rating": "stars"})).preferred.tolist() == [[2, 0]]
+    assert read_ratings(
+        rows, mapping=LogMapping(columns={"rating": "stars"})
+    ).preferred.tolist() == [[2, 0]]
 
 
 def test_columns_of_positions_and_rows_of_documents_have_own_names(tmp_path):
     wide = "first_1,first_2,second_1,second_2,winner\n2,1,0,1,a\n"
     mapping = LogMapping(columns={"a": "first", "b": "second"})
-    assert read_preferences(write(tmp_path, "w.csv", wide), mapping=mapping).preferred.tolist() == [[2, 1]]
+    assert read_preferences(write(tmp_path, "w.csv", wide), mapping=mapping).preferred.tolist() == [
+        [2, 1]
+    ]
     long = "query,side,place,stars,winner\nq,a,1,2,a\nq,b,1,0,\n"
     mapping = LogMapping(columns={"position": "place", "grade": "stars"})
-    assert read_preferences(write(tmp_path, "l.csv", long), mapping=mapping).preferred.tolist() == [[2]]
+    assert read_preferences(write(tmp_path, "l.csv", long), mapping=mapping).preferred.tolist() == [
+        [2]
+    ]
 
 
 def test_documents_are_joined_by_a_mapping_with_numbers_as_winners(tmp_path):
     lines = [{"query": "q", "A": ["d1", "d2"], "B": ["d2", "d1"], "winner": -2}]
     path = write(tmp_path, "log.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
-    log = join_judgements(path, {"q": {"d1": 2, "d2": 0}}, mapping=LogMapping(positive="a", depth=1))
+    log = join_judgements(
+        path, {"q": {"d1": 2, "d2": 0}}, mapping=LogMapping(positive="a", depth=1)
+    )
     assert (log.preferred.tolist(), log.strength.tolist()) == ([[0]], [2.0])

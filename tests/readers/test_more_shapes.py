@@ -1,4 +1,6 @@
-"""Logs in shapes that people have: votes, probabilities, documents as objects, nested and foreign spellings."""
+"""Logs in shapes that people have: votes, probabilities, documents as objects, nested and foreign
+spellings.
+"""
 
 import json
 
@@ -38,7 +40,11 @@ def test_votes_are_verdicts_with_weights(tmp_path):
     ],
 )
 def test_wrong_votes(tmp_path, votes, message):
-    refused(message, read_preferences, lines(tmp_path, {**LISTS, "votes_a": 1, "votes_b": 0}, {**LISTS, **votes}))
+    refused(
+        message,
+        read_preferences,
+        lines(tmp_path, {**LISTS, "votes_a": 1, "votes_b": 0}, {**LISTS, **votes}),
+    )
 
 
 def random_records(n=120):
@@ -50,29 +56,51 @@ def test_a_probability_is_a_soft_label_in_the_likelihood(tmp_path):
     records = random_records()
     shares = RNG.uniform(0, 1, len(records)).round(3).tolist()
     soft = [{**r, "probability": p} for r, p in zip(records, shares, strict=True)]
-    sides = [(r, w, p) for r, share in zip(records, shares, strict=True) for w, p in (("a", share), ("b", 1 - share))]
-    written_out = [{**record, "winner": winner, "weight": weight} for record, winner, weight in sides]
-    fits = [DCGLearner().fit(read_preferences(log, n_grades=3)).dcg_ for log in (lines(tmp_path, *soft), written_out)]
+    sides = [
+        (r, w, p)
+        for r, share in zip(records, shares, strict=True)
+        for w, p in (("a", share), ("b", 1 - share))
+    ]
+    written_out = [
+        {**record, "winner": winner, "weight": weight} for record, winner, weight in sides
+    ]
+    fits = [
+        DCGLearner().fit(read_preferences(log, n_grades=3)).dcg_
+        for log in (lines(tmp_path, *soft), written_out)
+    ]
     assert fits[0].gains.tolist() == fits[1].gains.tolist()
     assert fits[0].discounts.tolist() == fits[1].discounts.tolist()
 
 
 def test_probabilities_of_nought_and_one_are_verdicts():
-    read = read_preferences([{**LISTS, "probability": 1}, {**LISTS, "probability": 0.0, "weight": 3}])
+    read = read_preferences(
+        [{**LISTS, "probability": 1}, {**LISTS, "probability": 0.0, "weight": 3}]
+    )
     assert columns(read) == columns(
-        read_preferences([{**LISTS, "winner": "a", "weight": 1}, {**LISTS, "winner": "b", "weight": 3}])
+        read_preferences(
+            [{**LISTS, "winner": "a", "weight": 1}, {**LISTS, "winner": "b", "weight": 3}]
+        )
     )
 
 
 def test_a_probability_of_another_name():
     read = read_preferences([{**LISTS, "p_a": 0.75}], columns={"probability": "p_a"})
     assert read.weight.tolist() == [0.75, 0.25]
-    refused("record 1: weight is True", read_preferences, [{**LISTS, "probability": 0.5, "weight": True}])
-    refused("record 1: weight is 'x'", read_preferences, [{**LISTS, "probability": 0.5, "weight": "x"}])
+    refused(
+        "record 1: weight is True",
+        read_preferences,
+        [{**LISTS, "probability": 0.5, "weight": True}],
+    )
+    refused(
+        "record 1: weight is 'x'", read_preferences, [{**LISTS, "probability": 0.5, "weight": "x"}]
+    )
 
 
 def test_a_bad_line_of_votes_is_set_aside_once(tmp_path):
-    good, bad = {**LISTS, "votes_a": 3, "votes_b": 2}, {**LISTS, "a": [2, 0, "x"], "votes_a": 1, "votes_b": 1}
+    good, bad = (
+        {**LISTS, "votes_a": 3, "votes_b": 2},
+        {**LISTS, "a": [2, 0, "x"], "votes_a": 1, "votes_b": 1},
+    )
     path, aside = lines(tmp_path, good, bad, {**LISTS, "votes_a": "?"}), tmp_path / "bad.jsonl"
     read = read_preferences(path, skip_bad=aside)
     assert read.weight.tolist() == [3, 2]
@@ -81,7 +109,9 @@ def test_a_bad_line_of_votes_is_set_aside_once(tmp_path):
 
 
 def test_logarithms_far_apart():
-    read = read_preferences([{**LISTS, "logprob_a": -0.1, "logprob_b": -1e5}, {**LISTS, "logprob": -1e5}])
+    read = read_preferences(
+        [{**LISTS, "logprob_a": -0.1, "logprob_b": -1e5}, {**LISTS, "logprob": -1e5}]
+    )
     assert read.weight.tolist() == [1, 1]
     read = read_preferences([{**LISTS, "logprob_a": -1e5, "logprob_b": -0.1}])
     assert read.preferred.tolist() == [LISTS["b"]]
@@ -111,13 +141,20 @@ def test_wrong_probabilities(value, message):
 
 
 def test_documents_as_objects(tmp_path):
-    objects = {"a": [{"doc": "d1", "grade": 2}, {"doc": "d2", "grade": 0}], "b": [{"Doc": "d2", "Relevance": 0}]}
+    objects = {
+        "a": [{"doc": "d1", "grade": 2}, {"doc": "d2", "grade": 0}],
+        "b": [{"Doc": "d2", "Relevance": 0}],
+    }
     read = read_preferences(lines(tmp_path, {**objects, "winner": "a"}))
     assert read.preferred.tolist() == [[2, 0]]
     assert read.other.tolist() == [[0, -2]]
     assert read.docs.tolist() == [["d1\td2", "d2"]]
     bad = {**objects, "winner": "a", "a": [{"doc": "d1", "score": 2}]}
-    refused("line 1: the document .'doc': 'd1', 'score': 2. has no grade", read_preferences, lines(tmp_path, bad))
+    refused(
+        "line 1: the document .'doc': 'd1', 'score': 2. has no grade",
+        read_preferences,
+        lines(tmp_path, bad),
+    )
 
 
 def test_columns_by_a_path(tmp_path):
@@ -135,7 +172,11 @@ def test_columns_by_a_path(tmp_path):
 def test_lists_as_text_in_json(tmp_path):
     read = read_preferences(lines(tmp_path, {"a": "2 0 1", "b": "[0, 1, 2]", "winner": "a"}))
     assert columns(read) == columns(read_preferences([{**LISTS, "winner": "a"}]))
-    refused("line 1: a is 'd1'", read_preferences, lines(tmp_path, {"a": "d1", "b": "d2", "winner": "a"}))
+    refused(
+        "line 1: a is 'd1'",
+        read_preferences,
+        lines(tmp_path, {"a": "d1", "b": "d2", "winner": "a"}),
+    )
 
 
 @pytest.mark.parametrize("missing", ["NA", "N/A", "n/a", "#N/A"])
@@ -159,14 +200,22 @@ def test_a_comma_between_thousands_is_no_decimal_comma(tmp_path):
 
 
 def test_rows_by_the_name_of_a_system(tmp_path):
-    rows = ["query,system,position,grade,winner", "q1,prod,1,2,prod", "q1,prod,2,0,", "q1,new,1,0,", "q1,new,2,1,"]
+    rows = [
+        "query,system,position,grade,winner",
+        "q1,prod,1,2,prod",
+        "q1,prod,2,0,",
+        "q1,new,1,0,",
+        "q1,new,2,1,",
+    ]
     rows += ["q2,new,1,2,prod", "q2,new,2,1,", "q2,prod,1,0,", "q2,prod,2,1,"]
     read = read_preferences(write(tmp_path, "rows.csv", "\n".join(rows)))
     assert read.preferred.tolist() == [[2, 0], [0, 1]]
     assert read.other.tolist() == [[0, 1], [2, 1]]
     three = [*rows, "q2,third,1,0,"]
     refused(
-        "line 6: side is 'new' on line 6; use a or left", read_preferences, write(tmp_path, "x.csv", "\n".join(three))
+        "line 6: side is 'new' on line 6; use a or left",
+        read_preferences,
+        write(tmp_path, "x.csv", "\n".join(three)),
     )
 
 
@@ -174,7 +223,10 @@ def test_rows_by_the_name_of_a_system(tmp_path):
     ("text", "options"),
     [
         ("2 0,0 1,a\n0 1,2 2,b\n", {"header": 0, "columns": {"a": "1", "b": "2", "winner": "3"}}),
-        ("left,,right,,said\n1,2,1,2,\n2,0,0,1,left\n0,1,2,2,right\n", {"header": "1-2", "columns": "winner=said"}),
+        (
+            "left,,right,,said\n1,2,1,2,\n2,0,0,1,left\n0,1,2,2,right\n",
+            {"header": "1-2", "columns": "winner=said"},
+        ),
         ("Report of May\n\nby X\na;b;winner\n2 0;0 1;a\n0 1;2 2;b\n", {"header": 4}),
     ],
 )
@@ -199,5 +251,15 @@ def test_wrong_headers(header):
 
 
 def test_a_header_where_there_is_none(tmp_path):
-    refused("is beyond the last line", read_preferences, write(tmp_path, "x.csv", "a,b,winner\n2,0,a\n"), header=9)
-    refused("header= .--header. is for text", read_preferences, lines(tmp_path, {**LISTS, "winner": "a"}), header=0)
+    refused(
+        "is beyond the last line",
+        read_preferences,
+        write(tmp_path, "x.csv", "a,b,winner\n2,0,a\n"),
+        header=9,
+    )
+    refused(
+        "header= .--header. is for text",
+        read_preferences,
+        lines(tmp_path, {**LISTS, "winner": "a"}),
+        header=0,
+    )

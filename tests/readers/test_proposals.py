@@ -1,4 +1,6 @@
-"""What a refusal proposes works when it is pasted: the log is read rightly, or refused in words; no circle."""
+"""What a refusal proposes works when it is pasted: the log is read rightly, or refused in words; no
+circle.
+"""
 
 import shlex
 from dataclasses import dataclass, field
@@ -15,7 +17,17 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import OwnWords, middle_of
 from tests.makers import refused, write
 from tests.makers import rows as pairs_of
-from tests.readers.test_file_shapes import SHAPES, json_lines, judgements, named, table, truth, turned, wide, workbook
+from tests.readers.test_file_shapes import (
+    SHAPES,
+    json_lines,
+    judgements,
+    named,
+    table,
+    truth,
+    turned,
+    wide,
+    workbook,
+)
 
 TRUE = dl.DCG([0, 1, 3], [1, 0.63, 0.5])
 RNG = np.random.default_rng(5)
@@ -27,7 +39,10 @@ WINNER = np.array(["b", "tie", "a"])[(np.sign(DIFFERENCE) + 1).astype(int)].toli
 N = range(len(WINNER))
 IS_SWAPPED = (RNG.random(len(WINNER)) < 0.5).tolist()
 SYSTEMS = [("new", "prod") if swapped else ("prod", "new") for swapped in IS_SWAPPED]
-ON_SCREEN = [w if w == "tie" else ("left", "right")[(w == "b") ^ s] for w, s in zip(WINNER, IS_SWAPPED, strict=True)]
+ON_SCREEN = [
+    w if w == "tie" else ("left", "right")[(w == "b") ^ s]
+    for w, s in zip(WINNER, IS_SWAPPED, strict=True)
+]
 PLACE_OF_A = ["right" if swapped else "left" for swapped in IS_SWAPPED]
 
 
@@ -37,7 +52,13 @@ def as_words(a, b, tie, winners=WINNER):
 
 
 def csv(winners, header="a,b,winner", lists=(A, B), **columns):
-    return table(winners, header, ";", lists=lists, **{name: list(values) for name, values in columns.items()})
+    return table(
+        winners,
+        header,
+        ";",
+        lists=lists,
+        **{name: list(values) for name, values in columns.items()},
+    )
 
 
 def by_position(names, winners, separator=",", header="winner", lists=(A, B), **columns):
@@ -68,7 +89,9 @@ SIGNED = [int(np.sign(d) * c) for d, c in zip(DIFFERENCE, CLEAR, strict=True)]
 
 @dataclass(frozen=True)
 class Case:
-    """A file as a tool writes it, the arguments of ``convert``, what the user would answer, and how it ends."""
+    """A file as a tool writes it, the arguments of ``convert``, what the user would answer, and how
+    it ends.
+    """
 
     name: str
     content: Any
@@ -104,7 +127,9 @@ CASES = {
             "Ergebnis links,Ergebnis rechts,Welche Liste ist besser?",
             Zeitstempel=N,
         ),
-        answers={"winner_words": {"Linke Liste": "left", "Rechte Liste": "right", "Beide gleich": "tie"}},
+        answers={
+            "winner_words": {"Linke Liste": "left", "Rechte Liste": "right", "Beide gleich": "tie"}
+        },
     ),
     "MTurk": Case(
         "batch.csv",
@@ -117,7 +142,11 @@ CASES = {
     ),
     "MTurk, a column for each position": Case(
         "batch.csv",
-        by_position(["Input.left_{}", "Input.right_{}"], as_words("left", "right", "equal"), header="Answer.better"),
+        by_position(
+            ["Input.left_{}", "Input.right_{}"],
+            as_words("left", "right", "equal"),
+            header="Answer.better",
+        ),
     ),
     "MTurk, two questions": Case(
         "batch.csv",
@@ -133,7 +162,11 @@ CASES = {
             Respondent=[11800 + i for i in N],
         ),
         answers={
-            "winner_words": {"Set A is better": "a", "Set B is better": "b", "They are equally good": "tie"},
+            "winner_words": {
+                "Set A is better": "a",
+                "Set B is better": "b",
+                "They are equally good": "tie",
+            }
         },
     ),
     "SurveyMonkey, remarks as winners": Case(
@@ -142,7 +175,10 @@ CASES = {
         ends="refused",
     ),
     "Label Studio, CSV of its own names": Case(
-        "project.csv", csv(as_words("Left better", "Right better", "Same"), "left,right,sxs", annotator=["7"] * 24)
+        "project.csv",
+        csv(
+            as_words("Left better", "Right better", "Same"), "left,right,sxs", annotator=["7"] * 24
+        ),
     ),
     "phrases that hold a side and mean none": Case(
         "x.csv",
@@ -151,11 +187,20 @@ CASES = {
         proposed="It is a toss-up=?",
     ),
     # sliders, scales and probabilities
-    "Qualtrics, three lines of header": Case("q.csv", QUALTRICS + csv(SCORE).partition("\n")[2], ends="refused"),
-    "Qualtrics, slider": Case("q.csv", csv(SCORE, "a,b,Q1_1"), answers=POSITIVE_A, proposed="--columns winner=Q1_1"),
-    "slider around 0": Case("q.csv", csv([s - 50 for s in SCORE]), answers=POSITIVE_A, proposed="--positive '?'"),
+    "Qualtrics, three lines of header": Case(
+        "q.csv", QUALTRICS + csv(SCORE).partition("\n")[2], ends="refused"
+    ),
+    "Qualtrics, slider": Case(
+        "q.csv", csv(SCORE, "a,b,Q1_1"), answers=POSITIVE_A, proposed="--columns winner=Q1_1"
+    ),
+    "slider around 0": Case(
+        "q.csv", csv([s - 50 for s in SCORE]), answers=POSITIVE_A, proposed="--positive '?'"
+    ),
     "slider from 0 to 20": Case(
-        "q.csv", csv([10 + round(3 * s) for s in SIGNED]), answers={**POSITIVE_A, "middle": 10}, proposed="--middle"
+        "q.csv",
+        csv([10 + round(3 * s) for s in SIGNED]),
+        answers={**POSITIVE_A, "middle": 10},
+        proposed="--middle",
     ),
     "probability, JSON": Case(
         "judge.jsonl",
@@ -165,18 +210,30 @@ CASES = {
     ),
     "Likert from 1 to 5": Case("x.csv", csv([3 - s for s in SIGNED]), answers={"positive": "b"}),
     "Likert from 1 to 7, ends unused": Case(
-        "x.csv", csv([4 + s for s in SIGNED]), answers={**POSITIVE_A, "middle": 4}, proposed="--middle '?'"
+        "x.csv",
+        csv([4 + s for s in SIGNED]),
+        answers={**POSITIVE_A, "middle": 4},
+        proposed="--middle '?'",
     ),
     "Likert from -2 to 2": Case("x.csv", csv(SIGNED), answers=POSITIVE_A),
     "codes": Case(
-        "x.csv", csv(as_words(1, 2, 0)), answers={"winner_words": {"1": "a", "2": "b", "0": "tie"}}, proposed="1=?"
+        "x.csv",
+        csv(as_words(1, 2, 0)),
+        answers={"winner_words": {"1": "a", "2": "b", "0": "tie"}},
+        proposed="1=?",
     ),
     # names of systems
     "Chatbot Arena, model_a": Case(
         "arena.jsonl",
-        objects(as_words("model_a", "model_b", "tie (bothbad)"), model_a=LEFT_SYSTEM, model_b=RIGHT_SYSTEM),
+        objects(
+            as_words("model_a", "model_b", "tie (bothbad)"),
+            model_a=LEFT_SYSTEM,
+            model_b=RIGHT_SYSTEM,
+        ),
     ),
-    "Chatbot Arena, names": Case("arena.jsonl", objects(NAMES, model_a=LEFT_SYSTEM, model_b=RIGHT_SYSTEM)),
+    "Chatbot Arena, names": Case(
+        "arena.jsonl", objects(NAMES, model_a=LEFT_SYSTEM, model_b=RIGHT_SYSTEM)
+    ),
     "left_system and right_system": Case(
         "x.csv", csv(NAMES, "left,right,winner", left_system=LEFT_SYSTEM, right_system=RIGHT_SYSTEM)
     ),
@@ -202,7 +259,11 @@ CASES = {
         "x.parquet",
         pl.DataFrame(
             {
-                **{"a": A, "b": B, "winner": [{"tie": "tie", "prod": "17", "new": "18"}[x] for x in NAMES]},
+                **{
+                    "a": A,
+                    "b": B,
+                    "winner": [{"tie": "tie", "prod": "17", "new": "18"}[x] for x in NAMES],
+                },
                 **{
                     f"{side}_run": [17 if x == "prod" else 18 for x in of]
                     for side, of in zip(("left", "right"), (LEFT_SYSTEM, RIGHT_SYSTEM), strict=True)
@@ -211,7 +272,9 @@ CASES = {
         ),
     ),
     "one system against itself": Case(
-        "x.csv", csv(["prod"] * 24, left_system=["prod"] * 24, right_system=LEFT_SYSTEM), ends="refused"
+        "x.csv",
+        csv(["prod"] * 24, left_system=["prod"] * 24, right_system=LEFT_SYSTEM),
+        ends="refused",
     ),
     "systems named by hand": Case(
         "x.csv",
@@ -244,7 +307,9 @@ CASES = {
     ),
     "LLM judge, position of a from 0": Case(
         "judge.jsonl",
-        objects(as_words("first", "second", "tie", ON_SCREEN), a_position=[int(s) for s in IS_SWAPPED]),
+        objects(
+            as_words("first", "second", "tie", ON_SCREEN), a_position=[int(s) for s in IS_SWAPPED]
+        ),
     ),
     "LLM judge, position_of_a named by hand": Case(
         "judge.csv",
@@ -261,49 +326,72 @@ CASES = {
         "judge.jsonl", objects(ON_SCREEN, left_shown=IS_SWAPPED), ends="refused"
     ),
     "LLM judge, response_1 and response_2": Case(
-        "judge.jsonl", objects(as_words("response_1", "response_2", "tie"), "response_1", "response_2")
+        "judge.jsonl",
+        objects(as_words("response_1", "response_2", "tie"), "response_1", "response_2"),
     ),
     # spreadsheets in other languages
     "German sheet": Case(
         "blatt.csv",
-        by_position(["Links {}", "Rechts {}"], as_words("Links", "Rechts", "Gleich"), ";", "Urteil", Nr=N),
+        by_position(
+            ["Links {}", "Rechts {}"], as_words("Links", "Rechts", "Gleich"), ";", "Urteil", Nr=N
+        ),
         answers={"winner_words": SIDES},
         proposed="a=Links {},b=Rechts {},winner=Urteil",
     ),
     "German sheet, right first": Case(
         "blatt.csv",
-        by_position(["Rechts {}", "Links {}"], as_words("Links", "Rechts", "Gleich"), ";", "Urteil", lists=(B, A)),
+        by_position(
+            ["Rechts {}", "Links {}"],
+            as_words("Links", "Rechts", "Gleich"),
+            ";",
+            "Urteil",
+            lists=(B, A),
+        ),
         answers={"winner_words": SIDES},
     ),
     "German workbook": Case(
         "blatt.xlsx",
-        workbook(by_position(["Links {}", "Rechts {}"], as_words("Links", "Rechts", "Gleich"), header="Urteil")),
+        workbook(
+            by_position(
+                ["Links {}", "Rechts {}"], as_words("Links", "Rechts", "Gleich"), header="Urteil"
+            )
+        ),
         answers={"winner_words": SIDES},
     ),
     "French sheet, Windows-1252": Case(
         "feuille.csv",
-        by_position(["Gauche {}", "Droite {}"], as_words("À gauche", "À droite", "Égal"), ";", "Préférence").encode(
-            "cp1252"
-        ),
+        by_position(
+            ["Gauche {}", "Droite {}"], as_words("À gauche", "À droite", "Égal"), ";", "Préférence"
+        ).encode("cp1252"),
         answers={"winner_words": {"À gauche": "left", "À droite": "right", "Égal": "tie"}},
         proposed="--encoding cp1252",
     ),
     "German Unicode text": Case(
         "blatt.txt",
-        by_position(["Links {}", "Rechts {}"], as_words("a", "b", "tie"), "\t", "Für wen?").encode("utf-16"),
+        by_position(["Links {}", "Rechts {}"], as_words("a", "b", "tie"), "\t", "Für wen?").encode(
+            "utf-16"
+        ),
         proposed="--encoding utf-16",
     ),
     # grades
-    "names of grades": Case("x.csv", csv(WINNER, lists=(named(A), named(B))), proposed="--scale Bad,Fair,Good"),
+    "names of grades": Case(
+        "x.csv", csv(WINNER, lists=(named(A), named(B))), proposed="--scale Bad,Fair,Good"
+    ),
     "other names of grades": Case(
         "x.csv",
-        csv(WINNER, lists=[[[("no", "ok", "yes")[g] for g in x] for x in lists] for lists in (A, B)]),
+        csv(
+            WINNER, lists=[[[("no", "ok", "yes")[g] for g in x] for x in lists] for lists in (A, B)]
+        ),
         ends="refused",
     ),
     "grades of 0, 50 and 100": Case("x.csv", csv(WINNER, lists=multiplied(50))),
     "grades as fractions": Case("x.csv", csv(WINNER, lists=multiplied(0.3))),
-    "1 is the best grade": Case("x.csv", csv(WINNER, lists=(turned(A, 3), turned(B, 3))), proposed="--best-grade 1"),
-    "names of documents": Case("x.csv", csv(WINNER, lists=([["d1", "d2"]] * 24, [["d2", "d3"]] * 24)), ends="refused"),
+    "1 is the best grade": Case(
+        "x.csv", csv(WINNER, lists=(turned(A, 3), turned(B, 3))), proposed="--best-grade 1"
+    ),
+    "names of documents": Case(
+        "x.csv", csv(WINNER, lists=([["d1", "d2"]] * 24, [["d2", "d3"]] * 24)), ends="refused"
+    ),
     # what was given before
     "options are kept": Case(
         "my log.csv",
@@ -313,21 +401,32 @@ CASES = {
         proposed="convert 'my log.csv' --depth 3 --pad --winner-words 'x=a,y=?,z=?' --force -o mine.jsonl",
     ),
     "winners exchanged, words told": Case(
-        "x.csv", csv(as_words("x", "y", "z")), ("--winner-words", "x=b,y=a,z=tie"), proposed="--winner-words"
+        "x.csv",
+        csv(as_words("x", "y", "z")),
+        ("--winner-words", "x=b,y=a,z=tie"),
+        proposed="--winner-words",
     ),
-    "numbers, wrong side told": Case("x.csv", csv(SIGNED), ("--positive", "b"), proposed="--positive a"),
+    "numbers, wrong side told": Case(
+        "x.csv", csv(SIGNED), ("--positive", "b"), proposed="--positive a"
+    ),
     "a column that is not there": Case(
         "x.csv", csv(WINNER, "a,b,said"), ("--columns", "winner=Said it"), ends="refused"
     ),
-    "pairs taken for ratings": Case("x.csv", csv(WINNER), ("--ratings",), proposed="convert x.csv -o log.jsonl"),
+    "pairs taken for ratings": Case(
+        "x.csv", csv(WINNER), ("--ratings",), proposed="convert x.csv -o log.jsonl"
+    ),
     "strengths in words": Case(
         "x.csv",
         csv(WINNER, strength=["much" if c == 2 else "slightly" for c in CLEAR]),
         answers={"winner_words": {"much": ":2", "slightly": ":1"}},
         proposed="'much=:?,slightly=:?'" if CLEAR[0] == 2 else "'slightly=:?,much=:?'",
     ),
-    "orders in other words": Case("x.csv", csv(WINNER, display_order=["new first"] * 24), ends="refused"),
-    "shown_left as a number": Case("x.csv", csv(ON_SCREEN, shown_left=[int(s) for s in IS_SWAPPED]), ends="refused"),
+    "orders in other words": Case(
+        "x.csv", csv(WINNER, display_order=["new first"] * 24), ends="refused"
+    ),
+    "shown_left as a number": Case(
+        "x.csv", csv(ON_SCREEN, shown_left=[int(s) for s in IS_SWAPPED]), ends="refused"
+    ),
 }
 
 
@@ -339,7 +438,9 @@ def arguments_of(options):
     words = []
     for name, value in options.items():
         if name != "mapping":
-            text = ",".join(f"{x}={y}" for x, y in value.items()) if isinstance(value, dict) else value
+            text = (
+                ",".join(f"{x}={y}" for x, y in value.items()) if isinstance(value, dict) else value
+            )
             words += [
                 f"--{names.get(name, name).replace('_', '-')}",
                 ",".join(text) if isinstance(text, list) else text,
@@ -371,7 +472,11 @@ CODES = {
 }
 """What the codes of a shape mean, by its name."""
 
-POSITIVE = {"probabilities, not explained": "a", "-3 to 3, no side told": "a", "1 to 7, not explained": "a"}
+POSITIVE = {
+    "probabilities, not explained": "a",
+    "-3 to 3, no side told": "a",
+    "1 to 7, not explained": "a",
+}
 """The side that larger numbers prefer, by the name of a shape that does not tell it."""
 
 UNTOLD = ("winner_words", "positive", "middle", "mapping", "encoding", "scale")
@@ -403,7 +508,9 @@ def test_what_is_proposed_for_a_shape_reads_it_or_is_refused_in_words(dcglearn, 
         log = dl.read_preferences("read.jsonl", as_is=True)
         expected = truth()
         if name == "grades from 0 to 100":
-            expected = expected.changed(preferred=np.array([[4, 3, 0], *expected.preferred[1:].tolist()]))
+            expected = expected.changed(
+                preferred=np.array([[4, 3, 0], *expected.preferred[1:].tolist()])
+            )
         assert judgements(log, ()) == judgements(expected, ()), lines
 
 
@@ -412,7 +519,10 @@ def judged():
     first, second = (np.array(lists, np.int8) for lists in (A, B))
     swap = np.array(WINNER)[:, None] == "b"
     return dl.Preferences(
-        np.where(swap, second, first), np.where(swap, first, second), 3, tie=np.array(WINNER) == "tie"
+        np.where(swap, second, first),
+        np.where(swap, first, second),
+        3,
+        tie=np.array(WINNER) == "tie",
     )
 
 
@@ -420,24 +530,33 @@ def options_of(line):
     """Return the options of a command line with their values, and its other words."""
     words = shlex.split(line)
     places = [i for i, word in enumerate(words) if word.startswith("-")]
-    return {words[i]: words[i + 1] if i + 1 < len(words) and i + 1 not in places else "" for i in places}
+    return {
+        words[i]: words[i + 1] if i + 1 < len(words) and i + 1 not in places else "" for i in places
+    }
 
 
 def answered(line, answers):
-    """Return a line with the user's answers in place of its question marks, None where there are none."""
+    """Return a line with the user's answers in place of its question marks, None where there are
+    none.
+    """
     words = shlex.split(line)
     for i, word in enumerate(words[:-1]):
         role = word.removeprefix("--").replace("-", "_")
         value = words[i + 1]
         if word == "--columns" and "=?" in value:
             of_roles = dict(pair.split("=", 1) for pair in value.split(","))
-            of_roles |= {name: answers.get(role, {}).get(name, "?") for name, to in of_roles.items() if to == "?"}
+            of_roles |= {
+                name: answers.get(role, {}).get(name, "?")
+                for name, to in of_roles.items()
+                if to == "?"
+            }
             words[i + 1] = ",".join(f"{name}={to}" for name, to in of_roles.items())
         elif word == "--winner-words" and "?" in value:
             meanings = OwnWords.of(value.replace(":?", ":99").replace("=?", "=open"))
             told = {name.lower(): to for name, to in answers.get(role, {}).items()}
             own = {
-                name: told.get(name, "?" if to in ("open", ":99") else to) for name, to in meanings.meanings().items()
+                name: told.get(name, "?" if to in ("open", ":99") else to)
+                for name, to in meanings.meanings().items()
             }
             words[i + 1] = ",".join(f"{name}={to}" for name, to in own.items())
         elif value == "?":
@@ -451,7 +570,9 @@ PLACEHOLDERS = ("=?", " '?'", "=:?")
 
 
 def pasted(dcglearn, line, answers, kept):
-    """Run a command, then what its refusals propose, until one reads the log; return the lines and the last words."""
+    """Run a command, then what its refusals propose, until one reads the log; return the lines and
+    the last words.
+    """
     words, lines = line, []
     while True:
         status, _, err = dcglearn(*words)
@@ -467,7 +588,9 @@ def pasted(dcglearn, line, answers, kept):
         words = shlex.split(proposal)
         if any(placeholder in proposal for placeholder in PLACEHOLDERS):
             status, _, err = dcglearn(*words)
-            assert status == 2 and "; so: " not in err, f"a question that is not answered is no option: {proposal}"
+            assert status == 2 and "; so: " not in err, (
+                f"a question that is not answered is no option: {proposal}"
+            )
             words = answered(proposal, answers)
             if words is None:
                 return lines, err
@@ -485,7 +608,9 @@ def test_a_file_of_a_tool_is_read_by_what_is_proposed(dcglearn, here, name):
     given = ["convert", case.name, *case.arguments]
     changed = ("--winner-words", "--columns", "--positive", "--ratings")
     kept = {option for option in options_of(shlex.join(given)).items() if option[0] not in changed}
-    lines, refusal = pasted(dcglearn, given if "-o" in given else [*given, "-o", "log.jsonl"], case.answers, kept)
+    lines, refusal = pasted(
+        dcglearn, given if "-o" in given else [*given, "-o", "log.jsonl"], case.answers, kept
+    )
     assert case.proposed is None or case.proposed in " ".join(lines), lines
     assert (refusal is None) == (case.ends == "read"), (lines, refusal)
     if refusal is None:
@@ -500,7 +625,11 @@ def test_other_commands_propose_to_convert_with_their_own_options_of_reading(dcg
     told = "--read how.toml --grades 4 --as-is --winner-words 'x=a,y=?' -o converted.jsonl"
     line = f"; so: dcglearn convert 'my log.csv' {told}\n"
     options = ("--read", "how.toml", "--grades", 4, "--as-is")
-    for command in (("learn", "my log.csv", "-o", "dcg.json"), ("audit", "my log.csv"), ("ask", "--log", "my log.csv")):
+    for command in (
+        ("learn", "my log.csv", "-o", "dcg.json"),
+        ("audit", "my log.csv"),
+        ("ask", "--log", "my log.csv"),
+    ):
         status, _, err = dcglearn(*command, *options)
         assert status == 2 and err.endswith(line), err
     words = shlex.split(line.partition("dcglearn ")[2].replace("y=?", "y=b"))
@@ -511,16 +640,25 @@ def test_other_commands_propose_to_convert_with_their_own_options_of_reading(dcg
 def test_a_rated_list_in_numbered_columns_is_proposed(dcglearn, here):
     rows = [";".join(map(str, [*grades, sum(grades)])) for grades in A]
     write(here, "x.csv", "\n".join(["Note 1;Note 2;Note 3;Zufriedenheit", *rows]))
-    lines, refusal = pasted(dcglearn, ["convert", "x.csv", "--ratings", "-o", "log.jsonl"], {}, {("--ratings", "")})
+    lines, refusal = pasted(
+        dcglearn, ["convert", "x.csv", "--ratings", "-o", "log.jsonl"], {}, {("--ratings", "")}
+    )
     assert refusal is None and lines == [
         "convert x.csv --ratings --columns 'list=Note {},rating=Zufriedenheit' -o log.jsonl"
     ]
-    log, expected = dl.read_preferences("log.jsonl"), dl.read_ratings([(grades, sum(grades)) for grades in A])
+    log, expected = (
+        dl.read_preferences("log.jsonl"),
+        dl.read_ratings([(grades, sum(grades)) for grades in A]),
+    )
     assert sorted(pairs_of(log)) == sorted(pairs_of(expected))
 
 
 def test_in_python_the_proposal_is_the_whole_call(here):
-    write(here, "x.csv", csv(as_words("List A", "List B", "Same"), "Results A,Results B,Verdict", note=["n"] * 24))
+    write(
+        here,
+        "x.csv",
+        csv(as_words("List A", "List B", "Same"), "Results A,Results B,Verdict", note=["n"] * 24),
+    )
     said = refused("Results A", dl.read_preferences, "x.csv", pad=True)
     call = said.partition("; so: ")[2]
     columns = {"a": "Results A", "b": "Results B"}
@@ -556,7 +694,11 @@ def test_the_middle_of_a_scale_is_proposed_where_it_is_sure(numbers, middle):
 
 
 def test_names_of_systems_are_looked_up_line_by_line_and_said(dcglearn, here):
-    write(here, "x.csv", csv(NAMES, "left,right,winner", left_system=LEFT_SYSTEM, right_system=RIGHT_SYSTEM))
+    write(
+        here,
+        "x.csv",
+        csv(NAMES, "left,right,winner", left_system=LEFT_SYSTEM, right_system=RIGHT_SYSTEM),
+    )
     status, _, err = dcglearn("convert", "x.csv", "-o", "log.jsonl", "--save-mapping", "how.toml")
     assert status == 0 and "; names of left_system and right_system\n" in err
     again = dl.read_preferences("x.csv", mapping="how.toml")
@@ -568,24 +710,43 @@ def test_names_of_systems_are_looked_up_line_by_line_and_said(dcglearn, here):
     assert remark.startswith(f"winner_words= takes {n} winners") and 0 < n < 24
     both = csv(["prod"] * 24, left_system=["prod"] * 24, right_system=LEFT_SYSTEM)
     write(here, "both.csv", both)
-    refused("line .: winner is 'prod', which both left_system and right_system hold", dl.read_preferences, "both.csv")
-    refused("line 2: winner is 'old'", dl.read_preferences, write(here, "y.csv", both.replace("0;prod", "0;old", 1)))
+    refused(
+        "line .: winner is 'prod', which both left_system and right_system hold",
+        dl.read_preferences,
+        "both.csv",
+    )
+    refused(
+        "line 2: winner is 'old'",
+        dl.read_preferences,
+        write(here, "y.csv", both.replace("0;prod", "0;old", 1)),
+    )
 
 
 def test_an_order_in_a_log_in_parts_is_refused_where_it_says_the_place_of_a(here):
     frame = pl.DataFrame({"a": A, "b": B, "winner": ON_SCREEN, "position_of_a": PLACE_OF_A})
     frame.write_parquet("x.parquet")
     for columns in ({}, {"swapped": "position_of_a"}):
-        refused("'position_of_a' looks like the order", dl.ParquetLog, "x.parquet", mapping=LogMapping(columns=columns))
+        refused(
+            "'position_of_a' looks like the order",
+            dl.ParquetLog,
+            "x.parquet",
+            mapping=LogMapping(columns=columns),
+        )
 
 
 def test_rejected_and_repeated_lines_are_remarked_on_and_left_out(dcglearn, here):
-    head, *rows = csv(WINNER, id=N, rater=["w"] * 24, AssignmentStatus=["Rejected", "Approved"] * 12).splitlines()
+    head, *rows = csv(
+        WINNER, id=N, rater=["w"] * 24, AssignmentStatus=["Rejected", "Approved"] * 12
+    ).splitlines()
     write(here, "x.csv", "\n".join([head, *rows, *rows[:5]]) + "\n")
     status, _, err = dcglearn("convert", "x.csv", "-o", "log.jsonl")
     first, second, _ = err.splitlines()
-    assert status == 0 and first.startswith("remark: 15 of 29 lines have the AssignmentStatus Rejected; leave_out=")
-    assert second.startswith("remark: 5 of 29 lines repeat the id, rater, lists and verdict of an earlier line; leave")
+    assert status == 0 and first.startswith(
+        "remark: 15 of 29 lines have the AssignmentStatus Rejected; leave_out="
+    )
+    assert second.startswith(
+        "remark: 5 of 29 lines repeat the id, rater, lists and verdict of an earlier line; leave"
+    )
     for command in ("learn", "audit"):
         assert "remark: 15 of 29 lines" in dcglearn(command, "x.csv", "--as-is")[2]
     assert "remark: 15 of 29 lines" in dcglearn("learn", "x.csv", "--dry-run")[1]
@@ -603,7 +764,9 @@ def test_rejected_and_repeated_lines_are_remarked_on_and_left_out(dcglearn, here
     )
     one.save("x.parquet")
     in_parts = LogMapping(leave_out="Rejected")
-    refused("leave_out= needs the whole log in memory", dl.ParquetLog, "x.parquet", mapping=in_parts)
+    refused(
+        "leave_out= needs the whole log in memory", dl.ParquetLog, "x.parquet", mapping=in_parts
+    )
 
 
 def test_approved_as_a_truth_value_and_raters_who_agree_are_understood():
@@ -612,7 +775,11 @@ def test_approved_as_a_truth_value_and_raters_who_agree_are_understood():
         for i, (a, b, w) in enumerate(zip(A, B, WINNER, strict=True))
     ]
     assert dl.read_preferences(lines).recognised.remarks == ()
-    (remark,) = dl.read_preferences([{**line, "approved": i > 2} for i, line in enumerate(lines)]).recognised.remarks
+    (remark,) = dl.read_preferences(
+        [{**line, "approved": i > 2} for i, line in enumerate(lines)]
+    ).recognised.remarks
     assert remark.startswith("3 of 24 lines have the approved False; leave_out='False'")
-    kept = dl.read_preferences([{**line, "approved": i > 2} for i, line in enumerate(lines)], leave_out="False")
+    kept = dl.read_preferences(
+        [{**line, "approved": i > 2} for i, line in enumerate(lines)], leave_out="False"
+    )
     assert len(kept) == 21

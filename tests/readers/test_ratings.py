@@ -44,7 +44,9 @@ def expanded(rows, grouped, equal_groups):
 
 
 RATED_LISTS = st.tuples(st.integers(-1, 1), st.integers(0, 1))
-ROW = st.tuples(RATED_LISTS, st.sampled_from([1, 2.5, 3, -1]), st.sampled_from("xyz"), st.integers(1, 3))
+ROW = st.tuples(
+    RATED_LISTS, st.sampled_from([1, 2.5, 3, -1]), st.sampled_from("xyz"), st.integers(1, 3)
+)
 ROWS = st.lists(ROW, min_size=1, max_size=12)
 
 
@@ -59,13 +61,19 @@ def test_ratings_equal_the_expansion(tmp_path, rows, grouped, equal_groups, bloc
     path = write(tmp_path, "x.jsonl", "\n".join(texts))
     pairs, dropped = expanded(rows, grouped, equal_groups)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ratings, "BLOCK", max(block, 1))  # 1: every group level by level, or a block of its own
+        patch.setattr(
+            ratings, "BLOCK", max(block, 1)
+        )  # 1: every group level by level, or a block of its own
         if not pairs:
-            refused("so no list is preferred to another", read_ratings, path, equal_groups=equal_groups)
+            refused(
+                "so no list is preferred to another", read_ratings, path, equal_groups=equal_groups
+            )
             return
         log = read_ratings(path, equal_groups=equal_groups)
     raters = [""] * len(log) if log.rater is None else log.rater.tolist()
-    keys = zip(raters, map(tuple, log.preferred.tolist()), map(tuple, log.other.tolist()), strict=True)
+    keys = zip(
+        raters, map(tuple, log.preferred.tolist()), map(tuple, log.other.tolist()), strict=True
+    )
     found = dict(zip(keys, log.weight.tolist(), strict=True))
     assert len(found) == len(log)
     assert found == pytest.approx(pairs)
@@ -74,11 +82,23 @@ def test_ratings_equal_the_expansion(tmp_path, rows, grouped, equal_groups, bloc
 
 
 def test_ratings_formats_and_aliases(tmp_path):
-    expected = columns(read_ratings(write(tmp_path, "x.jsonl", RATED + '{"list": [1, 2], "rating": 2.5}\n')))
+    expected = columns(
+        read_ratings(write(tmp_path, "x.jsonl", RATED + '{"list": [1, 2], "rating": 2.5}\n'))
+    )
     assert expected["preferred"] == [[3, 2]]
-    assert columns(read_ratings(write(tmp_path, "x.csv", "Grades,SCORE\n3 2,4\n1 2,2.5\n"))) == expected
-    assert columns(read_ratings(write(tmp_path, "x.tsv", "results\tsatisfaction\n[3, 2]\t4\n1|2\t2.5\n"))) == expected
-    pl.DataFrame({"list": [[3, 2], [1, 2]], "rating": [4.0, 2.5]}).write_parquet(tmp_path / "x.parquet")
+    assert (
+        columns(read_ratings(write(tmp_path, "x.csv", "Grades,SCORE\n3 2,4\n1 2,2.5\n")))
+        == expected
+    )
+    assert (
+        columns(
+            read_ratings(write(tmp_path, "x.tsv", "results\tsatisfaction\n[3, 2]\t4\n1|2\t2.5\n"))
+        )
+        == expected
+    )
+    pl.DataFrame({"list": [[3, 2], [1, 2]], "rating": [4.0, 2.5]}).write_parquet(
+        tmp_path / "x.parquet"
+    )
     assert columns(read_ratings(tmp_path / "x.parquet")) == expected
 
 
@@ -88,10 +108,22 @@ def test_ratings_formats_and_aliases(tmp_path):
         (RATED * 3, {}, "x.jsonl: every line has the same list"),
         (RATED + '{"list": [0, 0], "rating": 4}\n', {}, "x.jsonl: every rating is 4"),
         (RATED, {"equal_groups": True}, "equal_groups needs a group on every line"),
-        ('{"list": [1], "rating": 4, "group": 1}\n{"list": [0], "rating": 1}\n', {}, "line 2: group None: give it on"),
+        (
+            '{"list": [1], "rating": 4, "group": 1}\n{"list": [0], "rating": 1}\n',
+            {},
+            "line 2: group None: give it on",
+        ),
         (RATED + '{"list": [1, 1], "rating": null}\n', {}, "line 2: rating is missing"),
-        (RATED + '{"list": [1, 1], "rating": "4"}\n', {}, "line 2: rating is '4', which is not a number"),
-        (RATED + '{"list": [1, 1], "score": 1e999}\n', {}, "line 2: rating is inf, which is not a finite number"),
+        (
+            RATED + '{"list": [1, 1], "rating": "4"}\n',
+            {},
+            "line 2: rating is '4', which is not a number",
+        ),
+        (
+            RATED + '{"list": [1, 1], "score": 1e999}\n',
+            {},
+            "line 2: rating is inf, which is not a finite number",
+        ),
     ],
 )
 def test_bad_ratings(tmp_path, text, options, message):
@@ -101,7 +133,11 @@ def test_bad_ratings(tmp_path, text, options, message):
 def test_too_many_pairs_are_refused_in_words(tmp_path, monkeypatch):
     monkeypatch.setattr(ratings, "MAX_PAIRS", 2)
     text = "list,rating\n" + "".join(f"{i},{i}\n" for i in range(3))
-    refused(r"up to 3 distinct pairs, more than 2; compare within groups", read_ratings, write(tmp_path, "x.csv", text))
+    refused(
+        r"up to 3 distinct pairs, more than 2; compare within groups",
+        read_ratings,
+        write(tmp_path, "x.csv", text),
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,7 +159,8 @@ def test_pathak(shared, tmp_path):
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     text = "group\tlist\trating\n" + "".join(
-        f"{r['user']}/{r['topic']}\t{r['grades_by_displayed_rank']}\t{r['feedback_1to6']}\n" for r in rows
+        f"{r['user']}/{r['topic']}\t{r['grades_by_displayed_rank']}\t{r['feedback_1to6']}\n"
+        for r in rows
     )
     log = read_ratings(write(tmp_path, "x.tsv", text), n_grades=3, depth=10, pad=True)
     assert (log.depth, log.n_grades) == (10, 3)

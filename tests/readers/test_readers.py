@@ -50,10 +50,14 @@ FULL = Preferences(
 )
 
 
-@pytest.mark.parametrize("name", ["log.jsonl", "log.NDJSON", "log.json", "log.parquet", "log.PARQUET", "log"])
+@pytest.mark.parametrize(
+    "name", ["log.jsonl", "log.NDJSON", "log.json", "log.parquet", "log.PARQUET", "log"]
+)
 def test_saved_log_reads_back(tmp_path, monkeypatch, name):
     FULL.save(tmp_path / name)
-    assert columns(is_fast(monkeypatch, read_preferences, tmp_path / name, n_grades=5)) == columns(FULL)
+    assert columns(is_fast(monkeypatch, read_preferences, tmp_path / name, n_grades=5)) == columns(
+        FULL
+    )
 
 
 SUFFIXES = [*FORMATS, *WRITTEN, ".html", ".feather", ".zip", ".bz2", ".data"]
@@ -76,7 +80,20 @@ def test_a_log_is_written_so_that_it_can_be_read_or_not_at_all(tmp_path, case, p
 def as_text(log, delimiter, mark):
     out = io.StringIO()
     table = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-    table.writerow(["Left", "RIGHT", "Preference", "qid", "judge", "count", "strength", "margin", "other", "other"])
+    table.writerow(
+        [
+            "Left",
+            "RIGHT",
+            "Preference",
+            "qid",
+            "judge",
+            "count",
+            "strength",
+            "margin",
+            "other",
+            "other",
+        ]
+    )
     for i in range(len(log)):
         lists = [mark.format(*x) for x in (log.preferred[i].tolist(), log.other[i].tolist())]
         winner = "draw" if log.tie[i] else "LEFT"
@@ -88,39 +105,52 @@ def as_text(log, delimiter, mark):
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 @pytest.mark.parametrize("mark", ["{} {} {}", "[{}, {}, {}]", "{}|{}|{}", "[{},{},{}]"])
 def test_text_formats(tmp_path, delimiter, mark):
-    path = write(tmp_path, "log.csv" if delimiter == "," else "log.tsv", as_text(FULL, delimiter, mark))
+    path = write(
+        tmp_path, "log.csv" if delimiter == "," else "log.tsv", as_text(FULL, delimiter, mark)
+    )
     assert columns(read_preferences(path, 5)) == columns(FULL)
 
 
 def test_plain_text_is_fast(tmp_path, monkeypatch):
     text = as_text(FULL[[0, 2]], "\t", "[{}, {}, {}]")
     path = write(tmp_path, "log.txt", text)
-    assert columns(is_fast(monkeypatch, read_preferences, path, n_grades=5)) == columns(FULL[[0, 2]]) | {"tie": None}
+    assert columns(is_fast(monkeypatch, read_preferences, path, n_grades=5)) == columns(
+        FULL[[0, 2]]
+    ) | {"tie": None}
 
 
 def test_parquet_of_text_lists(tmp_path):
-    frame = pl.DataFrame({"a": ["3 2 0"], "b": ["[2, u, 0]"], "winner": ["b"], "rater": [7], "weight": ["2"]})
+    frame = pl.DataFrame(
+        {"a": ["3 2 0"], "b": ["[2, u, 0]"], "winner": ["b"], "rater": [7], "weight": ["2"]}
+    )
     frame.write_parquet(tmp_path / "x.parquet")
     log = read_preferences(tmp_path / "x.parquet")
     assert (log.preferred.tolist(), log.other.tolist()) == ([[2, -1, 0]], [[3, 2, 0]])
     assert (log.rater.tolist(), log.weight.tolist(), log.preferred.dtype) == (["7"], [2.0], np.int8)
 
 
-@pytest.mark.parametrize("text", [GOOD * 3, "left\tright\twinner\n3 2 0\t2 3 0\ta\n" + "3|2|0\t2|3|0\tb\n" * 2])
+@pytest.mark.parametrize(
+    "text", [GOOD * 3, "left\tright\twinner\n3 2 0\t2 3 0\ta\n" + "3|2|0\t2|3|0\tb\n" * 2]
+)
 def test_compression_standard_input_and_unknown_suffixes(tmp_path, monkeypatch, text):
     suffix = ".jsonl" if text[0] == "{" else ".tsv"
     expected = columns(read_preferences(write(tmp_path, "x" + suffix, text)))
     zipped = write(tmp_path, f"x{suffix}.gz", gzip.compress(text.encode(), mtime=0))
     assert columns(read_preferences(zipped)) == expected
     for name in ("x.log", "y" + suffix):
-        assert columns(read_preferences(write(tmp_path, name, "\ufeff" + text.replace("\n", "\r\n")))) == expected
+        assert (
+            columns(read_preferences(write(tmp_path, name, "\ufeff" + text.replace("\n", "\r\n"))))
+            == expected
+        )
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"\n " + text.encode())))
     assert columns(read_preferences("-")) == expected
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"{}")))
     refused("standard input, line 1", read_preferences, "-")
 
 
-@pytest.mark.skipif(shutil.which("zstd") is None, reason="needs the zstd program to make a .zst file")
+@pytest.mark.skipif(
+    shutil.which("zstd") is None, reason="needs the zstd program to make a .zst file"
+)
 def test_zstd(tmp_path):
     text = GOOD + "\n" + GOOD.replace("3, 2", "1, 2") + "\r\n \n" + GOOD
     path = write(tmp_path, "x.jsonl", text)
@@ -147,7 +177,9 @@ BAD_LINES = {
     '{"a": [NaN, 1, 0], "b": [1, 2, 3], "winner": "a"}': "not valid JSON .*NaN",
     '{"a": [1e400, 1, 0], "b": [1, 2, 3], "winner": "a"}': "a holds the grade inf, which is not an integer",
     line(a=[True, 0, 0]): "a holds True, which is not a grade; grades are integers, 0 = worst",
-    line(b=["Good", 0, 0]): r"b holds the grade name 'Good'; pass scale=\['Bad', 'Fair', 'Good'\], worst first",
+    line(
+        b=["Good", 0, 0]
+    ): r"b holds the grade name 'Good'; pass scale=\['Bad', 'Fair', 'Good'\], worst first",
     line(b=["2.5", 0, 0]): "b holds the grade 2.5, which is not an integer",
     line(a=[-3, 0, 0]): r"a holds the grade -3, outside -2..4; raise n_grades=5 \(--grades\)",
     line(a=[5, 0, 0]): r"a holds the grade 5, outside -2..4; raise n_grades=5 \(--grades\)",
@@ -219,8 +251,14 @@ def test_bad_row_of_text_is_named(tmp_path, row, message):
 
 
 def test_latin_1_names_the_line(tmp_path):
-    path = write(tmp_path, "x.csv", "a,b,winner,rater\n1 2,2 1,a,x\n1 2,2 1,a,René\n".encode("latin-1"))
-    refused(r"x\.csv, line 3: byte 0xe9 is not UTF-8 text; save the file as UTF-8", read_preferences, path)
+    path = write(
+        tmp_path, "x.csv", "a,b,winner,rater\n1 2,2 1,a,x\n1 2,2 1,a,René\n".encode("latin-1")
+    )
+    refused(
+        r"x\.csv, line 3: byte 0xe9 is not UTF-8 text; save the file as UTF-8",
+        read_preferences,
+        path,
+    )
     assert read_preferences(path, skip_bad=tmp_path / "bad").dropped["bad lines"] == 1
     assert (tmp_path / "bad").read_bytes().endswith(b"Ren\xe9\n")
 
@@ -233,15 +271,27 @@ def test_latin_1_names_the_line(tmp_path):
         ("x.csv", b"a,b,winner\n", "x.csv: nothing after the header"),
         ("x.csv", b"a,b,winner\n\n\n", "x.csv: nothing after the header"),
         ("x.csv", b"left;right;winner\n", "x.csv: nothing after the header"),
-        ("x.csv", b"left:right\n", r"no 'a' \(accepted names: a, left, .*\); found left:right; separate the columns"),
+        (
+            "x.csv",
+            b"left:right\n",
+            r"no 'a' \(accepted names: a, left, .*\); found left:right; separate the columns",
+        ),
         ("x.tsv", b"a\tleft\tb\twinner\n", "line 1: a and left both give the 'a'"),
         ("x.csv", b'a,"b,winner\n', "line 1: not a line of CSV"),
         ("x.jsonl", GOOD.encode("utf-16"), "x.jsonl is UTF-16 text; save it as UTF-8"),
         ("x.jsonl", GOOD.encode("utf-16-le"), "x.jsonl, line 1: not valid JSON"),
         ("x.bin", bytes(range(256)), "x.bin: line 1"),
         ("x.parquet", bytes(range(256)), "x.parquet: not a Parquet file"),
-        ("x.parquet", b"PAR1" + bytes(range(256)), "x.parquet: not a Parquet file, or a truncated one"),
-        ("x.jsonl.gz", gzip.compress(GOOD.encode(), mtime=0)[:-5], "x.jsonl.gz: cannot be decompressed .* truncated"),
+        (
+            "x.parquet",
+            b"PAR1" + bytes(range(256)),
+            "x.parquet: not a Parquet file, or a truncated one",
+        ),
+        (
+            "x.jsonl.gz",
+            gzip.compress(GOOD.encode(), mtime=0)[:-5],
+            "x.jsonl.gz: cannot be decompressed .* truncated",
+        ),
         ("x.jsonl.gz", b"\x1f\x8bgarbage, not gzip", "x.jsonl.gz: cannot be decompressed"),
         ("x.json", b"[" + GOOD.encode(), "x.json: not valid JSON .*expected an array of objects"),
         ("x.json", b"[1]", "x.json, record 1: 1 is not an object with names and values"),
@@ -255,7 +305,9 @@ def test_bad_file_is_named(tmp_path, name, content, message):
 def test_missing_file_folder_and_empty_parquet(tmp_path):
     refused("nowhere does not exist; check the name", read_preferences, tmp_path / "nowhere")
     refused("is a folder without a file; check the name", read_ratings, tmp_path)
-    pl.DataFrame({"a": [[1]], "b": [[1]], "winner": ["a"]}).clear().write_parquet(tmp_path / "x.parquet")
+    pl.DataFrame({"a": [[1]], "b": [[1]], "winner": ["a"]}).clear().write_parquet(
+        tmp_path / "x.parquet"
+    )
     refused("is empty; expected one judgement a row", read_preferences, tmp_path / "x.parquet")
     pl.DataFrame({"a": [[1]], "x": [1]}).write_parquet(tmp_path / "y.parquet")
     refused(r"y.parquet: no 'b' .*found a, x", read_preferences, tmp_path / "y.parquet")
@@ -271,9 +323,16 @@ def test_one_bad_line_in_100_000(tmp_path):
 def test_skip_bad_leaves_nothing_half_written(tmp_path):
     path = write(tmp_path, "x.jsonl", "nonsense\n" + GOOD)
     only_bad = write(tmp_path, "y.jsonl", "nonsense\n" * 5)
-    refused(r"y.jsonl: no good line; line 1: not valid JSON", read_preferences, only_bad, skip_bad=tmp_path / "bad")
+    refused(
+        r"y.jsonl: no good line; line 1: not valid JSON",
+        read_preferences,
+        only_bad,
+        skip_bad=tmp_path / "bad",
+    )
     refused("would replace the log itself", read_preferences, path, skip_bad=path)
-    refused("does not exist; make it first", read_preferences, path, skip_bad=tmp_path / "no" / "bad")
+    refused(
+        "does not exist; make it first", read_preferences, path, skip_bad=tmp_path / "no" / "bad"
+    )
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x.jsonl", "y.jsonl"]
     good = write(tmp_path, "good.jsonl", GOOD)
     assert read_preferences(good, skip_bad=tmp_path / "bad").dropped == {}
@@ -284,7 +343,9 @@ def test_skip_bad_leaves_nothing_half_written(tmp_path):
 
 
 def test_skipped_parquet_rows_are_json_lines(tmp_path):
-    frame = pl.DataFrame({"left": [[1, 2], [1, 9]], "right": [[2, 1], [1, 0]], "label": ["a", "b"], "x": ["é", "y"]})
+    frame = pl.DataFrame(
+        {"left": [[1, 2], [1, 9]], "right": [[2, 1], [1, 0]], "label": ["a", "b"], "x": ["é", "y"]}
+    )
     frame.write_parquet(tmp_path / "x.parquet")
     refused(r"x.parquet, row 2: a holds the grade 9", read_preferences, tmp_path / "x.parquet", 3)
     assert len(read_preferences(tmp_path / "x.parquet", 3, skip_bad=tmp_path / "bad.jsonl")) == 1
@@ -319,7 +380,9 @@ def test_unknown_grades_and_scale(tmp_path):
         write(tmp_path, "z.csv", "a,b,winner\nGood,1,a\n"),
         scale=scale,
     )
-    with pytest.raises(InputError, match=r"line 1: a holds 'Poor', not a grade of the scale Bad, Fair"):
+    with pytest.raises(
+        InputError, match=r"line 1: a holds 'Poor', not a grade of the scale Bad, Fair"
+    ):
         read_preferences(write(tmp_path, "y.jsonl", line(a=["Poor"])), scale=scale)
 
 
@@ -355,9 +418,17 @@ def test_shorter_lists_have_no_result_below_their_last(tmp_path):
 
 
 def test_missing_values(tmp_path):
-    rows = [line(weight=2, strength=None, rater=None, query=5), line(strength=3), line(margin=None, rater="")]
+    rows = [
+        line(weight=2, strength=None, rater=None, query=5),
+        line(strength=3),
+        line(margin=None, rater=""),
+    ]
     log = read_preferences(write(tmp_path, "x.jsonl", "\n".join(rows)))
-    assert (log.weight.tolist(), log.strength.tolist(), log.query.tolist()) == ([2, 1, 1], [1, 3, 1], ["5", "", ""])
+    assert (log.weight.tolist(), log.strength.tolist(), log.query.tolist()) == (
+        [2, 1, 1],
+        [1, 3, 1],
+        ["5", "", ""],
+    )
     assert log.rater is None
     assert log.margin is None
 
@@ -369,7 +440,11 @@ def test_the_kind_of_a_tie_stays_in_the_log(tmp_path):
         {"a": [0, 0], "b": [0, 1], "winner": "tie", "tie": "both bad"},
     ]
     log = read_preferences(write(tmp_path, "log.jsonl", "\n".join(map(json.dumps, lines))))
-    assert log.tie_kind.tolist() == ["", "both good", "both bad"] and log.tie.tolist() == [False, True, True]
+    assert log.tie_kind.tolist() == ["", "both good", "both bad"] and log.tie.tolist() == [
+        False,
+        True,
+        True,
+    ]
     assert log[log.tie_kind == "both bad"].tie_kind.tolist() == ["both bad"]
     for name in ("again.jsonl", "again.parquet"):
         log.save(tmp_path / name)
@@ -380,10 +455,14 @@ def test_the_kind_of_a_tie_stays_in_the_log(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["wide.csv", "wide.jsonl", "array.json", "blanks.csv"])
-def test_what_would_take_more_memory_to_parse_than_there_is_is_refused_before(name, tmp_path, monkeypatch):
+def test_what_would_take_more_memory_to_parse_than_there_is_is_refused_before(
+    name, tmp_path, monkeypatch
+):
     wide = {
         "wide.csv": ",".join(f"c{i}" for i in range(600_000)) + "\n",
-        "wide.jsonl": '{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": [' + "0," * (1 << 21) + "0]}\n",
+        "wide.jsonl": '{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": ['
+        + "0," * (1 << 21)
+        + "0]}\n",
         "array.json": "[" + "[]," * 100_000 + "{}]",
         "blanks.csv": " " * (1 << 23) + "a,b,winner\n",
     }
@@ -399,12 +478,18 @@ def test_what_would_take_more_memory_to_parse_than_there_is_is_refused_before(na
 
 def test_thousands_of_columns_are_refused(tmp_path):
     header = ",".join(f"c{i}" for i in range(20_001)) + "\n"
-    for text in (header, header.replace(",", ";"), '{"' + header.strip().replace(",", '": 1, "') + '": 1}\n'):
+    for text in (
+        header,
+        header.replace(",", ";"),
+        '{"' + header.strip().replace(",", '": 1, "') + '": 1}\n',
+    ):
         path = write(tmp_path, "log.jsonl" if text[0] == "{" else "log.csv", text)
         refused("20,001 columns, and at most 20,000 are read", read_preferences, path)
 
 
-@pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\xa0", "\u2003", "\u2028"])
+@pytest.mark.parametrize(
+    "mark", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\xa0", "\u2003", "\u2028"]
+)
 @pytest.mark.parametrize("grades", ["3 2{}0", "3 {} 0", "3 2 0{}", "3|{}|0"])
 def test_only_spaces_tabs_and_line_ends_are_blanks_of_a_list(tmp_path, mark, grades):
     path = tmp_path / "log.csv"

@@ -1,4 +1,6 @@
-"""Logs that are upside down are stopped, with the reversal that makes sense of them; honest ones are not."""
+"""Logs that are upside down are stopped, with the reversal that makes sense of them; honest ones
+are not.
+"""
 
 import re
 import shlex
@@ -16,12 +18,17 @@ D1 = dl.simulate.ground_truth("D1")
 
 
 def judged(n=60, wrong=0.1, seed=0, **columns):
-    return dl.simulate.preference_pairs(D1, n, lists="free", n_flips=round(wrong * n), seed=seed, **columns)
+    return dl.simulate.preference_pairs(
+        D1, n, lists="free", n_flips=round(wrong * n), seed=seed, **columns
+    )
 
 
 def lines(log, winner="a", turned=False):
     lists = [4 - x if turned else x for x in (log.preferred, log.other)]
-    return [{"a": a, "b": b, "winner": winner} for a, b in zip(*(x.tolist() for x in lists), strict=True)]
+    return [
+        {"a": a, "b": b, "winner": winner}
+        for a, b in zip(*(x.tolist() for x in lists), strict=True)
+    ]
 
 
 def exchanged(log):
@@ -31,18 +38,33 @@ def exchanged(log):
 @pytest.mark.parametrize("shape", [(5, 10), (2, 3), (3, 1)])
 def test_textbooks_are_scored_at_once_as_one_by_one(shape):
     n_grades, depth = shape
-    first, second = random_lists(40, "unknown", np.random.default_rng(0), depth, n_grades).reshape(2, 20, depth)
-    log, textbooks = dl.Preferences(first, second, n_grades=n_grades), dl.textbook_dcgs(n_grades, depth)
+    first, second = random_lists(40, "unknown", np.random.default_rng(0), depth, n_grades).reshape(
+        2, 20, depth
+    )
+    log, textbooks = (
+        dl.Preferences(first, second, n_grades=n_grades),
+        dl.textbook_dcgs(n_grades, depth),
+    )
     together = textbook_scores(n_grades, depth)
     assert together.names == tuple(textbooks)
-    np.testing.assert_allclose(together.score(first), [dcg.score(first) for dcg in textbooks.values()], rtol=1e-12)
-    np.testing.assert_array_equal(log.verdicts(together), [log.verdicts(dcg) for dcg in textbooks.values()])
+    np.testing.assert_allclose(
+        together.score(first), [dcg.score(first) for dcg in textbooks.values()], rtol=1e-12
+    )
+    np.testing.assert_array_equal(
+        log.verdicts(together), [log.verdicts(dcg) for dcg in textbooks.values()]
+    )
 
 
 def test_a_reversed_log_is_stopped_with_what_makes_sense_of_it():
     log = judged()
-    said = refused("the log is upside down: none of the text.* of 60 preferences", dl.read_preferences, lines(log, "b"))
-    assert re.search(r'With the winners exchanged, 9\d\.\d%: winner_words="b=a" \(--winner-words "b=a"\)', said)
+    said = refused(
+        "the log is upside down: none of the text.* of 60 preferences",
+        dl.read_preferences,
+        lines(log, "b"),
+    )
+    assert re.search(
+        r'With the winners exchanged, 9\d\.\d%: winner_words="b=a" \(--winner-words "b=a"\)', said
+    )
     assert len(dl.read_preferences(lines(log, "b"), winner_words="b=a")) == 60
     said = refused("the grades turned round, [89]", dl.read_preferences, lines(log, turned=True))
     assert "best_grade='0' (--best-grade 0)" in said
@@ -57,7 +79,9 @@ def test_who_insists_learns_from_it():
     log = judged()
     assert len(dl.read_preferences(lines(log, "b"), as_is=True)) == 60
     for learner in (dl.DCGLearner(n_starts=1, max_iter=20), dl.UtilityLearner()):
-        refused("the winners exchanged, 9.* give the preferred lists first", learner.fit, exchanged(log))
+        refused(
+            "the winners exchanged, 9.* give the preferred lists first", learner.fit, exchanged(log)
+        )
         learner.fit(dl.read_preferences(lines(log, "b"), as_is=True))
         learner.fit(exchanged(log), as_is=True)
 
@@ -78,12 +102,17 @@ def test_few_judgements_and_the_same_again_do_not_suffice():
 def test_most_raters_and_ratings_count():
     parts = [judged(30, wrong=0, seed=seed) for seed in range(3)]
     good = judged(200, wrong=0, seed=9)
-    all_lines = [{**line, "rater": f"r{i}"} for i, part in enumerate(parts) for line in lines(part, "b")]
+    all_lines = [
+        {**line, "rater": f"r{i}"} for i, part in enumerate(parts) for line in lines(part, "b")
+    ]
     mixed = [*all_lines, *({**line, "rater": "good"} for line in lines(good))]
     refused("3 of 4 raters are upside down", dl.read_preferences, mixed)
     assert len(dl.read_preferences([*all_lines[:30], *mixed[90:]])) == 230
     lists = random_lists(60, "free", np.random.default_rng(0))
-    rated = [{"list": x, "rating": -v} for x, v in zip(lists.tolist(), D1.score(lists).round(2).tolist(), strict=True)]
+    rated = [
+        {"list": x, "rating": -v}
+        for x, v in zip(lists.tolist(), D1.score(lists).round(2).tolist(), strict=True)
+    ]
     refused("With the ratings turned round, .*: negate them", dl.read_ratings, rated)
 
 
@@ -94,18 +123,33 @@ def test_sides_taken_for_lists_are_stopped():
         for line, left in zip(lines(log), b_left, strict=True)
     ]
     assert dl.read_preferences(said).preferred.tolist() == log.preferred.tolist()
-    message = refused(r"the \d+ pairs shown with b first are upside down", dl.read_preferences, said, sides="listed")
-    assert "With sides told the other way, 9" in message and "sides='shown' (--sides shown)" in message
+    message = refused(
+        r"the \d+ pairs shown with b first are upside down",
+        dl.read_preferences,
+        said,
+        sides="listed",
+    )
+    assert (
+        "With sides told the other way, 9" in message and "sides='shown' (--sides shown)" in message
+    )
 
 
 def test_raters_who_always_name_one_side_are_named():
     rng = np.random.default_rng(0)
     pairs = random_lists(160, "free", rng).reshape(2, 80, 10).tolist()
     said = [
-        {"a": a, "b": b, "winner": "left", "rater": f"r{i % 4}", "shown_left": "ab"[rng.integers(2)]}
+        {
+            "a": a,
+            "b": b,
+            "winner": "left",
+            "rater": f"r{i % 4}",
+            "shown_left": "ab"[rng.integers(2)],
+        }
         for i, (a, b) in enumerate(zip(*pairs, strict=True))
     ]
-    with pytest.warns(UserWarning, match=r"always name one side: .* first in 100.0% of 80 .*sides='listed'"):
+    with pytest.warns(
+        UserWarning, match=r"always name one side: .* first in 100.0% of 80 .*sides='listed'"
+    ):
         assert len(dl.read_preferences(said)) == 80
     with pytest.warns(UserWarning, match="most raters always name one side.*what was shown"):
         dl.read_preferences([{**line, "winner": line["shown_left"]} for line in said])
@@ -114,9 +158,15 @@ def test_raters_who_always_name_one_side_are_named():
 @pytest.mark.parametrize(
     ("grades", "problem"),
     [
-        ([0, 1, 2, 99], "the grade 99 .* stands far above the others, 0 to 2.*write -1.*n_grades=100"),
+        (
+            [0, 1, 2, 99],
+            "the grade 99 .* stands far above the others, 0 to 2.*write -1.*n_grades=100",
+        ),
         ([0, 1, 2, 9], "the grade 9 .* stands far above"),
-        ([0, 5, 10, 15, 20, 25], r"25 is the largest of 6 grades: .*--scale 0,5,10,15,20,25\).*n_grades=26"),
+        (
+            [0, 5, 10, 15, 20, 25],
+            r"25 is the largest of 6 grades: .*--scale 0,5,10,15,20,25\).*n_grades=26",
+        ),
         (list(range(0, 50, 2)), "25 grades are many for a scale: .*judgements"),
         ([0, 7], None),
         ([0, 4, 9], None),
@@ -128,7 +178,11 @@ def test_codes_are_no_grades(grades, problem):
         assert len(dl.read_preferences(rows)) == 1
     else:
         refused(problem, dl.read_preferences, rows)
-        refused(problem, dl.read_ratings, [{"list": grades, "rating": 1}, {"list": grades[::-1], "rating": 2}])
+        refused(
+            problem,
+            dl.read_ratings,
+            [{"list": grades, "rating": 1}, {"list": grades[::-1], "rating": 2}],
+        )
         assert dl.read_preferences(rows, max(grades) + 1).n_grades == max(grades) + 1
 
 
@@ -139,13 +193,19 @@ def test_logs_in_parts_are_checked(tmp_path):
         assert dl.UtilityLearner().fit(parts, as_is=True).n_iter_ > 0
     with dl.ParquetLog(tmp_path / "log.parquet", as_is=True) as parts:
         assert dl.UtilityLearner().fit(parts).n_iter_ > 0
-    pl.DataFrame([{"a": [1, 0], "b": [0, 1], "winner": "a", "order": "x"}]).write_parquet(tmp_path / "x.parquet")
+    pl.DataFrame([{"a": [1, 0], "b": [0, 1], "winner": "a", "order": "x"}]).write_parquet(
+        tmp_path / "x.parquet"
+    )
     refused("'order' looks like the order", dl.ParquetLog, tmp_path / "x.parquet")
 
 
 def test_nothing_is_written_and_the_line_that_is_proposed_reads_it(tmp_path, monkeypatch, capsys):
     log, out = tmp_path / "marks.csv", tmp_path / "out.json"
-    lists = [" ".join(str(5 - g) for g in row) for side in (judged().preferred, judged().other) for row in side]
+    lists = [
+        " ".join(str(5 - g) for g in row)
+        for side in (judged().preferred, judged().other)
+        for row in side
+    ]
     rows = [f"{a},{b},a" for a, b in zip(lists[:60], lists[60:], strict=True)]
     write(tmp_path, "marks.csv", "\n".join(["a,b,winner", *rows]) + "\n")
     for command in (("learn", log, "-o", out), ("convert", log, "-o", tmp_path / "log.jsonl")):
@@ -162,9 +222,14 @@ def test_nothing_is_written_and_the_line_that_is_proposed_reads_it(tmp_path, mon
 
 @pytest.mark.parametrize("name", ["fsd_train.txt", "qref_train.txt"])
 def test_users_are_not_upside_down(shared, name):
-    rows = [line.split("\t") for line in (SHARED / "tiangong_satisfaction" / name).read_text().splitlines()[:400]]
+    rows = [
+        line.split("\t")
+        for line in (SHARED / "tiangong_satisfaction" / name).read_text().splitlines()[:400]
+    ]
     lists = [list(map(int, re.findall(r"\d+", row[2]))) for row in rows]
-    assert len(dl.Preferences.from_ratings(lists, [float(row[3]) for row in rows], pad=True)) > 1_000
+    assert (
+        len(dl.Preferences.from_ratings(lists, [float(row[3]) for row in rows], pad=True)) > 1_000
+    )
 
 
 def test_pairs_that_contradict_every_textbook_pass_where_some_monotone_utility_respects_them():

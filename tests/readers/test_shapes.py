@@ -1,4 +1,6 @@
-"""Tables, records and frames: what is refused with what to do, rows of documents, bad rows, ratings."""
+"""Tables, records and frames: what is refused with what to do, rows of documents, bad rows,
+ratings.
+"""
 
 import json
 from collections import namedtuple
@@ -11,7 +13,18 @@ import dcglearn as dl
 from dcglearn.parts.open_log import opened_log
 from dcglearn.readers.roles import wide_columns
 from tests.makers import columns, refused, write
-from tests.readers.test_file_shapes import OBJECTS, OTHER, PREFERRED, SCALE, WINNER, A, B, long, table, wide
+from tests.readers.test_file_shapes import (
+    OBJECTS,
+    OTHER,
+    PREFERRED,
+    SCALE,
+    WINNER,
+    A,
+    B,
+    long,
+    table,
+    wide,
+)
 
 LOG = dl.Preferences(PREFERRED, OTHER, tie=[False, False, True])
 """A log of three judgements: a, b, tie."""
@@ -26,8 +39,14 @@ def sorted_pairs(log):
 
 NUMBERS = "the sign of a number may mean either side: positive='a', or 'b'"
 REFUSED = {
-    "Likert numbers": (LIKERT, r"line 2: winner is '3'; .*seen: '3' \(1\), '-1' \(1\), '0' \(1\); " + NUMBERS),
-    "0 and 1": (table("011"), r"line 2: winner is '0'; .*seen: '1' \(2\), '0' \(1\); say what .*0=[?],1=[?]"),
+    "Likert numbers": (
+        LIKERT,
+        r"line 2: winner is '3'; .*seen: '3' \(1\), '-1' \(1\), '0' \(1\); " + NUMBERS,
+    ),
+    "0 and 1": (
+        table("011"),
+        r"line 2: winner is '0'; .*seen: '1' \(2\), '0' \(1\); say what .*0=[?],1=[?]",
+    ),
     "1 alone": (table("111"), "line 2: winner is '1'; .*seen: '1' .*1=[?]"),
     "words": (
         table(["Left is better", "a", "Same"]),
@@ -43,14 +62,22 @@ REFUSED = {
         "line 4: winner is 'z'; ",
         {"winner_words": {"x": "a", "y": "b"}},
     ),
-    "positive of words": (table(["a", "b", "tie"]), "line 2: winner is 'a', which is not a num", {"positive": "a"}),
+    "positive of words": (
+        table(["a", "b", "tie"]),
+        "line 2: winner is 'a', which is not a num",
+        {"positive": "a"},
+    ),
     "positive and strength": (
         table(["3,1", "-1,1", "0,1"], "a,b,winner,strength"),
         "drop the column of strengths",
         {"positive": "a"},
     ),
     "both options": (LIKERT, "give one of the two", {"positive": "a", "winner_words": "x=a"}),
-    "bad meaning": (LIKERT, "'y' means 'worse'; it can mean a, b, tie or open", {"winner_words": "x=left,y=worse"}),
+    "bad meaning": (
+        LIKERT,
+        "'y' means 'worse'; it can mean a, b, tie or open",
+        {"winner_words": "x=left,y=worse"},
+    ),
     "no meaning": (LIKERT, "'y' has no meaning", {"winner_words": "x=a,y"}),
     "two meanings": (LIKERT, "'X' has two meanings", {"winner_words": "x=a,X=b"}),
     "positive c": (LIKERT, "positive is 'c'; expected one of \\['a', 'b'\\]", {"positive": "c"}),
@@ -58,8 +85,14 @@ REFUSED = {
         "left_1,left_3,right_1,right_2,winner\n1,2,1,2,a\n",
         "line 1: position 2 is missing among the columns left_1, left_3",
     ),
-    "wide from 2": ("a2,a3,b1,b2,winner\n1,2,1,2,a\n", "position 1 is missing among the columns a2, a3"),
-    "a position twice": ("a1,A_1,b1,winner\n1,2,1,a\n", "a1 and A_1 both look like|give one position twice"),
+    "wide from 2": (
+        "a2,a3,b1,b2,winner\n1,2,1,2,a\n",
+        "position 1 is missing among the columns a2, a3",
+    ),
+    "a position twice": (
+        "a1,A_1,b1,winner\n1,2,1,a\n",
+        "a1 and A_1 both look like|give one position twice",
+    ),
     "blank before a grade": (
         wide(["left_{}", "right_{}"]).replace("2,1,0,0", "2,,0,0", 1),
         "line 2: left_2 is blank and left_3 is not; write -1",
@@ -80,11 +113,20 @@ REFUSED = {
         "\n".join(line for line in long().split("\n") if "q2,right" not in line),
         "line 14: b has no row",
     ),
-    "another side": (long().replace("q0,left,1", "q0,middle,1"), "side is 'middle' on line 2; use a or left"),
-    "a position that is no number": (long().replace("left,1,", "left,top,", 1), "line 2: position is 'top'"),
+    "another side": (
+        long().replace("q0,left,1", "q0,middle,1"),
+        "side is 'middle' on line 2; use a or left",
+    ),
+    "a position that is no number": (
+        long().replace("left,1,", "left,top,", 1),
+        "line 2: position is 'top'",
+    ),
     "ratings": ('{"list": [1, 2], "rating": 3}\n', r"these are rated lists: .*dl.read_ratings"),
     "one column": ("a:b:winner\n1:2:a\n", "separate the columns by commas, semicolons or tabs"),
-    "a key of a wide list twice": ('{"a1": 1, "a1": 2, "b1": 1, "winner": "a"}', "the key 'a1' occurs twice"),
+    "a key of a wide list twice": (
+        '{"a1": 1, "a1": 2, "b1": 1, "winner": "a"}',
+        "the key 'a1' occurs twice",
+    ),
 }
 """A text, the message that refuses it, and options."""
 
@@ -153,7 +195,10 @@ RECORDS = {
     "tuples": [tuple(o.values()) for o in OBJECTS],
     "named tuples": [Judged(*o.values()) for o in OBJECTS],
     "arrays": [{**o, "a": np.array(o["a"]), "b": tuple(o["b"])} for o in OBJECTS],
-    "wide": [dict(zip(["l0", "l1", "l2", "r0", "r1", "r2", "label"], [*a, *b, w], strict=True)) for a, b, w in ROWS],
+    "wide": [
+        dict(zip(["l0", "l1", "l2", "r0", "r1", "r2", "label"], [*a, *b, w], strict=True))
+        for a, b, w in ROWS
+    ],
 }
 
 
@@ -177,7 +222,9 @@ def frames():
     pandas = pytest.importorskip("pandas")
     native = pl.DataFrame(OBJECTS)
     wide_rows = pl.DataFrame(RECORDS["wide"])
-    missing = pandas.DataFrame(RECORDS["wide"]).assign(query=["q", None, "r"], weight=[1, np.nan, 2])
+    missing = pandas.DataFrame(RECORDS["wide"]).assign(
+        query=["q", None, "r"], weight=[1, np.nan, 2]
+    )
     return {
         "polars": native,
         "polars, lazy": native.lazy(),
@@ -201,7 +248,9 @@ def test_frames_are_read_everywhere():
     frame = frames()["pandas"]
     expected = dl.UtilityLearner().fit(LOG).utility_
     for source in (frame, frames()["polars, wide"], OBJECTS, RECORDS["tuples"]):
-        np.testing.assert_array_equal(dl.UtilityLearner().fit(source).utility_.weights, expected.weights)
+        np.testing.assert_array_equal(
+            dl.UtilityLearner().fit(source).utility_.weights, expected.weights
+        )
     with opened_log(frame) as log:  # as every learner opens it
         assert columns(log) == columns(LOG)
 
@@ -214,12 +263,18 @@ def test_frames_with_bad_rows_are_refused():
     assert dl.Preferences.from_frame(bad, pad=True).preferred.tolist() == [[1, -1], [1, 1]]
     refused("data frame: no 'a'", dl.read_preferences, bad[["winner"]])
     refused("the data frame is empty", dl.read_preferences, bad[:0])
-    refused("two columns called left_1", dl.read_preferences, bad.rename(columns={"left_2": "left_1"}))
+    refused(
+        "two columns called left_1", dl.read_preferences, bad.rename(columns={"left_2": "left_1"})
+    )
     refused("cannot be read", dl.read_preferences, bad.assign(winner=["a", 2]))
     refused(r"a int is not a log: give a path, a data frame", dl.read_preferences, 3)
     refused(r"table or a list of records.*Preferences.from_frame", dl.Preferences, bad)
     from_records = dl.Preferences.from_records
-    refused("records, record 2: winner is 'x'", from_records, [OBJECTS[0], {**OBJECTS[1], "winner": "x"}])
+    refused(
+        "records, record 2: winner is 'x'",
+        from_records,
+        [OBJECTS[0], {**OBJECTS[1], "winner": "x"}],
+    )
     message = "record 1: 4 values for a, b, winner; name them by columns="
     refused(message, from_records, [(*RECORDS["tuples"][0], 1)])
     refused(r"the lists have different lengths.*from_records", dl.Preferences, [([1, 2], [1])])
@@ -227,9 +282,15 @@ def test_frames_with_bad_rows_are_refused():
 
 def test_tuples_may_be_named_and_words_be_grades():
     judged = [("q", ["Good", "Bad"], ["Fair"], 2.0, "b")]
-    log = dl.Preferences.from_records(judged, ["query", "a", "b", "weight", "winner"], scale=SCALE, pad=True)
+    log = dl.Preferences.from_records(
+        judged, ["query", "a", "b", "weight", "winner"], scale=SCALE, pad=True
+    )
     assert (log.preferred.tolist(), log.other.tolist()) == ([[1, -1]], [[2, 0]])
-    assert (log.query.tolist(), log.weight.tolist(), log.grade_names) == (["q"], [2.0], tuple(SCALE))
+    assert (log.query.tolist(), log.weight.tolist(), log.grade_names) == (
+        ["q"],
+        [2.0],
+        tuple(SCALE),
+    )
     two = dl.Preferences.from_records([([2, 1], [1]), ([2], [1])], pad=True)
     assert two.other.tolist() == [[1, -1], [1, -1]]
 
@@ -248,12 +309,30 @@ def test_rated_arrays(tmp_path):
         dl.read_ratings(pl.DataFrame({"list": lists.tolist(), "rating": ratings})),
     ):
         assert columns(log) | {"names": None} == columns(expected)
-    grouped = dl.Preferences.from_ratings([[2], [0, 1], [2, 2]], ratings, group=[1, 1, 2], weight=[2, 1, 1], pad=True)
-    assert (grouped.preferred.tolist(), grouped.rater.tolist(), grouped.weight.tolist()) == ([[2, -1]], ["1"], [2.0])
-    refused("list has 3, rating has 2 entries; give one", dl.Preferences.from_ratings, lists, ratings[:2])
+    grouped = dl.Preferences.from_ratings(
+        [[2], [0, 1], [2, 2]], ratings, group=[1, 1, 2], weight=[2, 1, 1], pad=True
+    )
+    assert (grouped.preferred.tolist(), grouped.rater.tolist(), grouped.weight.tolist()) == (
+        [[2, -1]],
+        ["1"],
+        [2.0],
+    )
+    refused(
+        "list has 3, rating has 2 entries; give one",
+        dl.Preferences.from_ratings,
+        lists,
+        ratings[:2],
+    )
     refused("at least two lists", dl.Preferences.from_ratings, [], [])
-    refused("list holds the grade name 'Good'; pass sc", dl.Preferences.from_ratings, [["Good"], ["Poor"]], [1, 2])
-    refused("every rating is 1, so no list is preferred", dl.Preferences.from_ratings, lists, [1, 1, 1])
+    refused(
+        "list holds the grade name 'Good'; pass sc",
+        dl.Preferences.from_ratings,
+        [["Good"], ["Poor"]],
+        [1, 2],
+    )
+    refused(
+        "every rating is 1, so no list is preferred", dl.Preferences.from_ratings, lists, [1, 1, 1]
+    )
 
 
 def test_there_and_back():
@@ -265,17 +344,28 @@ def test_there_and_back():
 
 
 def test_real_judgements_are_the_same_in_every_shape(shared, tmp_path):
-    raw = pl.read_ndjson(shared / "urbano_music" / "side_by_side.jsonl").select("query", "a", "b", "winner")
+    raw = pl.read_ndjson(shared / "urbano_music" / "side_by_side.jsonl").select(
+        "query", "a", "b", "winner"
+    )
     expected = dl.Preferences.from_frame(raw)
     assert len(expected) == 4115
     sides, places = (("a", "Left"), ("b", "Right")), range(expected.depth)
-    cells = [pl.col(side).list.get(i).alias(f"{name} {i + 1}") for side, name in sides for i in places]
+    cells = [
+        pl.col(side).list.get(i).alias(f"{name} {i + 1}") for side, name in sides for i in places
+    ]
     words = {"a": "Left is better", "b": "Right is better", "tie": "Same"}
-    raw.select("query", *cells, pl.col("winner").replace(words)).write_csv(tmp_path / "wide.csv", separator=";")
-    wide_log = dl.read_preferences(tmp_path / "wide.csv", winner_words={word: code for code, word in words.items()})
+    raw.select("query", *cells, pl.col("winner").replace(words)).write_csv(
+        tmp_path / "wide.csv", separator=";"
+    )
+    wide_log = dl.read_preferences(
+        tmp_path / "wide.csv", winner_words={word: code for code, word in words.items()}
+    )
     assert columns(wide_log) == columns(expected)
     pairs = raw.with_row_index("pair")
-    sides = [pairs.select("pair", "query", "winner", side=pl.lit(side), grade=pl.col(side)) for side in "ab"]
+    sides = [
+        pairs.select("pair", "query", "winner", side=pl.lit(side), grade=pl.col(side))
+        for side in "ab"
+    ]
     rows = pl.concat(sides).explode("grade")
     rows = rows.with_columns(rank=pl.int_range(pl.len()).over("pair", "side") + 1)
     rows.sample(fraction=1, shuffle=True, seed=0).write_csv(tmp_path / "long.csv")

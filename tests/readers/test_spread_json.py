@@ -40,10 +40,16 @@ def test_objects_over_several_lines_are_read(here, name, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (indented([*LINES[:2], {**LINES[2], "winner": "Links"}]), "log.json, record 3: winner is 'Links'"),
+        (
+            indented([*LINES[:2], {**LINES[2], "winner": "Links"}]),
+            "log.json, record 3: winner is 'Links'",
+        ),
         (indented([*LINES[:2], {**LINES[2], "a": 3}]), "log.json, record 3: a is 3, not a list"),
         (indented(LINES)[:-40], "log.json: not valid JSON .*; expected an array of objects"),
-        (indented(LINES).replace("}\n{", "},\n{"), r"log.json: not valid JSON \(Expecting value: line 12"),
+        (
+            indented(LINES).replace("}\n{", "},\n{"),
+            r"log.json: not valid JSON \(Expecting value: line 12",
+        ),
         (indented(LINES) + "\nnull", "log.json, record 6: None is not an object"),
         (indented([{**LINES[0], "winner": float("nan")}]), "NaN is not a number that JSON allows"),
         ('{\n"a": [1],\n"a": [1], "b": [0], "winner": "a"}', "the key 'a' occurs twice"),
@@ -63,7 +69,10 @@ def test_a_bad_object_is_named(here, text, message):
 def test_bad_objects_are_set_aside_as_lines(here):
     Path("log.json").write_text(indented([LINES[0], {"a": [1]}, LINES[1]]), encoding="utf-8")
     log = dl.read_preferences("log.json", skip_bad="bad.jsonl")
-    assert log.dropped["bad lines"] == 1 and Path("bad.jsonl").read_text(encoding="utf-8") == '{"a": [1]}\n'
+    assert (
+        log.dropped["bad lines"] == 1
+        and Path("bad.jsonl").read_text(encoding="utf-8") == '{"a": [1]}\n'
+    )
 
 
 def test_the_memory_of_objects_is_counted_before_they_are_read(here, monkeypatch):

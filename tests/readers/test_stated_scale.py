@@ -1,4 +1,6 @@
-"""A saved or converted log keeps its scale and all columns, and lines that state different scales are refused."""
+"""A saved or converted log keeps its scale and all columns, and lines that state different scales
+are refused.
+"""
 
 import json
 
@@ -47,8 +49,14 @@ def random_columns(n, depth, seed):
 )
 def test_a_saved_log_reads_back_as_it_was(tmp_path_factory, n, depth, seed, kept, scale, file):
     rng = np.random.default_rng(seed)
-    lists = np.where(np.arange(depth) < rng.integers(1, depth + 1, (2, n, 1)), rng.integers(-1, 4, (2, n, depth)), -2)
-    columns = {name: values for name, values in random_columns(n, depth, seed).items() if name in kept}
+    lists = np.where(
+        np.arange(depth) < rng.integers(1, depth + 1, (2, n, 1)),
+        rng.integers(-1, 4, (2, n, depth)),
+        -2,
+    )
+    columns = {
+        name: values for name, values in random_columns(n, depth, seed).items() if name in kept
+    }
     scale = {"grade_names": scale} if isinstance(scale, tuple) else {"n_grades": scale}
     log = dl.Preferences(*lists, **scale, **columns)
     path = tmp_path_factory.mktemp("saved") / file
@@ -78,7 +86,9 @@ def test_only_a_scale_that_the_lists_do_not_show_is_written(tmp_path):
     assert dl.Preferences([[99, 0]], [[0, 1]]).to_polars()["scale"].to_list() == [100]
 
 
-@pytest.mark.parametrize("scale", [["Bad", "Fair", "Good"], "Bad, Fair,Good", "['Bad', 'Fair', 'Good']"])
+@pytest.mark.parametrize(
+    "scale", [["Bad", "Fair", "Good"], "Bad, Fair,Good", "['Bad', 'Fair', 'Good']"]
+)
 @pytest.mark.parametrize("lists", [([2, 0], [0, 1]), (["Good", "Bad"], ["bad", "fair"])])
 def test_grades_are_numbers_or_names_of_the_scale(tmp_path, scale, lists):
     line = {"a": lists[0], "b": lists[1], "winner": "a", "scale": scale}
@@ -90,15 +100,26 @@ def test_grades_are_numbers_or_names_of_the_scale(tmp_path, scale, lists):
 def test_text_and_frames_state_a_scale(tmp_path):
     text = write(tmp_path, "log.csv", 'a,b,winner,scale\nGood Bad,Bad Fair,a,"Bad,Fair,Good"\n')
     assert dl.read_preferences(text).grade_names == NAMES[:3]
-    assert dl.read_preferences(write(tmp_path, "n.csv", "a,b,winner,scale\n2 0,0 1,a,5\n")).n_grades == 5
+    assert (
+        dl.read_preferences(write(tmp_path, "n.csv", "a,b,winner,scale\n2 0,0 1,a,5\n")).n_grades
+        == 5
+    )
     assert dl.read_preferences(pl.DataFrame([{**LINE, "scale": 5}])).n_grades == 5
 
 
 @pytest.mark.parametrize(
     ("scale", "later", "problem"),
     [
-        (["x", "y", "z"], ["x", "z", "y"], r"line 2: scale is \['x', 'z', 'y'\], and an earlier line says \['x', 'y',"),
-        (3, 4, "line 2: scale is 4, and an earlier line says 3: logs on different scales were joined"),
+        (
+            ["x", "y", "z"],
+            ["x", "z", "y"],
+            r"line 2: scale is \['x', 'z', 'y'\], and an earlier line says \['x', 'y',",
+        ),
+        (
+            3,
+            4,
+            "line 2: scale is 4, and an earlier line says 3: logs on different scales were joined",
+        ),
         (None, 2, "line 1: the grade 2 is outside the scale that the log states, 0 to 1"),
         (2, None, "line 1: a holds the grade 2, outside"),
         ("wide", None, r"line 1: scale is 'wide': give the names .*--columns scale="),
@@ -114,7 +135,9 @@ def test_lines_that_state_another_scale_are_refused(tmp_path, scale, later, prob
 def test_a_line_may_lack_the_scale(tmp_path):
     path = tmp_path / "log.jsonl"
     for first, second in ((5, None), (None, 5)):
-        write_lines(path, [LINE if value is None else {**LINE, "scale": value} for value in (first, second)])
+        write_lines(
+            path, [LINE if value is None else {**LINE, "scale": value} for value in (first, second)]
+        )
         assert dl.read_preferences(path).n_grades == 5
     write_lines(path, [{**LINE, "scale": 4}, {**LINE, "scale": list(NAMES)}])
     assert dl.read_preferences(path).grade_names == NAMES
@@ -124,7 +147,12 @@ def test_an_option_that_contradicts_the_scale_is_refused(tmp_path):
     path = write_lines(tmp_path / "log.jsonl", [{**LINE, "scale": list(NAMES)}])
     assert dl.read_preferences(path, n_grades=4).grade_names == NAMES
     assert dl.read_preferences(path, scale=["bad", "fair", "good", "perfect"]).grade_names == NAMES
-    refused(r"line 1: scale is .*n_grades= .* says 5: leave the option out", dl.read_preferences, path, n_grades=5)
+    refused(
+        r"line 1: scale is .*n_grades= .* says 5: leave the option out",
+        dl.read_preferences,
+        path,
+        n_grades=5,
+    )
     refused(r"says \['a', 'b', 'c', 'd'\]", dl.read_preferences, path, scale=list("abcd"))
     assert dl.read_preferences(path, n_grades=5, columns={"scale": ""}).n_grades == 5
 
@@ -135,31 +163,58 @@ def test_logs_in_parts_keep_the_scale(tmp_path):
     named[:30].save(tmp_path / "1.parquet")
     named[30:].save(tmp_path / "2.parquet")
     with dl.ParquetLog(tmp_path) as parts_of_it:
-        assert (len(parts_of_it), parts_of_it.n_grades, parts_of_it.grade_names) == (60, 6, tuple("uvwxyz"))
+        assert (len(parts_of_it), parts_of_it.n_grades, parts_of_it.grade_names) == (
+            60,
+            6,
+            tuple("uvwxyz"),
+        )
     log[30:].save(tmp_path / "2.parquet")
     with dl.ParquetLog(tmp_path) as parts_of_it:
         assert parts_of_it.n_grades == 6
     log[30:].changed(grade_names=tuple("zyxwvu")).save(tmp_path / "2.parquet")
     refused(r"2.parquet, row 1: scale is .*an earlier line says", dl.ParquetLog, tmp_path)
-    pl.concat([pl.read_parquet(tmp_path / f"{i}.parquet") for i in (1, 2)]).write_parquet(tmp_path / "1.parquet")
+    pl.concat([pl.read_parquet(tmp_path / f"{i}.parquet") for i in (1, 2)]).write_parquet(
+        tmp_path / "1.parquet"
+    )
     refused(r"1.parquet, row 31: scale is", dl.ParquetLog, tmp_path / "1.parquet")
 
 
 def test_convert_keeps_what_it_was_told_and_learn_prints_the_names(dcglearn, misuse, tmp_path):
-    rows = "".join(f"{a} {b},{b} {a},{'a' if a > b else 'b'}\n" for a, b in [("Fair", "Bad"), ("Good", "Fair")] * 9)
-    sheet = write(tmp_path, "sheet.csv", f"a,b,winner\n{rows.replace('Fair Bad,Bad Fair,b', 'Fair Bad,Bad Fair,a')}")
+    rows = "".join(
+        f"{a} {b},{b} {a},{'a' if a > b else 'b'}\n"
+        for a, b in [("Fair", "Bad"), ("Good", "Fair")] * 9
+    )
+    sheet = write(
+        tmp_path,
+        "sheet.csv",
+        f"a,b,winner\n{rows.replace('Fair Bad,Bad Fair,b', 'Fair Bad,Bad Fair,a')}",
+    )
     for name in ("log.jsonl", "log.parquet"):
         assert dcglearn("convert", sheet, "--scale", ",".join(NAMES), "-o", tmp_path / name)[0] == 0
         log = dl.read_preferences(tmp_path / name)
         assert (log.n_grades, log.grade_names) == (4, NAMES)
         status, out, err = dcglearn("learn", tmp_path / name)
-        assert status == 0 and all(f"{grade} {name}" in out + err for grade, name in enumerate(NAMES))
+        assert status == 0 and all(
+            f"{grade} {name}" in out + err for grade, name in enumerate(NAMES)
+        )
     plain = write_lines(tmp_path / "plain.jsonl", [LINE])
     out = dcglearn("convert", plain, "--grades", 5)[1]
     assert json.loads(out) == {**LINE, "scale": 5}
     assert json.loads(dcglearn("convert", plain)[1]) == LINE
-    misuse("x.csv: logs are not written as .csv; give .jsonl", "convert", plain, "-o", tmp_path / "x.csv")
+    misuse(
+        "x.csv: logs are not written as .csv; give .jsonl",
+        "convert",
+        plain,
+        "-o",
+        tmp_path / "x.csv",
+    )
     refused("x.csv: logs are not written as .csv", log.save, tmp_path / "x.csv")
     for suffix in (".csv", ".parquet"):
         verdicts = tmp_path / f"verdicts{suffix}"
-        misuse(f"verdicts are not written as {suffix}; give .jsonl, .ndjson, .json", "judge", plain, "--log", verdicts)
+        misuse(
+            f"verdicts are not written as {suffix}; give .jsonl, .ndjson, .json",
+            "judge",
+            plain,
+            "--log",
+            verdicts,
+        )

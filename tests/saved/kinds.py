@@ -1,6 +1,8 @@
-"""One file of each kind that dcglearn writes and reads back: how it was written (`write`), and what it says (`READ`).
+"""One file of each kind that dcglearn writes and reads back: how it was written (`write`), and what
+it says (`READ`).
 
-``python -m tests.saved.kinds`` writes all of them anew, which is right only as long as no release has written any.
+``python -m tests.saved.kinds`` writes all of them anew, which is right only as long as no release
+has written any.
 """
 
 import json
@@ -16,7 +18,12 @@ from dcglearn.letor.results import Trial
 
 FOLDER = Path(__file__).parent
 COLUMNS = ("preferred", "other", "tie", "query", "rater", "strength", "margin", "weight")
-DCG = dl.DCG([0, 1, 3.5, 7], [1, 0.63092975, 0.5, 1 / 3], grade_names=("Bad", "Fair", "Good", "Best"), notes=("a", "b"))
+DCG = dl.DCG(
+    [0, 1, 3.5, 7],
+    [1, 0.63092975, 0.5, 1 / 3],
+    grade_names=("Bad", "Fair", "Good", "Best"),
+    notes=("a", "b"),
+)
 UTILITY = dl.Utility(np.outer([1, 0.6, 0.5], [0, 1.5, 4]), grade_names=("Bad", "Fair", "Good"))
 LIST_UTILITY = dl.ListUtility([0, 0.4, 1], [1, 0.6, 0.5], stops=[0, 0.5, 1])
 
@@ -34,12 +41,16 @@ def utility_learner(**options):
 
 
 def linear(**options):
-    return dl.LinearRanker(dl.losses.ApproxNDCG(DCG), n_restarts=2, max_iter=5, seed=4).fit(part("train"), **options)
+    return dl.LinearRanker(dl.losses.ApproxNDCG(DCG), n_restarts=2, max_iter=5, seed=4).fit(
+        part("train"), **options
+    )
 
 
 def trees():
     settings = {"num_leaves": 3, "min_data_in_leaf": 3, "num_threads": 1}
-    return dl.BoostedRanker(dl.losses.RegSHFSDCG(DCG), n_trees=3, seed=5, **settings).fit(part("train"))
+    return dl.BoostedRanker(dl.losses.RegSHFSDCG(DCG), n_trees=3, seed=5, **settings).fit(
+        part("train")
+    )
 
 
 def write(folder=FOLDER):
@@ -66,7 +77,11 @@ def write(folder=FOLDER):
 
 def of_metric(metric):
     lists = np.random.default_rng(0).integers(-1, 3, (6, 3))
-    return {"scores": metric.score(lists).tolist(), "names": metric.grade_names, "notes": list(metric.notes)}
+    return {
+        "scores": metric.score(lists).tolist(),
+        "names": metric.grade_names,
+        "notes": list(metric.notes),
+    }
 
 
 def of_learner(path):
@@ -84,12 +99,19 @@ def of_model(path):
     ranker = dl.load_ranker(path)
     scores = np.linspace(-1, 1, part("test").shape[0])
     value, _ = ranker.loss(scores, part("test").grades, part("test").offsets)
-    return {"kind": type(ranker).__name__, "scores": ranker.predict(part("test")).tolist(), "loss": value}
+    return {
+        "kind": type(ranker).__name__,
+        "scores": ranker.predict(part("test")).tolist(),
+        "loss": value,
+    }
 
 
 def of_trial(path):
     trial = Trial.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    return {"chosen": [list(row) for row in trial.chosen], "means": np.nanmean(trial.measures["best"], 0).tolist()}
+    return {
+        "chosen": [list(row) for row in trial.chosen],
+        "means": np.nanmean(trial.measures["best"], 0).tolist(),
+    }
 
 
 READ = {

@@ -29,7 +29,9 @@ def wins(log: Preferences, first: np.ndarray) -> np.ndarray:
 
 
 def as_sets(log: Preferences) -> np.ndarray:
-    """Return both lists of each pair in an order that does not depend on the winner, shape (n, 2, K)."""
+    """Return both lists of each pair in an order that does not depend on the winner, shape (n, 2,
+    K).
+    """
     pairs = np.stack([log.preferred, log.other], axis=1).astype(np.int64)
     key = pairs @ 200 ** np.arange(pairs.shape[-1], dtype=np.float64)
     return np.take_along_axis(pairs, np.argsort(key, axis=1)[..., None], axis=1)
@@ -107,7 +109,9 @@ def test_other_grades_can_beat_the_optimal_list():
     assert log.differing.all()
 
 
-@pytest.mark.parametrize("truth", [D1, D2, Utility(D1.utility.weights)], ids=["D1", "D2", "utility"])
+@pytest.mark.parametrize(
+    "truth", [D1, D2, Utility(D1.utility.weights)], ids=["D1", "D2", "utility"]
+)
 @pytest.mark.parametrize("lists", sim.LIST_PAIRS)
 def test_without_noise_the_judge_agrees_with_the_truth_on_all_pairs(truth, lists):
     log = sim.preference_pairs(truth, 500, lists=lists, seed=1)
@@ -119,7 +123,9 @@ def test_without_noise_the_judge_agrees_with_the_truth_on_all_pairs(truth, lists
 def test_the_judge_keeps_the_order_of_the_pairs():
     first, second = sim.free_lists(5, 10, 200, seed=0), sim.free_lists(5, 10, 200, seed=1)
     log = sim.judge(D1, first, second, n_flips=40, seed=2)
-    np.testing.assert_array_equal(as_sets(log), as_sets(Preferences(np.stack([first, second], axis=1))))
+    np.testing.assert_array_equal(
+        as_sets(log), as_sets(Preferences(np.stack([first, second], axis=1)))
+    )
     log = sim.judge(D1, [[0, -1]], [[4, -1]], n_grades=7)
     assert (log.preferred.tolist(), log.n_grades) == ([[4, -1]], 7)
 
@@ -136,7 +142,9 @@ def test_exactly_n_flips_are_flipped(n_flips, seed):
 def test_more_noise_contains_less_noise():
     first, second = sim.free_lists(5, 10, 300, seed=0), sim.free_lists(5, 10, 300, seed=1)
     for few, many in (({"n_flips": 20}, {"n_flips": 50}), ({"flip_rate": 0.1}, {"flip_rate": 0.3})):
-        clean, *noisy = (wins(sim.judge(D1, first, second, seed=9, **noise), first) for noise in ({}, few, many))
+        clean, *noisy = (
+            wins(sim.judge(D1, first, second, seed=9, **noise), first) for noise in ({}, few, many)
+        )
         wrong = [clean != decided for decided in noisy]
         assert (wrong[0] <= wrong[1]).all()
         assert wrong[0].sum() < wrong[1].sum()
@@ -173,8 +181,12 @@ def test_raters_err_at_their_own_rates():
     for name, rate in rates.items():
         agreement = log.decided[log.decided.rater == name].agreement(D1)
         assert 1 - agreement.precision == pytest.approx(rate, abs=0.02 if rate == 0.3 else 0)
-    both = sim.judge(D1, first, second, rater=rater, rater_error=rates, flip_rate=0.2, seed=2).decided
-    assert 1 - both[both.rater == "hasty"].agreement(D1).precision == pytest.approx(0.3 * 0.8 + 0.7 * 0.2, abs=0.02)
+    both = sim.judge(
+        D1, first, second, rater=rater, rater_error=rates, flip_rate=0.2, seed=2
+    ).decided
+    assert 1 - both[both.rater == "hasty"].agreement(D1).precision == pytest.approx(
+        0.3 * 0.8 + 0.7 * 0.2, abs=0.02
+    )
     log = sim.judge(D1, [[4], [4]], [[0], [0]], rater=[1, 2], rater_error={1: 0, 2: 1, 3: 0.5})
     assert log.preferred.tolist() == [[4], [0]]
 
@@ -245,9 +257,18 @@ def test_more_noisy_grades_contain_fewer():
 
 @pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
 def test_same_seed_same_bytes_and_a_generator_moves_on(make):
-    options = {"n_raters": 3, "n_queries": 4, "flip_rate": 0.1, "temperature": 0.5, "tie_below": 0.3, "n_flips": 3}
+    options = {
+        "n_raters": 3,
+        "n_queries": 4,
+        "flip_rate": 0.1,
+        "temperature": 0.5,
+        "tie_below": 0.3,
+        "n_flips": 3,
+    }
     options["rater_error"] = {"rater 1": 0, "rater 2": 0.1, "rater 3": 0.2}
-    one, two, other = (as_bytes(make(D2, 100, seed=seed, **options)) for seed in (5, np.random.default_rng(5), 6))
+    one, two, other = (
+        as_bytes(make(D2, 100, seed=seed, **options)) for seed in (5, np.random.default_rng(5), 6)
+    )
     assert one == two
     assert one != other
     rng = np.random.default_rng(0)
@@ -283,10 +304,19 @@ def test_exact_ties_are_drawn_again_and_near_ones_kept():
 
 @pytest.mark.parametrize(
     ("lists", "depth", "expected"),
-    [("permutations", 10, 10), ("permutations", 4, 4), ("permutations", 15, 10), ("free", 15, 15), ("optimal", 4, 4)],
+    [
+        ("permutations", 10, 10),
+        ("permutations", 4, 4),
+        ("permutations", 15, 10),
+        ("free", 15, 15),
+        ("optimal", 4, 4),
+    ],
 )
 def test_lists_are_as_deep_as_the_truth_and_their_grades_allow(lists, depth, expected):
-    assert sim.preference_pairs(sim.ground_truth("D1", depth=depth), 5, lists=lists, seed=0).depth == expected
+    assert (
+        sim.preference_pairs(sim.ground_truth("D1", depth=depth), 5, lists=lists, seed=0).depth
+        == expected
+    )
 
 
 @pytest.mark.parametrize(("lists", "rank"), [("permutations", 36), ("free", 40)])
@@ -294,7 +324,9 @@ def test_the_log_sees_what_the_theory_says(lists, rank):
     seen = sim.preference_pairs(D1, 2_000, lists=lists, seed=0, n_flips=200).visible()
     assert (seen.rank, seen.structural_rank) == (rank, rank)
     first, second = (sim.partial_overlap(sim.PAPER_LIST, 2_000, 1, 5, seed) for seed in (0, 1))
-    assert sim.judge(D1, first, second).visible().rank == 40  # partial overlap shows what permutations hide
+    assert (
+        sim.judge(D1, first, second).visible().rank == 40
+    )  # partial overlap shows what permutations hide
 
 
 def test_ungraded_logs_are_judged_by_the_hidden_grades():
@@ -325,7 +357,10 @@ REFUSED = [
     (lambda: sim.ground_truth("D3"), "'D3' is neither D1"),
     (lambda: sim.ground_truth("D1", depth=0), "depth=0: give 1 or more"),
     (lambda: sim.ground_truth("D1", n_grades=200), "n_grades=200: give 1 to 127"),
-    (lambda: sim.permutations([1, 0], 3, depth=4), "depth=4: give 1 to 2; no list is longer than its documents"),
+    (
+        lambda: sim.permutations([1, 0], 3, depth=4),
+        "depth=4: give 1 to 2; no list is longer than its documents",
+    ),
     (lambda: sim.permutations([1, 0], 0), "n=0: give 1 or more"),
     (lambda: sim.permutations([1, 0], 2.5), "n=2.5 is not an integer"),
     (lambda: sim.permutations([[1, 0]], 2), "expected the grades of one list"),
@@ -335,33 +370,69 @@ REFUSED = [
     (lambda: sim.partial_overlap([1, 0], 3, 3, 2), "n_replaced=3: give 0 to 2"),
     (lambda: sim.partial_overlap([5, 0], 3, 1, 5), "grade 5 lies outside"),
     (lambda: sim.permuted_documents(128, 1), "depth=128: give 1 to 127"),
-    (lambda: sim.optimal_pairs([1, 0], 2, others="same"), "others='same' is neither 'permutations'"),
-    (lambda: sim.judge(D1, LISTS, LISTS[::-1], n_flips=3), "n_flips=3: give 0 to 2; 2 pairs are decided"),
+    (
+        lambda: sim.optimal_pairs([1, 0], 2, others="same"),
+        "others='same' is neither 'permutations'",
+    ),
+    (
+        lambda: sim.judge(D1, LISTS, LISTS[::-1], n_flips=3),
+        "n_flips=3: give 0 to 2; 2 pairs are decided",
+    ),
     (lambda: sim.judge(D1, LISTS, LISTS[::-1], n_flips=-1), "n_flips=-1"),
     (
         lambda: sim.judge(D1, LISTS, LISTS, flip_rate=0.6),
         "flip_rate=0.6 must be a finite number of at least 0 and at most 0.5",
     ),
     (lambda: sim.judge(D1, LISTS, LISTS, flip_rate=float("nan")), "flip_rate=nan"),
-    (lambda: sim.judge(D1, LISTS, LISTS, temperature=-1), "temperature=-1 must be a finite number of at least 0"),
+    (
+        lambda: sim.judge(D1, LISTS, LISTS, temperature=-1),
+        "temperature=-1 must be a finite number of at least 0",
+    ),
     (lambda: sim.judge(D1, LISTS, LISTS, temperature=float("inf")), "temperature=inf"),
     (lambda: sim.judge(D1, LISTS, LISTS, tie_below=-0.1), "tie_below=-0.1"),
     (lambda: sim.judge(D1, LISTS, LISTS, rater_error={"a": 0.1}), "give rater, one label per pair"),
-    (lambda: sim.judge(D1, LISTS, LISTS, rater=["a", "b", "a"], rater_error={"a": 0.1}), "lacks 'b'"),
-    (lambda: sim.judge(D1, LISTS, LISTS, rater=["a"], rater_error={"a": 0.1}), r"one label per pair, \(3,\)"),
-    (lambda: sim.judge(D1, LISTS, LISTS, rater=["a"] * 3, rater_error={"a": 1.1}), r"rater_error\['a'\]=1.1"),
+    (
+        lambda: sim.judge(D1, LISTS, LISTS, rater=["a", "b", "a"], rater_error={"a": 0.1}),
+        "lacks 'b'",
+    ),
+    (
+        lambda: sim.judge(D1, LISTS, LISTS, rater=["a"], rater_error={"a": 0.1}),
+        r"one label per pair, \(3,\)",
+    ),
+    (
+        lambda: sim.judge(D1, LISTS, LISTS, rater=["a"] * 3, rater_error={"a": 1.1}),
+        r"rater_error\['a'\]=1.1",
+    ),
     (lambda: sim.judge(D1, LISTS, LISTS[:2]), "must both have the shape"),
     (lambda: sim.judge(D1, [[5]], [[0]]), r"first\[0, 0\]: grade 5 lies outside"),
     (lambda: sim.noisy_grades(LISTS), "give either n_documents"),
     (lambda: sim.noisy_grades(LISTS, 1, rate=0.1), "give either n_documents"),
-    (lambda: sim.noisy_grades([[1, -1]], 2), "n_documents=2: give 0 to 1; the lists hold 1 known grades"),
-    (lambda: sim.noisy_grades(LISTS, rate=1.5), "rate=1.5 must be a finite number of at least 0 and at most 1"),
-    (lambda: sim.noisy_grades([[0]], 1, n_grades=1), "n_grades=1: give 2 to 127; a grade needs another"),
+    (
+        lambda: sim.noisy_grades([[1, -1]], 2),
+        "n_documents=2: give 0 to 1; the lists hold 1 known grades",
+    ),
+    (
+        lambda: sim.noisy_grades(LISTS, rate=1.5),
+        "rate=1.5 must be a finite number of at least 0 and at most 1",
+    ),
+    (
+        lambda: sim.noisy_grades([[0]], 1, n_grades=1),
+        "n_grades=1: give 2 to 127; a grade needs another",
+    ),
     (lambda: sim.noisy_grades(LISTS, 1, size=0), "size=0: give 1 or more"),
-    (lambda: sim.preference_pairs(D1, 5, lists="random"), "lists='random' is not one of permutations, free"),
-    (lambda: sim.preference_pairs(D1, 5, grades=[2, 2, 2]), "exactly tied: the truth does not tell such lists apart"),
+    (
+        lambda: sim.preference_pairs(D1, 5, lists="random"),
+        "lists='random' is not one of permutations, free",
+    ),
+    (
+        lambda: sim.preference_pairs(D1, 5, grades=[2, 2, 2]),
+        "exactly tied: the truth does not tell such lists apart",
+    ),
     (lambda: sim.preference_pairs(D1, 10, n_flips=11), "n_flips=11: give 0 to 10"),
-    (lambda: sim.preference_pairs(D1, 2, n_raters=2, rater=["a", "b"]), "give either rater, a label per pair, or n_r"),
+    (
+        lambda: sim.preference_pairs(D1, 2, n_raters=2, rater=["a", "b"]),
+        "give either rater, a label per pair, or n_r",
+    ),
     (lambda: sim.preference_pairs(D1, 2, n_queries=0), "n_queries=0: give 1 or more"),
     (lambda: sim.ungraded_pairs(DCG([1, 1], [1, 1]), 5, [1, 0]), "exactly tied"),
 ]
@@ -377,17 +448,29 @@ def test_an_unknown_option_is_refused():
         sim.preference_pairs(D1, 5, flips=2)
 
 
-@pytest.mark.parametrize(("error", "side", "consistency"), [(0, 0, 1), (0.2, 0, 1), (0.2, 0, 0), (0.1, 0.3, 0.5)])
-def test_a_machine_errs_favours_a_side_and_contradicts_itself_as_often_as_it_is_told(error, side, consistency):
+@pytest.mark.parametrize(
+    ("error", "side", "consistency"), [(0, 0, 1), (0.2, 0, 1), (0.2, 0, 0), (0.1, 0.3, 0.5)]
+)
+def test_a_machine_errs_favours_a_side_and_contradicts_itself_as_often_as_it_is_told(
+    error, side, consistency
+):
     taste, n = D2, 6000
     log = sim.machine_verdicts(taste, n, error=error, side=side, consistency=consistency, seed=3)
     right = (taste.score(log.preferred) > taste.score(log.other)).reshape(2, n)
     first = ~log.swapped.reshape(2, n)  # the list shown first is the preferred one
-    shown_first = np.where(first[:, :, None], log.preferred.reshape(2, n, -1), log.other.reshape(2, n, -1))
-    shown_second = np.where(first[:, :, None], log.other.reshape(2, n, -1), log.preferred.reshape(2, n, -1))
+    shown_first = np.where(
+        first[:, :, None], log.preferred.reshape(2, n, -1), log.other.reshape(2, n, -1)
+    )
+    shown_second = np.where(
+        first[:, :, None], log.other.reshape(2, n, -1), log.preferred.reshape(2, n, -1)
+    )
     assert (shown_first[0] == shown_second[1]).all() and (shown_second[0] == shown_first[1]).all()
-    again = 1 - 2 * error * (1 - error) * (1 - consistency**2)  # the same opinion twice, where the side does not decide
-    same = (1 - side) ** 2 * again + side * (1 - side)  # where it decides once, the other verdict is the same in half
+    again = 1 - 2 * error * (1 - error) * (
+        1 - consistency**2
+    )  # the same opinion twice, where the side does not decide
+    same = (1 - side) ** 2 * again + side * (
+        1 - side
+    )  # where it decides once, the other verdict is the same in half
     assert (right[0] == right[1]).mean() == pytest.approx(same, abs=0.02)
     assert right.mean() == pytest.approx((1 - side) * (1 - error) + side / 2, abs=0.02)
     assert first.mean() == pytest.approx((1 + side) / 2, abs=0.02)

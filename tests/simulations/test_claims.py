@@ -1,4 +1,6 @@
-"""The rule of verdicts, that every row of the page of claims can come out each way, and reasons that claims give."""
+"""The rule of verdicts, that every row of the page of claims can come out each way, and reasons
+that claims give.
+"""
 
 import re
 from dataclasses import replace
@@ -57,7 +59,9 @@ def all_rows():
 
 
 def made_up(claim, targets, noise=0.0):
-    """Return the claim, as one that can fail, on a table of four repeats whose means, branch by branch, are targets."""
+    """Return the claim, as one that can fail, on a table of four repeats whose means, branch by
+    branch, are targets.
+    """
     rows_of = {}
     for (rows, minus), target in zip(claim.branches, targets, strict=True):
         base = 0.0
@@ -70,7 +74,9 @@ def made_up(claim, targets, noise=0.0):
         for setting in settings(rows)
         for repeat in range(4)
     ]
-    return replace(claim, table=pl.DataFrame(records, infer_schema_length=None), outcomes=0, cannot_fail="")
+    return replace(
+        claim, table=pl.DataFrame(records, infer_schema_length=None), outcomes=0, cannot_fail=""
+    )
 
 
 def settings(rows):
@@ -116,19 +122,26 @@ class TestRule:
         assert rule.conditional(HOLDS, FAILS) == CONDITION
         assert rule.conditional(HOLDS, HOLDS) == HOLDS
         assert rule.conditional(HOLDS, UNDECIDED) == UNDECIDED
-        assert {rule.conditional(first, HOLDS) for first in (FAILS, UNDECIDED)} == {FAILS, UNDECIDED}
+        assert {rule.conditional(first, HOLDS) for first in (FAILS, UNDECIDED)} == {
+            FAILS,
+            UNDECIDED,
+        }
 
     def test_the_interval_covers_the_true_mean_in_95_percent(self):
         rng = np.random.default_rng(0)
         intervals = [interval(rng.normal(3.0, 2.0, 6)) for _ in range(2000)]
-        assert np.mean([i.low <= 3.0 <= i.high for i in intervals]) == pytest.approx(0.95, abs=0.015)
+        assert np.mean([i.low <= 3.0 <= i.high for i in intervals]) == pytest.approx(
+            0.95, abs=0.015
+        )
 
     @pytest.mark.parametrize("values", [[1.0], [1.0, np.nan], [1.0, np.inf]])
     def test_values_without_an_interval_are_refused(self, values):
         refused("finite value in each of at least two repeats", interval, values)
         refused("finite value in each of at least two repeats", share_interval, values)
 
-    @pytest.mark.parametrize(("hits", "repeats"), [(0, 20), (20, 20), (1, 20), (13, 20), (199, 200)])
+    @pytest.mark.parametrize(
+        ("hits", "repeats"), [(0, 20), (20, 20), (1, 20), (13, 20), (199, 200)]
+    )
     def test_shares_have_clopper_and_pearsons_interval(self, hits, repeats):
         found = share_interval([1] * hits + [0] * (repeats - hits))
         exact = binomtest(hits, repeats).proportion_ci(0.95, "exact")
@@ -137,39 +150,62 @@ class TestRule:
 
     @pytest.mark.parametrize("share", [0.02, 0.3])
     @pytest.mark.parametrize(("together", "apart"), [(1, 1), (5, 1), (1, 5)])
-    def test_intervals_of_shares_cover_whether_outcomes_come_together_or_not(self, share, together, apart):
+    def test_intervals_of_shares_cover_whether_outcomes_come_together_or_not(
+        self, share, together, apart
+    ):
         rng = np.random.default_rng(0)
         drawn = rng.random((300, 30, apart)) < share
         outcomes = together * apart
         intervals = [share_interval(repeats.mean(axis=1), outcomes) for repeats in drawn]
         covered = np.mean([i.low <= share <= i.high for i in intervals])
         assert covered > 0.93
-        known = [i.high - i.low for i, repeats in zip(intervals, drawn, strict=True) if 0 < repeats.mean() < 1]
+        known = [
+            i.high - i.low
+            for i, repeats in zip(intervals, drawn, strict=True)
+            if 0 < repeats.mean() < 1
+        ]
         alone = share_interval([1] * round(30 * share) + [0] * (30 - round(30 * share)))
         if apart > 1 and share == 0.3:
             assert np.mean(known) < 0.6 * (alone.high - alone.low)
 
     def test_splits_of_the_same_queries_are_corrected_for(self):
         rng, covered = np.random.default_rng(0), {0.0: 0, 1 / 3: 0}
-        for _ in range(400):  # the value of 60 queries says how far 20 others lie above 0, in ten splits of them all
+        for _ in range(
+            400
+        ):  # the value of 60 queries says how far 20 others lie above 0, in ten splits of them all
             queries = rng.normal(size=100)
             splits = [rng.permutation(100) for _ in range(10)]
-            values = [queries[order[60:80]].mean() - 0.5 * queries[order[:60]].mean() for order in splits]
+            values = [
+                queries[order[60:80]].mean() - 0.5 * queries[order[:60]].mean() for order in splits
+            ]
             for overlap in covered:
                 found = interval(values, overlap)
                 covered[overlap] += found.low <= 0 <= found.high
         assert covered[0.0] < 0.9 * 400 < 0.93 * 400 < covered[1 / 3]
 
     def test_what_lies_in_0_to_1_has_no_interval_beyond_it(self):
-        rows = [(r, kind, float(kind == "a") * (1 - 0.2 * (r == 0))) for r in range(4) for kind in "ab"]
+        rows = [
+            (r, kind, float(kind == "a") * (1 - 0.2 * (r == 0))) for r in range(4) for kind in "ab"
+        ]
         table = pl.DataFrame(rows, schema=["repeat", "kind", "x"], orient="row")
-        claim = Claim(table, "ours", "here", "a is above b by half", "x", {"kind": "a"}, {"kind": "b"}, low=0.5)
+        claim = Claim(
+            table,
+            "ours",
+            "here",
+            "a is above b by half",
+            "x",
+            {"kind": "a"},
+            {"kind": "b"},
+            low=0.5,
+        )
         assert interval(claim.differences()).high > 1 == claim.measured[0].high
         assert replace(claim, minus=None).measured[0].high == 1
 
     def test_a_proved_claim_shows_where_its_run_contradicts_it(self):
         table = pl.DataFrame({"repeat": [0, 1, 2], "x": [1, 1, 1]})
-        claim = Claim(table, "ours", "here", "x is 1, always", "x", {}, low=1.0, high=1.0, cannot_fail=PROVED)
+        claim = Claim(
+            table, "ours", "here", "x is 1, always", "x", {}, low=1.0, high=1.0, cannot_fail=PROVED
+        )
         assert claim.verdict == PROVED
         wrong = replace(claim, table=table.with_columns(x=pl.Series([1, 0, 1])))
         assert wrong.verdict == FAILS
@@ -177,7 +213,9 @@ class TestRule:
     def test_differences_are_paired_by_repeat_in_any_order(self):
         rows = [(r, kind, 10.0 * r + (kind == "a") * r) for r in (2, 0, 1) for kind in "ba"]
         table = pl.DataFrame(rows, schema=["repeat", "kind", "x"], orient="row")
-        claim = Claim(table, "ours", "here", "a is above b", "x", {"kind": "a"}, {"kind": "b"}, low=0.0)
+        claim = Claim(
+            table, "ours", "here", "a is above b", "x", {"kind": "a"}, {"kind": "b"}, low=0.0
+        )
         np.testing.assert_allclose(claim.differences(), [0, 1, 2])
         both = replace(claim, rows={"kind": ("a", "b")}, minus=None)
         np.testing.assert_allclose(both.differences(), [0, 10.5, 21])
@@ -209,10 +247,14 @@ class TestEveryRow:
     def test_every_row_says_what_it_compares_on_all_repeats(self):
         for claim in all_rows():
             for branch, (rows, minus) in enumerate(claim.branches):
-                assert claim.measured[branch].repeats == claim.table["repeat"].n_unique(), claim.text
+                assert claim.measured[branch].repeats == claim.table["repeat"].n_unique(), (
+                    claim.text
+                )
                 if minus is not None:
                     table = claim.table.with_row_index("at")
-                    assert not set(select(table, rows)["at"]) & set(select(table, minus)["at"]), claim.text
+                    assert not set(select(table, rows)["at"]) & set(select(table, minus)["at"]), (
+                        claim.text
+                    )
             assert claim.paper in claims_page.PAPERS
             assert len(claim.text) > 20
 
@@ -220,19 +262,33 @@ class TestEveryRow:
         for stem, claims in committed().items():
             for claim in claims:
                 real = ranking_data.REAL in claim.text
-                assert (claim.overlap in ranking_data.RATIOS.values()) == real, f"{stem}: {claim.text}"
+                assert (claim.overlap in ranking_data.RATIOS.values()) == real, (
+                    f"{stem}: {claim.text}"
+                )
 
     def test_no_share_claims_more_than_it_covers(self):
         def outcomes_of(claim):
-            values = [x for rows, _ in claim.branches for x in select(claim.table, rows)[claim.value].drop_nulls()]
+            values = [
+                x
+                for rows, _ in claim.branches
+                for x in select(claim.table, rows)[claim.value].drop_nulls()
+            ]
             return claim.branches[0][1] is None and set(values) <= {0, 1}
 
-        shares = [claim for claim in all_rows() if claim.table[claim.value].dtype.is_integer() or claim.outcomes]
+        shares = [
+            claim
+            for claim in all_rows()
+            if claim.table[claim.value].dtype.is_integer() or claim.outcomes
+        ]
         assert len(shares) > 30
         other = [claim for claim in all_rows() if outcomes_of(claim) and claim not in shares]
         # values that happen to be all 0 or all 1
         measures = ("bound", "NDCG", "what the blend loses", "loss against the other")
-        assert [c.text for c in other if not c.cannot_fail and not any(name in c.text for name in measures)] == []
+        assert [
+            c.text
+            for c in other
+            if not c.cannot_fail and not any(name in c.text for name in measures)
+        ] == []
         for claim in shares:
             for found in claim.measured:
                 assert 0 <= found.low < found.high <= 1, claim.text
@@ -247,15 +303,23 @@ class TestEveryRow:
         texts = [claim.text for claim in all_rows()]
         for claim in all_rows():
             assert claim.verdict != FAILS or reason(claim.text).endswith("."), claim.text
-        assert [beginning for beginning in REASONS if not any(text.startswith(beginning) for text in texts)] == []
+        assert [
+            beginning
+            for beginning in REASONS
+            if not any(text.startswith(beginning) for text in texts)
+        ] == []
         assert "*" + REASONS["it falls all along"] + "*" in written()["claims.md"]
 
     def test_the_page_says_beside_each_row_whether_metrics_conflict(self):
         pages = "".join(written().values())
-        rows = [line for line in pages.splitlines() if "`conflict=" in line and line.startswith("[")]
+        rows = [
+            line for line in pages.splitlines() if "`conflict=" in line and line.startswith("[")
+        ]
         made = [claim for claim in all_rows() if "LETOR-shaped" in claim.text]
         assert len(rows) == len(made) > 30
-        assert sum("`conflict=0`" in row for row in rows) == sum("no conflict" in claim.text for claim in made)
+        assert sum("`conflict=0`" in row for row in rows) == sum(
+            "no conflict" in claim.text for claim in made
+        )
 
     def test_no_comparison_has_two_rows(self):
         texts = [claim.text for claim in all_rows()]
@@ -263,20 +327,29 @@ class TestEveryRow:
 
 
 def recounted(claim, branch):
-    """Return the value of each repeat of a claim's branch, and all of the values, counted by hand."""
+    """Return the value of each repeat of a claim's branch, and all of the values, counted by
+    hand."""
     parts = []
     for rows in claim.branches[branch]:
         if rows is None:
             continue
         of_repeat, chosen = {}, claim.table
         for name, value in rows.items():
-            chosen = chosen.filter(pl.col(name).is_in([*value] if isinstance(value, tuple) else [value]))
+            chosen = chosen.filter(
+                pl.col(name).is_in([*value] if isinstance(value, tuple) else [value])
+            )
         for repeat, value in chosen.select("repeat", claim.value).drop_nulls().iter_rows():
             of_repeat.setdefault(repeat, []).append(value)
         parts.append(of_repeat)
     first = {repeat: sum(values) / len(values) for repeat, values in parts[0].items()}
-    other = {repeat: sum(values) / len(values) for repeat, values in parts[1].items()} if len(parts) > 1 else {}
-    return [first[repeat] - other.get(repeat, 0.0) for repeat in first], [x for part in parts for x in part.values()]
+    other = (
+        {repeat: sum(values) / len(values) for repeat, values in parts[1].items()}
+        if len(parts) > 1
+        else {}
+    )
+    return [first[repeat] - other.get(repeat, 0.0) for repeat in first], [
+        x for part in parts for x in part.values()
+    ]
 
 
 def interval_by_hand(claim, branch):
@@ -311,7 +384,9 @@ def verdict_by_hand(low, high, above, below):
 
 
 def test_every_verdict_recounted_by_hand_from_the_tables_is_that_of_claims_csv():
-    """Every program's table is read, and every row of claims.csv recomputed, without the code of the rule."""
+    """Every program's table is read, and every row of claims.csv recomputed, without the code of
+    the rule.
+    """
     rows = pl.read_csv(ROOT / "figures" / "claims.csv").to_dicts()
     listed = {(row["program"], row["claim"], row["branch"]): row for row in rows}
     assert len(listed) == len(rows)
@@ -322,8 +397,12 @@ def test_every_verdict_recounted_by_hand_from_the_tables_is_that_of_claims_csv()
             for branch, place in enumerate(("", "elsewhere")[: len(claim.branches)]):
                 row = listed.pop((stem, name, place))
                 found = interval_by_hand(claim, branch)
-                assert found == pytest.approx((row["mean"], row["low"], row["high"]), rel=2e-5, abs=1e-9), name
-                above, below = (row[end] if row[end] is not None else claim.low for end in ("above", "below"))
+                assert found == pytest.approx(
+                    (row["mean"], row["low"], row["high"]), rel=2e-5, abs=1e-9
+                ), name
+                above, below = (
+                    row[end] if row[end] is not None else claim.low for end in ("above", "below")
+                )
                 by_hand.append(verdict_by_hand(*found[1:], above, below))
                 assert row["verdict"] == by_hand[1] if branch else True, name
                 if not branch:
@@ -351,7 +430,12 @@ class TestPage:
         words = [re.findall(r"\S*\w\S*", text) for text in texts]  # not the rules of tables
         assert max(map(len, words)) <= 4500
         assert claims_page.counts(committed())[CONDITION] <= 12
-        rows = [line for text in texts for line in text.splitlines() if re.match(r"\[[^!].* \| .* \| ", line)]
+        rows = [
+            line
+            for text in texts
+            for line in text.splitlines()
+            if re.match(r"\[[^!].* \| .* \| ", line)
+        ]
         assert len(rows) == len(all_rows())
         for row in rows:
             assert row.count("|") == 4
@@ -368,9 +452,13 @@ class TestPage:
         text = written()["claims.md"].split("\n## ")[0]
         counted = re.findall(r"^\| [^|]+ ((?:\| \d+ ){6})\|$", text, re.MULTILINE)
         rows = [[int(cell) for cell in row.split("|")[1:]] for row in counted]
-        assert len(rows) == len(claims_page.PAPERS) and all(row[0] == sum(row[1:-1]) for row in rows)
+        assert len(rows) == len(claims_page.PAPERS) and all(
+            row[0] == sum(row[1:-1]) for row in rows
+        )
         tested, *verdicts, sure = [sum(column) for column in zip(*rows, strict=True)]
-        assert verdicts == [*claims_page.counts(committed()).values()] and tested + sure == len(all_rows())
+        assert verdicts == [*claims_page.counts(committed()).values()] and tested + sure == len(
+            all_rows()
+        )
         assert sure == sum(claims_page.counts(committed(), CANNOT_FAIL).values())
 
     def test_the_first_screen_has_ten_findings_and_each_can_leave_it(self):
@@ -400,9 +488,9 @@ class TestChanges:
     @staticmethod
     def table(*rows, program="study_a"):
         columns = ["claim", "verdict", "branch"]
-        return pl.DataFrame([(*row, "")[:3] for row in rows], schema=columns, orient="row").with_columns(
-            program=pl.lit(program)
-        )
+        return pl.DataFrame(
+            [(*row, "")[:3] for row in rows], schema=columns, orient="row"
+        ).with_columns(program=pl.lit(program))
 
     def test_verdicts_are_counted_by_what_they_were_and_are(self):
         before = self.table(
@@ -411,28 +499,48 @@ class TestChanges:
         )
         after = self.table(
             *(("new", HOLDS), ("a", HOLDS), ("b", UNDECIDED), ("c", FAILS), ("proof", FAILS)),
-            *(("x, 20 pairs, worst of 4", UNDECIDED), ("y, worst of 3", FAILS), ("c", UNDECIDED, "elsewhere")),
+            *(
+                ("x, 20 pairs, worst of 4", UNDECIDED),
+                ("y, worst of 3", FAILS),
+                ("c", UNDECIDED, "elsewhere"),
+            ),
         )
         both, fewer, more = changes.compared(before, after, ["study_a"])
         pairs = sorted(both.select("verdict", "verdict_after").rows())
-        expected = [(HOLDS, HOLDS), (HOLDS, UNDECIDED), (HOLDS, UNDECIDED), (UNDECIDED, FAILS), (FAILS, FAILS)]
+        expected = [
+            (HOLDS, HOLDS),
+            (HOLDS, UNDECIDED),
+            (HOLDS, UNDECIDED),
+            (UNDECIDED, FAILS),
+            (FAILS, FAILS),
+        ]
         assert pairs == sorted(expected)
         assert (fewer, more) == (1, 2)  # a proof that the run contradicts is tested from then on
         words = changes.described(before, after, ["study_a"])
-        assert "Every program has run again" in words and "the verdicts of 3 changed, 3 of them\n" in words
+        assert (
+            "Every program has run again" in words
+            and "the verdicts of 3 changed, 3 of them\n" in words
+        )
         assert "\nfrom or to undecided; 2 are new, 1 gone" in words
-        rows = re.findall(r"^\| ([a-z ]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", words, re.MULTILINE)
+        rows = re.findall(
+            r"^\| ([a-z ]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", words, re.MULTILINE
+        )
         assert [row[0] for row in rows] == [HOLDS, CONDITION, FAILS, UNDECIDED]
-        assert [[*map(int, row[1:])] for row in rows] == [[1, 0, 0, 2], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0]]
+        assert [[*map(int, row[1:])] for row in rows] == [
+            [1, 0, 0, 2],
+            [0, 0, 0, 0],
+            [0, 0, 1, 0],
+            [0, 0, 1, 0],
+        ]
 
     def test_programs_that_did_not_run_again_do_not_count(self):
         before, other = self.table(("a", HOLDS)), self.table(("a", HOLDS), program="study_b")
         after = pl.concat([self.table(("a", FAILS)), other])
         words = changes.described(pl.concat([before, other]), after, ["study_a"])
         assert "So far 1 of 2 programs have run again" in words and "Of 1 claims" in words
-        assert "0 of 2 programs" in changes.described(before, after, []) and "|" not in changes.described(
+        assert "0 of 2 programs" in changes.described(
             before, after, []
-        )
+        ) and "|" not in changes.described(before, after, [])
 
     def test_a_folder_says_which_programs_ran_again(self, tmp_path):
         after = pl.concat([self.table(("a", FAILS)), self.table(("a", HOLDS), program="study_b")])
@@ -450,11 +558,25 @@ class TestChanges:
 
 
 MACHADO = {
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
 }
-"""Colours as they are seen with each deficiency, on linear RGB (Machado, Oliveira and Fernandes 2009)."""
+"""Colours as they are seen with each deficiency, on linear RGB (Machado, Oliveira and Fernandes
+2009).
+"""
 
 
 def as_seen(colour, deficiency):
@@ -462,17 +584,24 @@ def as_seen(colour, deficiency):
     rgb = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     seen = np.clip(np.array(MACHADO[deficiency]) @ linear, 0, 1)
-    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ seen
+    xyz = (
+        np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+        @ seen
+    )
     f = np.cbrt(xyz / [0.9505, 1.0, 1.089])
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
 class TestPictures:
     @pytest.mark.parametrize("deficiency", MACHADO)
-    @pytest.mark.parametrize("looks", [overview.VERDICT_LOOKS.values(), run.STYLES, run.CLEAR], ids=len)
+    @pytest.mark.parametrize(
+        "looks", [overview.VERDICT_LOOKS.values(), run.STYLES, run.CLEAR], ids=len
+    )
     def test_colours_differ_for_every_kind_of_colour_vision(self, looks, deficiency):
         seen = [as_seen(look["color"], deficiency) for look in looks]
-        assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15  # 2.3 is just noticeable
+        assert (
+            min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15
+        )  # 2.3 is just noticeable
         assert len({look["marker"] for look in looks}) == len(looks)
 
     @pytest.mark.parametrize(
@@ -494,22 +623,31 @@ class TestPictures:
         for claim in all_rows():
             if not claim.condition and not claim.cannot_fail:
                 found = claim.measured[0]
-                distance = overview.distance(found.low, found.mean, found.high, claim.low, claim.high)
-                decided = {HOLDS: distance >= 1 - 1e-9, FAILS: distance <= -1 + 1e-9}.get(claim.verdict, True)
+                distance = overview.distance(
+                    found.low, found.mean, found.high, claim.low, claim.high
+                )
+                decided = {HOLDS: distance >= 1 - 1e-9, FAILS: distance <= -1 + 1e-9}.get(
+                    claim.verdict, True
+                )
                 assert decided or claim.high - claim.low < 2 * (found.high - found.low), claim.text
 
     @pytest.mark.parametrize(
         ("beginning", "column"),
         [
             ("precision is close to .95 at 200 pairs", "n"),  # a mean of D1 and D2
-            ("two populations are found in over 80% of logs of 150 pairs", "n"),  # of outcomes 0 and 1
+            (
+                "two populations are found in over 80% of logs of 150 pairs",
+                "n",
+            ),  # of outcomes 0 and 1
             ("90% bands of DCGs with random steps cover", "truth"),  # of shares of twelve outcomes
         ],
     )
     def test_bars_are_the_intervals_of_the_verdicts(self, beginning, column):
         claim = next(claim for claim in all_rows() if claim.text.startswith(beginning))
         others = {name: value for name, value in claim.rows.items() if name != column}
-        means = run.summary(select(claim.table, others), [column], [claim.value], outcomes=claim.outcomes)
+        means = run.summary(
+            select(claim.table, others), [column], [claim.value], outcomes=claim.outcomes
+        )
         row = means.filter(pl.col(column) == claim.rows[column]).row(0, named=True)
         found = claim.measured[0]
         ends = (row[claim.value], row[f"{claim.value}_low"], row[f"{claim.value}_high"])
@@ -517,11 +655,16 @@ class TestPictures:
 
     def test_bars_of_splits_of_the_same_queries_are_wider(self):
         table = pl.DataFrame({"repeat": [0, 1, 2, 3], "x": [0, 0, 0, 0], "y": [1.0, 2.0, 4.0, 5.0]})
-        apart, again = (run.bars(run.summary(table, ["x"], ["y"], overlap), "y")[0, 0] for overlap in (0.0, 1 / 3))
+        apart, again = (
+            run.bars(run.summary(table, ["x"], ["y"], overlap), "y")[0, 0]
+            for overlap in (0.0, 1 / 3)
+        )
         assert again / apart == pytest.approx((1 + 4 / 3) ** 0.5)
 
     def test_differences_are_taken_from_the_same_repeat(self):
-        rows = [(r, n, kind, r + n + (kind == "b") * r) for r in (0, 1) for n in (5, 6) for kind in "ab"]
+        rows = [
+            (r, n, kind, r + n + (kind == "b") * r) for r in (0, 1) for n in (5, 6) for kind in "ab"
+        ]
         table = pl.DataFrame(rows, schema=["repeat", "n", "kind", "x"], orient="row")
         against = run.against(table, "x", "kind", "a", ["n"])
         assert against["difference"].to_list() == [0, 0, 1, 1]
@@ -541,19 +684,36 @@ class TestPictures:
             for (name, s), t in product(systems, topics)
             for doc, grade in grades.items()
         ]
-        (tmp_path / "runs").write_text("".join(f"{t} Q0 {doc} 1 {score:.4f} {name}\n" for t, doc, score, name in rows))
-        leaderboard.main([str(tmp_path / "qrels"), str(tmp_path / "runs"), "--every", "1", "--folder", str(tmp_path)])
-        assert all((tmp_path / name).stat().st_size > 1000 for name in ("leaderboard.png", "systems.png"))
+        (tmp_path / "runs").write_text(
+            "".join(f"{t} Q0 {doc} 1 {score:.4f} {name}\n" for t, doc, score, name in rows)
+        )
+        leaderboard.main(
+            [
+                str(tmp_path / "qrels"),
+                str(tmp_path / "runs"),
+                "--every",
+                "1",
+                "--folder",
+                str(tmp_path),
+            ]
+        )
+        assert all(
+            (tmp_path / name).stat().st_size > 1000 for name in ("leaderboard.png", "systems.png")
+        )
 
 
 def test_the_readme_shows_the_figures_of_the_claims_page():
     row = r"^\| beats .* \| ([-+][.\d]+ \(.*\)) \| ([-+][.\d]+ \(.*\)) \|$"
     rows = re.findall(row, (ROOT / "README.md").read_text(), re.MULTILINE)
-    claims = [claim for claim in committed()["study_h_learners"] if "`DCGLearner` beats" in claim.text]
+    claims = [
+        claim for claim in committed()["study_h_learners"] if "`DCGLearner` beats" in claim.text
+    ]
     holding = [claim.measured[0] for claim in claims if claim.verdict == HOLDS]
     numbers = [[f"{x:.3f}".removeprefix("0") for x in (m.mean, m.low, m.high)] for m in holding]
     assert len(rows) == 3
-    assert {cell for row in rows for cell in row} <= {f"+{mean} ({low} to {high})" for mean, low, high in numbers}
+    assert {cell for row in rows for cell in row} <= {
+        f"+{mean} ({low} to {high})" for mean, low, high in numbers
+    }
 
 
 def test_the_readme_says_for_which_truths_its_numbers_are():
@@ -565,22 +725,32 @@ def test_the_readme_says_for_which_truths_its_numbers_are():
     )
     for noise, rate in (("none wrong", 0.0), ("20% wrong", 0.2)):
         parts = [few.filter(pl.col("truth").is_in(truths), flip_rate=rate) for truths in kinds]
-        leads = [f"{(part['direct'] - part['QP']).mean():+.3f}".replace("0.", ".", 1) for part in parts]
+        leads = [
+            f"{(part['direct'] - part['QP']).mean():+.3f}".replace("0.", ".", 1) for part in parts
+        ]
         (shown,) = re.findall(rf"^\| beats the paper's QP, {noise} \|(.*)$", text, re.MULTILINE)
         assert re.findall(r"[-+][.\d]+", shown) == leads
     after = table.filter(n=40, flip_rate=0.1, learner="direct")
-    shares = [f"{after.filter(pl.col('truth').is_in(truths))['precision'].mean():.1%}" for truths in kinds]
+    shares = [
+        f"{after.filter(pl.col('truth').is_in(truths))['precision'].mean():.1%}" for truths in kinds
+    ]
     (sentence,) = re.findall(r"After 40 judgements, a tenth wrong.*", text)
     assert re.findall(r"[\d.]+%", sentence) == shares
 
 
 def test_the_gain_over_people_is_over_the_people_of_the_same_log():
-    table = pl.read_csv(ROOT / "figures" / "study_s_proxy.csv", comment_prefix="#").filter(n_machine=2000)
-    claims = [claim for claim in committed()["study_s_proxy"] if "gains over people alone" in claim.text]
+    table = pl.read_csv(ROOT / "figures" / "study_s_proxy.csv", comment_prefix="#").filter(
+        n_machine=2000
+    )
+    claims = [
+        claim for claim in committed()["study_s_proxy"] if "gains over people alone" in claim.text
+    ]
     assert len(claims) == 4
     for claim in claims:
         part = table.filter(kind=claim.rows["kind"], n=claim.rows["n"])
-        assert claim.measured[0].mean == pytest.approx((part["blend"] - part["people"]).mean(), abs=1e-12)
+        assert claim.measured[0].mean == pytest.approx(
+            (part["blend"] - part["people"]).mean(), abs=1e-12
+        )
         assert claim.verdict == HOLDS
 
 
@@ -602,10 +772,16 @@ def test_f_similarity_stalls_at_the_cosine_of_shifted_discounts(truth):
     log = dl.simulate.preference_pairs(true, 20_000, seed=0)
     learner = dl.UtilityLearner(C=100.0).fit(log)
     weights = learner.utility_.weights
-    assert run.recovery(learner, true, log)["similarity"] == pytest.approx(study_f.similarity_limit(truth), abs=0.005)
-    assert np.ptp(weights[-1]) < 1e-3 * np.ptp(weights[0])  # the last position has equal weights for all grades
+    assert run.recovery(learner, true, log)["similarity"] == pytest.approx(
+        study_f.similarity_limit(truth), abs=0.005
+    )
+    assert np.ptp(weights[-1]) < 1e-3 * np.ptp(
+        weights[0]
+    )  # the last position has equal weights for all grades
     unconstrained = dl.UtilityLearner(C=100.0, monotone=False).fit(log)
-    assert run.recovery(unconstrained, true, log)["similarity"] < 0.5  # all constants are zero, which is another limit
+    assert (
+        run.recovery(unconstrained, true, log)["similarity"] < 0.5
+    )  # all constants are zero, which is another limit
 
 
 def test_b_flips_shift_the_solution_for_d2_more_than_for_d1():
@@ -614,7 +790,9 @@ def test_b_flips_shift_the_solution_for_d2_more_than_for_d1():
         true = dl.simulate.ground_truth(truth)
         test = dl.simulate.preference_pairs(true, 5000, seed=1)
         log = dl.simulate.preference_pairs(true, 100_000, n_flips=10_000, seed=0)
-        similarity[truth] = run.recovery(dl.UtilityLearner(C=1.0).fit(log), true, test)["gauge_free"]
+        similarity[truth] = run.recovery(dl.UtilityLearner(C=1.0).fit(log), true, test)[
+            "gauge_free"
+        ]
     assert similarity["D1"] > 0.999
     assert 0.98 < similarity["D2"] < 0.996
 
@@ -624,4 +802,6 @@ def test_g_only_a_margin_that_is_a_dcg_has_a_precision():
     test = dl.simulate.preference_pairs(true, 2000, seed=0)
     assert study_g.margin_precision(true, test) == 1.0
     assert study_g.margin_precision("hamming", test) is None
-    assert 0.85 < study_g.margin_precision(dl.DCG.standard(5, 10, "exponential", "log2"), test) < 0.95
+    assert (
+        0.85 < study_g.margin_precision(dl.DCG.standard(5, 10, "exponential", "log2"), test) < 0.95
+    )

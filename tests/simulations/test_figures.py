@@ -23,10 +23,18 @@ from tests.makers import cluster_of, refused
 
 ROOT = Path(__file__).parents[2]
 KINDS = ("figure", "study", "theory", "train")
-PROGRAMS = sorted(path.stem for kind in KINDS for path in (ROOT / "simulations").glob(f"{kind}_*.py"))
+PROGRAMS = sorted(
+    path.stem for kind in KINDS for path in (ROOT / "simulations").glob(f"{kind}_*.py")
+)
 OF_TREES = {"study_p_trees_against_lambdarank", "train_transition", "train_trees"}
 FINE = {
-    *("figure_09", "study_e_pairs_needed", "study_j_position_test", "study_k_bands", "study_m_noise_ceiling"),
+    *(
+        "figure_09",
+        "study_e_pairs_needed",
+        "study_j_position_test",
+        "study_k_bands",
+        "study_m_noise_ceiling",
+    ),
     "study_q_gate",
     *("study_r_interleaving", "study_s_proxy", "study_u_experiments", "study_w_intervals"),
     *("study_x_free_discounts", "train_trees"),
@@ -36,14 +44,19 @@ ROWS = {
     "study_e_pairs_needed": pl.col("censored").is_in([0, 1]),
     "study_j_position_test": ((pl.col("p_value") <= 0.05) == (pl.col("rejected") == 1))
     & pl.col("p_value").is_between(1 / 40, 1),
-    "study_k_bands": pl.col("covered").is_between(0, 1) & pl.col("width").is_between(0, pl.col("all_width"), "right"),
+    "study_k_bands": pl.col("covered").is_between(0, 1)
+    & pl.col("width").is_between(0, pl.col("all_width"), "right"),
     "study_m_noise_ceiling": pl.col("error").is_between("lower_error", "upper_error"),
     "study_p_trees_against_lambdarank": pl.col("ndcg").is_between(0.4, 1),
     "study_q_gate": (pl.col("harm") + pl.col("non_inferior") <= 1)
     & (pl.col("harm_far") >= pl.col("harm"))
     & (pl.col("non_inferior_far") >= pl.col("non_inferior")),
-    "study_s_proxy": pl.all_horizontal(pl.col("people", "machine", "blend").fill_null(1).is_between(0.3, 1)),
-    "study_y_always_left": pl.all_horizontal(pl.col("honest", "known", "unknown").is_between(0.5, 1)),
+    "study_s_proxy": pl.all_horizontal(
+        pl.col("people", "machine", "blend").fill_null(1).is_between(0.3, 1)
+    ),
+    "study_y_always_left": pl.all_horizontal(
+        pl.col("honest", "known", "unknown").is_between(0.5, 1)
+    ),
     "study_w_intervals": pl.col("value").is_between("low", "high"),
     "theory_bounds": (pl.col("kept") == 1) & (pl.col("measured") <= pl.col("printed") + 1e-12),
     "theory_hinge_ranks": pl.col("apart") < 1e-12,
@@ -56,7 +69,9 @@ ROWS = {
 
 
 def this_round(name):
-    """Return whether a committed table has this round's seed; the others are replaced when their programs run again."""
+    """Return whether a committed table has this round's seed; the others are replaced when their
+    programs run again.
+    """
     return run.first_line(ROOT / "figures" / f"{name}.csv").startswith(f"# seed={run.SEED} ")
 
 
@@ -96,20 +111,35 @@ LONG = (
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name.startswith(LONG) else []) for name in PROGRAMS]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] if name.startswith(LONG) else [])
+        for name in PROGRAMS
+    ],
 )
 @pytest.mark.filterwarnings("ignore:the log counts for", "ignore:No artists with labels")
 def test_quick_results_agree_with_what_holds(tmp_path, name):
-    """Of the claims that hold on the committed table, half and all exact ones hold for means of a quick run."""
+    """Of the claims that hold on the committed table, half and all exact ones hold for means of a
+    quick run.
+    """
     if name in OF_TREES:
         pytest.importorskip("lightgbm")
     module = importlib.import_module(f"simulations.{name}")
-    claims, table = run.produce(module, options(tmp_path, "--quick", "--repeats", "2")), run.read(tmp_path, name)
-    for suffix, magic in ((".png", b"\x89PNG"), (".pdf", b"%PDF"), (".csv", f"# seed={run.SEED} ".encode())):
+    claims, table = (
+        run.produce(module, options(tmp_path, "--quick", "--repeats", "2")),
+        run.read(tmp_path, name),
+    )
+    for suffix, magic in (
+        (".png", b"\x89PNG"),
+        (".pdf", b"%PDF"),
+        (".csv", f"# seed={run.SEED} ".encode()),
+    ):
         assert (tmp_path / f"{name}{suffix}").read_bytes().startswith(magic)
     if this_round(name):
         assert table.columns == run.read(ROOT / "figures", name).columns
-    hold = {claim.text for claim in run.tested(module, ROOT / "figures") if claim.verdicts[0] == HOLDS}
+    hold = {
+        claim.text for claim in run.tested(module, ROOT / "figures") if claim.verdicts[0] == HOLDS
+    }
     assert claims
     means = [(claim, claim.measured[0].mean) for claim in claims if claim.text in hold]
     agreeing = [claim for claim, value in means if claim.low - 1e-12 <= value <= claim.high + 1e-12]
@@ -124,26 +154,40 @@ def of_optimal_lists(module, table):
     for truth in run.TRUTHS:
         rows = table.filter(truth=truth, repeat=0)
         fitted = 100 * np.polyfit(rows["n"], rows["precision"], 1)[0]
-        assert module.slopes(table).filter(truth=truth, repeat=0)["slope"].item() == pytest.approx(fitted)
+        assert module.slopes(table).filter(truth=truth, repeat=0)["slope"].item() == pytest.approx(
+            fitted
+        )
 
 
 def of_trees_against_lambdarank(module, table):
     assert set(table["method"].unique()) == {"lambdarank", *module.LOSSES}
     stopped, whole = (table.filter(stop=stop)["trees"] for stop in ("validation", "all trees"))
-    assert (whole == module.QUICK_TREES).all() and (stopped <= whole).all() and (stopped < whole).any()
+    assert (
+        (whole == module.QUICK_TREES).all() and (stopped <= whole).all() and (stopped < whole).any()
+    )
     textbook = table.filter(metric="textbook")
-    for name in ("own discounts, with a tail", "log2 alone"):  # three names of one loss: its discounts are log2's
+    for name in (
+        "own discounts, with a tail",
+        "log2 alone",
+    ):  # three names of one loss: its discounts are log2's
         found, default = (module.difference(textbook, method) for method in (name, module.DEFAULT))
         assert (found.mean, found.high) == pytest.approx((default.mean, default.high), abs=1e-9)
 
 
-DERIVED = {"figure_09": of_optimal_lists, "study_p_trees_against_lambdarank": of_trees_against_lambdarank}
+DERIVED = {
+    "figure_09": of_optimal_lists,
+    "study_p_trees_against_lambdarank": of_trees_against_lambdarank,
+}
 """What programs derive from their tables, against the same by hand."""
 
 
 def test_the_mixture_crosses_between_recorded_trees():
     module = importlib.import_module("simulations.train_transition")
-    sizes = {(0, "gradient"): (0.01, 0.1, 10, 1), (1, "gradient"): (0.25, 0.5, 4, 8), (0, "exchange"): (2, 3, 4, 5)}
+    sizes = {
+        (0, "gradient"): (0.01, 0.1, 10, 1),
+        (1, "gradient"): (0.25, 0.5, 4, 8),
+        (0, "exchange"): (2, 3, 4, 5),
+    }
     shared = {"loss": "REG-SHF-SDCG", "regression": 1.0}
     rows = [
         {**shared, "follow": follow, "repeat": repeat, "tree": tree, "listwise": size}
@@ -193,13 +237,22 @@ def test_forms_are_compared_on_judgements_held_out(tmp_path, capsys, monkeypatch
         best = dl.DCGLearner(form="best", n_starts=1).fit(train, start=dcg)
         return {"dcg": dcg, "best": best, "auto": best}
 
-    real_forms, real_logs = (importlib.import_module(f"simulations.{name}") for name in ("real_forms", "real_logs"))
+    real_forms, real_logs = (
+        importlib.import_module(f"simulations.{name}") for name in ("real_forms", "real_logs")
+    )
     monkeypatch.setattr(real_forms, "learners_of", learners_of)
     rng = np.random.default_rng(0)
     lists = rng.integers(0, 3, (80, 2, 3))
     lead = np.subtract(*lists.swapaxes(0, 1).max(axis=2))
     lines = [
-        json.dumps({"query": str(i % 20), "a": a.tolist(), "b": b.tolist(), "winner": ("tie", "a", "b")[np.sign(x)]})
+        json.dumps(
+            {
+                "query": str(i % 20),
+                "a": a.tolist(),
+                "b": b.tolist(),
+                "winner": ("tie", "a", "b")[np.sign(x)],
+            }
+        )
         for i, ((a, b), x) in enumerate(zip(lists, lead, strict=True))
     ]
     (tmp_path / "pairs.jsonl").write_text("\n".join(lines))
@@ -210,7 +263,9 @@ def test_forms_are_compared_on_judgements_held_out(tmp_path, capsys, monkeypatch
     assert chosen.splitlines()[1].split()[:3] == ["pairs", "best", "2"]
     table = pl.read_csv(out)
     gains = table.filter(form="best")["gain"]
-    assert f"{gains.min():.1f} to {gains.max():.1f}" in forms and table.filter(form="dcg")["gain"].to_list() == [0, 0]
+    assert f"{gains.min():.1f} to {gains.max():.1f}" in forms and table.filter(form="dcg")[
+        "gain"
+    ].to_list() == [0, 0]
     lead = table.filter(form="best")["share"] - table.filter(form="dcg")["share"]
     assert f"{lead.mean():+.4f} ± {lead.std() / 2**0.5:.4f}" in chosen
     assert len(probabilities.splitlines()) == 10 and "nan" not in probabilities
@@ -219,7 +274,10 @@ def test_forms_are_compared_on_judgements_held_out(tmp_path, capsys, monkeypatch
 def test_probabilities_of_orders_are_those_of_the_judgements():
     real_forms = importlib.import_module("simulations.real_forms")
     truth = dl.DCG([0, 0.5, 1], [1, 0.5])
-    train, held_out = (dl.simulate.preference_pairs(truth, n, lists="free", temperature=0.3, seed=n) for n in (200, 90))
+    train, held_out = (
+        dl.simulate.preference_pairs(truth, n, lists="free", temperature=0.3, seed=n)
+        for n in (200, 90)
+    )
     weighted = held_out.reweighted(np.random.default_rng(0).random(90) + 0.5)
     learner = dl.DCGLearner().fit(train)
     measures = real_forms.measured(learner, weighted)
@@ -227,7 +285,9 @@ def test_probabilities_of_orders_are_those_of_the_judgements():
     assert measures["brier"] == pytest.approx(weight @ (1 - chance) ** 2)
     assert measures["log_likelihood"] == pytest.approx(weight @ np.log(chance))
     wide, right = ([measures[f"{name}_{i}"] for i in range(5)] for name in ("wide", "right"))
-    assert sum(wide) == pytest.approx(1) and np.nansum(np.multiply(wide, right)) == pytest.approx(measures["share"])
+    assert sum(wide) == pytest.approx(1) and np.nansum(np.multiply(wide, right)) == pytest.approx(
+        measures["share"]
+    )
     for i, low in enumerate((0.5, 0.6, 0.7, 0.8, 0.9)):
         assert not measures[f"wide_{i}"] or low <= measures[f"said_{i}"] <= low + 0.1 + 1e-12
 
@@ -272,12 +332,20 @@ def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(m
 
 def test_a_study_of_ones_own_begins_from_the_template(tmp_path, monkeypatch, capsys):
     template = importlib.import_module("simulations.template")
-    monkeypatch.setattr(simulations.__main__, "HERE", shutil.copytree(ROOT / "simulations", tmp_path / "simulations"))
+    monkeypatch.setattr(
+        simulations.__main__,
+        "HERE",
+        shutil.copytree(ROOT / "simulations", tmp_path / "simulations"),
+    )
     simulations.__main__.begin("cold_start")
     written = tmp_path / "simulations" / "study_cold_start.py"
     assert "python -m simulations.study_cold_start --quick" in capsys.readouterr().out
     text = written.read_text()
-    assert '"study_cold_start"' in text and text.startswith('"""Study cold_start: ') and "--new" not in text
+    assert (
+        '"study_cold_start"' in text
+        and text.startswith('"""Study cold_start: ')
+        and "--new" not in text
+    )
     refused("exists", simulations.__main__.begin, "cold_start")
     refused("letters, digits", simulations.__main__.begin, "cold start")
     assert len(run.produce(template, options(tmp_path, "--quick", "--repeats", "2"))) == 2
@@ -307,7 +375,10 @@ def test_pictures_are_drawn_again_from_the_table(tmp_path, monkeypatch, copied):
     module, folder = copied
     message = r"figure_09\.csv does not exist; run without --redraw"
     refused(message, run.produce, module, options(tmp_path, "--redraw"))
-    before, claims = {path.name: path.read_bytes() for path in folder.iterdir()}, run.tested(module, folder)
+    before, claims = (
+        {path.name: path.read_bytes() for path in folder.iterdir()},
+        run.tested(module, folder),
+    )
     (folder / "figure_09.png").unlink()
     monkeypatch.setattr(module, "simulate", None)
     assert run.produce(module, options(folder, "--redraw")) == claims
@@ -365,7 +436,9 @@ def test_the_kernels_of_linear_algebra_are_fixed_before_numpy_is_loaded():
     code = "import os, simulations, sys; print('numpy' in sys.modules, os.environ.get('OPENBLAS_CORETYPE'))"
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
     call = [sys.executable, "-c", code]
-    done = subprocess.run(call, capture_output=True, text=True, cwd=ROOT, env=environment, check=True)
+    done = subprocess.run(
+        call, capture_output=True, text=True, cwd=ROOT, env=environment, check=True
+    )
     expected = "Haswell" if platform.machine() in ("x86_64", "AMD64") else None
     assert done.stdout.split() == ["False", str(expected)]
 
@@ -382,7 +455,9 @@ def test_committed_tables_have_full_repeats(name):
     if this_round(name):
         assert head == f"# seed={run.SEED} repeats={module.REPEATS} quick=False"
     repeats = int(re.fullmatch(r"# seed=\d+ repeats=(\d+) quick=False", head)[1])
-    most = repeats * getattr(module, "MORE", 1) if this_round(name) else repeats  # of the setting that has most
+    most = (
+        repeats * getattr(module, "MORE", 1) if this_round(name) else repeats
+    )  # of the setting that has most
     assert np.unique(run.read(ROOT / "figures", name)["repeat"]).size == most
 
 

@@ -1,4 +1,6 @@
-"""DCGs learned from answers of simulated readers, what is said of them, and the command that learns them."""
+"""DCGs learned from answers of simulated readers, what is said of them, and the command that learns
+them.
+"""
 
 import json
 import runpy
@@ -29,14 +31,23 @@ def lines_of(n, seed=0, lists_each=2, sharpness=4.0, spread=1.0, harder=0.0):
             grades = rng.choice(3, 3, p=chance / chance.sum())
             value = sharpness * (DISCOUNTS @ GAINS[grades]) - 2 + difficulty
             right = rng.random() < 1 / (1 + np.exp(-value))
-            lines.append({"question": question, "list": grades.tolist(), "right": bool(right), "config": configuration})
+            lines.append(
+                {
+                    "question": question,
+                    "list": grades.tolist(),
+                    "right": bool(right),
+                    "config": configuration,
+                }
+            )
     return lines
 
 
 @pytest.mark.parametrize("lists_each", [1, 2])
 def test_the_readers_dcg_is_found(lists_each):
     dcg = fit_answers(dl.read_answers(lines_of(1500, lists_each=lists_each)), LOGISTIC).dcg
-    assert dcg.gains == pytest.approx(GAINS, abs=0.12) and dcg.discounts == pytest.approx(DISCOUNTS, abs=0.15)
+    assert dcg.gains == pytest.approx(GAINS, abs=0.12) and dcg.discounts == pytest.approx(
+        DISCOUNTS, abs=0.15
+    )
 
 
 @pytest.mark.parametrize("kinds", [("top 3",), ("top 3", "top 5")])
@@ -48,10 +59,14 @@ def test_a_distractor_that_costs_has_a_negative_gain_where_lists_differ_in_lengt
 
 
 def test_a_mixture_uses_both_kinds_and_counts_them():
-    lines = lines_of(200) + [{**line, "question": f"single {i}"} for i, line in enumerate(lines_of(150, 1, 1))]
+    lines = lines_of(200) + [
+        {**line, "question": f"single {i}"} for i, line in enumerate(lines_of(150, 1, 1))
+    ]
     answers = dl.read_answers(lines)
     fit = dl.learn_from_answers(answers)
-    assert fit.facts["comparisons within questions"] == pytest.approx(answers.within_questions[2].sum())
+    assert fit.facts["comparisons within questions"] == pytest.approx(
+        answers.within_questions[2].sum()
+    )
     several = 200 - len(set(answers.question[~answers.varied])) + 150
     alike = fit.facts["left out, questions whose answers are equally right with every list"]
     assert alike + len(set(answers.question[answers.within_questions[0]])) == several
@@ -79,7 +94,9 @@ def test_what_cannot_be_learned_from_is_refused():
         dl.learn_from_answers(answers, DirectDescription(loss="sigmoid"))
     same = [{"question": q, "list": [1, 0], "right": q % 2} for q in range(6)]
     with pytest.raises(dl.InputError, match="no two answers from different lists differ"):
-        dl.learn_from_answers(dl.read_answers([*same, {"question": 9, "list": [0, 1], "right": 0.5}][:6]))
+        dl.learn_from_answers(
+            dl.read_answers([*same, {"question": 9, "list": [0, 1], "right": 0.5}][:6])
+        )
 
 
 def test_the_example_is_what_its_program_prints(capsys):
@@ -91,7 +108,9 @@ def test_the_command_learns_and_refuses_options_of_verdicts(tmp_path, monkeypatc
     path = write_lines(tmp_path / "answers.jsonl", lines_of(60))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        status, out, err = call(monkeypatch, capsys, "learn", "--answers", path, "-o", tmp_path / "dcg.json")
+        status, out, err = call(
+            monkeypatch, capsys, "learn", "--answers", path, "-o", tmp_path / "dcg.json"
+        )
     assert status == 0 and "comparisons within questions:" in out and not err.count("Traceback")
     assert dl.DCG.load(tmp_path / "dcg.json").depth == 3
     status, _, err = call(monkeypatch, capsys, "learn", "--answers", path, "--bands", 20)

@@ -1,4 +1,6 @@
-"""Bands: from the posterior and from the bootstrap, pointwise and simultaneous, and logs too short for them."""
+"""Bands: from the posterior and from the bootstrap, pointwise and simultaneous, and logs too short
+for them.
+"""
 
 from dataclasses import replace
 
@@ -33,7 +35,9 @@ def test_draws_are_those_of_the_posterior():
         np.linspace(-7, -0.02, 26),
     )
     thetas = np.array(np.meshgrid([fit.theta[0]], *axes, indexing="ij")).reshape(5, -1).T
-    density = np.exp(fit.objective - DirectObjective(model, fit.judgements, fit.share).values(thetas))
+    density = np.exp(
+        fit.objective - DirectObjective(model, fit.judgements, fit.share).values(thetas)
+    )
     grid = np.exp(-np.cumsum(thetas[:, 1:3], axis=1))
     expected = density @ grid / density.sum()
     draws = posterior.posterior_draws(fit, fit.theta, 20_000, 0)
@@ -65,13 +69,22 @@ def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_
 def test_what_was_learned_lies_within_its_bands():
     beyond = 0
     for seed in range(10):
-        bands = bootstrap_bands(preference_pairs(TRUTH, 40, lists="free", n_flips=4, seed=seed), n_resamples=30)
+        bands = bootstrap_bands(
+            preference_pairs(TRUTH, 40, lists="free", n_flips=4, seed=seed), n_resamples=30
+        )
         learned = np.concatenate([bands.dcg.gains, bands.dcg.discounts])
-        for part, names in ((bands, ("low", "high")), (bands.simultaneous, ("all_low", "all_high"))):
+        for part, names in (
+            (bands, ("low", "high")),
+            (bands.simultaneous, ("all_low", "all_high")),
+        ):
             low, high = np.hstack([part.gain_band, part.discount_band])
             assert ((low <= learned) & (learned <= high)).all(), seed
-            assert np.array_equal([low, high], [[row[name] for row in bands.table()] for name in names])
-            draws = np.quantile(np.hstack([bands.gains, bands.discounts]), (part.tail, 1 - part.tail), axis=0)
+            assert np.array_equal(
+                [low, high], [[row[name] for row in bands.table()] for name in names]
+            )
+            draws = np.quantile(
+                np.hstack([bands.gains, bands.discounts]), (part.tail, 1 - part.tail), axis=0
+            )
             assert (low <= draws[0]).all() and (high >= draws[1]).all()
             beyond += ((learned < draws[0] - 0.005) | (learned > draws[1] + 0.005)).any()
     assert beyond > 1  # the draws, which are of the robust fit alone, do not always hold the blend
@@ -92,7 +105,8 @@ def test_bands_shrink_with_the_log_and_are_near_the_truth(method):
 def test_copies_of_a_judgement_by_one_rater_count_once():
     log = random_log(150, "free", seed=2, noise=0.1)
     five = Preferences(
-        *(np.repeat(x, 5, axis=0) for x in (log.preferred, log.other)), rater=np.repeat(np.arange(150), 5)
+        *(np.repeat(x, 5, axis=0) for x in (log.preferred, log.other)),
+        rater=np.repeat(np.arange(150), 5),
     )
     one = Preferences(five.preferred, five.other)
     clusters = five.clusters("rater")[0]
@@ -106,19 +120,27 @@ def rated() -> Preferences:
     """Return the pairs of rated lists of which a few recur very often."""
     rng = np.random.default_rng(0)
     lists = random_lists(60, "free", rng)[(60 * rng.random(240) ** 8).astype(int)]
-    return Preferences.from_ratings(lists, np.round(4 * (TRUTH.score(lists) + rng.normal(scale=0.1, size=240))))
+    return Preferences.from_ratings(
+        lists, np.round(4 * (TRUTH.score(lists) + rng.normal(scale=0.1, size=240)))
+    )
 
 
 @pytest.mark.parametrize(
     ("log", "size", "most"),
-    [(preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, seed=0), 600, 1.6), (rated(), 200, 1.3)],
+    [
+        (preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, seed=0), 600, 1.6),
+        (rated(), 200, 1.3),
+    ],
     ids=["pairs", "rated"],
 )
 def test_draws_of_a_sample_stand_for_a_long_log(monkeypatch, log, size, most):
     whole = bootstrap_bands(log)
     monkeypatch.setattr(posterior, "MOST_JUDGED", size)
     sample = bootstrap_bands(log)
-    ratio = np.ptp(sample.discount_band, axis=0)[1:].mean() / np.ptp(whole.discount_band, axis=0)[1:].mean()
+    ratio = (
+        np.ptp(sample.discount_band, axis=0)[1:].mean()
+        / np.ptp(whole.discount_band, axis=0)[1:].mean()
+    )
     assert 0.7 < ratio < most
     assert np.abs(sample.discounts.mean(axis=0) - whole.discounts.mean(axis=0)).max() < 0.1
 
@@ -138,7 +160,10 @@ def test_logs_with_ties_strengths_raters_and_weights_have_bands():
 
 
 def test_bootstrap_bands_do_not_depend_on_processes():
-    log, settings = random_log(120, "free", seed=1, noise=0.1), {"method": "bootstrap", "n_resamples": 12, "seed": 3}
+    log, settings = (
+        random_log(120, "free", seed=1, noise=0.1),
+        {"method": "bootstrap", "n_resamples": 12, "seed": 3},
+    )
     one, two = (bootstrap_bands(log, jobs=jobs, **settings) for jobs in (1, 2))
     np.testing.assert_array_equal(one.gains, two.gains)
     assert "(from 12 fits to samples of the log; 120 pairs are taken as independent)" in str(one)

@@ -1,4 +1,6 @@
-"""The default learner: members, weights, judges, warm starts, and logs that a member cannot be fitted to."""
+"""The default learner: members, weights, judges, warm starts, and logs that a member cannot be
+fitted to.
+"""
 
 from dataclasses import replace
 from statistics import NormalDist
@@ -64,7 +66,9 @@ def test_the_chance_to_be_the_best_of_two(lead, error):
 
 def test_members_that_cannot_be_told_apart_share_the_chance():
     np.testing.assert_allclose(Shares(np.full(3, 0.9), np.full((3, 3), 0.01)).chances(), 1 / 3)
-    np.testing.assert_allclose(Shares(np.array([1.0, 1.0, 0.5]), np.zeros((3, 3))).chances(), [0.5, 0.5, 0])
+    np.testing.assert_allclose(
+        Shares(np.array([1.0, 1.0, 0.5]), np.zeros((3, 3))).chances(), [0.5, 0.5, 0]
+    )
 
 
 def test_the_covariance_of_means_is_that_of_their_errors():
@@ -72,9 +76,13 @@ def test_the_covariance_of_means_is_that_of_their_errors():
     values, weight = rng.normal(size=(3, 40)), rng.integers(1, 4, 40).astype(float)
     cluster = rng.integers(0, 8, 40)
     means, covariance = mean_and_covariance(values, weight, (cluster, cluster))
-    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), mean_and_error(values, weight, (cluster, cluster))[1])
+    np.testing.assert_allclose(
+        np.sqrt(np.diag(covariance)), mean_and_error(values, weight, (cluster, cluster))[1]
+    )
     difference = mean_and_error(values[:1] - values[1:2], weight, (cluster, cluster))[1][0]
-    assert covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1] == pytest.approx(difference**2)
+    assert covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1] == pytest.approx(
+        difference**2
+    )
     np.testing.assert_allclose(means, values @ weight / weight.sum())
     lists = rng.integers(0, 8, (2, 40))
     assert np.linalg.eigvalsh(mean_and_covariance(values, weight, tuple(lists))[1]).min() >= -1e-15
@@ -89,20 +97,26 @@ def test_members_are_asked_for_judgements_that_they_were_not_learned_from():
         best = max(textbook_dcgs(5, 10).values(), key=lambda dcg: log[train].agreement(dcg).share)
         right[test] = 0.5 + 0.5 * log[test].verdicts(best)
     assert shares.mean[2] == pytest.approx(right.mean())
-    assert shares.mean[0] < log.agreement(learner.members_[0].dcg).share  # its own judgements flatter a fit
+    assert (
+        shares.mean[0] < log.agreement(learner.members_[0].dcg).share
+    )  # its own judgements flatter a fit
     assert learner.members_[2].share == pytest.approx(right.mean())
 
 
 def test_the_likelihood_knows_a_textbook_where_judgements_are_independent():
     def chance(truth, n, lists="free", **options):
         log = preference_pairs(truth, n, lists=lists, seed=2, **options)
-        return chance_of_fixed(fit_dcg(log, DirectDescription(loss="robust"))[1], DirectDescription())
+        return chance_of_fixed(
+            fit_dcg(log, DirectDescription(loss="robust"))[1], DirectDescription()
+        )
 
     assert chance(ground_truth("D2"), 100, n_flips=10) > 0.9
     assert chance(OTHER, 300, n_flips=30) < 0.1
     log = preference_pairs(ground_truth("D2"), 100, seed=2)
     single = fit_dcg(log, DirectDescription(loss="robust"))[1]
-    assert chance_of_fixed(replace(single, share=1e-6), DirectDescription()) == pytest.approx(0.5, abs=1e-3)
+    assert chance_of_fixed(replace(single, share=1e-6), DirectDescription()) == pytest.approx(
+        0.5, abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("name", ["D1", "D2"])
@@ -118,10 +132,15 @@ def test_few_judgements_are_learned_from_as_well_as_by_a_textbook(name):
 
 
 def test_what_no_textbook_says_is_learned():
-    log, test = preference_pairs(OTHER, 300, n_flips=30, seed=3), preference_pairs(OTHER, 2000, seed=4)
+    log, test = (
+        preference_pairs(OTHER, 300, n_flips=30, seed=3),
+        preference_pairs(OTHER, 2000, seed=4),
+    )
     learner = DCGLearner().fit(log)
     assert sum(member.weight for member in learner.members_ if member.fit is None) < 0.05
-    assert test.agreement(learner.dcg_).share > max(test.agreement(dcg).share for dcg in textbook_dcgs(5, 10).values())
+    assert test.agreement(learner.dcg_).share > max(
+        test.agreement(dcg).share for dcg in textbook_dcgs(5, 10).values()
+    )
 
 
 def test_discounts_fall_strictly_where_a_member_falls():
@@ -141,7 +160,10 @@ def test_a_warm_start_starts_each_member_and_keeps_the_weights_of_nearly_the_sam
         alone = DCGLearner(loss).fit(log[:210], start=start)
         assert alone.warm_ and alone.objective_ == member.fit.objective
     assert 210 < 200 * (1 + GROWN) < 260
-    grown, again = DCGLearner().fit(random_log(260, "free", seed=3, noise=0.1), start=near), DCGLearner()
+    grown, again = (
+        DCGLearner().fit(random_log(260, "free", seed=3, noise=0.1), start=near),
+        DCGLearner(),
+    )
     assert grown.fit_.weighed_on == 260 and near.fit_.weighed_on == 200
     again.fit(log[:210], start=start, refit="if_worse")
     assert again.fit_.weighed_on == 210
@@ -155,7 +177,10 @@ def test_the_prior_is_a_member_and_the_target_of_the_others():
     log = preference_pairs(OTHER, 30, seed=5)
     learner = DCGLearner(prior=OTHER).fit(log)
     names = [member.name for member in learner.members_]
-    assert names[:3] == ["robust", "sigmoid", "prior"] and learner.members_[2].dcg == OTHER.normalised()
+    assert (
+        names[:3] == ["robust", "sigmoid", "prior"]
+        and learner.members_[2].dcg == OTHER.normalised()
+    )
     assert learner.members_[2].weight > learner.members_[3].weight
     assert learner.members_[0].fit.description.prior == OTHER
 
@@ -165,7 +190,9 @@ def test_where_one_member_cannot_be_fitted_the_others_serve(monkeypatch):
         raise InputError("no start is finite")
 
     monkeypatch.setattr(blend, "fit_direct", refusing)
-    with pytest.warns(UserWarning, match="the blend has no fit with the sigmoid loss: no start is finite"):
+    with pytest.warns(
+        UserWarning, match="the blend has no fit with the sigmoid loss: no start is finite"
+    ):
         learner = DCGLearner().fit(random_log(60, "free", seed=0))
     assert learner.members_[0].name == "robust" and len(learner.members_) == 2
     assert np.isnan(learner.members_[0].share)

@@ -1,4 +1,6 @@
-"""Forms beyond the DCG: gradients, corners, fits to logs whose truth is known, the choice, its test, files, errors."""
+"""Forms beyond the DCG: gradients, corners, fits to logs whose truth is known, the choice, its
+test, files, errors.
+"""
 
 import json
 import warnings
@@ -21,7 +23,14 @@ from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.verdicts import verdicts_in_memory
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import form_choice
-from dcglearn.trust.form_choice import LogsOfDCG, candidate, form_of, p_value, scores_table, share_of_lists
+from dcglearn.trust.form_choice import (
+    LogsOfDCG,
+    candidate,
+    form_of,
+    p_value,
+    scores_table,
+    share_of_lists,
+)
 from tests.makers import refused
 
 ERR = dl.textbook_list_metrics(4, 6)["ERR"]["ERR@6"]
@@ -44,7 +53,13 @@ def drawn(kind, seed=0, *, n=60, ties=True, with_errors=True, ridge=1.0):
     rater, way = rng.integers(0, 2, n).astype(np.int32), rng.integers(-1, 2, n).astype(np.int8)
     judgements = JudgedPairs(*lists, level, rater, rng.random(n) + 0.5, way)
     margins = np.array([0.0, 0.5, 1.5, np.inf]) if kind == HINGE else None
-    shape = {"depth": 5, "n_grades": 4, "n_raters": 2, "n_levels": 2, "ties": ties and kind == LIKELIHOOD}
+    shape = {
+        "depth": 5,
+        "n_grades": 4,
+        "n_raters": 2,
+        "n_levels": 2,
+        "ties": ties and kind == LIKELIHOOD,
+    }
     sided = {"sided": kind == LIKELIHOOD, "with_errors": with_errors}
     model = Model(**shape, kind=kind, **sided, ridge=ridge, centre=2.0, margins=margins)
     theta = 0.3 * rng.normal(size=model.parts[-1].stop)
@@ -55,15 +70,20 @@ def drawn(kind, seed=0, *, n=60, ties=True, with_errors=True, ridge=1.0):
 
 
 def objectives(form, kind, with_errors):
-    """Return the objectives of a DCG and of a form, the latter over the judgements by list, and parameters."""
+    """Return the objectives of a DCG and of a form, the latter over the judgements by list, and
+    parameters.
+    """
     model, judgements, theta = drawn(kind, with_errors=with_errors)
-    of_form = DirectObjective(replace(model, form=form), ListedJudgements.of(judgements).merged(), 0.7)
+    of_form = DirectObjective(
+        replace(model, form=form), ListedJudgements.of(judgements).merged(), 0.7
+    )
     return DirectObjective(model, judgements, 0.7), of_form, theta
 
 
 @pytest.mark.parametrize("form", ["saturation", "best"])
 @pytest.mark.parametrize(
-    ("kind", "with_errors"), [(LIKELIHOOD, True), (LIKELIHOOD, False), (SIGMOID, False), (HINGE, False)]
+    ("kind", "with_errors"),
+    [(LIKELIHOOD, True), (LIKELIHOOD, False), (SIGMOID, False), (HINGE, False)],
 )
 def test_gradients_are_those_of_finite_differences_and_at_zero_of_the_dcg(form, kind, with_errors):
     of_dcg, objective, theta = objectives(form, kind, with_errors)
@@ -74,29 +94,43 @@ def test_gradients_are_those_of_finite_differences_and_at_zero_of_the_dcg(form, 
     np.testing.assert_allclose(gradient[: len(theta)], slopes, atol=1e-9)
     theta = np.append(theta, further)
     steps = 1e-6 * np.eye(len(theta))
-    numeric = [np.subtract(*(objective.with_gradient(theta + sign * step)[0] for sign in (1, -1))) for step in steps]
-    np.testing.assert_allclose(objective.with_gradient(theta)[1], np.array(numeric) / 2e-6, atol=1e-6)
+    numeric = [
+        np.subtract(*(objective.with_gradient(theta + sign * step)[0] for sign in (1, -1)))
+        for step in steps
+    ]
+    np.testing.assert_allclose(
+        objective.with_gradient(theta)[1], np.array(numeric) / 2e-6, atol=1e-6
+    )
 
 
 def test_kernels_are_their_definitions():
     rng = np.random.default_rng(0)
     lists = rng.integers(-1, 4, (30, 5)).astype(np.int8)
     zero = np.zeros((2, 1))
-    gains, stops = np.hstack([zero, rng.random((2, 4))]), np.hstack([zero, rng.random((2, 4)) * [[1], [0]]])
+    gains, stops = (
+        np.hstack([zero, rng.random((2, 4))]),
+        np.hstack([zero, rng.random((2, 4)) * [[1], [0]]]),
+    )
     discounts, best, values = -np.sort(-rng.random((2, 5))), np.array([0.0, 0.4]), np.empty((2, 30))
     fill_values(lists, gains, discounts, stops, best, values)
     for b in range(2):
         utility = dl.ListUtility(gains[b, 1:], discounts[b], stops[b, 1:], best[b])
         np.testing.assert_allclose(values[b], utility.score(lists), rtol=1e-12)
     moment, slopes = np.zeros((2, 5, 5)), rng.normal(size=(2, 30))
-    spread_slopes(lists, slopes, gains, discounts, stops, best, moment, np.zeros((2, 5)), np.zeros(2))
-    np.testing.assert_allclose((moment * discounts[:, :, None] * gains[:, None]).sum((1, 2)), (slopes * values).sum(1))
+    spread_slopes(
+        lists, slopes, gains, discounts, stops, best, moment, np.zeros((2, 5)), np.zeros(2)
+    )
+    np.testing.assert_allclose(
+        (moment * discounts[:, :, None] * gains[:, None]).sum((1, 2)), (slopes * values).sum(1)
+    )
 
 
 def test_identical_judgements_are_merged():
     first = np.array([[1, 0], [1, 0], [0, 1], [1, 1]], np.int8)
     second = np.array([[0, 1], [0, 1], [1, 0], [0, 0]], np.int8)
-    judgements = JudgedPairs(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), np.array([1.0, 2, 4, 8]))
+    judgements = JudgedPairs(
+        first, second, np.ones(1, np.int8), np.zeros(1, np.int32), np.array([1.0, 2, 4, 8])
+    )
     pairs = ListedJudgements.of(judgements).merged()
     assert sorted(pairs.weight) == [3, 4, 8] and len(pairs.lists) == 4
     assert pairs.total_weight == 15 and len(pairs.every(2)) == 2
@@ -112,7 +146,11 @@ def saturated():
 
 def test_saturation_is_found(saturated):
     truth, log, learner = saturated
-    assert learner.form_ == "saturation" and learner.form_scores_ == {} and isinstance(learner.metric_, dl.ListUtility)
+    assert (
+        learner.form_ == "saturation"
+        and learner.form_scores_ == {}
+        and isinstance(learner.metric_, dl.ListUtility)
+    )
     assert (learner.utility_.stops[2:] > 0.7).all() and learner.utility_.stops[0] < 0.2
     fresh = judged(truth, 4000, seed=5, wrong=0)
     assert learner.score(fresh) > fresh.agreement(learner.dcg_).share + 0.02
@@ -141,10 +179,17 @@ def test_a_fit_starts_from_a_fitted_one(saturated, tmp_path):
 
 def test_files_hold_the_form(saturated, tmp_path):
     _, log, learner = saturated
-    scores = {"dcg": FormScore(-0.5, 0.1, 0.7, 0.0, 0.0), "best": FormScore(-1, 0.1, 0.7, 1, 1, 2, 0.1)}
+    scores = {
+        "dcg": FormScore(-0.5, 0.1, 0.7, 0.0, 0.0),
+        "best": FormScore(-1, 0.1, 0.7, 1, 1, 2, 0.1),
+    }
     save_fit(replace(learner.fit_, form_scores=scores), tmp_path / "learner.json")
     again = dl.DCGLearner.load(tmp_path / "learner.json")
-    assert (again.form, again.form_, again.utility_) == ("saturation", "saturation", learner.utility_)
+    assert (again.form, again.form_, again.utility_) == (
+        "saturation",
+        "saturation",
+        learner.utility_,
+    )
     assert again.form_scores_ == scores and again.dcg_ == learner.dcg_
     np.testing.assert_array_equal(again.predict_proba(log), learner.predict_proba(log))
     values = json.loads((tmp_path / "learner.json").read_text())
@@ -160,9 +205,15 @@ def test_a_dcg_is_its_own_list_utility():
 
 def test_raters_ties_and_strengths_are_kept():
     rng = np.random.default_rng(0)
-    rater, tie, strength = rng.choice(["ann", "bob"], 300), rng.random(300) < 0.1, rng.integers(1, 3, 300)
+    rater, tie, strength = (
+        rng.choice(["ann", "bob"], 300),
+        rng.random(300) < 0.1,
+        rng.integers(1, 3, 300),
+    )
     columns = {"rater": rater, "tie": tie, "strength": strength}
-    learner = dl.DCGLearner(form="saturation", prior=dl.DCG.standard(4, 6)).fit(judged(ERR, 300, **columns))
+    learner = dl.DCGLearner(form="saturation", prior=dl.DCG.standard(4, 6)).fit(
+        judged(ERR, 300, **columns)
+    )
     assert set(learner.rater_error_) == {"ann", "bob"} and learner.tie_threshold_ > 0
     assert len(learner.curves_.thresholds) == 4
 
@@ -181,14 +232,20 @@ def test_the_form_with_the_largest_gain_is_chosen_if_it_is_significant(saturated
     (gain, _, dcg, thetas), scores = asked[0], learner.form_scores_
     assert (thetas == dcg.theta).all()
     assert learner.form_ == "saturation" and list(scores) == list(FORMS)
-    assert gain == scores["saturation"].gain > scores["best"].gain and scores["saturation"].p_value == 0.025
+    assert (
+        gain == scores["saturation"].gain > scores["best"].gain
+        and scores["saturation"].p_value == 0.025
+    )
     assert scores["dcg"].ahead == scores["dcg"].gain == 0 and scores["saturation"].ahead_error > 0
     assert learner.objective_ == pytest.approx(dcg.objective - gain) and len(dcg.pairs) == 200
 
 
 def test_the_dcg_is_left_for_a_significant_gain_that_held_out_judgements_do_not_contradict():
     def chosen(ahead, p_value, gain=8.0):
-        scores = {"best": FormScore(-0.5, 0.1, 0.5, 0.1, 0.01, 7.0), "dcg": FormScore(-0.5, 0.1, 0.5, 0, 0)}
+        scores = {
+            "best": FormScore(-0.5, 0.1, 0.5, 0.1, 0.01, 7.0),
+            "dcg": FormScore(-0.5, 0.1, 0.5, 0, 0),
+        }
         scores["saturation"] = FormScore(-0.5, 0.1, 0.5, ahead, 0.02, gain, p_value)
         return candidate(scores), form_of(scores)
 
@@ -199,12 +256,17 @@ def test_the_dcg_is_left_for_a_significant_gain_that_held_out_judgements_do_not_
 
 
 def test_the_table_says_what_was_tested():
-    scores = {"dcg": FormScore(-0.5, 0.1, 0.8, 0, 0), "best": FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0)}
+    scores = {
+        "dcg": FormScore(-0.5, 0.1, 0.8, 0, 0),
+        "best": FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0),
+    }
     assert "(p:" not in scores_table(scores, "dcg")
     scores["best"] = FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0, 0.025)
     head, dcg, row, *notes = scores_table(scores, "best").split("\n")
     assert head.endswith("ordered rightly  log probability   minus the DCG's  better fit      p")
-    assert dcg.startswith("a DCG  ") and row.startswith("a DCG mixed with the gain of the best result (best), chosen  ")
+    assert dcg.startswith("a DCG  ") and row.startswith(
+        "a DCG mixed with the gain of the best result (best), chosen  "
+    )
     assert row.split()[-7:] == ["80.0%", "-0.4000", "+0.1000", "±", "0.0200", "7.00", "0.025"]
     assert [note[:8] for note in notes] == ["(ordered", "(better ", "(p: how "]
 
@@ -231,36 +293,53 @@ def test_disagreement_is_sampled():
     same = dl.disagreement(dl.ListUtility.of_dcg(dcg), dcg, n_pairs=2000)
     assert (same.share, same.exact) == (0, False)
     lists = np.random.default_rng(1).integers(0, 4, (2, 20_000, 6))
-    ours, other = (np.sign(metric.score(lists[0]) - metric.score(lists[1])) for metric in (ERR, dcg))
+    ours, other = (
+        np.sign(metric.score(lists[0]) - metric.score(lists[1])) for metric in (ERR, dcg)
+    )
     found = dl.disagreement(ERR, dcg, n_pairs=20_000)
     assert found.share == pytest.approx((ours * other == -1).mean(), abs=0.02)
 
 
 def test_the_held_out_table_has_the_utility_first_and_the_textbook_metrics():
     log = judged(ERR, 300)
-    found = dl.compare_learners(*log.split(0.6, seed=0), dl.DCGLearner(form="saturation"), C=1.0, n_resamples=50)
+    found = dl.compare_learners(
+        *log.split(0.6, seed=0), dl.DCGLearner(form="saturation"), C=1.0, n_resamples=50
+    )
     names = [row.name.partition("(")[0].partition("@")[0].strip() for row in found.rows]
     assert names[:2] == ["learned utility", "learned DCG"]
     assert names[-6:] == ["ERR", "RBP", "INST", "BPM", "BestGrade", "BestGradeRank"]
-    assert "the learned utility" in str(found) and found["learned DCG"].share < found.rows[0].share + 0.05
+    assert (
+        "the learned utility" in str(found)
+        and found["learned DCG"].share < found.rows[0].share + 0.05
+    )
 
 
 @pytest.mark.parametrize("beyond", [{"stops": [0, 0.1, 0.6, 0.9]}, {"best": 0.4}])
 def test_slopes_of_values_are_those_of_finite_differences(beyond):
     rng = np.random.default_rng(0)
     gains, discounts = np.array([0.1, 0.3, 0.7, 1]), np.array([1, 0.8, 0.5, 0.3, 0.3])
-    utility, lists = dl.ListUtility(gains, discounts, **beyond), rng.integers(-1, 4, (20, 5)).astype(np.int8)
+    utility, lists = (
+        dl.ListUtility(gains, discounts, **beyond),
+        rng.integers(-1, 4, (20, 5)).astype(np.int8),
+    )
     slopes = value_slopes(utility, lists)
-    np.testing.assert_allclose(slopes[:, :20] @ np.outer(discounts, gains).ravel(), utility.score(lists), rtol=1e-12)
+    np.testing.assert_allclose(
+        slopes[:, :20] @ np.outer(discounts, gains).ravel(), utility.score(lists), rtol=1e-12
+    )
     name, step = next(iter(beyond)), 1e-6
     for i in range(slopes.shape[1] - 20):
         moves = step * np.eye(4)[i] if name == "stops" else step
-        up, down = (dl.ListUtility(gains, discounts, **{name: beyond[name] + sign * moves}) for sign in (1, 0))
+        up, down = (
+            dl.ListUtility(gains, discounts, **{name: beyond[name] + sign * moves})
+            for sign in (1, 0)
+        )
         numeric = (up.score(lists) - down.score(lists)) / step
         np.testing.assert_allclose(slopes[:, 20 + i], numeric, atol=1e-4)
 
 
-@pytest.mark.parametrize(("form", "names"), [("saturation", ["stop at grade 0"]), ("best", ["share of the best"])])
+@pytest.mark.parametrize(
+    ("form", "names"), [("saturation", ["stop at grade 0"]), ("best", ["share of the best"])]
+)
 def test_bands_of_a_form_hold_its_further_parameters(saturated, form, names):
     bands = dl.bootstrap_bands(saturated[1][:120], dl.DCGLearner(form=form), n_resamples=4)
     rows = {row["parameter"]: row for row in bands.table()}
@@ -275,26 +354,41 @@ def test_pairs_to_judge_are_near_ties_of_the_list_utility(saturated):
     _, log, learner = saturated
     asked = dl.suggest_pairs(log[:100], log[100:], 10, learner=learner)
     utility, rest = learner.utility_, log[100:]
-    np.testing.assert_allclose(asked.difference, utility.score(asked.pairs[:, 0]) - utility.score(asked.pairs[:, 1]))
+    np.testing.assert_allclose(
+        asked.difference, utility.score(asked.pairs[:, 0]) - utility.score(asked.pairs[:, 1])
+    )
     usual = np.abs(utility.score(rest.preferred) - utility.score(rest.other))
     assert np.median(np.abs(asked.difference)) < np.median(usual) / 2 and (asked.value > 0).all()
-    assert len(dl.suggest_pairs(log[:60], log[100:], 2, learner=dl.DCGLearner(form="best", n_starts=1))) == 2
+    assert (
+        len(
+            dl.suggest_pairs(log[:60], log[100:], 2, learner=dl.DCGLearner(form="best", n_starts=1))
+        )
+        == 2
+    )
 
 
 def test_a_path_of_ridges_holds_the_stops(saturated):
     _, log, learner = saturated
     path = dl.ridge_path(log[:150], learner, grid=[1.0, 10.0], folds=2)
-    assert path.further.shape == (2, 4) and (path.further[:, 2] > 0.3).all() and (path.mean > 0.7).all()
+    assert (
+        path.further.shape == (2, 4)
+        and (path.further[:, 2] > 0.3).all()
+        and (path.mean > 0.7).all()
+    )
 
 
 DCG = dl.DCG([0, 0.4, 0.7, 1], [1, 0.7, 0.5, 0.4])
 
 
 def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
-    """Return judgements, their model, and its parameters: `DCG`, and judges of that sharpness, error and threshold."""
+    """Return judgements, their model, and its parameters: `DCG`, and judges of that sharpness,
+    error and threshold.
+    """
     verdicts = verdicts_in_memory(log, 0)
     judgements = verdicts.judgements(one_rater=True)
-    model = Model(depth=4, n_grades=4, ties=verdicts.has_ties, n_levels=verdicts.n_levels, centre=sharp)
+    model = Model(
+        depth=4, n_grades=4, ties=verdicts.has_ties, n_levels=verdicts.n_levels, centre=sharp
+    )
     theta = np.zeros(model.parts[-1].stop)
     alpha, delta, sharpness, logit, _, _, thresholds, *_ = model.parts
     theta[alpha], theta[delta] = log_curves(DCG.gains, DCG.discounts)
@@ -351,12 +445,17 @@ def test_rated_lists_are_rated_anew():
     rng = np.random.default_rng(0)
     lists = np.unique(rng.integers(0, 4, (20, 4)), axis=0)[:8].astype(np.int8)
     rated, own = lists[np.repeat(np.arange(8), 5)], np.repeat(rng.normal(0, 0.5, 8), 5)
-    log = dl.Preferences.from_ratings(rated, np.round(2 * DCG.score(rated) + own + rng.normal(0, 1, 40)))
+    log = dl.Preferences.from_ratings(
+        rated, np.round(2 * DCG.score(rated) + own + rng.normal(0, 1, 40))
+    )
     judgements, model, theta = fitted_to(log)
     logs = LogsOfDCG.like(log, judgements, model, theta)
     assert (logs.ratings == 5).all() and 0 <= logs.shared < 1
     drawn = logs.draw(np.random.default_rng(0))
-    assert len(np.unique(np.concatenate([drawn.first, drawn.second]), axis=0)) == logs.share * drawn.total_weight
+    assert (
+        len(np.unique(np.concatenate([drawn.first, drawn.second]), axis=0))
+        == logs.share * drawn.total_weight
+    )
     assert drawn.total_weight == pytest.approx(log.weight.sum())
     assert 28 < len(drawn) <= 56  # five by five ratings: most of the 28 pairs have both orders
 
@@ -397,9 +496,14 @@ def test_users_who_stop_are_told_from_a_dcg():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         beyond = dl.DCGLearner(form="auto").fit(judged(truth, 1000, wrong=0.05))
-        additive = [dl.DCGLearner(form="auto").fit(judged(dl.DCG.standard(4, 6), 300, seed=s)) for s in range(5)]
+        additive = [
+            dl.DCGLearner(form="auto").fit(judged(dl.DCG.standard(4, 6), 300, seed=s))
+            for s in range(5)
+        ]
     assert beyond.form_ == "saturation" and beyond.form_scores_["saturation"].p_value == 1 / 40
-    assert [learner.form_ for learner in additive].count("dcg") >= 4 and set(additive[0].form_scores_) == set(FORMS)
+    assert [learner.form_ for learner in additive].count("dcg") >= 4 and set(
+        additive[0].form_scores_
+    ) == set(FORMS)
 
 
 def test_a_chosen_form_is_a_start_of_the_next_fit():

@@ -21,7 +21,9 @@ def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
     assert row.difference == pytest.approx(comparison["learned DCG"].share - row.share)
     same = compare_learners(*log.split(0.6, seed=0), current=truth)
     assert "cannot tell" in same.verdict or "worse" in same.verdict
-    assert "QP + SVD" in str(comparison) and comparison.to_dict()["rows"][0]["name"] == "learned DCG"
+    assert (
+        "QP + SVD" in str(comparison) and comparison.to_dict()["rows"][0]["name"] == "learned DCG"
+    )
     with pytest.raises(KeyError):
         comparison["nothing"]
 
@@ -33,7 +35,9 @@ def verdict_of(textbook, *others):
 
 def test_a_textbook_dcg_that_is_as_good_is_named_first():
     def verdict(low, high, textbook="linear-log2@5"):
-        best = Row("linear-log2@5 (best textbook DCG in training)", 0.8, 0.8, (low + high) / 2, low, high)
+        best = Row(
+            "linear-log2@5 (best textbook DCG in training)", 0.8, 0.8, (low + high) / 2, low, high
+        )
         worst, used = (
             Row("linear-log2@50", 0.1, 0.1, 0.7, 0.6, 0.8),
             Row("exponential-log2@5", 0.7, 0.7, 0.1, 0.05, 0.15),
@@ -46,16 +50,24 @@ def test_a_textbook_dcg_that_is_as_good_is_named_first():
     level = verdict(-0.01, 0.03)
     assert level.startswith(best.format("level with", "+0.0100")) and f"); {usual}" in level
     assert verdict(-0.03, -0.01).startswith(best.format("ahead of", "-0.0200"))
-    assert verdict(0.0, 0.0, textbook="exponential-log2@5").startswith(usual)  # one metric, one sentence
+    assert verdict(0.0, 0.0, textbook="exponential-log2@5").startswith(
+        usual
+    )  # one metric, one sentence
 
 
 def test_a_metric_that_is_no_dcg_is_named_if_it_is_better():
     def verdict(high):
         usual = Row("exponential-log2@5 (best textbook DCG in training)", 0.7, 0.7, 0.1, 0.05, 0.15)
-        return verdict_of("exponential-log2@5", usual, Row("BestGrade@5", 0.83, 0.83, -0.03, -0.05, high))
+        return verdict_of(
+            "exponential-log2@5", usual, Row("BestGrade@5", 0.83, 0.83, -0.03, -0.05, high)
+        )
 
-    assert verdict(-0.01).startswith("BestGrade@5 is ahead of the learned DCG on held-out pairs (by -0.0300")
-    assert "; the learned DCG orders held-out pairs better than exponential-log2@5" in verdict(-0.01)
+    assert verdict(-0.01).startswith(
+        "BestGrade@5 is ahead of the learned DCG on held-out pairs (by -0.0300"
+    )
+    assert "; the learned DCG orders held-out pairs better than exponential-log2@5" in verdict(
+        -0.01
+    )
     assert verdict(0.01).startswith("the learned DCG orders")
 
 
@@ -69,8 +81,19 @@ def test_the_metric_used_now_is_a_name_or_a_file(tmp_path):
 
 
 def test_logs_of_other_shapes_are_not_compared():
-    refused("same n_grades= and depth=", compare_learners, random_log(50), Preferences([[1, 0]], [[0, 1]]))
-    refused("has 3 grades", compare_learners, random_log(50), random_log(50, seed=1), current=DCG.standard(3, 10))
+    refused(
+        "same n_grades= and depth=",
+        compare_learners,
+        random_log(50),
+        Preferences([[1, 0]], [[0, 1]]),
+    )
+    refused(
+        "has 3 grades",
+        compare_learners,
+        random_log(50),
+        random_log(50, seed=1),
+        current=DCG.standard(3, 10),
+    )
 
 
 def test_the_chosen_c_is_small_under_noise_and_repeats():

@@ -1,4 +1,6 @@
-"""What a DCG cannot express of a log: in parts, position dependence, and segments that need DCGs of their own."""
+"""What a DCG cannot express of a log: in parts, position dependence, and segments that need DCGs of
+their own.
+"""
 
 import json
 
@@ -6,14 +8,28 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from dcglearn import DCG, ListUtility, Preferences, Utility, lack_of_fit, position_dependence, segment_test
+from dcglearn import (
+    DCG,
+    ListUtility,
+    Preferences,
+    Utility,
+    lack_of_fit,
+    position_dependence,
+    segment_test,
+)
 from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.plots import fit_figure, segments_figure
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import lack_of_fit as module
 from dcglearn.trust.lack_of_fit import LackOfFit, Part, meaning
-from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, resampled_weights, unit_of
+from dcglearn.trust.resampling import (
+    decided_pairs,
+    folds_of,
+    mean_and_error,
+    resampled_weights,
+    unit_of,
+)
 from tests.makers import random_log, refused
 
 ENOUGH = ListUtility([0, 0.5, 0.6], [1, 0.95, 0.9, 0.85, 0.8], stops=[0, 0, 1])
@@ -48,13 +64,17 @@ def test_saturation_is_found_where_one_good_answer_is_enough(of_enough):
     assert of_enough.form == "saturation" and of_enough.utility.stops[-1] > 0.5
     part = of_enough["saturation"]
     assert part.shown and part.ahead > 0 and part.likelihood_ahead > 0
-    assert "two good results are rated hardly better than one: a DCG cannot express this" in str(of_enough)
+    assert "two good results are rated hardly better than one: a DCG cannot express this" in str(
+        of_enough
+    )
     assert "--form saturation" in str(of_enough)
 
 
 def test_the_ceiling_is_compared_with_shares_of_the_same_pairs(of_enough):
     ceiling, dcg = of_enough.ceiling, of_enough["gains times"]
-    assert of_enough.n_pairs > len(ceiling.pairs) and "any function of the grades, at most" in str(of_enough)
+    assert of_enough.n_pairs > len(ceiling.pairs) and "any function of the grades, at most" in str(
+        of_enough
+    )
     assert dcg.covered_share < ceiling.share and "points are left" in str(of_enough)
 
 
@@ -97,11 +117,14 @@ def test_standard_errors_of_clusters_are_those_of_simulated_logs():
 
 
 def rated_lists():
-    """Return a log of rated lists of six documents, each with a worth of its own beside its grades."""
+    """Return a log of rated lists of six documents, each with a worth of its own beside its
+    grades."""
     rng = np.random.default_rng(0)
     lists = (rng.random((1500, 6)) < 0.3).astype(int)
     own = rng.normal(0, 0.4, 64)[lists @ (1 << np.arange(6))]
-    return Preferences.from_ratings(lists, np.round(2 * lists.any(axis=1) + lists[:, 0] + own + rng.normal(size=1500)))
+    return Preferences.from_ratings(
+        lists, np.round(2 * lists.any(axis=1) + lists[:, 0] + own + rng.normal(size=1500))
+    )
 
 
 @pytest.mark.long
@@ -116,7 +139,8 @@ def test_errors_by_list_are_those_of_a_bootstrap_but_for_what_is_particular_to_p
     _, errors = mean_and_error(leads, weight, pairs.clusters("list"))
     drawn = resampled_weights(pairs, "list", 400, seed=0)
     ratio = np.std([leads @ one / one.sum() for one in drawn], axis=0, ddof=1) / errors
-    # A bootstrap counts a pair's own part 3 times, and is too small where a few lists are in many pairs.
+    # A bootstrap counts a pair's own part 3 times, and is too small where a few lists are in many
+    # pairs.
     assert (ratio > 0.7).all() and (ratio < 1.1 * np.sqrt(3)).all()
 
 
@@ -130,7 +154,9 @@ def test_the_parts_are_drawn_with_their_intervals_and_the_ceiling(of_enough):
 
 
 def test_meanings():
-    assert meaning(ListUtility([0, 1], [1, 1], best=0.25)).startswith("the best result alone counts for 25%")
+    assert meaning(ListUtility([0, 1], [1, 1], best=0.25)).startswith(
+        "the best result alone counts for 25%"
+    )
     assert "counts 50% less" in meaning(ListUtility([0, 1], [1, 1], stops=[0, 0.5]))
 
 
@@ -138,7 +164,9 @@ def test_a_table_is_plain_values(of_enough):
     values = json.loads(json.dumps(of_enough.to_dict(), allow_nan=False))
     assert [part["name"] for part in values["parts"]] == [part.name for part in of_enough.parts]
     assert [part["shown"] for part in values["parts"]] == [part.shown for part in of_enough.parts]
-    assert values["ceiling"]["share"] == of_enough.ceiling.share and values["sentences"] == [*of_enough.sentences]
+    assert values["ceiling"]["share"] == of_enough.ceiling.share and values["sentences"] == [
+        *of_enough.sentences
+    ]
     assert (values["form"], values["n_pairs"]) == ("saturation", of_enough.n_pairs)
     assert values["parts"][0]["ahead"] == 0 and values["utility"] == of_enough.utility.to_dict()
 
@@ -158,16 +186,25 @@ def test_each_pair_is_held_out_once_and_never_trained_on(unit):
 
 
 def test_the_link_is_fitted_to_the_training_pairs():
-    train, test = (preference_pairs(LOOKERS, 2000, lists="free", temperature=0.2, seed=s) for s in (0, 1))
+    train, test = (
+        preference_pairs(LOOKERS, 2000, lists="free", temperature=0.2, seed=s) for s in (0, 1)
+    )
     right, log_likelihood = held_out_values(LOOKERS, train, test)
-    chance = expit((LOOKERS.score(test.preferred) - LOOKERS.score(test.other)) / (0.2 * LOOKERS.gains[-1]))
+    chance = expit(
+        (LOOKERS.score(test.preferred) - LOOKERS.score(test.other)) / (0.2 * LOOKERS.gains[-1])
+    )
     assert right.mean() == test.agreement(LOOKERS).share
     assert log_likelihood.mean() == pytest.approx(np.log(chance).mean(), abs=0.02)
 
 
 def two_segments(second, n=150, column="segment"):
-    parts = [preference_pairs(d, n, lists="free", temperature=0.1, seed=s) for s, d in enumerate((LOOKERS, second))]
-    preferred, other = (np.vstack([getattr(part, name) for part in parts]) for name in ("preferred", "other"))
+    parts = [
+        preference_pairs(d, n, lists="free", temperature=0.1, seed=s)
+        for s, d in enumerate((LOOKERS, second))
+    ]
+    preferred, other = (
+        np.vstack([getattr(part, name) for part in parts]) for name in ("preferred", "other")
+    )
     return Preferences(preferred, other, n_grades=5, **{column: np.repeat(["one", "two"], n)})
 
 
@@ -181,14 +218,20 @@ def test_two_populations_are_found_and_one_is_not():
     by_rater = segment_test(two_segments(READERS, column="rater"), "rater")
     assert by_rater.found and by_rater.unit == "pair"
     one = segment_test(two_segments(LOOKERS))
-    assert not one.found and one.to_dict()["found"] is False and "one DCG for all is" in one.sentence
+    assert (
+        not one.found and one.to_dict()["found"] is False and "one DCG for all is" in one.sentence
+    )
 
 
 def test_segments_that_cannot_be_compared_are_refused_in_words():
     log = two_segments(READERS, n=30)
     refused("all pairs are of one segment, 'one'", segment_test, log[log.segment == "one"])
     few = log[np.r_[0:30, 30:33]]
-    refused(r"1 of 2 segment\(s\) have at least 20 decided pairs \(the largest, 'one'", segment_test, few)
+    refused(
+        r"1 of 2 segment\(s\) have at least 20 decided pairs \(the largest, 'one'",
+        segment_test,
+        few,
+    )
     refused("the log has no column 'query'", segment_test, log, "query")
     refused("by='colour' is not one of", segment_test, log, "colour")
 
@@ -199,7 +242,11 @@ def test_a_segment_of_three_judgements_keeps_the_common_dcg():
     segment[:3] = "three"
     result = segment_test(Preferences(log.preferred, log.other, n_grades=5, segment=segment))
     small = result.segments[-1]
-    assert (small.name, small.n_pairs, small.own) == ("three", 3, None) and "too few: the common DCG" in str(result)
+    assert (small.name, small.n_pairs, small.own) == (
+        "three",
+        3,
+        None,
+    ) and "too few: the common DCG" in str(result)
 
 
 def test_the_test_accepts_products_and_detects_position_dependence():
@@ -219,7 +266,11 @@ def test_degrees_of_freedom_and_logs_that_can_show_nothing():
     log = random_log(200, "permutations", noise=0.1)
     assert position_dependence(log, n_resamples=1).df == 8 * 3
     refused("nothing to test", position_dependence, Preferences([[1, 0, 1]] * 3, [[0, 1, 0]] * 3))
-    refused("no gains to test", position_dependence, Preferences.from_documents([["x", "y"]], [["y", "x"]]))
+    refused(
+        "no gains to test",
+        position_dependence,
+        Preferences.from_documents([["x", "y"]], [["y", "x"]]),
+    )
     lists = np.random.default_rng(0).integers(0, 3, (6, 4))
     i, j = np.random.default_rng(1).permuted(np.tile(np.arange(6), (60, 1)), axis=1)[:, :2].T
     with pytest.warns(UserWarning, match="not independent"):

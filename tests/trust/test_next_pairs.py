@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import DCG, DCGLearner, Preferences, encode, read_preferences, read_questions, suggest_pairs
+from dcglearn import (
+    DCG,
+    DCGLearner,
+    Preferences,
+    encode,
+    read_preferences,
+    read_questions,
+    suggest_pairs,
+)
 from dcglearn.simulate import ground_truth, permutations, preference_pairs
 from dcglearn.trust import next_pairs
 from dcglearn.trust.next_pairs import generated_lists, values_of
@@ -29,15 +37,22 @@ def study(truth, seed, choose, n_flipped=0.0, sizes=(60, 100)):
         new = choose(Preferences(pairs, n_grades=5), pool)
         pairs = np.concatenate([pairs, answered(new, truth, rng.random(len(new)) < n_flipped)])
         if len(pairs) in sizes:
-            precisions.append(test.agreement(DCGLearner().fit(Preferences(pairs, n_grades=5)).dcg_).precision)
+            precisions.append(
+                test.agreement(DCGLearner().fit(Preferences(pairs, n_grades=5)).dcg_).precision
+            )
     return precisions
 
 
 @pytest.mark.long
 def test_questions_teach_more_than_random_pairs():
     robust = DCGLearner(loss="robust")  # in place of the blend, which takes ten times as long
-    choices = (lambda log, pool: suggest_pairs(log, pool, 10, robust).pairs), (lambda _, pool: pool[:10])
-    truth = DCG([0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04, 0.03, 0.02])  # far from textbooks
+    choices = (
+        (lambda log, pool: suggest_pairs(log, pool, 10, robust).pairs),
+        (lambda _, pool: pool[:10]),
+    )
+    truth = DCG(
+        [0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04, 0.03, 0.02]
+    )  # far from textbooks
     active, random = (np.mean([study(truth, seed, how) for seed in range(6)]) for how in choices)
     assert active > random
 
@@ -49,8 +64,11 @@ def test_a_hundred_questions_teach_a_textbook(name):
 
 
 def twin(pairs, log, dcg, n):
-    """Choose n pairs as the module's docstring says, in float64, with a new inverse for each choice."""
-    both = np.stack([encode(lists, dcg.n_grades) for lists in (pairs[:, 0], pairs[:, 1])]).astype(float)
+    """Choose n pairs as the module's docstring says, in float64, with a new inverse for each
+    choice."""
+    both = np.stack([encode(lists, dcg.n_grades) for lists in (pairs[:, 0], pairs[:, 1])]).astype(
+        float
+    )
     rows = (both[0] - both[1]).reshape(len(pairs), -1)
     judged = (encode(log.preferred, 5).astype(float) - encode(log.other, 5)).reshape(len(log), -1)
     information = 0.1 * np.eye(rows.shape[1]) + judged.T @ judged
@@ -70,7 +88,11 @@ def twin(pairs, log, dcg, n):
 def test_the_choice_is_that_of_the_formula(lists):
     log = random_log(60, "free", seed=4, noise=0.1)
     learner = DCGLearner().fit(log)
-    pool = np.random.default_rng(5).integers(-1 if lists == "unknown" else 0, 5, (3000, 2, 10)).astype(np.int8)
+    pool = (
+        np.random.default_rng(5)
+        .integers(-1 if lists == "unknown" else 0, 5, (3000, 2, 10))
+        .astype(np.int8)
+    )
     questions = suggest_pairs(log, pool, 20, learner)
     pairs, values = twin(pool, log, learner.dcg_, 20)
     np.testing.assert_array_equal(questions.pairs, pairs)
@@ -80,7 +102,10 @@ def test_the_choice_is_that_of_the_formula(lists):
 
 
 def test_a_fitted_learner_is_not_fitted_again(monkeypatch, tmp_path):
-    log, pool = random_log(60, "free", seed=4), np.random.default_rng(5).integers(0, 5, (300, 2, 10))
+    log, pool = (
+        random_log(60, "free", seed=4),
+        np.random.default_rng(5).integers(0, 5, (300, 2, 10)),
+    )
     expected = suggest_pairs(log, pool, 3)
     learner = DCGLearner().fit(log)
     learner.save(tmp_path / "learner.json")
@@ -96,7 +121,9 @@ def test_a_batch_does_not_ask_the_same_thing_twice():
     log = random_log(20, "free")
     one = np.array([[[4, 0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 4, 0, 0, 0, 0, 0, 0, 0, 0]]])
     near = np.repeat(one, 6, axis=0)
-    near[np.arange(6), :, 4 + np.arange(6)] = 1  # the same question six times, with a different bystander
+    near[np.arange(6), :, 4 + np.arange(6)] = (
+        1  # the same question six times, with a different bystander
+    )
     other = np.array([[[0, 0, 0, 0, 0, 0, 0, 0, 3, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 3]]])
     chosen = suggest_pairs(log, np.concatenate([near, other]), 2).pairs
     assert any((pair == other[0]).all() for pair in chosen)
@@ -106,12 +133,16 @@ def test_a_batch_does_not_ask_the_same_thing_twice():
 def test_suggested_pairs_are_open_and_comes_from_the_candidates(seed, n):
     rng = np.random.default_rng(seed)
     log = random_log(12, "free", seed=seed % 1000)
-    pool = np.concatenate([rng.integers(0, 5, (20, 2, 10)), np.stack([log.other, log.preferred], axis=1)])
+    pool = np.concatenate(
+        [rng.integers(0, 5, (20, 2, 10)), np.stack([log.other, log.preferred], axis=1)]
+    )
     pool[0, 1] = pool[0, 0]
     questions = suggest_pairs(log, pool, n, DCGLearner(loss="robust"))
     assert len(questions) == n
     assert (np.diff(questions.value) <= 1e-5 * questions.value[:-1]).all()
-    known = {tuple(map(tuple, pair)) for pair in np.stack([log.other, log.preferred], axis=1).tolist()}
+    known = {
+        tuple(map(tuple, pair)) for pair in np.stack([log.other, log.preferred], axis=1).tolist()
+    }
     offered = {tuple(map(tuple, pair)) for pair in pool.tolist()}
     for pair in questions.pairs.tolist():
         key = tuple(map(tuple, pair))
@@ -120,7 +151,10 @@ def test_suggested_pairs_are_open_and_comes_from_the_candidates(seed, n):
 
 def test_without_a_log_and_with_a_prior():
     lists = permutations(PAPER_LIST, 30, seed=0)
-    first, other = (suggest_pairs(None, lists, 3, DCGLearner(prior=prior)) for prior in (None, ground_truth("D1")))
+    first, other = (
+        suggest_pairs(None, lists, 3, DCGLearner(prior=prior))
+        for prior in (None, ground_truth("D1"))
+    )
     assert len(first) == 3 and other.difference.tolist() != first.difference.tolist()
     assert suggest_pairs(None, lists, 3).difference.tolist() == first.difference.tolist()
 
@@ -129,7 +163,13 @@ def test_few_candidates_and_none():
     log = random_log(20, "free")
     with pytest.warns(UserWarning, match="only 1 pair left"):
         assert len(suggest_pairs(log, np.array([[0, 1] * 5, [1, 0] * 5]), 5)) == 1
-    refused("nothing is left to ask", suggest_pairs, log, np.stack([log.other, log.preferred], axis=1), 5)
+    refused(
+        "nothing is left to ask",
+        suggest_pairs,
+        log,
+        np.stack([log.other, log.preferred], axis=1),
+        5,
+    )
     refused("3 positions, the log 10", suggest_pairs, log, [[0, 1, 2], [1, 0, 2]])
     refused("at least two lists", suggest_pairs, log, [[0] * 10])
     refused("n=0", suggest_pairs, log, [[0] * 10, [1] * 10], 0)
@@ -163,4 +203,6 @@ def test_a_generated_list_ends_at_its_first_empty_place(tmp_path):
     generated = generated_lists(Preferences(lists, lists[::-1]), 200, seed=0)
     assert ((generated[:, :-1] >= 0) | (generated[:, 1:] == -2)).all()
     suggest_pairs(None, generated, 3).save(tmp_path / "questions.jsonl")
-    assert (read_questions(tmp_path / "questions.jsonl") == suggest_pairs(None, generated, 3).pairs).all()
+    assert (
+        read_questions(tmp_path / "questions.jsonl") == suggest_pairs(None, generated, 3).pairs
+    ).all()

@@ -17,7 +17,8 @@ POOL = np.array(list(itertools.product(range(2), repeat=5)), dtype=np.int8)
 
 
 def worth_of_pool(rng, own):
-    """Return the values of each list of the pool: a sum over positions, and something of its own."""
+    """Return the values of each list of the pool: a sum over positions, and something of its
+    own."""
     return POOL @ np.array([1.0, 0.6, 0.5, 0.4, 0.3]) + rng.normal(0, own, len(POOL))
 
 
@@ -45,13 +46,19 @@ def place(lists):
 
 
 def true_share(log, worth, p_above):
-    """Return the expected share that the true order respects, p_above(i, j) being P(i preferred | decided)."""
+    """Return the expected share that the true order respects, p_above(i, j) being P(i preferred |
+    decided).
+    """
     first, second = place(log.preferred), place(log.other)
-    return np.average(np.maximum(p_above(first, second), p_above(second, first)), weights=log.weight)
+    return np.average(
+        np.maximum(p_above(first, second), p_above(second, first)), weights=log.weight
+    )
 
 
 def rating_chances(worth, noise=1.0):
-    """Return a function of two lists: the chance that the first is rated above the second, if they are not tied."""
+    """Return a function of two lists: the chance that the first is rated above the second, if they
+    are not tied.
+    """
     cuts = np.concatenate([[-np.inf], np.arange(-1.5, 4), [np.inf]])
     chance = np.diff(ndtr((cuts[None, :] - worth[:, None]) / noise), axis=1)
     above = chance @ (np.cumsum(chance, axis=1) - chance).T
@@ -92,7 +99,10 @@ def test_levels_of_groups_do_not_count_as_worth():
 
 
 def test_more_ratings_bring_the_lower_and_the_upper_value_together():
-    gap = [(c := noise_ceiling(rated_log(np.random.default_rng(1), n)[0])).upper - c.lower for n in (200, 3000)]
+    gap = [
+        (c := noise_ceiling(rated_log(np.random.default_rng(1), n)[0])).upper - c.lower
+        for n in (200, 3000)
+    ]
     assert gap[1] < gap[0] / 3
 
 
@@ -102,7 +112,9 @@ def test_each_pair_of_ratings_is_held_out_once():
     held = sum(weight for _, weight in ratings.splits(np.random.default_rng(0)))
     assert np.allclose(held, log.weight[ratings.covered])
     judged = RecurringJudgements(judged_log(np.random.default_rng(0), 80)[0], 2)
-    assert np.allclose(sum(w for _, w in judged.splits(np.random.default_rng(0))), judged.weight[judged.covered])
+    assert np.allclose(
+        sum(w for _, w in judged.splits(np.random.default_rng(0))), judged.weight[judged.covered]
+    )
 
 
 def test_the_shrunken_means_are_those_of_the_mixed_model():
@@ -112,7 +124,8 @@ def test_the_shrunken_means_are_those_of_the_mixed_model():
     table = indicators(lists)
     model = RatedLists(np.zeros(12, np.intp), np.arange(12), score, table)
     worth = model.estimated(counts, Variances(0.8, 0.3))
-    # The same by one solve: y = X b + u + e with u ~ N(0, .3), e ~ N(0, .8 / n), b with the ridge of the estimate.
+    # The same by one solve: y = X b + u + e with u ~ N(0, .3), e ~ N(0, .8 / n), b with the ridge
+    # of the estimate.
     n = counts.sum() and counts.sum(axis=1) * (1 - 1 / counts.sum())
     y = counts @ score / counts.sum(axis=1) - (counts @ score).sum() / counts.sum()
     precision = 1 / (0.3 + 0.8 / n)
@@ -122,7 +135,9 @@ def test_the_shrunken_means_are_those_of_the_mixed_model():
     u = 0.3 * precision * (y - table @ b)
     assert np.allclose(worth.mean, table @ b + u)
     assert np.allclose(worth.covariance, 1 / (1 / 0.3 + n / 0.8))
-    of_b = (1 - 0.3 * precision)[:, None] * table  # the share of the regression in each list's worth
+    of_b = (1 - 0.3 * precision)[
+        :, None
+    ] * table  # the share of the regression in each list's worth
     assert np.allclose(worth.shared @ worth.shared.T, of_b @ np.linalg.inv(gram) @ of_b.T)
     variance = worth.difference(np.array([0]), np.array([5]))[1]
     drawn = worth.draws(40_000, np.random.default_rng(0))
@@ -146,7 +161,9 @@ def test_the_worth_of_judged_lists_is_the_mode_and_its_covariance_the_inverse_he
     for i, j in ((0, 0), (3, 7), (5, 5)):
         e_i, e_j = step * np.eye(len(POOL))[i], step * np.eye(len(POOL))[j]
         m = worth.mean
-        curvature = (loss(m + e_i + e_j) - loss(m + e_i - e_j) - loss(m - e_i + e_j) + loss(m - e_i - e_j)) / 4e-6
+        curvature = (
+            loss(m + e_i + e_j) - loss(m + e_i - e_j) - loss(m - e_i + e_j) + loss(m - e_i - e_j)
+        ) / 4e-6
         assert inverse[i, j] == pytest.approx(curvature, abs=2e-3)
 
 
@@ -156,8 +173,12 @@ def test_the_variance_between_lists_is_found_the_better_the_more_ratings_there_a
     model = RatedLists(np.zeros(32, np.intp), np.arange(32), score, indicators(POOL))
     doubt = []
     for n in (3, 60):
-        ratings = np.round(39 * np.clip(worth[:, None] + rng.normal(0, 0.1, (32, n)), 0, 1)).astype(int)
-        posterior, variances = model.posterior(np.array([np.bincount(row, minlength=40) for row in ratings], float))
+        ratings = np.round(39 * np.clip(worth[:, None] + rng.normal(0, 0.1, (32, n)), 0, 1)).astype(
+            int
+        )
+        posterior, variances = model.posterior(
+            np.array([np.bincount(row, minlength=40) for row in ratings], float)
+        )
         assert posterior.chances.sum() == pytest.approx(1) and len(posterior.draws(50, rng)) == 50
         logs = np.arange(len(posterior.chances))  # the grid is even on the logarithmic scale
         doubt.append(posterior.chances @ logs**2 - (posterior.chances @ logs) ** 2)
@@ -178,10 +199,16 @@ def test_copies_of_ratings_are_noticed():
 
 
 def test_without_lists_that_recur_there_is_none():
-    refused("no noise ceiling: it takes lists with several judgements", noise_ceiling, random_log(200))
+    refused(
+        "no noise ceiling: it takes lists with several judgements", noise_ceiling, random_log(200)
+    )
     few = Preferences.from_ratings(POOL[:6].repeat(30, axis=0), np.tile([0, 1, 2], 60))
     refused("only 6 lists recur, with 180 ratings", noise_ceiling, few)
-    refused("no preference between two different lists", noise_ceiling, Preferences([[1, 0]], [[0, 1]], tie=[True]))
+    refused(
+        "no preference between two different lists",
+        noise_ceiling,
+        Preferences([[1, 0]], [[0, 1]], tie=[True]),
+    )
     refused("fewest=1", noise_ceiling, random_log(20), fewest=1)
 
 
@@ -193,12 +220,16 @@ def test_large_logs_and_many_ratings_are_sampled_and_binned(monkeypatch):
     whole = noise_ceiling(log)
     monkeypatch.setattr(module, "MOST_SAMPLED", 300)
     sample = noise_ceiling(log)
-    assert len(sample.pairs) <= 300 < len(whole.pairs) and sample.share == pytest.approx(whole.share, abs=0.05)
+    assert len(sample.pairs) <= 300 < len(whole.pairs) and sample.share == pytest.approx(
+        whole.share, abs=0.05
+    )
 
 
 def test_weights_count_ratings():
     log, _ = rated_log(np.random.default_rng(7), 300)
     rated = log.ratings.lists[log.ratings.list], log.ratings.rating
-    doubled, uneven = (Preferences.from_ratings(*rated, weight=factor * log.ratings.weight) for factor in (2, 0.7))
+    doubled, uneven = (
+        Preferences.from_ratings(*rated, weight=factor * log.ratings.weight) for factor in (2, 0.7)
+    )
     assert noise_ceiling(doubled).n_units == 2 * noise_ceiling(log).n_units
     assert noise_ceiling(uneven, fewest=2).lower > 0.5

@@ -1,4 +1,6 @@
-"""A machine's verdicts beside people's: the members, what they weigh, machines that mislead, and bad input."""
+"""A machine's verdicts beside people's: the members, what they weigh, machines that mislead, and
+bad input.
+"""
 
 import json
 import warnings
@@ -62,12 +64,17 @@ def test_the_machine_and_fits_near_it_are_members(with_machine, alone):
     for name, ridge in zip(names, NEAR_MACHINE, strict=True):
         assert members[name].fit.description.prior == members["machine"].dcg
         assert members[name].fit.description.ridge == ridge
-    apart = [np.abs(members[name].dcg.discounts - members["machine"].dcg.discounts).max() for name in names]
+    apart = [
+        np.abs(members[name].dcg.discounts - members["machine"].dcg.discounts).max()
+        for name in names
+    ]
     assert apart == sorted(apart, reverse=True)  # the stronger the prior, the nearer to it
     assert alone.fit_.machine is None
 
 
-def test_a_machine_that_agrees_teaches_and_one_that_does_not_hardly_harms(with_machine, people, alone, new_pairs):
+def test_a_machine_that_agrees_teaches_and_one_that_does_not_hardly_harms(
+    with_machine, people, alone, new_pairs
+):
     share_alone = alone.score(new_pairs)
     assert with_machine.score(new_pairs) > share_alone + 0.02
     far = DCGLearner().fit(people, proxy=verdicts(FAR, 300, 3))
@@ -78,7 +85,9 @@ def test_a_machine_that_agrees_teaches_and_one_that_does_not_hardly_harms(with_m
 def test_a_machine_that_is_upside_down_is_left_out_with_a_warning(people, alone):
     log = verdicts(TRUTH, 300, 4)
     opposite = Preferences(log.other, log.preferred, n_grades=5)
-    with pytest.warns(UserWarning, match=r"the proxy is left out, and people alone are followed: .* upside down"):
+    with pytest.warns(
+        UserWarning, match=r"the proxy is left out, and people alone are followed: .* upside down"
+    ):
         learner = DCGLearner().fit(people, proxy=opposite)
     assert learner.dcg_ == alone.dcg_ and learner.fit_.machine is None
     with warnings.catch_warnings():
@@ -106,7 +115,9 @@ def test_a_saved_fit_carries_the_machine(with_machine, alone, people, tmp_path):
     np.testing.assert_allclose(anew.dcg_.discounts, with_machine.dcg_.discounts, atol=1e-6)
 
 
-def test_a_fit_with_a_proxy_goes_on_from_its_checkpoint_to_the_same_bytes(with_machine, people, tmp_path):
+def test_a_fit_with_a_proxy_goes_on_from_its_checkpoint_to_the_same_bytes(
+    with_machine, people, tmp_path
+):
     proxy, path = with_machine.fit_.machine.dcg, tmp_path / "fit.checkpoint"
     DCGLearner().fit(people, proxy=proxy, checkpoint=path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
@@ -115,17 +126,26 @@ def test_a_fit_with_a_proxy_goes_on_from_its_checkpoint_to_the_same_bytes(with_m
 
 
 def test_scikit_learn_passes_the_proxy_to_every_fold(people, monkeypatch):
-    machine, passed = people[:20], []  # as many as no fold holds: an array of the log's length would be split
-    monkeypatch.setattr(dcg_learner, "proxy_dcg", lambda proxy, log, **_: passed.append((proxy, len(log))))
+    machine, passed = (
+        people[:20],
+        [],
+    )  # as many as no fold holds: an array of the log's length would be split
+    monkeypatch.setattr(
+        dcg_learner, "proxy_dcg", lambda proxy, log, **_: passed.append((proxy, len(log)))
+    )
     cross_val_score(DCGLearner(), people, cv=2, params={"proxy": machine})
     with sklearn.config_context(enable_metadata_routing=True):
-        cross_val_score(DCGLearner().set_fit_request(proxy=True), people, cv=2, params={"proxy": machine})
+        cross_val_score(
+            DCGLearner().set_fit_request(proxy=True), people, cv=2, params={"proxy": machine}
+        )
     assert [(proxy is machine, n) for proxy, n in passed] == [(True, len(people) // 2)] * 4
 
 
 def test_bands_say_what_people_tell_by_themselves(with_machine, people, reports):
     bands = bootstrap_bands(people, with_machine, n_resamples=20)
-    np.testing.assert_allclose(bands.gains, reports[0].bands.gains, atol=1e-9)  # draws of the robust fit
+    np.testing.assert_allclose(
+        bands.gains, reports[0].bands.gains, atol=1e-9
+    )  # draws of the robust fit
     assert bands.dcg == with_machine.dcg_
     assert bootstrap_bands(people, with_machine, method="bootstrap", n_resamples=2).failed == 0
 
@@ -133,9 +153,18 @@ def test_bands_say_what_people_tell_by_themselves(with_machine, people, reports)
 @pytest.mark.parametrize(
     ("proxy", "problem"),
     [
-        (verdicts(ground_truth("D1", 7), 20, 0), "the proxy has 7 grades and 10 positions, the log 5 and 10"),
-        (verdicts(ground_truth("D1", 5, 6), 20, 0), "the proxy has 5 grades and 6 positions, the log 5 and 10"),
-        (ground_truth("D1", 6), "the proxy has 6 grades and 10 positions, the log 5 and 10.*--map-grades"),
+        (
+            verdicts(ground_truth("D1", 7), 20, 0),
+            "the proxy has 7 grades and 10 positions, the log 5 and 10",
+        ),
+        (
+            verdicts(ground_truth("D1", 5, 6), 20, 0),
+            "the proxy has 5 grades and 6 positions, the log 5 and 10",
+        ),
+        (
+            ground_truth("D1", 6),
+            "the proxy has 6 grades and 10 positions, the log 5 and 10.*--map-grades",
+        ),
         ("absent.parquet", "absent.parquet does not exist"),
     ],
 )
@@ -164,13 +193,24 @@ def reports(with_machine, people):
 
 def test_a_report_compares_people_machine_and_both(reports, with_machine):
     report, machine = reports[0], with_machine.fit_.machine
-    assert (report.people, report.machine, report.both) == (with_machine.members_[0], machine, with_machine.dcg_)
+    assert (report.people, report.machine, report.both) == (
+        with_machine.members_[0],
+        machine,
+        with_machine.dcg_,
+    )
     near = sum(member.weight for member in with_machine.members_ if "machine" in member.name)
     assert report.weight == near > machine.weight
     low, high = report.bands.simultaneous.discount_band
     for k, row in enumerate(report.table()[5:]):
-        assert (row["parameter"], row["machine"]) == (f"discount at {k + 1}", machine.dcg.discounts[k])
-        assert (row["low"], row["people"], row["high"]) == (low[k], report.bands.dcg.discounts[k], high[k])
+        assert (row["parameter"], row["machine"]) == (
+            f"discount at {k + 1}",
+            machine.dcg.discounts[k],
+        )
+        assert (row["low"], row["people"], row["high"]) == (
+            low[k],
+            report.bands.dcg.discounts[k],
+            high[k],
+        )
     assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["n_machine"] == 800
 
 
@@ -178,7 +218,10 @@ def test_a_report_says_what_the_machine_is_worth_and_where_it_differs(reports):
     near, far = reports
     assert 5 < near.worth <= 800 and far.worth < near.worth / 2
     assert "Its 800 verdicts are worth about" in str(near) and "over" not in near.sentences[0]
-    assert "beyond people's bands it overrates" in far.sentences[0] and "the top result" in far.sentences[0]
+    assert (
+        "beyond people's bands it overrates" in far.sentences[0]
+        and "the top result" in far.sentences[0]
+    )
     assert any(row["machine"] < row["low"] for row in far.table()[5:])
     assert far.sentences[1].startswith("its verdicts are worth")
 
@@ -192,7 +235,9 @@ def test_a_report_of_few_verdicts_has_no_bands(with_machine, people):
 def test_a_report_needs_a_fit_with_a_proxy_to_lists_of_this_shape(alone, with_machine, people):
     with pytest.raises(InputError, match="the learner was not fitted with a proxy"):
         proxy_report(people, alone)
-    with pytest.raises(InputError, match="the proxy has 5 grades and 10 positions, the log 5 and 6"):
+    with pytest.raises(
+        InputError, match="the proxy has 5 grades and 10 positions, the log 5 and 6"
+    ):
         proxy_report(verdicts(ground_truth("D1", 5, 6), 30, 0), with_machine)
 
 
@@ -203,25 +248,43 @@ def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglear
     status, out, err = dcglearn(*words, "--json", "-o", "dcg.json", "--plot", "dcg.png")
     report = json.loads(out)["machine"]
     assert (
-        status == 0 and report["n_machine"] == 300 and "learned, drawn to the LLM judge's DCG with strength 16" in err
+        status == 0
+        and report["n_machine"] == 300
+        and "learned, drawn to the LLM judge's DCG with strength 16" in err
     )
     assert "beyond people's bands it overrates" in err and "Its 300 verdicts are worth" in err
     assert report["sentences"][1][1:] in err and (here / "dcg.png").stat().st_size > 10_000
     misuse("--proxy goes with --method dcg", *words, "--method", "qp")
     misuse("machine.jsonl is an input of this command", *words, "-o", "machine.jsonl", "--force")
-    misuse("--proxy is read on people's scale, 0 to 5", "learn", "human.jsonl", "--grades", "6", "--proxy", wide(here))
+    misuse(
+        "--proxy is read on people's scale, 0 to 5",
+        "learn",
+        "human.jsonl",
+        "--grades",
+        "6",
+        "--proxy",
+        wide(here),
+    )
 
 
-def test_questions_are_of_the_machines_pairs_where_no_others_are_given(people, here, dcglearn, misuse):
+def test_questions_are_of_the_machines_pairs_where_no_others_are_given(
+    people, here, dcglearn, misuse
+):
     people.to_polars().write_ndjson("human.jsonl")
     machine = verdicts(FAR, 300, 3)
     machine.to_polars().write_ndjson("machine.jsonl")
     words = ("ask", "--log", "human.jsonl", "--proxy", "machine.jsonl", "-n", "6")
     status, out, err = dcglearn(*words)
-    asked, both = read_questions([*map(json.loads, out.splitlines())]), DCGLearner().fit(people, proxy=machine)
+    asked, both = (
+        read_questions([*map(json.loads, out.splitlines())]),
+        DCGLearner().fit(people, proxy=machine),
+    )
     np.testing.assert_array_equal(asked, suggest_pairs(people, machine, 6, both).pairs)
     assert (status, err) == (0, "")
-    own, its = (metric.score(asked[:, 0]) > metric.score(asked[:, 1]) for metric in (both.members_[0].dcg, FAR))
+    own, its = (
+        metric.score(asked[:, 0]) > metric.score(asked[:, 1])
+        for metric in (both.members_[0].dcg, FAR)
+    )
     assert (own != its).all()
     lists = free_lists(5, 10, 40, seed=2).reshape(20, 2, 10)
     Preferences(lists, n_grades=5).to_polars().write_ndjson("candidates.jsonl")

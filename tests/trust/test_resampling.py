@@ -26,7 +26,10 @@ def test_the_unit_of_the_bootstrap_is_what_is_independent():
     log = random_log(30)
     assert unit_of(log) == "pair"
     assert unit_of(Preferences(log.preferred, log.other, rater=["a", "b"] * 15)) == "rater"
-    assert unit_of(Preferences(log.preferred, log.other, rater=["a"] * 30, query=list("xyz") * 10)) == "query"
+    assert (
+        unit_of(Preferences(log.preferred, log.other, rater=["a"] * 30, query=list("xyz") * 10))
+        == "query"
+    )
     lists = np.eye(3, dtype=int)
     pairs = np.array([[i, j] for i in range(3) for j in range(i)] * 4)
     assert unit_of(Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]])) == "list"
@@ -40,20 +43,28 @@ def test_errors_are_those_of_dependent_pairs():
     mean, error = mean_and_error(values, weight, (cluster, cluster))
     off = weight * (values - mean)
     assert mean == pytest.approx(np.average(values, weights=weight))
-    assert error == pytest.approx(np.sqrt(sum(off[cluster == c].sum() ** 2 for c in range(50))) / weight.sum())
+    assert error == pytest.approx(
+        np.sqrt(sum(off[cluster == c].sum() ** 2 for c in range(50))) / weight.sum()
+    )
     first, second = rng.integers(0, 20, 200), rng.integers(20, 40, 200)
     _, error = mean_and_error(values, weight, (first, second))
     without = [(first != i) & (second != i) for i in range(40)]
     moved = [np.average(values[rest], weights=weight[rest]) - mean for rest in without]
     assert error == pytest.approx(np.linalg.norm(moved))
     for train, test in divided((first, second), 2, rng, across=False):
-        assert not set(first[train]) & set(first[test]) and not set(second[train]) & set(second[test])
+        assert not set(first[train]) & set(first[test]) and not set(second[train]) & set(
+            second[test]
+        )
     held_out = np.concatenate([test for _, test in divided((first, second), 4, rng)])
     assert sorted(held_out) == list(range(200))
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
-@pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 30), (30, 30), (7, 30), (123_456, 1_000_000)])
+@pytest.mark.parametrize(
+    ("successes", "n"), [(0, 1), (1, 1), (0, 30), (30, 30), (7, 30), (123_456, 1_000_000)]
+)
 def test_intervals_are_those_of_scipy(successes, n, level):
-    assert wilson(successes, n, level) == tuple(binomtest(successes, n).proportion_ci(level, method="wilson"))
+    assert wilson(successes, n, level) == tuple(
+        binomtest(successes, n).proportion_ci(level, method="wilson")
+    )
     assert normal_quantile(level) == pytest.approx(norm.ppf((1 + level) / 2), rel=1e-14)

@@ -1,4 +1,6 @@
-"""The test of falling discounts: it finds readers of both ends, and not those who read from the top."""
+"""The test of falling discounts: it finds readers of both ends, and not those who read from the
+top.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ FALLING = np.array([1, 0.6, 0.4])
 @pytest.mark.parametrize(("discounts", "rejected"), [(FALLING, False), ([1, 0.4, 0.9], True)])
 def test_only_readers_of_both_ends_speak_against_falling_discounts(discounts, rejected):
     truth = dl.DCG([0, 0.3, 1], discounts)
-    result = dl.rising_discounts(dl.simulate.preference_pairs(truth, 150, lists="free", temperature=0.1, seed=1))
+    result = dl.rising_discounts(
+        dl.simulate.preference_pairs(truth, 150, lists="free", temperature=0.1, seed=1)
+    )
     assert (result.p_value <= 0.05) is rejected
     assert ("speaks against" in str(result)) is rejected
     assert (np.diff(result.falling.discounts) <= 0).all()
@@ -23,7 +27,9 @@ def test_only_readers_of_both_ends_speak_against_falling_discounts(discounts, re
 def test_logs_are_simulated_from_the_nearest_discounts_that_do_not_rise():
     delta = -np.diff(np.log([1, 0.5, 0.2, 0.6, 0.3]))
     np.testing.assert_allclose(np.exp(-np.cumsum(_made_falling(delta))), [0.5, 0.4, 0.4, 0.3])
-    np.testing.assert_allclose(_made_falling(np.array([0.0, 0.7, 0.1])), [0.0, 0.7, 0.1], atol=1e-15)
+    np.testing.assert_allclose(
+        _made_falling(np.array([0.0, 0.7, 0.1])), [0.0, 0.7, 0.1], atol=1e-15
+    )
     assert np.isfinite(_made_falling(np.full(100, 20.0))).all()
 
 
