@@ -91,6 +91,7 @@ def contents(
     if data.startswith(ZIP):
         with _bounded(name, data) as most:
             files = files_inside(name, data, most)
+
         for inside in files:
             _refuse_others(*inside)
         if len(files) > 1:
@@ -156,10 +157,13 @@ def decompressed(name: str, data: bytes) -> bytes:
     try:
         with _bounded(name, data) as most:
             inside = data if magic is None else _inflated(data, magic, most)
+
+    # a library that is absent, or data that are damaged
     except ModuleNotFoundError as error:
         raise InputError(
             f"{name} is compressed by lz4: pip install lz4, or save it as JSON"
         ) from error
+
     except (EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
         raise InputError(
             f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 "

@@ -163,6 +163,7 @@ def graded_lists(
         raise InputError(
             f"{name}: the lists have different lengths; pad the shorter with -2", see="lengths"
         ) from error
+
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
         raise InputError(
             f"{name} has shape {array.shape}; expected (n, K) or (K,) grades with K >= 1"
@@ -181,6 +182,7 @@ def graded_lists(
             raise InputError(
                 f"{_first(name, array, fraction)} is not an integer grade; use -1 for no grade"
             )
+
     top = MAX_GRADES if n_grades is None else n_grades
     if array.min() < EMPTY or array.max() >= top:
         place = _first(name, array, (array < EMPTY) | (array >= top), "grade ")
@@ -282,6 +284,8 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
         raise InputError(
             f"qid has shape {labels.shape}; expected one label per document, ({n},){hint}"
         )
+
+    # each of them known
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int((~np.isfinite(labels)).argmax())
         raise InputError(f"qid[{row}] is a missing value; give every document's query")

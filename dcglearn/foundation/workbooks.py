@@ -54,6 +54,7 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
     try:
         names = _refuse_wide(name, archive)
         which = None if sheet is None else _sheet_among(name, sheet, names)
+
         # as text, since a type that is inferred turns other cells into nulls or numbers
         table = pl.read_excel(
             io.BytesIO(data),
@@ -62,9 +63,11 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
             infer_schema_length=0,
             drop_empty_rows=False,
         )
+
+    # each engine raises errors of its own for what is damaged
     except InputError:
         raise
-    except Exception as error:  # each engine raises errors of its own for what is damaged
+    except Exception as error:
         raise InputError(
             f"{name} is an Excel or zip file that cannot be read ({error}); save it as CSV"
         ) from error

@@ -41,6 +41,7 @@ def archive_of(name: str, data: bytes) -> zipfile.ZipFile:
             raise InputError(
                 f"{name} is encrypted ({inside.filename}); unpack it with its password"
             )
+
         if inside.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             refusal = f"{name}: {inside.filename} is packed by a method other than deflate"
             raise InputError(
