@@ -95,7 +95,7 @@ def shown_both_ways(log: Columns) -> ShownBothWays:
 
     # groups shown both ways, and whether one verdict alone occurs in them
     both = np.flatnonzero(occurs(of.way == 1) & occurs(of.way == -1))
-    n_verdicts = sum(occurs(np.sign(of.value) == verdict).astype(int) for verdict in (-1, 0, 1))
+    n_verdicts = np.sum([occurs(np.sign(of.value) == verdict) for verdict in (-1, 0, 1)], axis=0)
 
     place = np.full(len(keys), -1)
     place[both] = np.arange(len(both))
