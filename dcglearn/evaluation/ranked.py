@@ -1,4 +1,4 @@
-"""Runs joined with judgements: grades in the order in which a run ranks, and values of every query."""
+"""Runs joined with judgements: grades in the order in which a run ranks, values of every query."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -146,7 +146,8 @@ def ranked_grades(
     lines = np.flatnonzero(query >= 0)
     if not len(lines):
         raise InputError(
-            f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?"
+            f"run {run.name} has no query of the {len(queries)} that are judged; "
+            "do the names agree?"
         )
     query, score = query[lines], run.frame["score"].cast(pl.Float32).to_numpy()[lines]
     lengths = np.bincount(query, minlength=len(queries))
@@ -265,18 +266,15 @@ def check_list_settings(
     """Raise InputError if a setting is defined only where values are sums over positions."""
     if isinstance(metric, DCG):
         return
-    if residuals:
-        raise InputError(
-            f"{name} is not a DCG: a better document may make those below it worth less, so no residual"
-        )
-    if not isinstance(unjudged, str):
-        raise InputError(
-            f"{name} is not a DCG: documents without a judgement count as worst or best, or are dropped"
-        )
+    refusal = ""
     if ties == "average":
-        raise InputError(
-            f'{name} is not a DCG, so documents of equal score cannot share gains: give ties="docno-desc"'
-        )
+        refusal = 'so documents of equal score cannot share gains: give ties="docno-desc"'
+    if not isinstance(unjudged, str):
+        refusal = "so documents without a judgement count as worst or best, or are dropped"
+    if residuals:
+        refusal = "so a better document may make those below it worth less: there is no residual"
+    if refusal:
+        raise InputError(f"{name} is not a DCG, {refusal}")
 
 
 def judged_ideal(metric: DCG | ListUtility, counts: Integers, unjudged: str | float) -> Floats:

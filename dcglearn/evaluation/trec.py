@@ -56,7 +56,8 @@ class Judgements:
         size = scale_size(self.n_grades, top)
         if top >= size:
             raise InputError(
-                f"{self.name}: grade {top} lies outside 0..{size - 1}; the scale has n_grades={size}"
+                f"{self.name}: grade {top} lies outside 0..{size - 1}; "
+                f"the scale has n_grades={size}"
             )
         object.__setattr__(self, "n_grades", size)
 
@@ -287,7 +288,8 @@ def without_duplicates(
     if duplicates in combined:
         if "grade" not in frame.columns:
             raise InputError(
-                f"{name}: duplicates={duplicates!r} is for grades, not for runs; keep the first or the last"
+                f"{name}: duplicates={duplicates!r} is for grades, not for runs; "
+                "keep the first or the last"
             )
         whole = combined[duplicates].floor().cast(pl.Int64)
         return frame.group_by(keys, maintain_order=True).agg(whole)
