@@ -251,7 +251,8 @@ def read_rank_eval(path: PathLike) -> RankEval:
     >>> hits = [{"hit": {"_id": "d1"}, "rating": 2}, {"hit": {"_id": "d2"}, "rating": None}]
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "saved.json")
-    ...     _ = path.write_text(json.dumps({"metric_score": 1.0, "details": {"q1": {"hits": hits}}}))
+    ...     response = {"metric_score": 1.0, "details": {"q1": {"hits": hits}}}
+    ...     _ = path.write_text(json.dumps(response))
     ...     saved = dl.read_rank_eval(path)
     >>> saved.run.frame["document"].to_list(), len(saved.rated)
     (['d1', 'd2'], 1)
