@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dcglearn.evaluation.other_measures import measured_elsewhere, usual_name
 from dcglearn.evaluation.ranked import (
+    UNJUDGED,
     check_list_settings,
     judged_counts,
     judged_ideal,
@@ -37,7 +38,6 @@ Metrics = Mapping[str, OneMetric] | Iterable[OneMetric] | OneMetric
 
 Ideal = Literal["judgements", "list"]
 Missing = Literal["zero", "skip"]
-UNJUDGED = ("worst", "best", "drop")
 
 _LOG = logging.getLogger(__name__)
 

@@ -24,6 +24,9 @@ from dcglearn.metric.textbook_lists import AdaptiveMetric, ListMetric
 Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)
 
+UNJUDGED = ("worst", "best", "drop")
+"""What a document without a judgement counts as: the worst grade, the best, or nothing at all."""
+
 
 @dataclass(frozen=True, eq=False)
 class RankedGrades:
