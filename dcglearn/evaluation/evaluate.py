@@ -121,7 +121,9 @@ class Evaluation(Shown):
         best first.
         """
         best = np.argsort(-self.means[:, 0], kind="stable")
-        rows = {name: x[best] for name, x in vars(self).items() if isinstance(x, np.ndarray)}
+        rows: dict[str, Any] = {
+            name: x[best] for name, x in vars(self).items() if isinstance(x, np.ndarray)
+        }
         return replace(self, runs=tuple(self.runs[i] for i in best), **rows)
 
     @property

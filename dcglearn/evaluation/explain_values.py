@@ -220,7 +220,7 @@ class _Theirs:
         furthest = np.nanargmax(np.abs(values - self.values))
         r, q = np.unravel_index(furthest, self.values.shape)
         both = f"{self.values[r, q]:.4f} there, {values[r, q]:.4f} here"
-        return one_line(f"; furthest is {self.queries[q]}: {both}")
+        return one_line(f"; furthest is {self.queries[int(q)]}: {both}")
 
 
 def definition_of(own: DCG, **settings: Any) -> Definition:
@@ -414,8 +414,8 @@ def read_values(
     # means, and queries that are not judged
     is_mean = {"all", "mean", "average", "avg", "amean", "overall"}
     means = {run: value for (run, query), value in numbers.items() if query.lower() in is_mean}
-    others = {query for _, query in numbers if query.lower() not in is_mean}
-    unjudged = sorted(others.difference(evaluation.queries))
+    queries = {query for _, query in numbers if query.lower() not in is_mean}
+    unjudged = sorted(queries.difference(evaluation.queries))
     if np.isnan(table).all():
         raise InputError(
             f"{name}: no value of a judged query, such as {evaluation.queries[0]}; "

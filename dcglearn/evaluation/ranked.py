@@ -71,10 +71,11 @@ class RankedGrades:
 
     def own_ideal(self, metric: DCG | ListUtility, unjudged: str | float) -> Floats:
         """Return the largest value of the documents in the run's own lists, shape (Q,)."""
-        is_dcg = isinstance(metric, DCG)
-        grades = self.grades if is_dcg else self.judged_as(metric.n_grades, unjudged)
+        grades = self.grades
+        if not isinstance(metric, DCG):
+            grades = self.judged_as(metric.n_grades, unjudged)
         counts = [(grades == grade).sum(axis=1) for grade in range(metric.n_grades)]
-        if not is_dcg or unjudged == "drop":
+        if not isinstance(metric, DCG) or unjudged == "drop":
             return metric.ideal_of_counts(np.stack(counts, axis=1))
 
         # unjudged documents count as one more grade

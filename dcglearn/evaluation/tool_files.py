@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
@@ -93,6 +93,7 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
     # the queries, and how each holds its ratings
     lists = _judgement_lists(value)
     inside = value if isinstance(value, dict) else {}
+    ratings_of: Callable[[dict[str, Any]], Iterator[tuple[Any, Any, Any]]]
     kind, ratings_of = "query", partial(_listed, query="query", document="docId")
     if not lists and isinstance(inside.get("requests"), list):
         lists = [inside["requests"]]
