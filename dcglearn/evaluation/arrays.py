@@ -73,6 +73,8 @@ def evaluate_arrays(
         raise InputError(
             f"grades {table.shape} and scores {keys.shape} must have one shape, (Q, N)"
         )
+
+    # scores must be finite where a document is
     if not np.isfinite(keys).all():
         finite_array(np.where(table >= 0, keys, 0.0), "scores", 2)
     if ties not in ("average", "stable"):
@@ -137,6 +139,8 @@ def _values_and_counts(
     for first in range(0, len(grades), step):
         block = slice(first, first + step)
         shares = np.zeros((len(grades[block]), depth, n_grades))
+
+        # write shares of grades, and weigh them
         arrays = scores[block], grades[block], depth, shares, counts[block]
         _in_parts(partial(_grade_shares, *arrays), scores[block])
         flat = shares.reshape(len(shares), -1)

@@ -144,6 +144,8 @@ class SystemComparison(Shown):
         head, *lines = (
             " & ".join(cell.translate(table) for cell in row) + r" \\" for row in self.cells
         )
+
+        # two columns of names, others of numbers
         columns = "ll" + "r" * (len(self.cells[0]) - 2)
         top = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule"]
         return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
@@ -376,9 +378,12 @@ def _tests(
     else:
         low, high = interval_of_mean(differences, level, n_resamples, seed)
         p_t = float(ttest_1samp(differences, 0.0).pvalue)
+
+        # as many permutations as samples
         draws = _draws(differences, n_resamples, seed)
         test = permutation_test((differences,), np.mean, permutation_type="samples", **draws)
         p_permutation = float(test.pvalue)
+
     interval = {"difference": mean, "low": low, "high": high}
     return {**interval, "p_t": p_t, "p_permutation": p_permutation}
 

@@ -148,11 +148,13 @@ class Evaluation(Shown):
             how = "count as 0" if self.missing == "zero" else "are left out"
             notes.append(f"queries that are missing {how}: {', '.join(lacking)}")
 
-        # what values and residuals mean
+        # what residuals mean
         if self.residuals is not None:
             notes.append(
                 "residual: what unjudged documents could still add, if all had the best grade"
             )
+
+        # values and positions to be aware of
         if np.nanmin(self.values, initial=0.0) < 0:
             notes.append(
                 "values below 0: what is harmful (gains below 0) outweighs the rest; "
@@ -314,9 +316,11 @@ def evaluate(
             values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
             added[r, m] = more
 
+    # measures of ir_measures
     if others:
         elsewhere = measured_elsewhere(list(others.values()), systems, judged, queries)
         values[:, list(others)] = elsewhere
+
     names = ", ".join(by_name)
     _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), names)
     return Evaluation(

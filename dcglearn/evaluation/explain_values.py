@@ -184,6 +184,8 @@ def explain_values(
     lines = [f"{text}to {theirs.close:.1g}"]
     if n_ours < theirs.n:
         lines[0] += theirs.furthest(ours)
+
+    # the changes that explain the difference
     if n_ours < n_nearest == theirs.n:
         lines.append("\nor with ".join([f"explained: all agree with {changes[0]}", *changes[1:]]))
     elif n_ours < theirs.n:
@@ -295,7 +297,7 @@ def _tried(
         replace(judged, frame=judged.frame.filter(kept)),
     )
 
-    # try all changes on these, and the best on all queries
+    # try single changes, then pairs
     changes = changes_of(base, max(own.depth, longest_list(judged, *runs)))
     pairs = [{**a, **b} for a, b in combinations(changes, 2) if a.keys() != b.keys()]
     best: list[Definition] = [base]
@@ -304,6 +306,8 @@ def _tried(
             searched = valued([{**base, **change} for change in more], *sample, own)
         searched.sort(key=lambda tried: of_chosen.fit(tried[1]), reverse=True)
         best += [way for way, _ in searched[:5]]
+
+        # the best of the sample
         tried = valued(best, runs, judged, own)
         tried.sort(key=lambda tried: theirs.fit(tried[1]), reverse=True)
         if theirs.fit(tried[0][1])[0] == theirs.n:
@@ -325,10 +329,10 @@ def valued(ways: Iterable[Definition], runs: Sequence[Run], judged: Judgements, 
             shared = (way[kind] for kind in ("normalise", "ideal", "ties", "unjudged", "empty"))
             alike.setdefault((*shared, cut), []).append(way)
 
-    # scales were warned of by the metric's own evaluation
     tried: Tried = []
     for (normalise, ideal, ties, unjudged, empty, cut), group in alike.items():
         with warnings.catch_warnings():
+            # scales were warned of by the metric's own evaluation
             warnings.simplefilter("ignore")
             evaluation = evaluate(
                 [_reordered(run, ties, cut) for run in runs],
@@ -340,6 +344,7 @@ def valued(ways: Iterable[Definition], runs: Sequence[Run], judged: Judgements, 
                 ideal="list" if ideal in ("list", "top") else "judgements",
                 empty=empty,
             )
+
         values = np.nan_to_num(evaluation.values)
         tried += [(way, values[:, m] * way["scale"]) for m, way in enumerate(group)]
     return tried
@@ -366,6 +371,7 @@ def _reordered(run: Run, ties: str, cut: int | None) -> Run:
         frame = frame.reverse()
     elif ties == "ascending":
         frame = frame.with_columns(-pl.col("score"))
+    # scores by the place in the file
     elif ties == "file":
         place = pl.int_range(pl.len()).over("query")
         frame = frame.with_columns(score=-place.cast(pl.Float64))
@@ -386,6 +392,8 @@ def read_values(
         # the rows of the metric
         measures = {row["measure"] for _, row in rows}
         chosen = sorted(word for word in measures if _same(word, metric)) or sorted(measures)
+
+        # values of one measure
         if len(chosen) != 1:
             raise InputError(
                 f"values of {listed(chosen)}, but not of {metric}: name one of them as the metric"
@@ -407,6 +415,8 @@ def read_values(
             raise InputError(f"{place}: the query {shown(key[1])} occurs twice")
         with errors_in(place):
             numbers[key] = _number(row["value"])
+
+    # a table of runs and queries
     table = np.array(
         [[numbers.get((run, query), np.nan) for query in evaluation.queries] for run in runs]
     )
@@ -453,6 +463,7 @@ def _rows(
     roles: Mapping[str, Role] = {}
     if is_path(values):
         name, data = content(values, "one value a line")
+        # trec_eval and others print no header
         roles = _without_header(data, evaluation)
         open_with = opener_of_bytes(name, data, LogMapping(header="0") if roles else None)
     else:

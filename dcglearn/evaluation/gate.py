@@ -206,6 +206,8 @@ def gated(
         verdict = "not worse" if row["low"] > min_difference else "undecided"
         if row["high"] < min_difference:
             verdict = "worse"
+
+        # whether the rule lets it pass
         facts = {
             **row,
             **sample,
@@ -219,17 +221,20 @@ def gated(
 
 def _refuse_undecidable(row: Mapping[str, Any], sample: Mapping[str, Any]) -> None:
     """Raise InputError if the topics of two runs tell nothing of their difference."""
+    # no topic, few or none that counts
     if not sample["n_shared"]:
         raise InputError(
             f"{row['run']} and {row['baseline']} share no judged topic; check the files",
             see="names",
         )
+
     absence = mostly_absent(row, sample)
     if absence:
         raise InputError(
             f"{absence}: it did not run as it should, so the gate decides nothing; run it again, "
             'or compare the topics of both by --missing skip (missing="skip")'
         )
+
     if not sample["n_measured"]:
         pair = one_line(f"{row['measure']} measures nothing of {row['run']} and {row['baseline']}")
         raise InputError(

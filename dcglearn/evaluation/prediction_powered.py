@@ -32,10 +32,12 @@ class PoweredMean:
         """
         from scipy.special import stdtr, stdtrit
 
+        # half the interval, and the p-value
         reach = float(stdtrit(self.n - 1, (1 + level) / 2)) * self.error
         p_t = float(abs(self.mean) <= 1e-12)
         if self.error:
             p_t = float(2 * stdtr(self.n - 1, -abs(self.mean) / self.error))
+
         return {
             "difference": self.mean,
             "low": self.mean - reach,

@@ -101,6 +101,8 @@ def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats,
     for name, values in (("x", x), ("y", y)):
         numbers = [np.inf if value is None else value for value in values]
         ordered = np.sort(np.array(numbers, dtype=np.float64))
+
+        # ranks are distinct numbers from 1
         refusal = ""
         if (np.diff(ordered[np.isfinite(ordered)]) == 0).any():
             refusal = "two documents have one rank; break the tie first"

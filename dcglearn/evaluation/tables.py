@@ -123,6 +123,7 @@ def read_judgements(
     elif is_trec(judgements):
         read = trec_judgements(judgements, duplicates=duplicates, cutoffs=cutoffs)
     else:
+        # tables, nested dictionaries, files of tools
         name, table = _table(judgements, "judgements", JUDGEMENT, duplicates=duplicates)
         read = judgements_of(table, name, duplicates, cutoffs)
     return read if n_grades is None else replace(read, n_grades=n_grades)
@@ -265,6 +266,8 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
     )
     if all(plain):
         kinds: Any = {role: pl.Float64 if role in scores else pl.String for role in frame.columns}
+
+        # unless a cell is missing
         table = frame.cast(kinds, strict=False)
         lacking = any(table.null_count().row(0))
         if not lacking and not any(table[role].is_nan().any() for role in scores):
@@ -342,6 +345,8 @@ def nested_table(values: Any, number: str) -> PolarsFrame:
         for query, documents in queries
         for document, value in _items(documents, shape, query)
     ]
+
+    # by column
     names = {role: [row[i] for row in rows] for i, role in enumerate(("run", "query", "document"))}
     if not in_runs:
         del names["run"]

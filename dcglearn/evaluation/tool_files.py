@@ -95,6 +95,8 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
     inside = value if isinstance(value, dict) else {}
     ratings_of: Callable[[dict[str, Any]], Iterator[tuple[Any, Any, Any]]]
     kind, ratings_of = "query", partial(_listed, query="query", document="docId")
+
+    # requests of _rank_eval, files of RRE
     if not lists and isinstance(inside.get("requests"), list):
         lists = [inside["requests"]]
         kind, ratings_of = "request", partial(_listed, query="id", document="_id")
@@ -197,10 +199,13 @@ def rankings_of_lines(name: str, data: bytes) -> PolarsFrame | None:
                 ranked = [(result["corpus_id"], result["score"]) for result in record["results"]]
             else:
                 ranked = [(document, -rank) for rank, document in enumerate(record["documents"])]
+
+            # names that are text, scores that are numbers
             query, documents = str(record["query_id"]), [str(document) for document, _ in ranked]
             "".join([query, *documents]).encode()  # half a surrogate pair is refused
             scores = [checked_score(score, "score") for _, score in ranked]
         except (ValueError, KeyError, TypeError) as error:
+            # a key that is missing, or a value of another kind
             raise InputError(
                 f"{place}: not a ranking ({error}); expected query_id, and either results, with "
                 "corpus_id and score each, or documents"
@@ -267,6 +272,7 @@ def read_rank_eval(path: PathLike) -> RankEval:
     rows: list[tuple[str, str, int | None, int]] = []
     for query, detail in body["details"].items():
         place = f"{name}, query {query!r}"
+        # each with its list of hits
         hits = detail.get("hits") if isinstance(detail, dict) else None
         if not isinstance(hits, list):
             raise InputError(
@@ -318,6 +324,7 @@ def _body(name: str, data: bytes) -> dict[str, Any]:
     elif "requests" in value:
         kind = "is the request of a _rank_eval, not its response"
         remedy += "; give that by --qrels"
+    # perhaps the response of another endpoint
     else:
         listing = f"not the response of _rank_eval (its keys are {listed(list(value))})"
         kind = f"is {_other_response(value)}, {listing}"
@@ -368,6 +375,8 @@ def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = Non
         raise InputError(
             f"{names}: no hit is rated; do _index and _id of ratings and hits agree?", see="names"
         )
+
+    # a document has one grade
     differing = first_repeated(rated, ["query", "document"])
     if differing is not None:
         query, document, grade = differing.values()

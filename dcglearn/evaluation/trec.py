@@ -194,6 +194,7 @@ def _parsed(
     numbers = {"score": pl.Float64, "grade": pl.Int64}
     schema = {column: numbers.get(column, pl.String) for column in columns}
     try:
+        # OSError is raised for data that polars takes for compressed
         frame = pl.read_csv(
             data,
             has_header=False,
@@ -202,7 +203,7 @@ def _parsed(
             quote_char=None,
             comment_prefix=comment,
         )
-    except (pl.exceptions.PolarsError, OSError):  # OSError: Polars takes it for compressed data
+    except (pl.exceptions.PolarsError, OSError):
         return None
 
     # polars fills short lines with nulls
@@ -286,6 +287,7 @@ def without_duplicates(
         "majority": grade.mode().min(),
     }
     if duplicates in combined:
+        # a grade for each key
         if "grade" not in frame.columns:
             raise InputError(
                 f"{name}: duplicates={duplicates!r} is for grades, not for runs; "

@@ -80,6 +80,8 @@ class Impression:
             raise InputError(
                 "neither teams nor merged is there; give each position's team, or the list shown"
             )
+
+        # as many teams as positions
         n = len(positions)
         if self.teams is not None and len(self.teams) != n:
             raise InputError(
@@ -113,6 +115,8 @@ class Impression:
             start = len(teams)
             first = {team: _next_of(getattr(self, team), merged[:start]) for team in TEAMS}
             after = {team: _next_of(getattr(self, team), merged[: start + 1]) for team in TEAMS}
+
+            # an order is possible if its documents come next
             pair = merged[start : start + 2]
             possible = [
                 (one, other)
@@ -287,6 +291,8 @@ def _distinct(table: Table) -> tuple[Table, Integers, dict[str, int]]:
             dropped[reasons[i]] += weights[i]
         else:
             pairs.setdefault(key, [i, 0.0])[1] += weights[i]
+
+    # as arrays
     if not pairs:
         raise InputError(
             "no impression has a click that can be credited to one ranking, so nothing is preferred"

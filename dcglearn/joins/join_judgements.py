@@ -116,6 +116,8 @@ def join_judgements(
         with errors_in(name):
             source = open_shaped(open_with, _roles_of_documents(open_with, mapping), mapping)
         table, dropped = columns_of(name, source, mapping, skip_bad)
+
+    # a query for each pair of lists
     if "query" not in table:
         raise InputError(
             f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})"
@@ -392,6 +394,7 @@ def joined_lists(
     is_judged = _in_column(query, judged.frame["query"])
     lacking = np.flatnonzero(~is_judged)
     if len(lacking) and (joining.missing == "error" or not is_judged.any()):
+        # say how many queries lack judgements
         n_queries, n_lacking = (len(np.unique(x.astype(str))) for x in (query, query[lacking]))
         remedy = "do the names agree? Add judgements"
         if is_judged.any():
@@ -422,6 +425,8 @@ def joined_lists(
     kept[is_judged] = ~blank
     n_grades = joining.scale(judged)
     lists = joining.filled(grades, shown, n_grades).reshape(n_sides, n, -1)
+
+    # what is left out and why
     reasons = {
         f"{entries} of queries without judgements": len(lacking),
         f"{entries} without a judged document": int(blank.sum()),

@@ -68,6 +68,7 @@ def read_answers(
         lists = table["list"]
         n_grades = mapping.n_known or max(int(lists.max()) + 1, 2)
     else:
+        # answers without a judged document stay
         joined = joined_lists(
             table["question"],
             table["list"][:, None],

@@ -127,6 +127,8 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
         )
         a, b = (tuple(pair.a[i] for i in order) for order in (best, worst))
         ordered = replace(pair, a=a, b=b, items_a=None, items_b=None)
+
+        # with its items
         if pair.items_a:
             items_a, items_b = (tuple(pair.items_a[i] for i in order) for order in (best, worst))
             ordered = replace(ordered, items_a=items_a, items_b=items_b)
@@ -150,6 +152,8 @@ def distinct(
             dropped["repeated pairs"] += 1
         else:
             kept[pair.key] = pair
+
+    # there is something to judge
     if not kept:
         raise InputError(
             "no pair to judge: the two lists have equal grades in every candidate "
@@ -192,6 +196,8 @@ def read_candidates(
     extras: Iterable[dict[str, Any]] = repeat({}, len(queries))
     if "position" not in recognised.columns:
         extras = _extras(path, table["a"].shape[1], mapping, named=documents is not None)
+
+    # each line is a pair
     pairs = [
         Pair(str(query), tuple(a), tuple(b), **extra)
         for query, a, b, extra in zip(
@@ -254,6 +260,8 @@ def checked_items(
         raise InputError(
             f"{role} is {shown(items)}, not a list of objects with title, snippet, url"
         )
+
+    # one for each grade
     items = items[:depth]
     if len(items) != n_items:
         raise InputError(
@@ -285,6 +293,8 @@ def _text(value: Any, role: str, most: int) -> str:
         raise InputError(
             f"{role} has {len(value)} characters; at most {most} are shown: shorten it"
         )
+
+    # half a surrogate pair is no text
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -421,6 +431,8 @@ def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:
                 f"{path}, line {number}: {shown(line[:80])} is not a document; "
                 f"give JSON with {', '.join(keys[:3])}"
             ) from error
+
+        # stop when all are there
         if name in wanted:
             items[name] = _item_of(document, name)
             if len(items) == len(wanted):
