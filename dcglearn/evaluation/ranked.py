@@ -272,13 +272,13 @@ def check_list_settings(
         return
     refusal = ""
     if ties == "average":
-        refusal = 'so documents of equal score cannot share gains: give ties="docno-desc"'
+        refusal = ', so documents of equal score cannot share gains: give ties="docno-desc"'
     if not isinstance(unjudged, str):
-        refusal = "so documents without a judgement count as worst or best, or are dropped"
+        refusal = ": documents without a judgement count as worst or best, or are dropped"
     if residuals:
-        refusal = "so a better document may make those below it worth less: there is no residual"
+        refusal = ": a better document may make those below it worth less, so no residual"
     if refusal:
-        raise InputError(f"{name} is not a DCG, {refusal}")
+        raise InputError(f"{name} is not a DCG{refusal}")
 
 
 def judged_ideal(metric: DCG | ListUtility, counts: Integers, unjudged: str | float) -> Floats:
