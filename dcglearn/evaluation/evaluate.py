@@ -301,9 +301,9 @@ def evaluate(
         is_judged = ranked.grades >= 0
         n_judged = is_judged[:, :depth].sum()
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
-        for m, informs in enumerate(informative):
+        for m, is_informative in enumerate(informative):
             looked_at = is_judged if whole or m in others else is_judged[:, : dcgs[m].depth]
-            measured[r, m] = informs & looked_at.any(axis=1)
+            measured[r, m] = is_informative & looked_at.any(axis=1)
 
         # values and residuals, divided by ideals
         for m, dcg in dcgs.items():

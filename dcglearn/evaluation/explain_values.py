@@ -176,8 +176,8 @@ def explain_values(
         tried = _tried(base, [systems[r] for r in present], judged, own, theirs)
     nearest = tried[0][1]
     n_nearest = theirs.fit(nearest)[0]
-    best = (way for way, of_way in tried if theirs.fit(of_way)[0] == n_nearest)
-    changes = tuple(filter(None, (differences(way, base) for way in best)))
+    best = (definition for definition, values in tried if theirs.fit(values)[0] == n_nearest)
+    changes = tuple(filter(None, (differences(definition, base) for definition in best)))
 
     # in words
     text = f"{n_ours} of {number_of(theirs.n, 'values')} agree with {evaluation.metrics[0]} "
@@ -255,7 +255,7 @@ def _discounts(word: str, depth: int) -> Floats:
     return textbook_discounts(word, depth)
 
 
-def differences(way: Definition, base: Definition) -> str:
+def differences(definition: Definition, base: Definition) -> str:
     """Return in words where a definition differs from another one."""
 
     def in_words(kind: str, value: Any) -> str:
@@ -265,9 +265,9 @@ def differences(way: Definition, base: Definition) -> str:
         return convention
 
     return ", and ".join(
-        f"{in_words(kind, way[kind])} in place of {in_words(kind, base[kind])}"
-        for kind in way
-        if way[kind] != base[kind]
+        f"{in_words(kind, definition[kind])} in place of {in_words(kind, base[kind])}"
+        for kind in definition
+        if definition[kind] != base[kind]
     )
 
 
@@ -305,7 +305,7 @@ def _tried(
         with errors_in("the queries of the values"):
             searched = valued([{**base, **change} for change in more], *sample, own)
         searched.sort(key=lambda tried: of_chosen.fit(tried[1]), reverse=True)
-        best += [way for way, _ in searched[:5]]
+        best += [definition for definition, _ in searched[:5]]
 
         # the best of the sample
         tried = valued(best, runs, judged, own)
@@ -315,7 +315,9 @@ def _tried(
     return tried
 
 
-def valued(ways: Iterable[Definition], runs: Sequence[Run], judged: Judgements, own: DCG) -> Tried:
+def valued(
+    definitions: Iterable[Definition], runs: Sequence[Run], judged: Judgements, own: DCG
+) -> Tried:
     """Return definitions, those without a meaning left out, with their values, shape (R, Q), 0 for
     missing queries.
     """
@@ -323,11 +325,13 @@ def valued(ways: Iterable[Definition], runs: Sequence[Run], judged: Judgements, 
 
     # definitions that one evaluation gives
     alike: dict[tuple[Any, ...], list[Definition]] = {}
-    for way in ways:
-        cut = way["cut-off"] if way["ideal"] in ("top", "uncut") else None
-        if way["ties"] != "average" or (cut is None and way["unjudged"] != "drop"):
-            shared = (way[kind] for kind in ("normalise", "ideal", "ties", "unjudged", "empty"))
-            alike.setdefault((*shared, cut), []).append(way)
+    for definition in definitions:
+        cut = definition["cut-off"] if definition["ideal"] in ("top", "uncut") else None
+        if definition["ties"] != "average" or (cut is None and definition["unjudged"] != "drop"):
+            shared = (
+                definition[kind] for kind in ("normalise", "ideal", "ties", "unjudged", "empty")
+            )
+            alike.setdefault((*shared, cut), []).append(definition)
 
     tried: Tried = []
     for (normalise, ideal, ties, unjudged, empty, cut), group in alike.items():
@@ -337,7 +341,7 @@ def valued(ways: Iterable[Definition], runs: Sequence[Run], judged: Judgements, 
             evaluation = evaluate(
                 [_reordered(run, ties, cut) for run in runs],
                 judged,
-                {str(i): _metric(way, own, longest) for i, way in enumerate(group)},
+                {str(i): _metric(definition, own, longest) for i, definition in enumerate(group)},
                 normalise=normalise,
                 ties=ties if ties in TIES else "stable",
                 unjudged=unjudged,
@@ -346,16 +350,21 @@ def valued(ways: Iterable[Definition], runs: Sequence[Run], judged: Judgements, 
             )
 
         values = np.nan_to_num(evaluation.values)
-        tried += [(way, values[:, m] * way["scale"]) for m, way in enumerate(group)]
+        tried += [
+            (definition, values[:, m] * definition["scale"]) for m, definition in enumerate(group)
+        ]
     return tried
 
 
-def _metric(way: Definition, own: DCG, longest: int) -> DCG:
+def _metric(definition: Definition, own: DCG, longest: int) -> DCG:
     """Return the DCG of a definition; `own` has the gains and discounts without a name."""
-    gains = _gains(way["gain"], own.n_grades) if way["gain"] else own.gains
-    depth = longest if way["ideal"] == "uncut" else way["cut-off"]
+    gains = _gains(definition["gain"], own.n_grades) if definition["gain"] else own.gains
+    depth = longest if definition["ideal"] == "uncut" else definition["cut-off"]
     own_discounts = own.discounts[:depth]
-    return DCG(gains, _discounts(way["discount"], depth) if way["discount"] else own_discounts)
+    return DCG(
+        gains,
+        _discounts(definition["discount"], depth) if definition["discount"] else own_discounts,
+    )
 
 
 def _reordered(run: Run, ties: str, cut: int | None) -> Run:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from statistics import NormalDist
 from typing import Any
 
+from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import markdown, one_line
 from dcglearn.foundation.validation import InputError, PolarsFrame, one_of
@@ -267,5 +267,5 @@ def detectable_difference(spread: float, n_topics: int, level: float, power: flo
     >>> round(detectable_difference(0.1, 53, 0.9), 4)
     0.0342
     """
-    quantile = NormalDist().inv_cdf
-    return float((quantile((1 + level) / 2) + quantile(power)) * spread / n_topics**0.5)
+    quantiles = normal_quantile(level) + normal_quantile(2 * power - 1)
+    return quantiles * spread / n_topics**0.5

@@ -188,8 +188,8 @@ def _numbers(names: Any, queries: Any) -> Integers:
     # a query's lines often adjoin, so look up the first of each run of lines
     heads = np.flatnonzero((names != names.shift()).fill_null(value=True).to_numpy())
     numbers = np.arange(len(queries))
-    found = names.gather(heads).replace_strict(queries, numbers, default=-1).to_numpy()
-    return np.repeat(found, np.diff(heads, append=len(names)))
+    of_heads = names.gather(heads).replace_strict(queries, numbers, default=-1).to_numpy()
+    return np.repeat(of_heads, np.diff(heads, append=len(names)))
 
 
 def _places(sizes: Integers) -> Integers:

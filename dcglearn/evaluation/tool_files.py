@@ -129,7 +129,7 @@ def _judgement_lists(value: Any) -> list[list[Any]]:
     hits = value.get("hits")
     inner = hits.get("hits", []) if isinstance(hits, dict) else []
     parts = [value.get("_source"), *inner]
-    return [found for part in parts for found in _judgement_lists(part)]
+    return [rated for part in parts for rated in _judgement_lists(part)]
 
 
 def _listed(part: dict[str, Any], query: str, document: str) -> Iterator[tuple[Any, Any, Any]]:

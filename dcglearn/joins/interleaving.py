@@ -284,22 +284,22 @@ def _distinct(table: Table) -> tuple[Table, Integers, dict[str, int]]:
 
     # first row and weight of each pair
     keys = zip(*(map(str, values.tolist()) for values in table.values()), strict=True)
-    pairs: dict[tuple[str, ...], list[Any]] = {}
-    dropped: Counter[str] = Counter()
+    first: dict[tuple[str, ...], int] = {}
+    weight, dropped = Counter[Any](), Counter[str]()
     for i, key in enumerate(keys):
         if reasons[i]:
             dropped[reasons[i]] += weights[i]
         else:
-            pairs.setdefault(key, [i, 0.0])[1] += weights[i]
+            weight[first.setdefault(key, i)] += weights[i]
 
-    # as arrays
-    if not pairs:
+    # as columns
+    if not first:
         raise InputError(
             "no impression has a click that can be credited to one ranking, so nothing is preferred"
         )
 
-    rows, weight = map(np.array, zip(*pairs.values(), strict=True))
+    rows = np.array([*first.values()])
     distinct = {role: values[rows] for role, values in table.items()}
-    if (weight != 1).any():
-        distinct["weight"] = weight
+    if {*weight.values()} != {1}:
+        distinct["weight"] = np.array([float(weight[row]) for row in rows])
     return distinct, rows, {reason: round(count) for reason, count in dropped.items()}

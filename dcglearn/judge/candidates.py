@@ -121,20 +121,18 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
     """
     pairs = []
     for pair in candidates.pairs:
-        # the first list in both orders
-        best, worst = (
-            sorted(range(len(pair.a)), key=lambda i: sign * pair.a[i]) for sign in (-1, 1)
+        # the first list in both orders, with its items
+        places = range(len(pair.a))
+        orders = [sorted(places, key=lambda i: sign * pair.a[i]) for sign in (-1, 1)]
+        a, b = (tuple(pair.a[i] for i in order) for order in orders)
+        items_a, items_b = (
+            pair.items_a and tuple(pair.items_a[i] for i in order) for order in orders
         )
-        a, b = (tuple(pair.a[i] for i in order) for order in (best, worst))
-        ordered = replace(pair, a=a, b=b, items_a=None, items_b=None)
+        pairs.append(replace(pair, a=a, b=b, items_a=items_a, items_b=items_b))
 
-        # with its items
-        if pair.items_a:
-            items_a, items_b = (tuple(pair.items_a[i] for i in order) for order in (best, worst))
-            ordered = replace(ordered, items_a=items_a, items_b=items_b)
-        if a != b and ordered.key not in candidates.index:
-            pairs.append(ordered)
-    return sorted(pairs, key=lambda pair: (pair.b[0] - pair.a[0], pair.key))
+    # those of unequal grades that are no candidates
+    new = (pair for pair in pairs if pair.a != pair.b and pair.key not in candidates.index)
+    return sorted(new, key=lambda pair: (pair.b[0] - pair.a[0], pair.key))
 
 
 def distinct(
