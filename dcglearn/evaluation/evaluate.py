@@ -289,20 +289,21 @@ def evaluate(
     depth = max((dcg.depth for dcg in dcgs.values()), default=1)
     if depth > 10_000:  # no list is so long
         depth = min(depth, longest_list(*systems))
-    whole = unjudged == "drop" or ties == "average" or ideal == "list"
+    to_the_end = unjudged == "drop" or ties == "average" or ideal == "list"
 
+    # evaluate run by run
     values = np.empty((len(systems), len(by_name), len(queries)))
     measured = np.empty(values.shape, dtype=bool)
-    added = np.full(values.shape, np.nan)
+    added = np.full(values.shape, np.nan) if residuals else None
     share_unjudged = np.empty(len(systems))
     for r, system in enumerate(systems):
         # what is judged
-        ranked = ranked_grades(system, judged, None if whole or others else depth, ties)
+        ranked = ranked_grades(system, judged, None if to_the_end or others else depth, ties)
         is_judged = ranked.grades >= 0
         n_judged = is_judged[:, :depth].sum()
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
         for m, is_informative in enumerate(informative):
-            looked_at = is_judged if whole or m in others else is_judged[:, : dcgs[m].depth]
+            looked_at = is_judged if to_the_end or m in others else is_judged[:, : dcgs[m].depth]
             measured[r, m] = is_informative & looked_at.any(axis=1)
 
         # values and residuals, divided by ideals
@@ -314,7 +315,8 @@ def evaluate(
                 value = normalised_values(value, top, empty)
                 more = normalised_values(more, top, 0.0)
             values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
-            added[r, m] = more
+            if added is not None:
+                added[r, m] = more
 
     # measures of ir_measures
     if others:
@@ -330,7 +332,7 @@ def evaluate(
         queries,
         missing,
         share_unjudged,
-        added if residuals else None,
+        added,
         measured,
     )
 

@@ -175,7 +175,8 @@ class Credited(Reshaped):
     def record(self, item: Any) -> dict[str, Any]:
         """Return the rankings of an impression, and the difference of their credited clicks."""
         record = super().record(item)
-        impression = Impression(*map(record.get, ("a", "b", "merged", "teams", "clicks")))  # type: ignore[arg-type]
+        names = ("a", "b", "merged", "teams", "clicks")
+        impression = Impression(**{name: record.get(name) for name in names})
         ahead, behind = impression.credits(self._method)
 
         reason = None
