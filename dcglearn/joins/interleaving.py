@@ -176,7 +176,8 @@ class Credited(Reshaped):
         """Return the rankings of an impression, and the difference of their credited clicks."""
         record = super().record(item)
         names = ("a", "b", "merged", "teams", "clicks")
-        impression = Impression(**{name: record.get(name) for name in names})
+        values: dict[str, Any] = {name: record.get(name) for name in names}
+        impression = Impression(**values)
         ahead, behind = impression.credits(self._method)
 
         reason = None
