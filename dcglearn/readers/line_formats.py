@@ -191,7 +191,7 @@ class TextLines(Source):
             self.header_line, self.header = next(lines, (self.header_line, b""))
         with errors_in(f"line {self.header_line}"):
             text = decoded(self.header)
-            most_frequent = "\t" if "\t" in text else max(",;|", key=text.count)
+            most_frequent = "\t" if "\t" in text else max(";,|", key=text.count)
             self.delimiter = decoded(excel[1]) if excel else most_frequent
             refuse_columns(text.count(self.delimiter) + 1)
             self.names = [_on_one_line(name) for name in self._fields(text)]

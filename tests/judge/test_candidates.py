@@ -1,5 +1,8 @@
 """Candidates from files and from runs, and the command that reads them."""
 
+import bz2
+import gzip
+import lzma
 import runpy
 import socket
 from pathlib import Path
@@ -126,6 +129,17 @@ def test_runs_become_pairs(trec):
     assert of_runs(trec, unjudged="best").pairs[0].b == (0, 3)
     assert of_runs(trec, unjudged="drop").pairs[0].b == (0, 2)
     assert of_runs(trec).pairs[0].items_a is None
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
+)
+def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
+    path = trec / f"packed.{suffix}"
+    path.write_bytes(compress((trec / "docs.jsonl").read_bytes()))
+    assert of_runs(trec, documents=path).pairs[0].items_a[0]["title"] == "One"
+    path.write_bytes(path.read_bytes()[:-9])
+    refused(f"packed.{suffix}: cannot be read", of_runs, trec, documents=path)
 
 
 def test_runs_that_do_not_fit_are_refused(trec):
