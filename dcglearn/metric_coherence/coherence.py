@@ -116,9 +116,9 @@ class Coherence(Shown):
             )
         else:
             verdict = f"not coherent: {a} and {b} disagree {where}"
-        lines = [verdict]
 
         # the largest regret of either metric
+        lines = [verdict]
         for names, witness, regret, bound in (
             ((a, b), self.witness, self.regret, self.bound),
             ((b, a), self.witness_reverse, self.regret_reverse, self.bound_reverse),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.intervals import wilson
-from dcglearn.foundation.plain_text import one_line
+from dcglearn.foundation.plain_text import aligned, one_line
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, whole_number
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
@@ -66,8 +66,7 @@ class Disagreement:
             f"tied by {b} only": self.tie_b,
             "tied by both": self.tie_both,
         }
-        width = max(map(len, rows))
-        table = [f"  {label:<{width}}  {value:.6f}" for label, value in rows.items()]
+        table = aligned([("  " + label, f"{value:.6f}") for label, value in rows.items()])
         head = f"{a} and {b} order {self.share:.3%} of all pairs differently ({how})"
         return "\n".join([head, *table])
 
@@ -119,7 +118,7 @@ def disagreement(
     exact = additive and rankings.n_lists <= MAX_ENUMERATED
     if exact:
         lists = rankings.enumerated(weights)
-        counts = pair_counts(*lists.values, lists.weight)
+        counts = pair_counts(lists.values[0], lists.values[1], lists.weight)
         n_pairs = round(float(counts.sum()))
     else:
         values = [partial(list_values, table) for table in weights]
@@ -127,9 +126,11 @@ def disagreement(
             values = [*map(_list_utility, metrics, names)]
         counts = _sampled_counts(rankings, values, n_pairs, np.random.default_rng(seed))
 
-    shares = (counts / counts.sum()).tolist()
-    interval = (shares[0], shares[0]) if exact else wilson(int(counts[0]), n_pairs, 0.95)
-    return Disagreement(*shares, interval, n_pairs, exact, rankings, names)
+    share, agree, tie_a, tie_b, tie_both = (counts / counts.sum()).tolist()
+    interval = (share, share) if exact else wilson(int(counts[0]), n_pairs, 0.95)
+    return Disagreement(
+        share, agree, tie_a, tie_b, tie_both, interval, n_pairs, exact, rankings, names
+    )
 
 
 def _list_utility(source: Metric, name: str) -> partial[Floats]:
@@ -198,11 +199,10 @@ class DisagreementMatrix:
         return optimal_leaf_ordering(linkage(condensed, "average"), condensed)
 
     def __str__(self) -> str:
-        names = [one_line(name) for name in self.names]
-        width = max(map(len, names))
-        rows = []
-        for name, shares in zip(names, self.share, strict=True):
-            rows.append(f"{name:<{width}}" + "".join(f"{share:8.4f}" for share in shares))
+        rows = [
+            [name, *(f"{share:.4f}" for share in shares)]
+            for name, shares in zip(self.names, self.share, strict=True)
+        ]
 
         # what was compared
         how = "all" if self.exact else "random"
@@ -210,7 +210,7 @@ class DisagreementMatrix:
         if self.constant:
             left_out = "left out, all rankings being worth the same to them"
             note += f"; {left_out}: {', '.join(self.constant)}"
-        return "\n".join([*rows, f"({note})"])
+        return "\n".join([*aligned(rows), f"({note})"])
 
 
 def disagreement_matrix(
@@ -271,8 +271,9 @@ def disagreement_matrix(
 def pair_counts(first: Floats, second: Floats, weight: Floats | None = None) -> Floats:
     """Return the numbers of pairs by how two metrics order them, shape (5,).
 
-    They are ordered differently, alike, tied by the first only, by the second only, by both. The values of the rankings, shape (n,), are on a span of 1; each stands for `weight` rankings
-    that both tie.
+    They are ordered differently, alike, tied by the first only, by the second only, by both. The
+    values of the rankings, shape (n,), are on a span of 1; each stands for `weight` rankings that
+    both tie.
     """
     # rankings by rank under the first metric, then the second
     n_second, ranks = _ranks(second)

@@ -1,6 +1,4 @@
-"""Logs and queries of known truth: metrics, judges who err, logs, synthetic queries. Read
-`judges.py` first.
-"""
+"""Logs and queries of a known truth. Read `judges.py` first."""
 
 from dcglearn.rankers.synthetic import letor_queries as letor_queries
 from dcglearn.rankers.synthetic import nonlinear_queries as nonlinear_queries
