@@ -306,6 +306,7 @@ def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any
         estimate = wilson(ahead, n, INTERVAL_LEVEL)
         share = [estimate.value, estimate.low, estimate.high]
         p_value = min(2 * float(bdtr(min(ahead, behind), n, 0.5)), 1.0)
+
     return {
         "systems": list(systems),
         "verdicts": [counts["a"], counts["b"]],

@@ -175,6 +175,7 @@ def judging_app(study: Study, access: Access) -> Starlette:
         "/export/verdicts.jsonl": lambda _: _download(
             "verdicts.jsonl", "application/x-ndjson", study.log.path.read_bytes()
         ),
+        # what `Study.next_command` would write
         "/export/dcg.json": lambda _: _download(
             "dcg.json", "application/json", progress.dcg_bytes()
         ),
@@ -379,4 +380,5 @@ def listen(place: Place) -> socket.socket:
             reason = error.strerror
         else:
             return listening
+
     raise InputError(f"{place.host}: no port from {place.port} on could be used ({reason})")

@@ -155,6 +155,8 @@ class Study:
             self._refreshed()
             now = time.monotonic()
             mine, leased = self._leases[rater, tab], self._leased(now, rater)
+
+            # drop what others do, lease the rest
             dropped = []
             for i, key in enumerate(holding):
                 if key in mine or key not in self._pairs or key in self._done[rater]:
@@ -225,6 +227,8 @@ class Study:
                     name = answer.get("id") if isinstance(answer, dict) else None
                     refused.append({"id": str(name)[:64], "reason": str(error)})
                     continue
+
+                # a repeated answer is saved already
                 saved.append(verdict["id"])
                 if is_new:
                     new[verdict["id"]] = verdict
@@ -346,19 +350,23 @@ class Study:
         for verdict in self.log.verdicts.values():
             place = f"{self.log.path}, verdict {verdict['id']}"
             for side in ("a", "b"):
-                # grades of the right number, on the right scale
+                # grades of all positions
                 grades = verdict[side]
                 whole = all(type(grade) is int and grade >= -1 for grade in grades)
                 if not whole or len(grades) != depth:
                     other = f"{side} = {grades}, where the candidates have {depth} grades"
                     remedy = "name another log, or give the candidates this log was made with"
                     raise InputError(f"{place}: {other}; {remedy}")
+
+                # of the candidates' scale
                 if max(grades) >= n_grades:
                     other = f"grade {max(grades)}, the candidates 0 to {n_grades - 1}"
                     remedy = f"--grades {max(grades) + 1} if the scale is the same"
                     raise InputError(
                         f"{place}: {side} holds {other}; name another log, or {remedy}"
                     )
+
+            # a winner of this page
             if verdict["winner"] not in ("a", "b", "tie", "open"):
                 raise InputError(f"{place}: winner is {verdict['winner']!r}; use a, b, tie or open")
 
@@ -380,6 +388,7 @@ class Study:
             self._done[rater].add(key)
             if verdict["winner"] != "open":
                 self._raters_of[key].add(rater)
+
         self.learned.give(self.preferences())
 
     def _raters_but(self, rater: str, key: str) -> int:
@@ -495,6 +504,7 @@ class Study:
             check = f"{kind} {'right' if winner == 'a' else 'wrong'}"
             winner, tie = "open", None
 
+        # the line, checked as those of any log
         line = {
             "id": name,
             **_columns(pair),
@@ -508,6 +518,7 @@ class Study:
             "supersedes": self._superseded(answer, rater, new),
             "check": check,
         }
+
         try:
             check_fields(line)
         except InputError as error:
@@ -547,6 +558,8 @@ def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
         labels = [v.get(name) or "" for v in verdicts]
         if any(labels):
             columns[name] = labels
+
+    # strengths, and the list shown first
     if any(v["strength"] is not None for v in verdicts):
         columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]
     if all(v["shown_left"] for v in verdicts):

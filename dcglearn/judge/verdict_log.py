@@ -59,6 +59,8 @@ class VerdictLog:
         self.refresh()
         lines = b"".join(_line(verdict) for verdict in verdicts)
         before = os.fstat(self._file).st_size
+
+        # write all or nothing
         try:
             disk.appended(self._file, lines)
         except OSError as error:
@@ -172,6 +174,8 @@ class VerdictLog:
             problem = f"which cannot be put into {self.cut_short} ({error.strerror})"
             remedy = "move that away, make room, or let this user write there"
             raise InputError(f"{self.path} ends within a line, {problem}; {remedy}") from error
+
+        # the log ends with its last whole line
         os.ftruncate(self._file, len(whole))
         os.fsync(self._file)
 

@@ -181,6 +181,8 @@ class Dominance:
         scope = scope_of(self.budget)
         if self.verdict == "equal":
             return f"{x} and {y} are worth the same under {scope}"
+
+        # examples of either order
         if self.verdict == "open":
             ahead = f"{x} is ahead by {self.low:+.4f} to {self.high:+.4f} of the span"
             lines = [f"open: {scope} allows either; {ahead}"]

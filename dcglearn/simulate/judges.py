@@ -146,6 +146,7 @@ def judge(
     # a logistic variable exceeds -x with probability 1/(1 + exp(-x)), without an overflow
     first_wins = (difference + temperature * rng.logistic(size=n) > 0) ^ flipped
     winner, loser = _by_winner(first_wins | tie, ahead, behind)
+
     return Preferences(
         winner,
         loser,
@@ -335,6 +336,8 @@ def write_log(
                 pa.ListArray.from_arrays(ends, pa.array(side.ravel()))
                 for side in (log.preferred, log.other)
             ]
+
+            # the first list wins, or it is a tie
             tie = np.zeros(len(log), bool) if log.tie is None else log.tie
             columns.append(pa.array(np.where(tie, "tie", "a")))
             columns += [pa.array(getattr(log, name)) for name in labels]
