@@ -298,6 +298,7 @@ class Study:
         """Return the command that learns what the page shows, with a scale that verdicts lack."""
         log = self.preferences()
         lacking = log is not None and max(log.preferred.max(), log.other.max()) + 1 < log.n_grades
+        lacking &= self.candidates.grade_names is None  # a scale that the log does not state
         scale = f" --grades {self.candidates.n_grades}" if lacking else ""
         proxied = "" if proxy is None else f" --proxy {proxy}"
         return f"dcglearn learn {path}{proxied}{scale} -o dcg.json"
@@ -366,7 +367,11 @@ class Study:
                         f"{place}: {side} holds {other}; name another log, or {remedy}"
                     )
 
-            # a winner of this page
+            # another scale, or winner
+            names = self.candidates.grade_names
+            if names is not None and verdict["scale"] not in (None, names):
+                other = f"the scale is {verdict['scale']}, that of the candidates {names}"
+                raise InputError(f"{place}: {other}; name another log")
             if verdict["winner"] not in ("a", "b", "tie", "open"):
                 raise InputError(f"{place}: winner is {verdict['winner']!r}; use a, b, tie or open")
 
@@ -517,6 +522,7 @@ class Study:
             **{field: answer.get(field) for field in ("seconds", "note")},
             "supersedes": self._superseded(answer, rater, new),
             "check": check,
+            "scale": self.candidates.grade_names,
         }
 
         try:

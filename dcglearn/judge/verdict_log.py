@@ -21,7 +21,7 @@ FIELDS = {
     **dict.fromkeys(("a", "b", "items_a", "items_b", "winner")),
     **{"tie": "text", "strength": "positive", "shown_left": None, "rater": "label"},
     **{"time": "label", "seconds": "number", "note": "text", "supersedes": "identity"},
-    **{"check": "text"},
+    **{"check": "text", "scale": None},
 }
 """The fields of a line, in this order, and the kinds of those that are checked as in any log."""
 
