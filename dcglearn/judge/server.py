@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -94,16 +95,12 @@ class Guard:
             return
 
         # add headers, and a new cookie, to every response
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
         extra = dict(self._access.headers)
-        refusal = self._refusal(scope, headers, extra)
+        refusal = self._refusal(scope, Headers(scope=scope), extra)
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                more = [(name.encode(), value.encode()) for name, value in extra.items()]
-                message = {**message, "headers": [*message.get("headers", ()), *more]}
+                MutableHeaders(scope=message).update(extra)
             await send(message)
 
         # close the connection of a refused request
@@ -112,9 +109,7 @@ class Guard:
             extra["connection"] = "close"
         await (refusal or self._app)(scope, receive, with_headers)
 
-    def _refusal(
-        self, scope: Scope, headers: dict[str, str], extra: dict[str, str]
-    ) -> Response | None:
+    def _refusal(self, scope: Scope, headers: Headers, extra: dict[str, str]) -> Response | None:
         """Return the response to a request that is refused; a new cookie goes to `extra`."""
         hosts = self._access.hosts
         if headers.get("host", "").lower() not in hosts:
@@ -140,7 +135,7 @@ class Guard:
             return PlainTextResponse(limit, 413)
         return None
 
-    def _has_token(self, scope: Scope, headers: dict[str, str], extra: dict[str, str]) -> bool:
+    def _has_token(self, scope: Scope, headers: Headers, extra: dict[str, str]) -> bool:
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         cookies = cookie_parser(headers.get("cookie", ""))
         for name, expected in self._access.cookies(scope["path"]).items():

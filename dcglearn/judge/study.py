@@ -555,7 +555,9 @@ class Study:
 
 def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
     """Return verdicts with an answer as `read_preferences` does, on a scale of `n_grades`."""
-    won = [(v["b"], v["a"]) if v["winner"] == "b" else (v["a"], v["b"]) for v in verdicts]
+    lists = np.array([(v["a"], v["b"]) for v in verdicts], np.int8)
+    second = np.array([v["winner"] == "b" for v in verdicts])
+    lists[second] = lists[second][:, ::-1]
     tie = [v["winner"] == "tie" for v in verdicts]
 
     # columns that hold anything
@@ -564,16 +566,13 @@ def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
         labels = [v.get(name) or "" for v in verdicts]
         if any(labels):
             columns[name] = labels
-
-    # strengths, and the list shown first
     if any(v["strength"] is not None for v in verdicts):
         columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]
-    if all(v["shown_left"] for v in verdicts):
-        first = ["b" if v["winner"] == "b" else "a" for v in verdicts]
-        shown = [v["shown_left"] for v in verdicts]
-        columns["swapped"] = [left != one for left, one in zip(shown, first, strict=True)]
 
-    lists = np.array(won, np.int8)
+    # whether the preferred list was shown second
+    shown = np.array([v["shown_left"] or "" for v in verdicts])
+    if (shown != "").all():
+        columns["swapped"] = (shown == "b") != second
     return Preferences(lists, n_grades=n_grades, tie=tie if any(tie) else None, **columns)
 
 

@@ -1,7 +1,8 @@
 """Whether two metrics can disagree: a proof that they cannot, or the lists where they most do."""
 
+from __future__ import annotations
+
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -74,7 +75,7 @@ class Coherence(Shown):
     method: str
     rankings: Rankings
     names: tuple[str, str]
-    _ties: Callable[[], LargestRegret] = field(repr=False)
+    _pair: _Comparison = field(repr=False)
 
     @property
     def proved(self) -> bool:
@@ -88,7 +89,7 @@ class Coherence(Shown):
 
         Past 20 million lists it is a bound.
         """
-        return self._ties().regret
+        return self._pair.search.tie_regret().regret if self._pair.differ else 0.0
 
     def _pictures(self) -> list[dict[str, Any]]:
         if self.witness is None:
@@ -220,12 +221,10 @@ def coherence(
 
     # largest regret in both directions
     pair = _Comparison(*scaled_weights([a, b], names, grades), time_limit)
-    ties: Callable[[], LargestRegret] = LargestRegret
     there = back = LargestRegret()
     method = "one is a multiple of the other, plus what no comparison sees"
-    if not pair.equivalent():
+    if pair.differ:
         there, back, method = pair.searched(tau)
-        ties = pair.tie_regret
     if any(isinstance(metric, DCG) and metric.gains.min() < 0 for metric in (a, b)):
         method += (
             "; of full lists: in shorter ones a result of negative gain is worse than none, which "
@@ -252,7 +251,7 @@ def coherence(
         method=method,
         rankings=pair.rankings,
         names=names,
-        _ties=ties,
+        _pair=pair,
     )
 
 
@@ -277,12 +276,13 @@ class _Comparison:
     first_limit: ClassVar[float] = 2.0
     """Time limit of the integer programme if the lists can be enumerated instead, in seconds."""
 
-    def equivalent(self) -> bool:
-        """Return whether one metric is a positive multiple of the other, as far as lists show."""
+    @cached_property
+    def differ(self) -> bool:
+        """Whether lists show that neither metric is a positive multiple of the other."""
         a, b = map(self._visible, self.weights)
         factor = float(np.vdot(a, b) / np.vdot(a, a))
         largest = max(1.0, float(np.abs(self.weights[1]).max()))
-        return factor > 0 and bool(np.abs(b - factor * a).max() <= 1e-12 * largest)
+        return factor <= 0 or bool(np.abs(b - factor * a).max() > 1e-12 * largest)
 
     def _visible(self, weights: Floats) -> Floats:
         """Subtract the terms that all lists share: a constant per position and, if all documents
@@ -298,10 +298,6 @@ class _Comparison:
         if self.rankings.n_lists <= MAX_ENUMERATED:
             return ExhaustiveSearch(self.rankings.enumerated(self.weights))
         return IntegerProgramme(self.rankings, self.weights, self.time_limit)
-
-    def tie_regret(self) -> LargestRegret:
-        """Return the lists that the first metric ties and the second values most differently."""
-        return self.search.tie_regret()
 
     def searched(self, tau: float) -> tuple[LargestRegret, LargestRegret, str]:
         """Return the largest regret of b and of a, and how they were found."""
@@ -385,7 +381,7 @@ def regret_curve(
     taus = [_checked_margin(margin) for margin in finite_array(margins, "margins", 1)]
     pair = _Comparison(*scaled_weights([a, b], names, grades), time_limit)
     regrets = [[LargestRegret()] * len(taus)] * 2
-    if not pair.equivalent():
+    if pair.differ:
         regrets = [[pair.search.regret(first, tau) for tau in taus] for first in (0, 1)]
 
     # arrays by direction

@@ -121,9 +121,8 @@ def disagreement(
         counts = pair_counts(lists.values[0], lists.values[1], lists.weight)
         n_pairs = round(float(counts.sum()))
     else:
-        values = [partial(list_values, table) for table in weights]
-        if not additive:
-            values = [*map(_list_utility, metrics, names)]
+        values: list[Callable[[Grades], Floats]] = [partial(list_values, w) for w in weights]
+        values = values or [*map(_list_utility, metrics, names)]
         counts = _sampled_counts(rankings, values, n_pairs, np.random.default_rng(seed))
 
     share, agree, tie_a, tie_b, tie_both = (counts / counts.sum()).tolist()
@@ -133,14 +132,14 @@ def disagreement(
     )
 
 
-def _list_utility(source: Metric, name: str) -> partial[Floats]:
+def _list_utility(source: Metric, name: str) -> Callable[[Grades], Floats]:
     """Return the values of lists under a metric, in units of the most that a list can be worth."""
     metric = source if isinstance(source, ListUtility) else Utility(as_weights(source, name))
     table = metric.dcg.utility if isinstance(metric, ListUtility) else metric
     size = float(np.abs(table.weights).sum())
     if not size:
         raise InputError(f"{name} orders no two lists: they are all worth the same")
-    return partial(lambda lists: np.asarray(metric.score(lists) / size))
+    return lambda lists: np.asarray(metric.score(lists) / size)
 
 
 def _sampled_counts(

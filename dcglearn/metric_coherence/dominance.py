@@ -86,14 +86,14 @@ class Cone:
         """Return the cone of the heaviest `max_pairs` distinct pairs of a log, without ties."""
         merged = log.decided.merged()
         assert merged.weight is not None
-        heaviest = merged[np.argsort(-merged.weight, kind="stable")[:max_pairs]]
-        assert heaviest.weight is not None
+        order = np.argsort(-merged.weight, kind="stable")[:max_pairs]
+        heaviest, weight = merged[order], merged.weight[order]
 
         # pairs that a metric can violate
         rows = counts(heaviest.preferred, log.n_grades) - counts(heaviest.other, log.n_grades)
         violable = np.flatnonzero((rows < 0).any(axis=1))
-        share = heaviest.weight / heaviest.weight.sum()
-        used = float(heaviest.weight.sum() / merged.weight.sum())
+        share = weight / weight.sum()
+        used = float(weight.sum() / merged.weight.sum())
         return cls(rows[violable], share[violable], share @ rows, heaviest[violable], used)
 
     def restricted(self, basis: Floats) -> Cone:
@@ -382,9 +382,7 @@ class AllowedMetrics:
     def _example(self, cost: Floats) -> DCG | None:
         """Return an allowed DCG with a negative cost, or None if the search finds none."""
         if self.cone is None:
-            best = np.zeros(len(cost))
-            best[int((cost / self.unit).argmin())] = 1.0
-            return self._dcg(best)
+            return self._dcg(np.eye(len(cost))[(cost / self.unit).argmin()])
 
         # start from the best utility, then from textbook discounts
         starts = [self._least(cost).steps.reshape(self.n_grades - 1, -1).sum(axis=0)]

@@ -267,19 +267,21 @@ def _swaps(
     samples = sums / np.maximum(weight, 1.0)
 
     # share of the samples that keep the order of a pair, (M, pairs)
-    pairs = np.array([(i, j) for i in range(len(runs)) for j in range(i)])
-    gaps = evaluation.means.T[:, pairs[:, 0]] - evaluation.means.T[:, pairs[:, 1]]
-    differences = np.sign(gaps)[:, :, None] * (samples[:, pairs[:, 0]] - samples[:, pairs[:, 1]])
-    kept = (differences > 0).mean(axis=2)
+    first, second = np.tril_indices(len(runs), -1)
+    gaps = (evaluation.means[first] - evaluation.means[second]).T
+    differences = samples[:, first] - samples[:, second]
+    kept = (differences * np.sign(gaps)[..., None] > 0).mean(axis=2)
 
     # pairs that two metrics order differently
     swaps = {}
     for a, b in combinations(range(len(gaps)), 2):
-        swapped = np.flatnonzero(gaps[a] * gaps[b] < 0)
-        ordered = [pairs[p] if gaps[a, p] > 0 else pairs[p][::-1] for p in swapped]
-        solid = (np.minimum(kept[a], kept[b])[swapped] >= level).tolist()
         names = evaluation.metrics[a], evaluation.metrics[b]
-        swaps[names] = Swaps(names, [(runs[i], runs[j]) for i, j in ordered], solid, len(pairs))
+        pairs, solid = [], []
+        for pair in np.flatnonzero(gaps[a] * gaps[b] < 0):
+            better, worse = runs[first[pair]], runs[second[pair]]
+            pairs.append((better, worse) if gaps[a, pair] > 0 else (worse, better))
+            solid.append(bool(min(kept[a, pair], kept[b, pair]) >= level))
+        swaps[names] = Swaps(names, pairs, solid, len(first))
     return swaps
 
 

@@ -331,9 +331,8 @@ def write_log(
         for number, start in enumerate(range(0, n, chunk)):
             rng = np.random.default_rng((seed, number))
             log = preference_pairs(truth, min(chunk, n - start), seed=rng, **options)
-            ends = pa.array(np.arange(0, len(log) * log.depth + 1, log.depth, dtype=np.int32))
             columns = [
-                pa.ListArray.from_arrays(ends, pa.array(side.ravel()))
+                pa.FixedSizeListArray.from_arrays(pa.array(side.ravel()), log.depth).cast(lists)
                 for side in (log.preferred, log.other)
             ]
 
