@@ -47,7 +47,8 @@ def read_replies(
     # the verdict of every reply, on the pair whose order it saw
     verdicts: list[dict[str, Any]] = []
     unread: list[str] = []
-    winners: dict[str, dict[str, set[str]]] = defaultdict(dict)
+    orders: dict[str, set[str]] = defaultdict(set)
+    winners: dict[str, set[str]] = defaultdict(set)
     for place, reply in records_of(path, REPLY):
         key, _, order = str(reply["custom_id"]).rpartition("-")
         if key not in pairs or order not in ("ab", "ba"):
@@ -66,7 +67,8 @@ def read_replies(
         first, second = order[0], order[1]
         sides = {"left": first, "a": first, "right": second, "b": second}
         winner = sides.get(meaning, meaning)
-        winners[key].setdefault(order, set()).add(winner)
+        orders[key].add(order)
+        winners[key].add(winner)
         model = reply.get("model") or _leaf(reply["answer"], "model", "modelVersion")
         rater = model or key.rpartition("-")[0]
         verdicts.append({**pairs[key], "winner": winner, "rater": rater, "swapped": order == "ba"})
@@ -74,8 +76,8 @@ def read_replies(
         raise InputError("; ".join([f"{path}: no answer can be read", *unread[:1]]))
 
     # what was read, and what was not
-    both = [set.union(*orders.values()) for orders in winners.values() if len(orders) == 2]
-    changed = sum(len(named) > 1 for named in both)
+    both = [key for key, seen in orders.items() if len(seen) == 2]
+    changed = sum(len(winners[key]) > 1 for key in both)
     lines = [
         f"answers: {number_of(len(verdicts), 'verdicts')} to "
         f"{number_of(2 * len(pairs), 'prompts')}; {number_of(len(both), 'pairs')} in both orders, "

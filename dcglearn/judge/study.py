@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike, whole_number, within
 from dcglearn.judge.candidates import Candidates, Pair, known_pairs, pair_key, seen_items
 from dcglearn.judge.learned import Chooser, Learned
 from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields
@@ -56,21 +56,17 @@ class Rules:
 
     def __post_init__(self) -> None:
         # how many raters are asked
-        if self.redundancy < 1:
-            raise InputError(f"redundancy={self.redundancy}: each pair is asked of 1 rater or more")
+        whole_number(self.redundancy, "redundancy", remedy="each pair is asked of a rater or more")
         if self.raters and self.redundancy > len(self.raters):
             too_many = f"redundancy={self.redundancy} for {len(self.raters)} raters"
             raise InputError(f"{too_many}; name more raters")
 
         # what they are asked
-        if not 1 <= self.strengths <= 5:
-            raise InputError(f"strengths={self.strengths}: give 1 (which list is better) to 5")
+        whole_number(self.strengths, "strengths", 1, 5, "1 is which list is better")
         if not 0 <= self.checks <= 0.5:
             share = "give the share of pairs with a known answer, from 0 to 0.5"
             raise InputError(f"checks={self.checks}: {share}")
-        if not 0 < self.width < 1:
-            band = "a band of gains from 0 to 1 is between 0 and 1 wide"
-            raise InputError(f"width={self.width}: {band}")
+        within(self.width, "width", 1, "bands are on gains from 0 to 1", above=True, below=True)
 
 
 @dataclass

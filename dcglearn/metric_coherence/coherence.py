@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, scale_size
+from dcglearn.foundation.validation import Floats, Grades, finite_array, scale_size, within
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric_coherence.rankings import (
@@ -210,7 +210,7 @@ def coherence(
     array([[2, 3, 3, 2, 1, 1, 4, 4, 0, 0],
            [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
-    tau = _checked_margin(margin)
+    within(margin, "margin", 1, "it is a share of the span between best and worst list")
     (a, b), labels = resolved([a, b], names or "ab", grades, n_grades)
     names = names or (labels[0] or "a", labels[1] or "b")
     if n_grades is not None:
@@ -224,7 +224,7 @@ def coherence(
     there = back = LargestRegret()
     method = "one is a multiple of the other, plus what no comparison sees"
     if pair.differ:
-        there, back, method = pair.searched(tau)
+        there, back, method = pair.searched(float(margin))
     if any(isinstance(metric, DCG) and metric.gains.min() < 0 for metric in (a, b)):
         method += (
             "; of full lists: in shorter ones a result of negative gain is worse than none, which "
@@ -253,13 +253,6 @@ def coherence(
         names=names,
         _pair=pair,
     )
-
-
-def _checked_margin(margin: float) -> float:
-    if not (np.isfinite(margin) and 0 <= margin <= 1):
-        allowed = "a share from 0 to 1 of the span between best and worst list"
-        raise InputError(f"margin={margin!r} must be {allowed}")
-    return float(margin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,7 +371,9 @@ def regret_curve(
     >>> curve.regret.round(4)
     array([0.2804, 0.2265, 0.1328])
     """
-    taus = [_checked_margin(margin) for margin in finite_array(margins, "margins", 1)]
+    taus = finite_array(margins, "margins", 1)
+    for margin in taus:
+        within(margin, "margin", 1, "it is a share of the span between best and worst list")
     pair = _Comparison(*scaled_weights([a, b], names, grades), time_limit)
     regrets = [[LargestRegret()] * len(taus)] * 2
     if pair.differ:
@@ -387,4 +382,4 @@ def regret_curve(
     # arrays by direction
     regret, regret_reverse = (np.array([one.regret for one in side]) for side in regrets)
     bound, bound_reverse = (np.array([one.bound for one in side]) for side in regrets)
-    return RegretCurve(np.array(taus), regret, regret_reverse, bound, bound_reverse, names)
+    return RegretCurve(taus, regret, regret_reverse, bound, bound_reverse, names)

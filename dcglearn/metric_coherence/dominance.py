@@ -25,6 +25,7 @@ from dcglearn.foundation.validation import (
     graded_lists,
     scale_size,
     whole_number,
+    within,
 )
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts
@@ -511,28 +512,23 @@ def consistent_ranges(
     log, _ = learnable(as_preferences(log, n_grades))
     if not log.graded:
         raise InputError("a log of documents has no grades, so no gains and discounts")
-    if not (np.isfinite(slack) and slack >= 0):
-        raise InputError(f"slack={slack!r} must be a number of at least 0")
+    within(slack, "slack")
     whole_number(max_pairs, "max_pairs", 1)
     cone = Cone.of(log, max_pairs)
     least = cone.least_violation()
     budget = (1 + slack) * least
     n_gains, depth = log.n_grades - 1, log.depth
 
-    # sum_k W[k, l] over sum_k W[k, L-1], as functions of B
-    total = span(log.n_grades, depth)
-    gains = []
+    # gains, sum_k W[k, l] over sum_k W[k, L-1], as functions of B
+    total, first = span(log.n_grades, depth), np.ones(n_gains * depth)
+    ratios = []
     for grade in range(log.n_grades):
-        below = np.repeat(np.arange(n_gains) < grade, depth)
-        gains.append(cone.range(total * below, total, budget, SLACK))
+        ratios.append((total * np.repeat(np.arange(n_gains) < grade, depth), total))
 
-    # W[k, L-1] over W[0, L-1]
-    first = np.ones(n_gains * depth)
-    discounts = []
+    # discounts, W[k, L-1] over W[0, L-1]
     for k in range(depth):
-        from_k = np.tile(np.arange(depth) >= k, n_gains)
-        discounts.append(cone.range(first * from_k, first, budget, SLACK))
+        ratios.append((np.tile(np.arange(depth) >= k, n_gains).astype(float), first))
 
-    ends = (np.clip(np.array(pairs).T, 0.0, 1.0) + 0.0 for pairs in (gains, discounts))
-    of_gains, of_discounts = ends
-    return Ranges(of_gains, of_discounts, least, cone.used)
+    ends = np.array([cone.range(*ratio, budget, SLACK) for ratio in ratios]).T
+    ends = np.clip(ends, 0.0, 1.0) + 0.0
+    return Ranges(ends[:, : log.n_grades], ends[:, log.n_grades :], least, cone.used)

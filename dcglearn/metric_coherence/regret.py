@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import block_diag, coo_array, csr_array, vstack
+from scipy.sparse import block_diag, csr_array, eye_array, kron, vstack
 
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.metric_coherence.rankings import Enumeration, Rankings, list_values
@@ -160,16 +160,14 @@ Search: TypeAlias = "ExhaustiveSearch | IntegerProgramme"
 def _assignment(rankings: Rankings) -> tuple[csr_array, Floats, Floats]:
     """Return the constraints on two lists: a grade per position, and the documents' grades."""
     depth, n_grades = rankings.depth, rankings.n_grades
-    cells = np.arange(depth * n_grades)
-    ones = np.ones(len(cells))
 
     # one grade per position
-    parts = [coo_array((ones, (cells // n_grades, cells)))]
+    parts = [kron(eye_array(depth), np.ones((1, n_grades)))]
     low, high = [np.ones(depth)], [np.ones(depth)]
 
     # no more of a grade than there are documents
     if rankings.counts is not None:
-        parts.append(coo_array((ones, (cells % n_grades, cells))))
+        parts.append(kron(np.ones((1, depth)), eye_array(n_grades)))
         counts = np.array(rankings.counts, dtype=np.float64)
         low.append(counts if rankings.full else np.zeros(n_grades))
         high.append(counts)

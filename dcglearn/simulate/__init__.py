@@ -1,4 +1,6 @@
-"""Logs and queries of a known truth. Read `judges.py` first."""
+"""Logs and queries of known truth: metrics, judges who err, logs, synthetic queries. Read
+`judges.py` first.
+"""
 
 from dcglearn.rankers.synthetic import letor_queries, nonlinear_queries
 from dcglearn.simulate.clicks import ClickModel, click_log

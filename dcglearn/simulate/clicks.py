@@ -16,6 +16,7 @@ from dcglearn.foundation.validation import (
     graded_lists,
     one_of,
     whole_number,
+    within,
 )
 
 
@@ -50,8 +51,7 @@ class ClickModel:
             if outside.size:
                 raise InputError(f"{name} holds {outside[0]:g}; give probabilities, 0 to 1")
             object.__setattr__(self, name, values)
-        if not 0 <= self.stop <= 1:
-            raise InputError(f"stop={self.stop}: give a probability, 0 to 1")
+        within(self.stop, "stop", 1, "it is a probability")
 
     def expected_clicks(self, lists: ArrayLike) -> Floats:
         """Return the expected number of clicks on lists that are shown alone, shape (n,)."""
