@@ -127,58 +127,58 @@ def sentences(report: dict[str, Any]) -> list[str]:
 
 def _of_learning(report: dict[str, Any]) -> list[str]:
     """Return what was learned, and how much is missing."""
-    told, width = [], report["width"]
+    lines, width = [], report["width"]
     if report["curves"] is None:
-        told.append("Nothing is learned yet: judge a few pairs.")
+        lines.append("Nothing is learned yet: judge a few pairs.")
     elif not report["beats_coin"]:
-        told.append(NO_BETTER)
+        lines.append(NO_BETTER)
 
     # bands, and verdicts until they are narrow
     if report["verdicts"] < report["bands_from"]:
-        told.append(f"Bands are shown from {report['bands_from']} verdicts on.")
+        lines.append(f"Bands are shown from {report['bands_from']} verdicts on.")
     elif report["beats_coin"] and report["widest"] is not None:
-        told.append(f"The widest 90% band is {report['widest']:.2f} wide.")
+        lines.append(f"The widest 90% band is {report['widest']:.2f} wide.")
         if report["enough"]:
-            told.append(f"That is below {width}: there are enough verdicts.")
+            lines.append(f"That is below {width}: there are enough verdicts.")
         elif report["goal"] is not None:
             low, high = report["goal"]
             wanted = f"About {low} to {high} verdicts in all are wanted"
-            told.append(f"{wanted} to bring it below {width}.")
+            lines.append(f"{wanted} to bring it below {width}.")
 
     # candidates that are too few
     if report["short"]:
         lacking = f"at least {number_of(report['short'], 'verdicts')} before that"
-        told.append(f"The candidates end {lacking}: add some, or raise --redundancy.")
-    return told
+        lines.append(f"The candidates end {lacking}: add some, or raise --redundancy.")
+    return lines
 
 
 def _of_raters(report: dict[str, Any]) -> list[str]:
     """Return who favours a side, and how far raters agree."""
-    told = []
+    lines = []
     for row in report["raters"]:
         if side := side_of(row["left"]):
-            told.append(f"{row['name'] or 'The rater'} favours the {side} list.")
+            lines.append(f"{row['name'] or 'The rater'} favours the {side} list.")
     alpha = report["alpha"]
     if report["n_units"] and alpha["low"] is not None:
         chance = ", which chance may explain" if alpha["low"] <= 0 else ""
         interval = f"{alpha['value']:.2f} ({alpha['low']:.2f} to {alpha['high']:.2f}){chance}"
         pairs = number_of(report["n_units"], "pairs")
-        told.append(f"Agreement between raters on {pairs}: Krippendorff's alpha {interval}.")
-    return told
+        lines.append(f"Agreement between raters on {pairs}: Krippendorff's alpha {interval}.")
+    return lines
 
 
 def _of_systems(report: dict[str, Any]) -> list[str]:
     """Return which of two systems is preferred, and how far the proxy agrees."""
-    told = []
+    lines = []
     if report["wins"] is not None and report["wins"]["share"] is not None:
-        told.append(_of_wins(report["wins"]))
+        lines.append(_of_wins(report["wins"]))
     if report["machine"]:
         last = report["machine"][-1]
         chance = ", which chance may explain" if last["low"] <= 0.5 else ""
         alike = f"{last['share']:.1%} of {number_of(last['n'], 'verdicts')} alike"
         interval = f"95%: {last['low']:.1%} to {last['high']:.1%}"
-        told.append(f"The proxy orders {alike} ({interval}){chance}.")
-    return told
+        lines.append(f"The proxy orders {alike} ({interval}){chance}.")
+    return lines
 
 
 def side_of(left: dict[str, float] | None) -> str:

@@ -12,9 +12,6 @@ from dcglearn.foundation.validation import InputError, errors_in
 from dcglearn.judge.candidates import Candidates, Item
 from dcglearn.readers.line_formats import decoded
 
-TEMPLATE = Path(__file__).parent / "templates" / "two-lists.txt"
-"""The prompt where no other is given; the name of its file is its name."""
-
 
 def pairs_beside(prompts: str | Path) -> Path:
     """Return the file of the pairs, with grades, that the prompts in a file ask about."""
@@ -25,15 +22,17 @@ def write_prompts(
     candidates: Candidates,
     path: Path,
     *,
-    template: Path = TEMPLATE,
+    template: Path | None,
     shape: str,
     model: str | None,
     force: bool,
 ) -> None:
     """Write two requests a pair, in both orders, by key, and the pairs beside them.
 
-    Raises InputError if a pair has no texts, or the template lacks a list.
+    The name of the template's file is its name, by default "two-lists". Raises InputError if a pair
+    has no texts, or the template lacks a list.
     """
+    template = template or Path(__file__).parent / "templates" / "two-lists.txt"
     with errors_in(str(template)):
         text = decoded(read_bytes(template))
     name = re.sub(r"[^A-Za-z0-9_-]", "-", template.stem)[:40]

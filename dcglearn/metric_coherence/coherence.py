@@ -273,6 +273,7 @@ class _Comparison:
     def differ(self) -> bool:
         """Whether lists show that neither metric is a positive multiple of the other."""
         a, b = map(self._visible, self.weights)
+        # the factor by least squares
         factor = float(np.vdot(a, b) / np.vdot(a, a))
         largest = max(1.0, float(np.abs(self.weights[1]).max()))
         return factor <= 0 or bool(np.abs(b - factor * a).max() > 1e-12 * largest)
@@ -281,6 +282,7 @@ class _Comparison:
         """Subtract the terms that all lists share: a constant per position and, if all documents
         are ranked, per grade.
         """
+        # centred by position, then by grade
         visible = weights[:, self.rankings.present]
         visible = visible - visible.mean(axis=1, keepdims=True)
         return visible - visible.mean(axis=0) if self.rankings.full else visible

@@ -424,6 +424,7 @@ class AllowedMetrics:
         return None
 
     def _dcg(self, steps: Floats) -> DCG:
+        # sums of rises and falls, scaled to a top gain and a first discount of 1
         table = steps.reshape(self.n_grades - 1, -1)
         rises, falls = table.sum(axis=1), table.sum(axis=0)
         gains = np.concatenate([[0.0], np.cumsum(rises / rises.sum())])

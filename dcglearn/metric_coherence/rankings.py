@@ -137,6 +137,7 @@ class Rankings:
         """
         if self.counts is None or self.full:
             return None
+        # orders of the documents below the last position
         rest = sum(self.counts) - self.depth
         ways = [factorial(rest) // prod(map(factorial, left)) for left in sizes]
         return np.repeat(np.array(ways, dtype=np.float64), list(sizes.values()))

@@ -60,6 +60,7 @@ class ExhaustiveSearch:
         by `first`.
         """
         order, a, b = self._sorted(first)
+        # the best by the other metric of all lists up to each
         highest = np.maximum.accumulate(b)
         below = np.searchsorted(a, a - max(tau - TIE, TIE), side="right") - 1
         lost = np.where(below >= 0, highest[below] - b, -np.inf)

@@ -243,7 +243,10 @@ def tau_ap(truth: Floats, other: Floats) -> float:
     above = np.sign(truth[order][:, None] - truth[order][None, :])  # of the row over the column
     tied = (other[order][:, None] == other[order][None, :]) & (above == 0)
     right = np.where(tied, 1.0, 0.5 + 0.5 * above)
-    return 2 * float(np.mean([right[:i, i].mean() for i in range(1, len(order))])) - 1
+
+    # share of the systems above each that are there in truth (Yilmaz et al. 2008)
+    shares = [right[:i, i].mean() for i in range(1, len(order))]
+    return 2 * float(np.mean(shares)) - 1
 
 
 def _between(means: Floats, measure: Callable[[Floats, Floats], float]) -> Floats:

@@ -142,10 +142,11 @@ def _team_draft(
 ) -> tuple[list[int], list[str]]:
     """Return the list and the teams: in each round, both add their best document left.
 
-    Who adds first is drawn by chance in each round.
+    Who adds first is drawn by chance in each round (Radlinski et al. 2008).
     """
     merged: dict[int, str] = {}
     while len(merged) < len(a):
+        # who adds first
         order = [("a", a), ("b", b)]
         for team, ranking in order[:: 1 if rng.random() < 0.5 else -1]:
             if len(merged) < len(a):
@@ -155,6 +156,7 @@ def _team_draft(
 
 def _balanced(a: list[int], b: list[int], rng: np.random.Generator) -> tuple[list[int], list[str]]:
     """Return the list: both add their documents in turn, one of them, drawn by chance, first."""
+    # one leads throughout (Joachims 2002)
     rankings = [a, b] if rng.random() < 0.5 else [b, a]
     merged = dict.fromkeys(chain.from_iterable(zip(*rankings, strict=True)))
     return list(merged)[: len(a)], []

@@ -59,6 +59,7 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     >>> ground_truth("D2", depth=3)
     DCG(gains=[1, 3, 7, 15, 31], discounts=[1.4427, 0.91024, 0.72135])
     """
+    # grades from 1, as in eq. 2
     grades = np.arange(1.0, scale_size(n_grades, 0) + 1)
     gains = {"D1": grades, "D2": 2.0**grades - 1}
     if name not in gains:

@@ -122,8 +122,10 @@ def partial_overlap(
     replaced = whole_number(n_replaced, "n_replaced", 0, most, "a list has no more positions")
     rng = np.random.default_rng(seed)
     lists = permutations(documents, n, seed=rng)
+
+    # redraw the first grades, and spread them evenly over the positions
     lists[:, :replaced] = rng.integers(n_grades, size=(n, replaced), dtype=np.int8)
-    return rng.permuted(lists, axis=1)  # spreads the redrawn grades evenly over the positions
+    return rng.permuted(lists, axis=1)
 
 
 def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
