@@ -12,13 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
-from starlette.requests import cookie_parser
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -28,7 +27,6 @@ from dcglearn.judge.study import Refused, Study
 from dcglearn.judge.verdict_log import NotSaved
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LOG = logging.getLogger(__name__)
@@ -61,17 +59,14 @@ class Access:
     def headers(self) -> dict[str, str]:
         """The headers of every response."""
         images = " ".join(["'self'", "data:", *self.image_hosts])
-        nothing = ("default-src", "base-uri", "form-action", "frame-ancestors")
-        policy = {
-            **dict.fromkeys(nothing, "'none'"),
-            **dict.fromkeys(("script-src", "style-src", "connect-src"), "'self'"),
-            "img-src": images,
-        }
-        rules = "; ".join(f"{name} {value}" for name, value in policy.items())
+        policy = (
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+            f"img-src {images}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
 
         # nothing is shared with other sites, or kept
         return {
-            "content-security-policy": rules,
+            "content-security-policy": policy,
             "referrer-policy": "no-referrer",
             "x-content-type-options": "nosniff",
             "x-frame-options": "DENY",
@@ -96,7 +91,7 @@ class Guard:
 
         # add headers, and a new cookie, to every response
         extra = dict(self._access.headers)
-        refusal = self._refusal(scope, Headers(scope=scope), extra)
+        refusal = self._refusal(Request(scope), extra)
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -109,9 +104,9 @@ class Guard:
             extra["connection"] = "close"
         await (refusal or self._app)(scope, receive, with_headers)
 
-    def _refusal(self, scope: Scope, headers: Headers, extra: dict[str, str]) -> Response | None:
+    def _refusal(self, request: Request, extra: dict[str, str]) -> Response | None:
         """Return the response to a request that is refused; a new cookie goes to `extra`."""
-        hosts = self._access.hosts
+        hosts, headers = self._access.hosts, request.headers
         if headers.get("host", "").lower() not in hosts:
             return PlainTextResponse(f"This server answers to http://{hosts[0]} only.\n", 421)
         origins = [f"http://{host}" for host in hosts]
@@ -119,10 +114,10 @@ class Guard:
             return PlainTextResponse("Requests from other sites are refused.\n", 403)
 
         # the token, in the address or a cookie
-        if not self._has_token(scope, headers, extra):
+        if not self._has_token(request, extra):
             remedy = "Open the address that dcglearn judge printed"
             return PlainTextResponse(f"{remedy}: it holds the token of this session.\n", 403)
-        if scope["method"] != "POST":
+        if request.method != "POST":
             return None
 
         # what is sent is JSON of a known length
@@ -135,14 +130,13 @@ class Guard:
             return PlainTextResponse(limit, 413)
         return None
 
-    def _has_token(self, scope: Scope, headers: Headers, extra: dict[str, str]) -> bool:
-        token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        cookies = cookie_parser(headers.get("cookie", ""))
-        for name, expected in self._access.cookies(scope["path"]).items():
-            if token and scope["method"] == "GET" and _same(token, expected):
+    def _has_token(self, request: Request, extra: dict[str, str]) -> bool:
+        token = request.query_params.get("token", "")
+        for name, expected in self._access.cookies(request.scope["path"]).items():
+            if token and request.method == "GET" and _same(token, expected):
                 extra["set-cookie"] = f"{name}={token}; Path=/; HttpOnly; SameSite=Strict"
                 return True
-            if _same(cookies.get(name, ""), expected):
+            if _same(request.cookies.get(name, ""), expected):
                 return True
         return False
 

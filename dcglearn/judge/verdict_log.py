@@ -17,11 +17,23 @@ from dcglearn.readers.line_formats import shown
 _LOG = logging.getLogger(__name__)
 
 FIELDS = {
-    **{"id": None, "query": "label"},
-    **dict.fromkeys(("a", "b", "items_a", "items_b", "winner")),
-    **{"tie": "text", "strength": "positive", "shown_left": None, "rater": "label"},
-    **{"time": "label", "seconds": "number", "note": "text", "supersedes": "identity"},
-    **{"check": "text", "scale": None},
+    "id": None,
+    "query": "label",
+    "a": None,
+    "b": None,
+    "items_a": None,
+    "items_b": None,
+    "winner": None,
+    "tie": "text",
+    "strength": "positive",
+    "shown_left": None,
+    "rater": "label",
+    "time": "label",
+    "seconds": "number",
+    "note": "text",
+    "supersedes": "identity",
+    "check": "text",
+    "scale": None,
 }
 """The fields of a line, in this order, and the kinds of those that are checked as in any log."""
 

@@ -42,6 +42,9 @@ from dcglearn.simulate.lists import (
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
 """The ways in which `preference_pairs` makes the two lists of a pair."""
 
+_LABELS = {"query": "n_queries", "rater": "n_raters"}
+"""The labels of a pair, and the parameter that gives the number of different ones."""
+
 
 def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     """Return a ground truth of Zhou et al. 2008, section 6.1, eq. 2 (they count from 1).
@@ -322,8 +325,7 @@ def write_log(
 
     # columns of the log
     lists, text = pa.list_(pa.int8()), pa.string()
-    counts = {"query": "n_queries", "rater": "n_raters"}
-    labels = [name for name, count in counts.items() if options.get(count) is not None]
+    labels = [name for name, count in _LABELS.items() if options.get(count) is not None]
     fields = {"a": lists, "b": lists, "winner": text, **dict.fromkeys(labels, text)}
     schema = pa.schema(fields)
 
@@ -489,7 +491,7 @@ def _labelled(
     for name, count in counts.items():
         if count is None:
             continue
-        plural = {"rater": "n_raters", "query": "n_queries"}[name]
+        plural = _LABELS[name]
         if options.get(name) is not None:
             raise InputError(f"give either {name}, a label per pair, or {plural}, not both")
         names = np.array([f"{name} {number + 1}" for number in range(whole_number(count, plural))])
