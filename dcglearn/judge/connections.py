@@ -13,10 +13,10 @@ class PatientProtocol(H11Protocol):
     A refused request closes it too (`Guard`).
     """
 
-    patience: ClassVar[float] = 10.0
+    patience = 10.0
     """Seconds that a connection has to send the head of its first request."""
 
-    most_waiting: ClassVar[int] = 100
+    most_waiting = 100
     """Connections without a request that are held; a new one closes the oldest."""
 
     _waiting: ClassVar[dict[PatientProtocol, None]] = {}

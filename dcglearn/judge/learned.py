@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from scipy.special import bdtrc
@@ -191,7 +191,7 @@ class Learned(Newest["Preferences | None"]):
     Bands begin at `bands_from` verdicts: from fewer, all samples follow the prior.
     """
 
-    n_resamples: ClassVar[int] = 30
+    n_resamples = 30
     """Bootstrap samples of the bands that are shown while judging: they take about a second."""
 
     def __init__(

@@ -49,7 +49,7 @@ class Progress(Newest["LatestFit"]):
             "curve": [],
             "machine": [],
         }
-        self._of: LatestFit | None = None
+        self._log: Preferences | None = None
         super().__init__("details", self._work_out)
 
     def report(self) -> dict[str, Any]:
@@ -57,12 +57,12 @@ class Progress(Newest["LatestFit"]):
         study, rules = self._study, self._study.rules
         learned = study.learned
         latest, details, systems = learned.latest, {**self._details}, study.candidates.systems
-        if latest.fit is not None and (self._of is None or self._of.log is not latest.log):
-            self._of = latest
+        if latest.log is not self._log:
+            self._log = latest.log
             self.give(latest)
 
         # verdicts and their raters
-        standing = study.standing()
+        standing = study.standing
         judged = [verdict for verdict in standing if verdict["winner"] != "open"]
         errors = details.pop("errors")
         report = {

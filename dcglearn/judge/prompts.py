@@ -59,14 +59,10 @@ def write_prompts(
             prompt = places.sub(lambda place, texts=texts: texts[place[1]], text)  # type: ignore[misc]
             requests.append(request(f"{key}-{order}", prompt, shape, model))
 
-    _write_lines(pairs_beside(path), questions, force=force)
-    _write_lines(path, requests, force=force)
-
-
-def _write_lines(path: Path, lines: Sequence[dict[str, Any]], *, force: bool) -> None:
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    with written_beside(path, force=force) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    # the pairs beside them
+    for file, lines in ((pairs_beside(path), questions), (path, requests)):
+        with written_beside(file, force=force) as part:
+            part.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 def request(key: str, text: str, shape: str, model: str | None) -> dict[str, Any]:

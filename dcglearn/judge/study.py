@@ -9,13 +9,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, PathLike, whole_number, within
-from dcglearn.judge.candidates import Candidates, Pair, known_pairs, pair_key, seen_items
+from dcglearn.judge.candidates import Candidates, known_pairs, pair_key, seen_items
 from dcglearn.judge.learned import Chooser, Learned
 from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields
 from dcglearn.metric.dcg import DCG
@@ -89,7 +89,7 @@ class Study:
     `DCGLearner.fit` does; no rater hears of it.
     """
 
-    lease: ClassVar[float] = 600.0
+    lease = 600.0
     """Seconds for which a pair shown to one rater is not offered to another."""
 
     def __init__(
@@ -133,13 +133,14 @@ class Study:
 
     def rater(self, name: Any) -> str:
         """Return a rater's name; raise Refused if there is no such rater."""
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str) or len(name) > 60 or not name.isprintable():
             name = ""
-        if not 1 <= len(name) <= 60 or not name.isprintable():
+        name = name.strip()
+        if not name:
             raise Refused("give a name of 1 to 60 characters")
-        if self.rules.raters and name.strip() not in self.rules.raters:
-            raise Refused(f"{name.strip()} is not one of the raters of this study")
-        return name.strip()
+        if self.rules.raters and name not in self.rules.raters:
+            raise Refused(f"{name} is not one of the raters of this study")
+        return name
 
     def leased_again(self, rater: str, tab: str, holding: Sequence[str]) -> list[str]:
         """Lease the pairs that a page holds without a lease, and return those that it should drop.
@@ -253,11 +254,11 @@ class Study:
     def progress(self, rater: str) -> dict[str, Any]:
         """Return what a rater may know: own verdicts, those of all, and how many are wanted."""
         with self._lock:
-            own = Counter(v["winner"] == "open" for v in self._standing if v["rater"] == rater)
+            own = Counter(v["winner"] == "open" for v in self.standing if v["rater"] == rater)
             return {
                 "judged": own[False],
                 "skipped": own[True],
-                "all": self._n,
+                "all": self.n_verdicts,
                 "goal": self.goal(),
                 "enough": self.learned.latest.enough(self.rules.width),
                 "changes": self.log.changes,
@@ -269,10 +270,10 @@ class Study:
         They are at most as many as the candidates allow.
         """
         with self._lock:
-            wanted = self.learned.latest.wanted(self._n)
+            wanted = self.learned.latest.wanted(self.n_verdicts)
             if wanted is None:
                 return None
-            most = self._n + self._to_come()
+            most = self.n_verdicts + self._to_come()
             return min(wanted[0], most), min(wanted[1], most)
 
     def nothing_left(self, rater: str) -> str:
@@ -303,31 +304,20 @@ class Study:
         """Return about how many verdicts the candidates lack for narrow bands, or any; else 0."""
         with self._lock:
             latest, fewest = self.learned.latest, self.learned.bands_from
-            wanted = latest.wanted(self._n)
+            wanted = latest.wanted(self.n_verdicts)
             if wanted and not latest.enough(self.rules.width):
                 fewest = wanted[0]
-            return max(fewest - self._n - self._to_come(), 0)
+            return max(fewest - self.n_verdicts - self._to_come(), 0)
 
     def _to_come(self) -> int:
         """Return how many verdicts the candidates still allow."""
         wanted, raters_of = self.rules.redundancy, self._raters_of
         return sum(max(wanted - len(raters_of[key]), 0) for key in self.candidates.index)
 
-    @property
-    def n_verdicts(self) -> int:
-        """Number of verdicts that count: without pairs that were skipped, practice and checks."""
-        with self._lock:
-            return self._n
-
-    def standing(self) -> list[Verdict]:
-        """Return the verdicts that count, and the pairs that were skipped, in order."""
-        with self._lock:
-            return list(self._standing)
-
     def preferences(self) -> Preferences | None:
         """Return the verdicts that count as a log, on the candidates' scale; None without any."""
         with self._lock:
-            counted = [verdict for verdict in self._standing if verdict["winner"] != "open"]
+            counted = [verdict for verdict in self.standing if verdict["winner"] != "open"]
         return as_log(counted, self.candidates.n_grades) if counted else None
 
     def _refreshed(self) -> None:
@@ -372,11 +362,15 @@ class Study:
                 raise InputError(f"{place}: winner is {verdict['winner']!r}; use a, b, tie or open")
 
     def _count(self) -> None:
-        """Count who has judged what, and hand the log to the learner."""
+        """Count who has judged what, and hand the log to the learner.
+
+        `standing` holds the verdicts that count, and the pairs that were skipped, in order;
+        `n_verdicts` is the number of the former; `checks` are those of practice and checks.
+        """
         standing = self.log.standing()
-        self._standing = [verdict for verdict in standing if verdict["check"] is None]
+        self.standing = [verdict for verdict in standing if verdict["check"] is None]
         self.checks = [verdict for verdict in standing if verdict["check"] is not None]
-        self._n = sum(verdict["winner"] != "open" for verdict in self._standing)
+        self.n_verdicts = sum(verdict["winner"] != "open" for verdict in self.standing)
 
         # pairs by rater, and raters by pair
         self._done: dict[str, set[str]] = defaultdict(set)
@@ -444,13 +438,13 @@ class Study:
 
         # queries that were asked least
         if self.rules.balanced:
-            times = Counter(verdict["query"] or "" for verdict in self._standing)
+            times = Counter(verdict["query"] or "" for verdict in self.standing)
             times.update(pair.query for pair in out)
             asked_before = np.array([times[pairs[i].query] for i in chosen])
             chosen = chosen[asked_before == asked_before.min()]
 
         # the most telling pair, given those that are judged or out
-        asked = [(v["a"], v["b"]) for v in self._standing if v["winner"] != "open"]
+        asked = [(v["a"], v["b"]) for v in self.standing if v["winner"] != "open"]
         asked += [(pair.a, pair.b) for pair in out]
         lists = np.array(asked, np.int8).reshape(-1, 2, self.candidates.depth)
         return pairs[self._chooser.choose(chosen, self.learned.latest, lists)].key
@@ -508,14 +502,21 @@ class Study:
         # the line, checked as those of any log
         line = {
             "id": name,
-            **_columns(pair),
+            "query": pair.query or None,
+            "a": list(pair.a),
+            "b": list(pair.b),
+            "items_a": pair.items_a and list(pair.items_a),
+            "items_b": pair.items_b and list(pair.items_b),
+            # what was said
             "winner": winner,
             "tie": tie,
             "strength": self._strength(answer.get("strength"), winner),
             "shown_left": left,
             "rater": rater,
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            **{field: answer.get(field) for field in ("seconds", "note")},
+            # what is kept for audits
+            "seconds": answer.get("seconds"),
+            "note": answer.get("note"),
             "supersedes": self._superseded(answer, rater, new),
             "check": check,
             "scale": self.candidates.grade_names,
@@ -575,11 +576,3 @@ def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
 def _key(verdict: Verdict) -> str:
     lists = (verdict[name] for name in ("a", "b", "items_a", "items_b"))
     return pair_key(verdict["query"] or "", *lists)
-
-
-def _columns(pair: Pair) -> dict[str, Any]:
-    columns: dict[str, Any] = {"query": pair.query or None}
-    for name in ("a", "b", "items_a", "items_b"):
-        side = getattr(pair, name)
-        columns[name] = None if side is None else list(side)
-    return columns

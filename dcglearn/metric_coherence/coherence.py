@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,6 +106,7 @@ class Coherence(Shown):
         where = f"over {self.rankings}"
 
         # the verdict in a sentence
+        verdict = f"not coherent: {a} and {b} disagree {where}"
         if self.coherent:
             clear = f", where either prefers{by}" if by else ""
             verdict = f"coherent: {a} and {b} never disagree {where}{clear}"
@@ -115,8 +116,6 @@ class Coherence(Shown):
                 f"not proved: no disagreement of {a} and {b} was found {where}, but the search "
                 f"ended before its proof (no regret can exceed {most:.3g}); give it more time"
             )
-        else:
-            verdict = f"not coherent: {a} and {b} disagree {where}"
 
         # the largest regret of either metric
         lines = [verdict]
@@ -133,6 +132,7 @@ def _witness_lines(
     names: tuple[str, str], witness: Witness, by: str, regret: float, bound: float
 ) -> list[str]:
     own, other = names
+
     # how large, and whether that is proved
     proved = bound - regret < NEGLIGIBLE
     best = "the largest" if proved else f"the largest found; at most {bound:.1%}"
@@ -263,10 +263,10 @@ class _Comparison:
     weights: list[Floats]
     time_limit: float
 
-    enumerated_first: ClassVar[int] = 300_000
+    enumerated_first = 300_000
     """Up to this many lists are enumerated before integer programming is tried."""
 
-    first_limit: ClassVar[float] = 2.0
+    first_limit = 2.0
     """Time limit of the integer programme if the lists can be enumerated instead, in seconds."""
 
     @cached_property

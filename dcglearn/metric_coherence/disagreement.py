@@ -149,21 +149,21 @@ def _sampled_counts(
     rng: np.random.Generator,
 ) -> Floats:
     """Return `pair_counts` of n random pairs of different rankings."""
-    # signs with which each metric orders the pairs, shape (2, n)
-    signs, missing = [], n
+    counts, missing = np.zeros(5), n
     while missing:
+        # a block of pairs, without those of equal lists
         size = min(missing, 1 << 17)
         pairs = rankings.sample(2 * size, rng).reshape(2, size, -1)
         pairs = pairs[:, (pairs[0] != pairs[1]).any(axis=1)]
-        gaps = np.stack([value(pairs[0]) - value(pairs[1]) for value in values])
-        signs.append(np.where(np.abs(gaps) <= TIE, 0, np.sign(gaps)).astype(np.int8))
         missing -= pairs.shape[1]
-    first, second = np.concatenate(signs, axis=1)
 
-    # the cases, in the order of `pair_counts`
-    product, tie_a, tie_b = first * second, first == 0, second == 0
-    cases = product == -1, product == 1, tie_a & ~tie_b, tie_b & ~tie_a, tie_a & tie_b
-    return np.array([float(case.sum()) for case in cases])
+        # how the metrics order them
+        a, b = (value(pairs[0]) - value(pairs[1]) for value in values)
+        tie_a, tie_b = np.abs(a) <= TIE, np.abs(b) <= TIE
+        alike, strict = (a > 0) == (b > 0), ~tie_a & ~tie_b
+        cases = strict & ~alike, strict & alike, tie_a & ~tie_b, tie_b & ~tie_a, tie_a & tie_b
+        counts += [case.sum() for case in cases]
+    return counts
 
 
 @dataclass(frozen=True, eq=False)

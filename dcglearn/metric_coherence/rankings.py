@@ -232,17 +232,21 @@ def resolved(
         metric_or_name(m, accept=SAVED) if isinstance(m, (str, os.PathLike)) else m for m in metrics
     ]
 
-    # sizes of the others, or of the documents
-    shapes, depths = [], []
+    # sizes of metrics that have one
+    depths, sizes = [], []
     for metric, name in zip(read, names, strict=True):
         if not isinstance(metric, MetricName):
-            shapes.append(shape_of(metric, name))
+            depths.append(shape_of(metric, name)[0])
+            sizes.append(shape_of(metric, name)[1])
         elif metric.depth is not None:
             depths.append(metric.depth)
-    documents = [] if grades is None else [(np.size(grades), int(np.max(grades, initial=1)) + 1)]
-    size = n_grades or max((shape[1] for shape in shapes or documents), default=None)
-    depths += [shape[0] for shape in shapes]
-    deepest = depth or max(depths or [shape[0] for shape in documents], default=None)
+
+    # else those of the documents
+    if grades is not None:
+        depths = depths or [np.size(grades)]
+        sizes = sizes or [int(np.max(grades, initial=1)) + 1]
+    size = n_grades or max(sizes, default=None)
+    deepest = depth or max(depths, default=None)
 
     # metrics of the names
     made: list[Metric] = []

@@ -96,16 +96,11 @@ class SystemOrder:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
-        evaluation, n_beaten = self.evaluation, self.beats.sum(axis=1)
-        columns = {
-            "run": evaluation.runs,
-            "means": evaluation.means.tolist(),
-            "ranks": self.ranks.tolist(),
-            "beats": n_beaten.tolist(),
-        }
-        systems = [
-            dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)
-        ]
+        evaluation = self.evaluation
+        columns = evaluation.means, self.ranks, self.beats.sum(axis=1)
+        rows = zip(evaluation.runs, *(column.tolist() for column in columns), strict=True)
+        names = ("run", "means", "ranks", "beats")
+        systems = [dict(zip(names, row, strict=True)) for row in rows]
 
         # swaps by pair of metrics
         all_swaps = []

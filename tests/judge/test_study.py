@@ -114,7 +114,7 @@ def test_one_rater_has_one_verdict_on_a_pair(opened):
         )
     assert study.save("bob", "one", [answer(pair, "right", 4)])[0]
     assert study.save("ann", "one", [undo, second])[0] == [undo["id"], second["id"]]
-    assert [v["id"] for v in study.standing()] == ["verdict-000004", second["id"]]
+    assert [v["id"] for v in study.standing] == ["verdict-000004", second["id"]]
 
 
 @pytest.mark.parametrize("odd", [["verdict-000002"], {}, 12345678, None])
@@ -590,7 +590,7 @@ def test_practice_and_checks_have_answers_that_every_metric_gives(opened):
     assert len(log) == n and log.dropped["open questions"] == 3 + len(known)
     study.close()
     again = opened(practice=True)
-    assert len(again.standing()) == n and len(again.checks) == 3 + len(known)
+    assert len(again.standing) == n and len(again.checks) == 3 + len(known)
     refused("checks=0.7: give the share", opened, checks=0.7)
 
 
