@@ -377,6 +377,8 @@ def ungraded_pairs(
     rng = np.random.default_rng(seed)
     hidden = multiset(grades, truth.n_grades)
     size = len(hidden)
+
+    # rankings of documents, judged by their hidden grades
     first, second = _decided_pairs(
         lambda m: (permuted_documents(size, m, rng), permuted_documents(size, m, rng)),
         lambda one, two: _difference(truth, hidden[one], hidden[two]),

@@ -234,6 +234,8 @@ def noisy_grades(
     if (n_documents is None) == (rate is None):
         choice = "n_documents, the number of grades to change, or rate, the probability of each"
         raise InputError(f"give either {choice}")
+
+    # all lists in one array
     original = np.asarray(lists)
     flat = original.reshape(-1, original.shape[-1]) if original.ndim == 3 else original
     noisy = graded_lists(flat, n_grades=n_grades).ravel().copy()
