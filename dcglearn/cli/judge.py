@@ -277,7 +277,7 @@ def prompts(
 
     Nothing is sent: send the file as a batch, and read the answers by convert --prompts.
     """
-    from dcglearn.judge.prompts import TEMPLATE, pairs_beside, write_prompts
+    from dcglearn.judge.prompts import pairs_beside, write_prompts
 
     inputs = [
         source.file,
@@ -289,9 +289,7 @@ def prompts(
     ]
     check_outputs(output, pairs_beside(output), force=force, inputs=inputs)
     pairs = source.candidates(reading.mapping)
-    write_prompts(
-        pairs, output, template=template or TEMPLATE, shape=shape, model=model, force=force
-    )
+    write_prompts(pairs, output, template=template, shape=shape, model=model, force=force)
     named = "" if model or shape == "gemini" else "; they name no model: --model does"
     wrote = [
         f"wrote: {output} ({2 * len(pairs):,} prompts{named})",

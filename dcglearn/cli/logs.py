@@ -146,9 +146,9 @@ def _answers(
         raise InputError(
             f"{option} does not go with --prompts, whose pairs have grades; what is not read is listed"
         )
-    from dcglearn.judge.prompts import read_answers
+    from dcglearn.judge.replies import read_replies
 
-    verdicts, lines = read_answers(log, prompts, reading.mapping)
+    verdicts, lines = read_replies(log, prompts, reading.mapping)
     typer.echo("\n".join(lines), err=True)
     return verdicts, Reading(grades=reading.grades, as_is=reading.as_is).mapping
 

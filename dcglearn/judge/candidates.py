@@ -81,14 +81,15 @@ def pair_key(query: str, a: Sequence[int], b: Sequence[int], items_a: Any, items
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Distinct pairs that could be judged, of one depth, the names of the two systems, and what was
-    left out.
+    """Distinct pairs that could be judged, of one depth, the names of the two systems and of the
+    grades, and what was left out.
     """
 
     pairs: tuple[Pair, ...]
     n_grades: int
     systems: tuple[str, str] | None = None
     dropped: dict[str, int] = field(default_factory=dict)
+    grade_names: list[str] | None = None
 
     @cached_property
     def lists(self) -> Grades:
@@ -206,7 +207,8 @@ def read_candidates(
     lacking = _look_up(pairs, documents)
     candidates = distinct(pairs, recognised.mapping.n_known)
     candidates.dropped.update(lacking)
-    return candidates
+    names = recognised.mapping.scale
+    return replace(candidates, grade_names=None if names is None else list(names))
 
 
 def _extras(
