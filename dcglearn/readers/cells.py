@@ -19,7 +19,7 @@ import polars as pl
 
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.validation import InputError, PathLike, errors_in
+from dcglearn.foundation.validation import InputError, Integers, PathLike, errors_in
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.joined_files import Joined
 from dcglearn.readers.kinds import KINDS, Column, GradeLists, Said, Values
@@ -51,6 +51,18 @@ class RawCells:
     texts: bool = False
     at_once: bool = False
 
+    def column(self, role: str, kind: str) -> Column:
+        """Return the cells of a role that occurs, read as those of a kind."""
+        return Column(role, kind, self.columns[role], self.texts)
+
+    def distinct(self, role: str, kind: str) -> tuple[list[Any], Integers]:
+        """Return the distinct values of a role, and the number of that of each row, shape (n,)."""
+        if role not in self.columns:
+            return [None], np.zeros(self.n, np.int64)
+        column = self.column(role, kind)
+        cells, index = column.distinct()
+        return list(map(column.value, cells)), index
+
 
 def raw_cells(source: Source) -> RawCells:
     """Return the cells of a source."""
@@ -63,6 +75,9 @@ def raw_cells(source: Source) -> RawCells:
         return RawCells(
             len(frame), {name: frame[name] for name in frame.columns}, texts=texts, at_once=True
         )
+    reshaped: RawCells | None = source.cells()
+    if reshaped is not None:
+        return reshaped
 
     # line by line
     columns: dict[str, list[Any]] = {}

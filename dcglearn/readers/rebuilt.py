@@ -1,0 +1,89 @@
+"""Judgements made of all rows of a table of another shape at once, from its raw cells."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcglearn.readers.line_formats import Reshaped
+from dcglearn.readers.winner_words import word_of
+
+if TYPE_CHECKING:
+    from dcglearn.readers.cells import RawCells
+
+
+class Rebuilt(Reshaped):
+    """Judgements whose raw cells `rebuilt` makes of those of the rows; an item is a judgement's
+    number and its row.
+    """
+
+    @abstractmethod
+    def rebuilt(self, rows: RawCells) -> tuple[RawCells, NDArray[np.intp]]:
+        """Return the cells of the judgements, and the first row of each, in order, shape (n,)."""
+
+    @cached_property
+    def _judgements(self) -> tuple[RawCells, NDArray[np.intp]]:
+        from dcglearn.readers.cells import raw_cells
+
+        return self.rebuilt(raw_cells(self._rows))
+
+    def cells(self) -> RawCells:
+        """Return the raw cells of all judgements."""
+        return self._judgements[0]
+
+    def __iter__(self) -> Iterator[tuple[Any, tuple[int, Any]]]:
+        """Yield each judgement with the number of its first row."""
+        first, n_judgements = 0, np.bincount(self._judgements[1]).tolist()
+        for n, (number, item) in zip(n_judgements, self._rows, strict=False):
+            for judgement in range(first, first + n):
+                yield number, (judgement, item)
+            first += n
+
+    def record(self, item: tuple[int, Any]) -> dict[str, Any]:
+        """Return the values of a judgement by role."""
+        cells, judgement = self.cells(), item[0]
+        if judgement in cells.errors:
+            raise cells.errors[judgement]
+        return {
+            role: cells.column(role, about.kind).at(judgement)
+            for role, about in self.roles.items()
+            if role in cells.columns
+        }
+
+    def raw(self, item: tuple[int, Any]) -> bytes:
+        """Return the row of a judgement."""
+        return self._rows.raw(item[1])
+
+
+def taken(cells: Any, rows: NDArray[np.intp]) -> Any:
+    """Return the raw cells of some rows, and None for the row -1."""
+    if isinstance(cells, list):
+        return [None if row < 0 else cells[row] for row in rows.tolist()]
+    import polars as pl
+
+    at = pl.Series(rows)
+    return cells.gather(at.set(at < 0, None)) if (rows < 0).any() else cells.gather(at)
+
+
+def replaced(cells: Any, rows: NDArray[np.bool_], value: str) -> Any:
+    """Return raw cells with a text in some rows."""
+    import polars as pl
+
+    if isinstance(cells, pl.Series) and cells.dtype == pl.String:
+        return cells.set(pl.Series(rows), value)
+    return [value if row else cell for cell, row in zip(cells, rows.tolist(), strict=True)]
+
+
+def words_by_row(cells: RawCells, role: str, kind: str = "label") -> NDArray[Any]:
+    """Return the texts and numbers of a column in lower case, None for other values, shape (n,)."""
+    values, index = cells.distinct(role, kind)
+    words = np.empty(len(values), object)
+    words[:] = [
+        word_of(value).lower() if isinstance(value, str | int | float) else None for value in values
+    ]
+    return words[index]
