@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.readers.joined_files import Files
 from dcglearn.readers.kept_lines import with_kept
 from dcglearn.readers.line_formats import INTEGER, Opener, Source, shown
@@ -27,6 +26,8 @@ from dcglearn.readers.roles import LONG, Role, recognised
 from dcglearn.readers.sides import with_order
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dcglearn.readers.cells import RawCells
 
 SIDES = {"a": 0, "left": 0, "l": 0, "1": 0, "b": 1, "right": 1, "r": 1, "2": 1}
@@ -86,59 +87,6 @@ def rows_of(roles: Mapping[str, Role]) -> dict[str, Role]:
     return {**{key: LONG[key] for key in keys}, **others}
 
 
-@dataclass(frozen=True)
-class Documents:
-    """The rows of a long table, each a document in a list of a judgement.
-
-    `judgement`, `side` (-1 where it is unknown) and `position` say where a row belongs, shape (m,).
-    There are `n` judgements of `n_sides` lists; the lists of a judgement are numbered one after
-    another.
-    """
-
-    judgement: NDArray[np.intp]
-    side: NDArray[np.intp]
-    position: NDArray[np.intp]
-    n: int
-    n_sides: int
-
-    @cached_property
-    def in_list(self) -> NDArray[np.intp]:
-        """The number of each row's list, shape (m,)."""
-        return self.judgement * self.n_sides + self.side
-
-    @cached_property
-    def order(self) -> NDArray[np.intp]:
-        """The rows of known lists, ordered by list and position."""
-        order = np.lexsort([self.position, self.in_list])
-        return order[self.side[order] >= 0]
-
-    @cached_property
-    def ends(self) -> NDArray[np.intp]:
-        """Where each list ends in `order`, shape (n n_sides,)."""
-        return np.cumsum(np.bincount(self.in_list[self.order], minlength=self.n * self.n_sides))
-
-    def earlier(self) -> NDArray[np.intp]:
-        """Return an earlier row with the same list and position, else -1, shape (m,)."""
-        order = self.order
-        again = (np.diff(self.in_list[order]) == 0) & (np.diff(self.position[order]) == 0)
-        earlier = np.full(len(self.judgement), -1)
-        earlier[order[1:][again]] = order[:-1][again]
-        return earlier
-
-    def gaps(self) -> Iterator[tuple[int, int, int]]:
-        """Yield each list that lacks a position before its last, this position and the last."""
-        position, in_list = self.position[self.order], self.in_list[self.order]
-        sizes = np.diff(self.ends, prepend=0)
-        lowest = int(self.position.min(initial=1))
-        expected = lowest + np.arange(len(position)) - np.repeat(self.ends - sizes, sizes)
-
-        # the first row of a list that stands further down than it would without a gap
-        late = np.flatnonzero(position != expected)
-        lists, first = np.unique(in_list[late], return_index=True)
-        last = position[self.ends[lists] - 1]
-        yield from zip(lists.tolist(), expected[late[first]].tolist(), last.tolist(), strict=True)
-
-
 class LongTable(Rebuilt):
     """Judgements whose documents have a row each, joined by pair, query and rater (by list and
     group for ratings).
@@ -159,110 +107,210 @@ class LongTable(Rebuilt):
 
     def raw(self, item: tuple[int, Any]) -> bytes:
         """Return the rows of a judgement."""
-        rows = np.flatnonzero(self._judgement == item[0]).tolist()
+        rows = (self._judgement == self._first[item[0]]).arg_true()
         return b"\n".join(self._rows.raw(self._items[row][1]) for row in rows)
 
     def rebuilt(self, rows: RawCells) -> tuple[RawCells, NDArray[np.intp]]:
         """Return the cells of the judgements, and the first row of each."""
-        # the judgement, list and position of each row
+        import polars as pl
+
+        # where each row belongs, and numbers of its values
         unread = dict(rows.errors)
-        position = _positions(rows, unread)
-        self._judgement, first = _judgements(rows, self._keys, unread)
-        side, systems = np.zeros(rows.n, np.intp), None
-        if "a" in self._lists:
-            side, systems = _sides(rows, self._judgement, first)
-        documents = Documents(self._judgement, side, position, len(first), len(self._lists))
+        table = _placed(rows, self._keys, unread, paired="a" in self._lists)
+        values = [role for role in self.roles if role in rows.columns.keys() - {*self._lists}]
+        table = table.with_columns(
+            _numbers(*rows.distinct(role, self.roles[role].kind)).alias(role) for role in values
+        )
 
-        # values, each from the first row of a judgement that has one
-        columns = _graded(rows, documents, self._lists)
-        against = {"position": documents.earlier()}
-        for role in [role for role in self.roles if role in rows.columns.keys() - {*self._lists}]:
-            values, index = rows.distinct(role, self.roles[role].kind)
-            has_value = np.array([value is not None for value in values], bool)[index]
-            told = _first_where(has_value, self._judgement, len(first))
-            columns[role] = taken(rows.columns[role], told)
+        # a row for each judgement, with its first row that has each value
+        row = pl.col("row")
+        told = {role: row.filter(pl.col(role).is_not_null()).first() for role in values}
+        judgements = table.group_by("judgement", maintain_order=True).agg(**told)
+        self._judgement, self._first = table["judgement"], judgements["judgement"]
+        columns = {role: taken(rows.columns[role], judgements[role]) for role in values}
+        if "winner" in columns:
+            self._name_winners(columns, rows, table, judgements)
 
-            # rows that tell another one
-            code, told_here = _codes(values)[index], told[self._judgement]
-            against[role] = np.where(has_value & (code != code[told_here]), told_here, -1)
-
-        # what is wrong, and winners that are names
-        errors = {int(self._judgement[row]): error for row, error in unread.items()}
-        self._refuse_rows(errors, rows, documents, against)
-        self._refuse_lists(errors, documents)
-        cells = replace(rows, n=len(first), columns=columns, errors=errors)
-        if systems is not None and "winner" in columns:
-            said = words_by_row(cells, "winner", self.roles["winner"].kind)
-            for letter, names in zip("ab", systems.T, strict=True):
-                columns["winner"] = replaced(columns["winner"], said == names, letter)
-        return cells, first
-
-    def _refuse_rows(
-        self,
-        errors: dict[int, InputError],
-        rows: RawCells,
-        documents: Documents,
-        against: Mapping[str, NDArray[np.intp]],
-    ) -> None:
-        """Add the first row of each judgement whose side is unknown, or which an earlier row is
-        `against`.
-        """
-        is_bad = (documents.side < 0) | (np.max([*against.values()], axis=0) >= 0)
-        worst = _first_where(is_bad, documents.judgement, documents.n)
-        for judgement in np.flatnonzero(worst >= 0).tolist():
-            row = int(worst[judgement])
-            role = next((role for role, other in against.items() if other[row] >= 0), "side")
-            if documents.side[row] < 0:
-                refusal = self._unknown_side(rows, row)
-            elif role == "position":
-                refusal = self._repeated_position(documents, int(against[role][row]), row)
-            else:
-                refusal = self._two_values(rows, role, int(against[role][row]), row)
+        # lists, and what is wrong
+        grades, index = rows.distinct("grade", "grade")
+        whole = all(x is None or (type(x) is int and abs(x) < 1 << 31) for x in grades)
+        codes = pl.Series(grades if whole else range(len(grades)), dtype=pl.Int64)
+        lists = self._listed(table, codes.gather(index))
+        for role, of_side in zip(self._lists, lists, strict=True):
+            columns[role] = of_side["grade"]
+            if not whole:
+                in_order = of_side["grade"].to_list()
+                columns[role] = [codes and [grades[code] for code in codes] for codes in in_order]
+        errors = {self._judgement[row]: error for row, error in unread.items()}
+        for judgement, refusal in chain(self._faults(rows, table, told), self._gaps(lists)):
             errors.setdefault(judgement, InputError(refusal))
+        number = {first: judgement for judgement, first in enumerate(self._first)}
+        errors = {number[first]: error for first, error in errors.items()}
+        cells = replace(rows, n=len(judgements), columns=columns, errors=errors)
+        return cells, self._first.to_numpy()
 
-    def _refuse_lists(self, errors: dict[int, InputError], documents: Documents) -> None:
-        """Add the lists without a row, or without the row of a position."""
-        refusals = {}
-        for number, missing, last in documents.gaps():
-            problem = f"position {missing} of {{}} is missing, and position {last} is there"
-            refusals[number] = f"{problem}; add its row, with -1 where the grade is unknown"
-        empty = np.flatnonzero(np.diff(documents.ends, prepend=0) == 0).tolist()
-        refusals |= dict.fromkeys(
-            empty, "{} has no row; a judgement needs the documents of both sides"
+    def _name_winners(
+        self, columns: dict[str, Any], rows: RawCells, table: pl.DataFrame, judgements: pl.DataFrame
+    ) -> None:
+        """Replace the names of systems among the winners by their sides."""
+        import polars as pl
+
+        # judgements of two systems, and the first row of each system
+        first = {f"first {side}": pl.col("row").filter(side=side).first() for side in (0, 1)}
+        systems = table.filter("by_name").group_by("judgement").agg(**first)
+        systems = judgements.with_row_index("number").join(systems, on="judgement")
+        systems = systems.filter(pl.col("winner").is_not_null())
+
+        said = words_by_row(rows, "winner", self.roles["winner"].kind)[systems["winner"]]
+        names, index = _side_words(rows)
+        words = np.array(names, object)[index]
+        for side, letter in enumerate("ab"):
+            is_side = said == words[systems[f"first {side}"]]
+            columns["winner"] = replaced(
+                columns["winner"], systems["number"].filter(is_side), letter
+            )
+
+    def _faults(
+        self, rows: RawCells, table: pl.DataFrame, told: Mapping[str, pl.Expr]
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the judgements with a row of no side, or one that repeats a position or contradicts
+        a value of an earlier row; and the refusal of their first such row.
+        """
+        import polars as pl
+
+        # the earlier row, by what it contradicts
+        place = pl.col("row").min().over("judgement", "side", "position")
+        earlier = {"position": pl.when(pl.col("row") > place).then(place)}
+        for role, first in told.items():
+            value = pl.col(role).drop_nulls().first().over("judgement")
+            earlier[role] = pl.when(pl.col(role) != value).then(first.over("judgement"))
+        faults = table.select("row", "judgement", "side", at="position", **earlier).filter(
+            (pl.col("side") < 0) | pl.any_horizontal(pl.col(*earlier).is_not_null())
         )
-        for number, refusal in sorted(refusals.items()):
-            judgement, side = divmod(number, documents.n_sides)
-            errors.setdefault(judgement, InputError(refusal.format(self._lists[side])))
 
-    def _place(self, row: int) -> str:
-        return f"{self.unit} {self._items[row][0]}"
+        for fault in faults.unique("judgement", keep="first").iter_rows(named=True):
+            role = next((role for role in earlier if fault[role] is not None), "")
+            pair = [fault["row"]] if fault["side"] < 0 else [fault[role], fault["row"]]
+            yield fault["judgement"], self._refusal(rows, fault, role, pair)
 
-    def _unknown_side(self, rows: RawCells, row: int) -> str:
-        value = shown(rows.column("side", "label").at(row))
-        place = self._place(row)
-        return f"side is {value} on {place}; use a or left, b or right, or the names of two systems"
-
-    def _repeated_position(self, documents: Documents, first: int, row: int) -> str:
-        key = " and ".join(name for name in self._keys if name not in ("pair", "list"))
-        position, side = documents.position[row], self._lists[documents.side[row]]
-        number = "pair" if "a" in self._lists else "list_id"
-        rows = f"{self._place(first)} and {self._place(row)}"
-        return (
-            f"position {position} of {side} occurs on {rows}; where one {key} occurs in several "
-            f"judgements, number them in a column {number}"
-        )
-
-    def _two_values(self, rows: RawCells, role: str, first: int, row: int) -> str:
+    def _refusal(self, rows: RawCells, fault: Mapping[str, int], role: str, pair: list[int]) -> str:
+        """Return what to say of a row, or of an earlier one and a row that contradicts it."""
+        places = [f"{self.unit} {self._items[row][0]}" for row in pair]
+        if len(pair) == 1:
+            side = shown(rows.column("side", "label").at(pair[0]))
+            remedy = "use a or left, b or right, or the names of two systems"
+            return f"side is {side} on {places[0]}; {remedy}"
+        if role == "position":
+            key = " and ".join(name for name in self._keys if name not in ("pair", "list"))
+            number = "pair" if "a" in self._lists else "list_id"
+            remedy = (
+                f"where one {key} occurs in several judgements, number them in a column {number}"
+            )
+            side = self._lists[fault["side"]]
+            return f"position {fault['at']} of {side} occurs on {' and '.join(places)}; {remedy}"
         column = rows.column(role, self.roles[role].kind)
-        said = [f"{shown(column.at(at))} on {self._place(at)}" for at in (first, row)]
+        said = [
+            f"{shown(column.at(row))} on {place}" for row, place in zip(pair, places, strict=True)
+        ]
         return f"{role} is {' and '.join(said)}; rows of one judgement have one {role}"
 
+    def _listed(self, table: pl.DataFrame, grade: pl.Series) -> list[pl.DataFrame]:
+        """Return for each side a row a judgement: the grades of its list by position, the last
+        position, and the first that is missing.
+        """
+        import polars as pl
 
-def _codes(values: Iterable[Any]) -> NDArray[np.intp]:
-    """Return a number for each value, the same for equal ones, shape (n,)."""
+        position = pl.col("position")
+        lowest = int(table["position"].to_numpy().min(initial=1))
+        expected = pl.int_range(pl.len()) + lowest
+        missing = expected.filter(position != expected).first()
+        lists = (
+            table.with_columns(grade=grade)
+            .filter(pl.col("side") >= 0)
+            .sort("judgement", "side", "position")
+            .group_by("judgement", "side")
+            .agg("grade", last=position.last(), missing=missing)
+        )
+        judgements = self._first.to_frame()
+        return [
+            judgements.join(
+                lists.filter(side=side), on="judgement", how="left", maintain_order="left"
+            )
+            for side in range(len(self._lists))
+        ]
+
+    def _gaps(self, lists: Sequence[pl.DataFrame]) -> Iterator[tuple[int, str]]:
+        """Yield the judgements whose lists lack a position or have none, and their refusals."""
+        for role, of_side in zip(self._lists, lists, strict=True):
+            columns = of_side.select("judgement", "last", "missing")
+            for judgement, last, missing in columns.rows():
+                if last is None:
+                    yield (
+                        judgement,
+                        f"{role} has no row; a judgement needs the documents of both sides",
+                    )
+                elif missing is not None:
+                    problem = (
+                        f"position {missing} of {role} is missing, and position {last} is there"
+                    )
+                    yield judgement, f"{problem}; add its row, with -1 where the grade is unknown"
+
+
+def _placed(
+    rows: RawCells, keys: Sequence[str], unread: dict[int, InputError], *, paired: bool
+) -> pl.DataFrame:
+    """Return the row, judgement, side and position of each row, and whether sides are names; add
+    what is wrong with positions to `unread`.
+
+    A judgement is called by its first row. Rows belong to one if their keys are equal as texts; one
+    that cannot be read is alone.
+    """
+    import polars as pl
+
+    # rows with the same keys
+    positions = _positions(rows, unread)
+    alone = np.full(rows.n, -1)
+    alone[list(unread)] = list(unread)
+    columns = {"alone": pl.Series(alone), "position": pl.Series(positions)}
+    for role in keys:
+        values, index = rows.distinct(role, "label")
+        columns[role] = _numbers(map(str, values), index)
+    table = pl.DataFrame(columns).with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    judgement = pl.col("row").min().over("alone", *keys)
+    table = table.select("row", "position", judgement=judgement, side=0, by_name=False)
+    if not paired:
+        return table
+
+    # sides, or two words that are no sides, of which the first is that of a
+    words, index = _side_words(rows)
+    sides = np.array([SIDES.get(word, -1) for word in words], np.intp)[index]
+    word, side = pl.col("word"), pl.col("side")
+    by_name = (side.max() < 0) & (word.n_unique() == 2)
+    return (
+        table.with_columns(side=pl.Series(sides), word=_numbers(words, index))
+        .with_columns(by_name=by_name.over("judgement"))
+        .with_columns(
+            side=pl.when("by_name").then((word != word.first()).over("judgement")).otherwise(side)
+        )
+    )
+
+
+def _side_words(rows: RawCells) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the words for sides, and the number of that of each row."""
+    values, index = rows.distinct("side", "label")
+    return [str(value).strip().lower() for value in values], index
+
+
+def _numbers(values: Iterable[Any], index: NDArray[np.intp]) -> pl.Series:
+    """Return a number for the value of each row, the same for equal ones, and null for None."""
+    import polars as pl
+
     numbers: dict[Any, int] = {}
-    keys = (value if isinstance(value, Hashable) else repr(value) for value in values)
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.intp)
+    codes = []
+    for value in values:
+        key = value if isinstance(value, Hashable) else repr(value)
+        codes.append(None if value is None else numbers.setdefault(key, len(numbers)))
+    return pl.Series(codes, dtype=pl.Int64).gather(index)
 
 
 def _positions(rows: RawCells, unread: dict[int, InputError]) -> NDArray[np.intp]:
@@ -292,72 +340,3 @@ def _position(value: Any) -> int:
             f"position is {shown(value)}; positions count from 1 (or 0) at the top of the list"
         )
     return min(value, 10**18)  # an int64, and far beyond any list
-
-
-def _judgements(
-    rows: RawCells, keys: Iterable[str], unread: Iterable[int]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the number of each row's judgement, and the first row of each judgement.
-
-    Rows belong together if their keys are equal as texts; a row that cannot be read is alone.
-    """
-    alone = np.zeros(rows.n, np.intp)
-    alone[list(unread)] = 1 + np.array(list(unread))
-    columns = [alone]
-    for role in keys:
-        values, index = rows.distinct(role, "label")
-        columns.append(_codes(map(str, values))[index])
-    _, first, number = unique_rows(np.column_stack(columns))
-
-    # in the order of their first rows
-    order = np.argsort(first)
-    return np.argsort(order)[number], first[order]
-
-
-def _sides(
-    rows: RawCells, judgement: NDArray[np.intp], first: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Return the side of each row, and the names of the systems a and b, shape (n, 2).
-
-    Of a judgement whose rows have two words that are no sides, they are names; the first is a.
-    """
-    values, index = rows.distinct("side", "label")
-    words = np.array([str(value).strip().lower() for value in values], object)
-    side = np.array([SIDES.get(word, -1) for word in words], np.intp)[index]
-
-    # judgements with exactly two words, neither of which is a side
-    word = _codes(words)[index]
-    is_other = word != word[first][judgement]
-    second = _first_where(is_other, judgement, len(first))
-    is_third = is_other & (word != word[second][judgement])
-    n_others = np.bincount(judgement, is_third | (side >= 0), len(first))
-    by_name = (second >= 0) & (n_others == 0)
-
-    systems = np.full((len(first), 2), np.nan, object)  # which equals no word
-    systems[by_name] = words[index[np.column_stack([first, second])[by_name]]]
-    return np.where(by_name[judgement], is_other, side), systems
-
-
-def _first_where(holds: NDArray[np.bool_], judgement: NDArray[np.intp], n: int) -> NDArray[np.intp]:
-    """Return the first row of each judgement for which something holds, else -1, shape (n,)."""
-    rows = np.flatnonzero(holds)[::-1]
-    first = np.full(n, -1)
-    first[judgement[rows]] = rows  # of several rows, the last one assigned stays
-    return first
-
-
-def _graded(rows: RawCells, documents: Documents, lists: Sequence[str]) -> dict[str, Any]:
-    """Return the grades of each list in the order of their positions, by role."""
-    import polars as pl
-
-    # the grades of all lists, and of each
-    values, index = rows.distinct("grade", "grade")
-    grades = [values[code] for code in index[documents.order].tolist()]
-    bounds = pairwise([0, *documents.ends.tolist()])
-    cells = [grades[start:end] for start, end in bounds]
-    sides = {role: cells[side :: len(lists)] for side, role in enumerate(lists)}
-
-    # integers as a column of one type
-    if not all(value is None or (type(value) is int and abs(value) < 1 << 31) for value in values):
-        return dict(sides)
-    return {role: pl.Series(side, dtype=pl.List(pl.Int64)) for role, side in sides.items()}

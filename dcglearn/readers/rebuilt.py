@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcglearn.foundation.validation import Integers
 from dcglearn.readers.line_formats import Reshaped
 from dcglearn.readers.winner_words import word_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dcglearn.readers.cells import RawCells
 
 
@@ -60,30 +63,38 @@ class Rebuilt(Reshaped):
         return self._rows.raw(item[1])
 
 
-def taken(cells: Any, rows: NDArray[np.intp]) -> Any:
-    """Return the raw cells of some rows, and None for the row -1."""
+def taken(cells: Any, rows: pl.Series) -> Any:
+    """Return the raw cells of some rows, and None where a row is null."""
     if isinstance(cells, list):
-        return [None if row < 0 else cells[row] for row in rows.tolist()]
-    import polars as pl
-
-    at = pl.Series(rows)
-    return cells.gather(at.set(at < 0, None)) if (rows < 0).any() else cells.gather(at)
+        return [None if row is None else cells[row] for row in rows.to_list()]
+    return cells.gather(rows)
 
 
-def replaced(cells: Any, rows: NDArray[np.bool_], value: str) -> Any:
+def replaced(cells: Any, rows: pl.Series, value: str) -> Any:
     """Return raw cells with a text in some rows."""
     import polars as pl
 
     if isinstance(cells, pl.Series) and cells.dtype == pl.String:
-        return cells.set(pl.Series(rows), value)
-    return [value if row else cell for cell, row in zip(cells, rows.tolist(), strict=True)]
+        return cells.clone().scatter(rows, value)
+    cells = list(cells)
+    for row in rows.to_list():
+        cells[row] = value
+    return cells
+
+
+def words_of(cells: RawCells, role: str, kind: str = "label") -> tuple[list[str | None], Integers]:
+    """Return the distinct texts and numbers of a column in lower case, None for other values, and
+    the number of that of each row, shape (n,).
+    """
+    values, index = cells.distinct(role, kind)
+    is_word = [isinstance(value, str | int | float) for value in values]
+    return [
+        word_of(value).lower() if told else None
+        for value, told in zip(values, is_word, strict=True)
+    ], index
 
 
 def words_by_row(cells: RawCells, role: str, kind: str = "label") -> NDArray[Any]:
-    """Return the texts and numbers of a column in lower case, None for other values, shape (n,)."""
-    values, index = cells.distinct(role, kind)
-    words = np.empty(len(values), object)
-    words[:] = [
-        word_of(value).lower() if isinstance(value, str | int | float) else None for value in values
-    ]
-    return words[index]
+    """Return what `words_of` does for each row, shape (n,)."""
+    words, index = words_of(cells, role, kind)
+    return np.array(words, object)[index]
