@@ -2,24 +2,30 @@
 for.
 """
 
-import contextlib
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.line_formats import Reshaped, Source
+from dcglearn.readers.line_formats import Source
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.rebuilt import Rebuilt, taken
 from dcglearn.readers.roles import Table, by_role
 from dcglearn.readers.winner_words import word_of
 
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dcglearn.readers.cells import RawCells
+
 DUPLICATES = "duplicates"
 """The word that leaves out lines that repeat an earlier one."""
-
-KEY = ("id", "rater", "winner", "a", "b")
-"""The columns of a line that repeats an earlier one."""
 
 REJECTED = {
     "rejected",
@@ -38,7 +44,7 @@ NOT_APPROVED = REJECTED | {"no", "false", "0"}
 """Those of a column `approved`."""
 
 
-class KeptLines(Reshaped):
+class KeptLines(Rebuilt):
     """Judgements without the lines whose status, or repetition of an earlier line, a mapping leaves
     out.
     """
@@ -46,37 +52,59 @@ class KeptLines(Reshaped):
     def __init__(self, rows: Source, mapping: LogMapping) -> None:
         super().__init__(rows, rows.roles)
         self.words = {word.strip().lower() for word in str(mapping.leave_out).split(",")}
-        self._reasons: dict[int, str] = {}
+        self._reasons: dict[Any, str] = {}
 
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
-        """Yield the lines that are kept; those that cannot be read are, so that the reader names
-        them.
-        """
-        seen: set[str] = set()
-        for number, item in self._rows:
-            reason = self._reason(item, seen)
-            if reason is None:
-                yield number, item
-            else:
-                self._reasons[number] = reason
+    def rebuilt(self, rows: RawCells) -> tuple[RawCells, NDArray[np.intp]]:
+        """Return the cells of the lines that are kept; those that cannot be read are."""
+        import polars as pl
 
-    def _reason(self, item: Any, seen: set[str]) -> str | None:
-        """Return why a line is left out, None if it counts."""
-        with contextlib.suppress(InputError):
-            record = self._rows.record(item)
-            status = word_of(record.get("status", ""))
+        reasons = dict(self._of_status(rows))
+        if DUPLICATES in self.words:
+            counted = np.ones(rows.n, bool)
+            counted[[*reasons, *rows.errors]] = False
+            repeated = self._repeated(rows, counted)
+            reasons |= dict.fromkeys(repeated, "lines that repeat an earlier one")
+
+        # those that are left out, by their numbers
+        numbers = (number for number, _ in self._rows)
+        self._reasons = {
+            number: reasons[row] for row, number in enumerate(numbers) if row in reasons
+        }
+        kept = np.delete(np.arange(rows.n), list(reasons))
+        columns = {role: taken(cells, pl.Series(kept)) for role, cells in rows.columns.items()}
+        errors = {
+            at: rows.errors[row] for at, row in enumerate(kept.tolist()) if row in rows.errors
+        }
+        return replace(rows, n=len(kept), columns=columns, errors=errors), kept
+
+    def _of_status(self, rows: RawCells) -> Iterator[tuple[int, str]]:
+        """Yield the lines of a status that is left out, and the reason."""
+        values, index = rows.distinct("status", "status")
+        for at, value in enumerate(values):
+            status = "" if value is None else word_of(value)
             if status.lower() in self.words - {DUPLICATES}:
-                return f"lines of status {status}"
-            key = repr([record.get(role) for role in KEY])
-            if (
-                DUPLICATES in self.words
-                and record.get("id")
-                and record.get("rater")
-                and key in seen
-            ):
-                return "lines that repeat an earlier one"
-            seen.add(key)
-        return None
+                for row in np.flatnonzero(index == at).tolist():
+                    yield row, f"lines of status {status}"
+
+    def _repeated(self, rows: RawCells, counted: NDArray[np.bool_]) -> list[int]:
+        """Return the lines that repeat the id, rater, winner and lists of an earlier one, of those
+        that are counted.
+        """
+        import polars as pl
+
+        names = {}
+        for role in ("id", "rater"):
+            values, index = rows.distinct(role, self.roles[role].kind)
+            has_name = np.array(list(map(bool, values)))[index] & counted
+            names[role] = pl.Series(index).set(pl.Series(~has_name), None)
+        judged = [
+            rows.column(role, self.roles[role].kind)
+            for role in ("winner", "a", "b")
+            if role in rows.columns
+        ]
+        return _repeats(
+            pl.DataFrame(names), lambda row: repr([column.at(row) for column in judged])
+        )
 
     def left_out(self) -> dict[str, int]:
         """Return the numbers of lines that were left out, by reason."""
@@ -89,10 +117,8 @@ def with_kept(source: Source, mapping: LogMapping) -> Source:
         return source
     kept = KeptLines(source, mapping)
     if not source.has("status") and kept.words != {DUPLICATES}:
-        accepted = ", ".join(source.roles["status"].names)
-        raise InputError(
-            f"leave_out={mapping.leave_out!r} needs a column of statuses (accepted names: {accepted})"
-        )
+        needed = f"a column of statuses (accepted names: {', '.join(source.roles['status'].names)})"
+        raise InputError(f"leave_out={mapping.leave_out!r} needs {needed}")
     return kept
 
 
@@ -100,52 +126,59 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
     """Return remarks on lines that count and are hardly meant to, of a rejected status or repeated,
     and on winners.
     """
+    # lines of a rejected status, and repeated ones
     remarks = {}
-    total = len(next((table[role] for role in ("a", "list") if role in table), ()))
     if "status" in table:
-        name = str(
-            by_role(source.names, {"status": source.roles["status"]}).get("status", "status")
-        )
+        role = {"status": source.roles["status"]}
+        name = str(by_role(source.names, role).get("status", "status"))
         rejected = NOT_APPROVED if name.lower() == "approved" else REJECTED
         counts = Counter(word for word in table["status"].tolist() if word.lower() in rejected)
-        remarks[",".join(sorted(counts))] = (
-            sum(counts.values()),
-            f"have the {name} {', '.join(sorted(counts))}",
-        )
+        words = sorted(counts)
+        problem = f"have the {name} {', '.join(words)}"
+        remarks[",".join(words)] = counts.total(), problem
     if {"id", "rater", "winner"} <= table.keys() and not source.has("supersedes"):
-        remarks[DUPLICATES] = (
-            _n_repeated(table),
-            "repeat the id, rater, lists and verdict of an earlier line",
-        )
-    counted = tuple(
-        f"{n:,} of {total:,} lines {what}; leave_out={words!r} (dcglearn convert --leave-out {words}) leaves them out"
-        for words, (n, what) in remarks.items()
-        if n
-    )
-    return (source.doubt, *counted) if source.doubt else counted
+        problem = "repeat the id, rater, lists and verdict of an earlier line"
+        remarks[DUPLICATES] = _n_repeated(table), problem
+
+    # in words, with what leaves them out
+    total = len(next((table[role] for role in ("a", "list") if role in table), ()))
+    said = [source.doubt] if source.doubt else []
+    for word, (n, problem) in remarks.items():
+        if n:
+            remedy = f"leave_out={word!r} (dcglearn convert --leave-out {word}) leaves them out"
+            said.append(f"{n:,} of {total:,} lines {problem}; {remedy}")
+    return tuple(said)
 
 
 def _n_repeated(table: Table) -> int:
-    """Return the number of lines that repeat an earlier one; those without an id or a rater do
-    not.
-    """
+    """Return the number of lines that repeat an earlier one."""
     import polars as pl
 
-    # lines of one id and rater
-    names = pl.DataFrame(
-        {"id": table["id"], "rater": table["rater"]}, schema_overrides={"id": pl.String}
-    )
-    again = names.is_duplicated() & (names["id"] != "") & (names["rater"] != "")
-    rows = np.flatnonzero(again.to_numpy())
-
-    # of which some have the same lists and verdict
-    winner: Any = table["winner"]
-    values = [
+    # lines without an id or a rater repeat none
+    ids, raters = (pl.Series(table[role], dtype=pl.String) for role in ("id", "rater"))
+    names = pl.DataFrame({"id": ids.replace("", None), "rater": raters.replace("", None)})
+    winner = table["winner"]
+    judged = [
         getattr(winner, "codes", winner),
         *(table[side] for side in ("a", "b") if side in table),
     ]
-    keys = {
-        (*names.row(row), *(str(column[row].tolist()) for column in values))
-        for row in rows.tolist()
-    }
-    return len(rows) - len(keys)
+    return len(_repeats(names, lambda row: str([column[row].tolist() for column in judged])))
+
+
+def _repeats(names: pl.DataFrame, judged: Callable[[int], str]) -> list[int]:
+    """Return the rows with the names and the text of what was judged of an earlier row; rows that
+    lack a name repeat none.
+    """
+    import polars as pl
+
+    several = (
+        names.is_duplicated() & ~names.select(pl.any_horizontal(pl.all().is_null())).to_series()
+    )
+    seen: set[tuple[Any, ...]] = set()
+    repeats = []
+    for row in several.arg_true().to_list():
+        key = (*names.row(row), judged(row))
+        if key in seen:
+            repeats.append(row)
+        seen.add(key)
+    return repeats

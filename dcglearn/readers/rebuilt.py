@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,8 @@ class Rebuilt(Reshaped):
     def _judgements(self) -> tuple[RawCells, NDArray[np.intp]]:
         from dcglearn.readers.cells import raw_cells
 
-        return self.rebuilt(raw_cells(self._rows))
+        cells, rows = self.rebuilt(raw_cells(self._rows))
+        return (cells if cells.n else replace(cells, columns={})), rows
 
     def cells(self) -> RawCells:
         """Return the raw cells of all judgements."""
