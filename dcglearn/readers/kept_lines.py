@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import Source
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.rebuilt import Rebuilt, taken
+from dcglearn.readers.rebuilt import Rebuilt
 from dcglearn.readers.roles import Table, by_role
 from dcglearn.readers.winner_words import word_of
 
@@ -54,10 +53,8 @@ class KeptLines(Rebuilt):
         self.words = {word.strip().lower() for word in str(mapping.leave_out).split(",")}
         self._reasons: dict[Any, str] = {}
 
-    def rebuilt(self, rows: RawCells) -> tuple[RawCells, NDArray[np.intp]]:
+    def rebuilt(self, rows: RawCells) -> RawCells:
         """Return the cells of the lines that are kept; those that cannot be read are."""
-        import polars as pl
-
         reasons = dict(self._of_status(rows))
         if DUPLICATES in self.words:
             counted = np.ones(rows.n, bool)
@@ -70,12 +67,7 @@ class KeptLines(Rebuilt):
         self._reasons = {
             number: reasons[row] for row, number in enumerate(numbers) if row in reasons
         }
-        kept = np.delete(np.arange(rows.n), list(reasons))
-        columns = {role: taken(cells, pl.Series(kept)) for role, cells in rows.columns.items()}
-        errors = {
-            at: rows.errors[row] for at, row in enumerate(kept.tolist()) if row in rows.errors
-        }
-        return replace(rows, n=len(kept), columns=columns, errors=errors), kept
+        return rows.taken(np.delete(np.arange(rows.n), list(reasons)))
 
     def _of_status(self, rows: RawCells) -> Iterator[tuple[int, str]]:
         """Yield the lines of a status that is left out, and the reason."""

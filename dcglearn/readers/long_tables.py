@@ -21,7 +21,7 @@ from dcglearn.readers.line_formats import INTEGER, Opener, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.named_winners import with_names
 from dcglearn.readers.outcomes import Outcomes, Shares, outcome_roles, shared_roles
-from dcglearn.readers.rebuilt import Rebuilt, replaced, taken, words_by_row
+from dcglearn.readers.rebuilt import Rebuilt, replaced, words_by_row
 from dcglearn.readers.roles import LONG, Role, recognised
 from dcglearn.readers.sides import with_order
 
@@ -110,8 +110,8 @@ class LongTable(Rebuilt):
         rows = (self._judgement == self._first[item[0]]).arg_true()
         return b"\n".join(self._rows.raw(self._items[row][1]) for row in rows)
 
-    def rebuilt(self, rows: RawCells) -> tuple[RawCells, NDArray[np.intp]]:
-        """Return the cells of the judgements, and the first row of each."""
+    def rebuilt(self, rows: RawCells) -> RawCells:
+        """Return the cells of the judgements."""
         import polars as pl
 
         # where each row belongs, and numbers of its values
@@ -127,7 +127,7 @@ class LongTable(Rebuilt):
         told = {role: row.filter(pl.col(role).is_not_null()).first() for role in values}
         judgements = table.group_by("judgement", maintain_order=True).agg(**told)
         self._judgement, self._first = table["judgement"], judgements["judgement"]
-        columns = {role: taken(rows.columns[role], judgements[role]) for role in values}
+        columns = {role: rows.gathered(role, judgements[role]) for role in values}
         if "winner" in columns:
             self._name_winners(columns, rows, table, judgements)
 
@@ -146,8 +146,8 @@ class LongTable(Rebuilt):
             errors.setdefault(judgement, InputError(refusal))
         number = {first: judgement for judgement, first in enumerate(self._first)}
         errors = {number[first]: error for first, error in errors.items()}
-        cells = replace(rows, n=len(judgements), columns=columns, errors=errors)
-        return cells, self._first.to_numpy()
+        first = self._first.to_numpy()
+        return replace(rows, n=len(first), columns=columns, errors=errors, rows=first)
 
     def _name_winners(
         self, columns: dict[str, Any], rows: RawCells, table: pl.DataFrame, judgements: pl.DataFrame
@@ -166,9 +166,8 @@ class LongTable(Rebuilt):
         words = np.array(names, object)[index]
         for side, letter in enumerate("ab"):
             is_side = said == words[systems[f"first {side}"]]
-            columns["winner"] = replaced(
-                columns["winner"], systems["number"].filter(is_side), letter
-            )
+            rows_of_side = systems["number"].filter(is_side).to_numpy()
+            columns["winner"] = replaced(columns["winner"], rows_of_side, letter)
 
     def _faults(
         self, rows: RawCells, table: pl.DataFrame, told: Mapping[str, pl.Expr]

@@ -9,11 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.readers.line_formats import shown
-from dcglearn.readers.rebuilt import Rebuilt, taken
+from dcglearn.readers.rebuilt import Rebuilt, refuse
 from dcglearn.readers.roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role
 from dcglearn.readers.winner_words import word_of
 
@@ -53,31 +52,28 @@ class Outcomes(Rebuilt):
     was chosen.
     """
 
-    def rebuilt(self, rows: RawCells) -> tuple[RawCells, NDArray[np.intp]]:
+    def rebuilt(self, rows: RawCells) -> RawCells:
         """Return the cells of the judgements, one a row."""
         import polars as pl
 
-        # what the outcomes of each row say, nan where a cell is no mark
-        errors = dict(rows.errors)
+        # the marks of each row, nan where a cell is none
         roles = [role for role in OUTCOMES if role in rows.columns]
-        winner = pl.repeat("a", rows.n, eager=True)
-        if roles:
-            marks = np.empty((rows.n, len(roles)))
-            for column, role in enumerate(roles):
-                values, index = rows.distinct(role, "label")
-                words = [word_of("" if value is None else value).lower() for value in values]
-                marks[:, column] = np.array([MARKS.get(word, np.nan) for word in words])[index]
-            names = np.array([role.removeprefix("winner_") for role in roles])
-            winner = pl.Series(names[np.argmax(marks == 1, axis=1)])
+        marks = np.ones((max(len(roles), 1), rows.n))
+        for role, mark in zip(roles, marks, strict=False):
+            values, index = rows.distinct(role, "label")
+            words = ["" if value is None else word_of(value).lower() for value in values]
+            mark[:] = np.array([MARKS.get(word, np.nan) for word in words])[index]
 
-            # rows without exactly one winner
-            for row in np.flatnonzero(marks.sum(axis=1) != 1).tolist():
-                said = shown([rows.column(role, "label").at(row) for role in roles])
-                refusal = f"{', '.join(roles)} are {said}; one of them must be 1, the others 0"
-                errors.setdefault(row, InputError(refusal))
+        def refusal(row: int) -> str:
+            said = shown([rows.column(role, "label").at(row) for role in roles])
+            return f"{', '.join(roles)} are {said}; one of them must be 1, the others 0"
 
-        columns = {**rows.columns, "winner": winner}
-        return replace(rows, columns=columns, errors=errors), np.arange(rows.n)
+        # the outcome that has a 1
+        errors = dict(rows.errors)
+        refuse(errors, marks.sum(axis=0) != 1, refusal)
+        names = np.array([role.removeprefix("winner_") for role in roles or ["a"]])
+        winner = pl.Series(names[np.argmax(marks == 1, axis=0)])
+        return replace(rows, columns={**rows.columns, "winner": winner}, errors=errors)
 
 
 class Shares(Rebuilt):
@@ -88,7 +84,7 @@ class Shares(Rebuilt):
     for b of weight 1 - p, which is the cross-entropy of a likelihood.
     """
 
-    def rebuilt(self, rows: RawCells) -> tuple[RawCells, NDArray[np.intp]]:
+    def rebuilt(self, rows: RawCells) -> RawCells:
         """Return the cells of the judgements: one for each verdict of a row that has a weight."""
         import polars as pl
 
@@ -101,82 +97,72 @@ class Shares(Rebuilt):
         weights[list(errors)] = [1, 0, 0]
         row, verdict = np.nonzero(weights)
         weight = weights[row, verdict]
-        columns = {role: taken(cells, pl.Series(row)) for role, cells in rows.columns.items()}
-        errors = {
-            judgement: errors[of] for judgement, of in enumerate(row.tolist()) if of in errors
-        }
 
         # times the weight of the row, which is refused if it is no number
-        columns["winner"] = pl.Series(np.array(["a", "b", "tie"])[verdict])
-        cells = replace(rows, n=len(row), columns=columns, errors=errors)
-        if "weight" in columns:
+        cells = replace(rows, errors=errors).taken(row)
+        if "weight" in cells.columns:
             column = cells.column("weight", "number")
             own = KINDS["number"](column)
             weight = weight * own.values
             if own.errors:
                 weight = weight.astype(object)
                 weight[list(own.errors)] = [column.at(at) for at in own.errors]
-        columns["weight"] = pl.Series(weight) if weight.dtype == float else weight.tolist()
-        return cells, row
+        cells.columns["weight"] = pl.Series(weight) if weight.dtype == float else weight.tolist()
+        cells.columns["winner"] = pl.Series(np.array(["a", "b", "tie"])[verdict])
+        return cells
 
     def _votes(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
         """Return the votes of each row for a, b and a tie, and add what is wrong with them."""
         votes = np.column_stack([_numbers(rows, role, errors, 0.0) for role in VOTES])
-        for row in np.flatnonzero((votes.min(axis=1) < 0) | ~votes.any(axis=1)).tolist():
-            said = shown(votes[row].tolist())
-            refusal = f"the votes are {said}; give numbers, one of them above 0"
-            errors.setdefault(row, InputError(refusal))
+        is_bad = (votes.min(axis=1) < 0) | ~votes.any(axis=1)
+        remedy = "give numbers, one of them above 0"
+        refuse(errors, is_bad, lambda row: f"the votes are {shown(votes[row].tolist())}; {remedy}")
         return votes
 
     def _shares(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
         """Return how probable it is that a, b or neither is preferred, and add what is wrong."""
         if "probability" in self.table_roles:
             share = _numbers(rows, "probability", errors, np.nan)
-            _refuse_missing("probability", np.isnan(share), errors)
+            refuse(errors, np.isnan(share), lambda _: "probability is missing")
         else:
             share = self._of_logarithms(rows, errors)
-        for row in np.flatnonzero((share < 0) | (share > 1)).tolist():
-            problem = f"probability is {shown(float(share[row]))}; give a number from 0 to 1"
-            such = "that a is preferred, such as .7 for seven of ten raters"
-            remedy = "or name the column logprob_a if it holds logarithms"
-            errors.setdefault(row, InputError(f"{problem}, {such}, {remedy}"))
+
+        remedy = (
+            "give a number from 0 to 1, that a is preferred, such as .7 for seven of ten raters, "
+            "or name the column logprob_a if it holds logarithms"
+        )
+        is_bad = (share < 0) | (share > 1)
+        refuse(errors, is_bad, lambda row: f"probability is {shown(float(share[row]))}; {remedy}")
         return np.column_stack([share, 1 - share, np.zeros(rows.n)])
 
     def _of_logarithms(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
         """Return how probable a is by the logarithm of its probability, relative to that of b where
         a row has both.
         """
-        of_a, of_b = logs = [_numbers(rows, role, errors, np.nan) for role in LOGPROBS]
-        _refuse_missing("logprob_a", np.isnan(of_a), errors)
+        of_a, of_b = (_numbers(rows, role, errors, np.nan) for role in LOGPROBS)
+        refuse(errors, np.isnan(of_a), lambda _: "logprob_a is missing")
+
+        # only an object may lack the key of b
         alone = np.isnan(of_b)
-        if self._rows.has("logprob_b"):
-            # an object may lack the key
-            for row, (_, item) in enumerate(self._rows if alone.any() else ()):
-                if alone[row] and row not in errors and "logprob_b" in self._rows.record(item):
-                    _refuse_missing("logprob_b", alone & (np.arange(rows.n) == row), errors)
+        if alone.any() and self._rows.has("logprob_b"):
+            is_blank = [
+                row not in errors and "logprob_b" in self._rows.record(item)
+                for row, (_, item) in enumerate(self._rows)
+            ]
+            refuse(errors, alone & is_blank, lambda _: "logprob_b is missing")
+
+        def refusal(row: int) -> str:
+            logs = {role: of[row] for role, of in zip(LOGPROBS, (of_a, of_b), strict=True)}
+            known = {role: float(value) for role, value in logs.items() if not np.isnan(value)}
+            said = f"{', '.join(known)}: {shown([*known.values()])}"
+            return f"{said}; logarithms of probabilities are below 0"
 
         larger = np.fmax(of_a, of_b)
-        for row in np.flatnonzero(larger > 0).tolist():
-            said = {
-                role: float(values[row])
-                for role, values in zip(LOGPROBS, logs, strict=True)
-                if not np.isnan(values[row])
-            }
-            problem = f"{', '.join(said)}: {shown([*said.values()])}"
-            errors.setdefault(
-                row, InputError(f"{problem}; logarithms of probabilities are below 0")
-            )
+        refuse(errors, larger > 0, refusal)
 
         # relative to the larger, so that neither overflows nor both are 0
         both = np.exp(of_a - larger) + np.exp(of_b - larger)
         return np.where(alone, np.exp(np.fmin(of_a, 0)), np.exp(of_a - larger) / both)
-
-
-def _refuse_missing(
-    role: str, is_missing: NDArray[np.bool_], errors: dict[int, InputError]
-) -> None:
-    for row in np.flatnonzero(is_missing).tolist():
-        errors.setdefault(row, InputError(f"{role} is missing"))
 
 
 def _numbers(rows: RawCells, role: str, errors: dict[int, InputError], blank: float) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Integers
+from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import Reshaped
 from dcglearn.readers.winner_words import word_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dcglearn.readers.cells import RawCells
 
 
@@ -27,23 +25,24 @@ class Rebuilt(Reshaped):
     """
 
     @abstractmethod
-    def rebuilt(self, rows: RawCells) -> tuple[RawCells, NDArray[np.intp]]:
-        """Return the cells of the judgements, and the first row of each, in order, shape (n,)."""
+    def rebuilt(self, rows: RawCells) -> RawCells:
+        """Return the cells of the judgements, which are in the order of their first rows."""
 
     @cached_property
-    def _judgements(self) -> tuple[RawCells, NDArray[np.intp]]:
+    def _cells(self) -> RawCells:
         from dcglearn.readers.cells import raw_cells
 
-        cells, rows = self.rebuilt(raw_cells(self._rows))
-        return (cells if cells.n else replace(cells, columns={})), rows
+        cells = self.rebuilt(replace(raw_cells(self._rows), rows=None))
+        return cells if cells.n else replace(cells, columns={})
 
     def cells(self) -> RawCells:
         """Return the raw cells of all judgements."""
-        return self._judgements[0]
+        return self._cells
 
     def __iter__(self) -> Iterator[tuple[Any, tuple[int, Any]]]:
         """Yield each judgement with the number of its first row."""
-        first, n_judgements = 0, np.bincount(self._judgements[1]).tolist()
+        rows = np.arange(self._cells.n) if self._cells.rows is None else self._cells.rows
+        first, n_judgements = 0, np.bincount(rows).tolist()
         for n, (number, item) in zip(n_judgements, self._rows, strict=False):
             for judgement in range(first, first + n):
                 yield number, (judgement, item)
@@ -51,7 +50,7 @@ class Rebuilt(Reshaped):
 
     def record(self, item: tuple[int, Any]) -> dict[str, Any]:
         """Return the values of a judgement by role."""
-        cells, judgement = self.cells(), item[0]
+        cells, judgement = self._cells, item[0]
         if judgement in cells.errors:
             raise cells.errors[judgement]
         return {
@@ -65,38 +64,33 @@ class Rebuilt(Reshaped):
         return self._rows.raw(item[1])
 
 
-def taken(cells: Any, rows: pl.Series) -> Any:
-    """Return the raw cells of some rows, and None where a row is null."""
-    if isinstance(cells, list):
-        return [None if row is None else cells[row] for row in rows.to_list()]
-    return cells.gather(rows)
+def refuse(
+    errors: dict[int, InputError], is_bad: NDArray[np.bool_], refusal: Callable[[int], str]
+) -> None:
+    """Add the refusals of bad rows, except where something else is wrong with them."""
+    for row in np.flatnonzero(is_bad).tolist():
+        if row not in errors:
+            errors[row] = InputError(refusal(row))
 
 
-def replaced(cells: Any, rows: pl.Series, value: str) -> Any:
+def replaced(cells: Any, rows: NDArray[np.intp], value: str) -> Any:
     """Return raw cells with a text in some rows."""
     import polars as pl
 
     if isinstance(cells, pl.Series) and cells.dtype == pl.String:
         return cells.clone().scatter(rows, value)
     cells = list(cells)
-    for row in rows.to_list():
+    for row in rows.tolist():
         cells[row] = value
     return cells
 
 
-def words_of(cells: RawCells, role: str, kind: str = "label") -> tuple[list[str | None], Integers]:
-    """Return the distinct texts and numbers of a column in lower case, None for other values, and
-    the number of that of each row, shape (n,).
-    """
-    values, index = cells.distinct(role, kind)
-    is_word = [isinstance(value, str | int | float) for value in values]
-    return [
-        word_of(value).lower() if told else None
-        for value, told in zip(values, is_word, strict=True)
-    ], index
+def word_in(value: Any) -> str | None:
+    """Return a text or a number in lower case, None for another value."""
+    return word_of(value).lower() if isinstance(value, str | int | float) else None
 
 
 def words_by_row(cells: RawCells, role: str, kind: str = "label") -> NDArray[Any]:
-    """Return what `words_of` does for each row, shape (n,)."""
-    words, index = words_of(cells, role, kind)
-    return np.array(words, object)[index]
+    """Return the texts and numbers of a column in lower case, None for other values, shape (n,)."""
+    values, index = cells.distinct(role, kind)
+    return np.array(list(map(word_in, values)), object)[index]
