@@ -83,8 +83,8 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
         contrary = _n_contrary(lines, told)
         if contrary:
             source.doubt = (
-                f"winner_words= takes {contrary:,} winners of the first 1,000 lines for another side "
-                f"than {' and '.join(names)} say; without these words they are looked up there"
+                f"winner_words= takes {contrary:,} winners of the first 1,000 lines for another "
+                f"side than {' and '.join(names)} say; without these words they are looked up there"
             )
         n_names = _n_names(lines, names, told)
         if n_names > most:
