@@ -78,6 +78,7 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
         yield
     except InputError as error:
         if error.see == "grades" and mapping.scale is None:
+            # a scale of the few numbers that occur
             numbers = _few_numbers(source)
             if numbers:
                 levels = ",".join(numbers)
@@ -90,11 +91,11 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
 
 def _few_numbers(source: Source) -> list[str]:
     """Return the grades of a log in order if they are a few numbers; else nothing."""
-    found: set[str] = set()
+    texts: set[str] = set()
     for record in source.readable():
-        found |= _written(source, record)
-        if len(found) > FEW_LEVELS + 2:  # -1 and -2 are no grades
+        texts |= _written(source, record)
+        if len(texts) > FEW_LEVELS + 2:  # -1 and -2 are no grades
             return []
-    found -= {"-1", "-2"}
-    numbers = len(found) <= FEW_LEVELS and all(NUMBER.fullmatch(text) for text in found)
-    return sorted(found, key=float) if numbers else []
+    texts -= {"-1", "-2"}
+    are_few = len(texts) <= FEW_LEVELS and all(map(NUMBER.fullmatch, texts))
+    return sorted(texts, key=float) if are_few else []

@@ -88,14 +88,15 @@ class Joined(Reshaped):
     """
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
+        # all say in one way which list was shown first
         self.sources = sources
         first, *others = sources.values()
         for name, source in sources.items():
             if _order_of(source) != _order_of(first):
-                raise InputError(
-                    f"file {name} says in another way than the first file which list was shown first; convert each "
-                    "alone (dcglearn convert), and read the results together"
-                )
+                problem = "says in another way than the first file which list was shown first"
+                remedy = "convert each alone (dcglearn convert), and read the results together"
+                raise InputError(f"file {name} {problem}; {remedy}")
+
         super().__init__(first, first.roles)
         self.unit = "file"
         forms = dict.fromkeys(source.form for source in sources.values())
@@ -115,9 +116,8 @@ class Joined(Reshaped):
     def raw(self, item: tuple[Source, Any]) -> bytes:
         """Return a line as it is; raise InputError if those of other files have other columns."""
         if not self._one_header:
-            raise InputError(
-                "the files have different headers, so bad lines of all have no one file: read each alone"
-            )
+            problem = "the files have different headers, so bad lines of all have no one file"
+            raise InputError(f"{problem}: read each alone")
         source, inside = item
         return source.raw(inside)
 

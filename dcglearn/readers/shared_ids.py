@@ -44,13 +44,14 @@ def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None
         there, here = _judged(own, rows[name]), _judged(its, row)
         for part in here.keys() & there.keys():
             if here[part] != there[part]:
+                # where, and what each says
                 place = f"{_place(machine, name)}: the judgement with id {shown(name)}"
                 said = (
                     f"{part} {shown(here[part])}, and in {name_of(people)} of {shown(there[part])}"
                 )
                 raise InputError(
-                    f"{place} is of {said}: correct one of the two or, if ids only number the lines, "
-                    f"leave them out (dcglearn convert {machine} -o FILE does)"
+                    f"{place} is of {said}: correct one of the two or, if ids only number the "
+                    f"lines, leave them out (dcglearn convert {machine} -o FILE does)"
                 )
 
 

@@ -78,18 +78,17 @@ def _with_scale(place: str, record: dict[str, Any], mapping: LogMapping) -> LogM
     if value is None:
         return mapping
     with errors_in(place):
+        # names of grades, or their number
         scale = json.loads(scale_text(value))
         names = scale if isinstance(scale, list) else None
         if names is None and mapping.scale is not None and len(mapping.scale) == scale:
             return mapping
+        n_grades = len(names) if names else scale
 
         # another scale than before
-        n_grades = len(names) if names else scale
         both = mapping.scale is not None and names is not None
-        if (both and _folded(names) != _folded(mapping.scale)) or mapping.n_known not in (
-            None,
-            n_grades,
-        ):
+        differ = both and _folded(names) != _folded(mapping.scale)
+        if differ or mapping.n_known not in (None, n_grades):
             before = mapping.n_known if mapping.scale is None else list(mapping.scale)
             told = f"scale= or n_grades= (--grades) says {before}: leave the option out"
             if isinstance(mapping, StatedMapping):
@@ -98,9 +97,8 @@ def _with_scale(place: str, record: dict[str, Any], mapping: LogMapping) -> LogM
             no_scale = "--columns scale= if the column means no scale"
             raise InputError(f"scale is {shown(scale)}, and {told}, or {no_scale}")
 
-        return StatedMapping(
-            **{**mapping.given, "scale": names, "n_grades": None if names else n_grades}
-        )
+        stated = {"scale": names, "n_grades": None if names else n_grades}
+        return StatedMapping(**{**mapping.given, **stated})
 
 
 def _folded(names: Any) -> list[str]:
@@ -117,9 +115,10 @@ def scale_text(value: Any, role: str = "scale", _: str = "scale") -> str:
     if isinstance(value, list) and value and all(isinstance(x, str | int | float) for x in value):
         return json.dumps([word_of(name) for name in value])
     if not word_of(value).isdecimal():
+        remedy = "columns={'scale': ''} (--columns scale=) leaves the column out"
         raise InputError(
             f"{role} is {shown(value)}: give the names of the grades, worst first, or their number; "
-            "columns={'scale': ''} (--columns scale=) leaves the column out"
+            f"{remedy}"
         )
     return word_of(value)
 
