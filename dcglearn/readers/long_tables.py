@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.joined_files import Files
 from dcglearn.readers.kept_lines import with_kept
-from dcglearn.readers.line_formats import INTEGER, Opener, Source, shown
+from dcglearn.readers.line_formats import Opener, Source, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.named_winners import with_names
+from dcglearn.readers.named_winners import with_names, with_sides
 from dcglearn.readers.outcomes import Outcomes, Shares, outcome_roles, shared_roles
-from dcglearn.readers.rebuilt import Rebuilt, replaced, words_by_row
-from dcglearn.readers.roles import LONG, Role, recognised
+from dcglearn.readers.rebuilt import Rebuilt, refuse
+from dcglearn.readers.roles import LONG, SYSTEMS, Role, recognised
 from dcglearn.readers.sides import with_order
 
 if TYPE_CHECKING:
@@ -118,56 +118,58 @@ class LongTable(Rebuilt):
         unread = dict(rows.errors)
         table = _placed(rows, self._keys, unread, paired="a" in self._lists)
         values = [role for role in self.roles if role in rows.columns.keys() - {*self._lists}]
-        table = table.with_columns(
-            _numbers(*rows.distinct(role, self.roles[role].kind)).alias(role) for role in values
-        )
+        numbers = {role: _numbers(*rows.distinct(role, self.roles[role].kind)) for role in values}
 
-        # a row for each judgement, with its first row that has each value
-        row = pl.col("row")
-        told = {role: row.filter(pl.col(role).is_not_null()).first() for role in values}
-        judgements = table.group_by("judgement", maintain_order=True).agg(**told)
-        self._judgement, self._first = table["judgement"], judgements["judgement"]
-        columns = {role: rows.gathered(role, judgements[role]) for role in values}
-        if "winner" in columns:
-            self._name_winners(columns, rows, table, judgements)
-
-        # lists, and what is wrong
+        # grades, or numbers of those that are no integers
         grades, index = rows.distinct("grade", "grade")
         whole = all(x is None or (type(x) is int and abs(x) < 1 << 31) for x in grades)
         codes = pl.Series(grades if whole else range(len(grades)), dtype=pl.Int64)
-        lists = self._listed(table, codes.gather(index))
-        for role, of_side in zip(self._lists, lists, strict=True):
-            columns[role] = of_side["grade"]
-            if not whole:
-                in_order = of_side["grade"].to_list()
-                columns[role] = [codes and [grades[code] for code in codes] for codes in in_order]
-        errors = {self._judgement[row]: error for row, error in unread.items()}
-        for judgement, refusal in chain(self._faults(rows, table, told), self._gaps(lists)):
-            errors.setdefault(judgement, InputError(refusal))
-        number = {first: judgement for judgement, first in enumerate(self._first)}
-        errors = {number[first]: error for first, error in errors.items()}
-        first = self._first.to_numpy()
-        return replace(rows, n=len(first), columns=columns, errors=errors, rows=first)
+        table = table.with_columns(grade=codes.gather(index), **numbers)
 
-    def _name_winners(
-        self, columns: dict[str, Any], rows: RawCells, table: pl.DataFrame, judgements: pl.DataFrame
-    ) -> None:
-        """Replace the names of systems among the winners by their sides."""
+        # a row for each judgement: its lists, and the first row of each value and each system
+        row = pl.col("row")
+        told = {role: row.filter(pl.col(role).is_not_null()).min() for role in values}
+        systems = {
+            role: row.filter("by_name", side=side).min() for side, role in enumerate(SYSTEMS)
+        }
+        lists = self._by_position(int(table["position"].to_numpy().min(initial=1)))
+        by_judgement = table.sort("position", maintain_order=True).group_by("judgement")
+        judgements = by_judgement.agg(**told, **systems, **lists).sort("judgement")
+        self._judgement, self._first = table["judgement"], judgements["judgement"]
+
+        # cells
+        columns = {role: rows.gathered(role, judgements[role]) for role in values}
+        for role in SYSTEMS if "side" in rows.columns else ():
+            columns[role] = rows.gathered("side", judgements[role])
+        for role in self._lists:
+            columns[role] = judgements[role]
+            if not whole:
+                by_position = judgements[role].to_list()
+                columns[role] = [[grades[code] for code in codes] for codes in by_position]
+
+        # what is wrong
+        errors = {self._judgement[row]: error for row, error in unread.items()}
+        for judgement, refusal in chain(self._faults(rows, table, told), self._gaps(judgements)):
+            errors.setdefault(judgement, InputError(refusal))
+        first = self._first.to_numpy()
+        errors = {at: errors[row] for at, row in enumerate(first.tolist()) if row in errors}
+        cells = replace(rows, n=len(first), columns=columns, errors=errors, rows=first)
+        return with_sides(cells) if "winner" in columns else cells
+
+    def _by_position(self, lowest: int) -> dict[str, pl.Expr]:
+        """Return the grades of each list of a judgement whose rows are in order, its last position,
+        and the first one that it lacks.
+        """
         import polars as pl
 
-        # judgements of two systems, and the first row of each system
-        first = {f"first {side}": pl.col("row").filter(side=side).first() for side in (0, 1)}
-        systems = table.filter("by_name").group_by("judgement").agg(**first)
-        systems = judgements.with_row_index("number").join(systems, on="judgement")
-        systems = systems.filter(pl.col("winner").is_not_null())
-
-        said = words_by_row(rows, "winner", self.roles["winner"].kind)[systems["winner"]]
-        names, index = _side_words(rows)
-        words = np.array(names, object)[index]
-        for side, letter in enumerate("ab"):
-            is_side = said == words[systems[f"first {side}"]]
-            rows_of_side = systems["number"].filter(is_side).to_numpy()
-            columns["winner"] = replaced(columns["winner"], rows_of_side, letter)
+        lists = {}
+        for side, role in enumerate(self._lists):
+            own = pl.col("position").filter(side=side)
+            expected = pl.int_range(own.len()) + lowest
+            lists[role] = pl.col("grade").filter(side=side)
+            lists[f"last of {role}"] = own.last()
+            lists[f"missing in {role}"] = expected.filter(own != expected).first()
+        return lists
 
     def _faults(
         self, rows: RawCells, table: pl.DataFrame, told: Mapping[str, pl.Expr]
@@ -213,41 +215,14 @@ class LongTable(Rebuilt):
         ]
         return f"{role} is {' and '.join(said)}; rows of one judgement have one {role}"
 
-    def _listed(self, table: pl.DataFrame, grade: pl.Series) -> list[pl.DataFrame]:
-        """Return for each side a row a judgement: the grades of its list by position, the last
-        position, and the first that is missing.
-        """
-        import polars as pl
-
-        position = pl.col("position")
-        lowest = int(table["position"].to_numpy().min(initial=1))
-        expected = pl.int_range(pl.len()) + lowest
-        missing = expected.filter(position != expected).first()
-        lists = (
-            table.with_columns(grade=grade)
-            .filter(pl.col("side") >= 0)
-            .sort("judgement", "side", "position")
-            .group_by("judgement", "side")
-            .agg("grade", last=position.last(), missing=missing)
-        )
-        judgements = self._first.to_frame()
-        return [
-            judgements.join(
-                lists.filter(side=side), on="judgement", how="left", maintain_order="left"
-            )
-            for side in range(len(self._lists))
-        ]
-
-    def _gaps(self, lists: Sequence[pl.DataFrame]) -> Iterator[tuple[int, str]]:
+    def _gaps(self, judgements: pl.DataFrame) -> Iterator[tuple[int, str]]:
         """Yield the judgements whose lists lack a position or have none, and their refusals."""
-        for role, of_side in zip(self._lists, lists, strict=True):
-            columns = of_side.select("judgement", "last", "missing")
+        for role in self._lists:
+            columns = judgements.select("judgement", f"last of {role}", f"missing in {role}")
             for judgement, last, missing in columns.rows():
                 if last is None:
-                    yield (
-                        judgement,
-                        f"{role} has no row; a judgement needs the documents of both sides",
-                    )
+                    problem = f"{role} has no row"
+                    yield judgement, f"{problem}; a judgement needs the documents of both sides"
                 elif missing is not None:
                     problem = (
                         f"position {missing} of {role} is missing, and position {last} is there"
@@ -280,8 +255,9 @@ def _placed(
     if not paired:
         return table
 
-    # sides, or two words that are no sides, of which the first is that of a
-    words, index = _side_words(rows)
+    # sides, or two words that are none, the first of which is that of a
+    values, index = rows.distinct("side", "label")
+    words = [str(value).strip().lower() for value in values]
     sides = np.array([SIDES.get(word, -1) for word in words], np.intp)[index]
     word, side = pl.col("word"), pl.col("side")
     by_name = (side.max() < 0) & (word.n_unique() == 2)
@@ -294,10 +270,17 @@ def _placed(
     )
 
 
-def _side_words(rows: RawCells) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the words for sides, and the number of that of each row."""
-    values, index = rows.distinct("side", "label")
-    return [str(value).strip().lower() for value in values], index
+def _positions(rows: RawCells, unread: dict[int, InputError]) -> NDArray[np.intp]:
+    """Return the position of each row, 1 where it has none, and add what is wrong with those."""
+    from dcglearn.readers.kinds import KINDS
+
+    if "position" not in rows.columns:
+        return np.ones(rows.n, np.intp)
+    positions = KINDS["position"](rows.column("position", "position"))
+    for row, error in positions.errors.items():
+        unread.setdefault(row, error)
+    refuse(unread, positions.absent, lambda _: "position is missing")
+    return positions.values.astype(np.intp)
 
 
 def _numbers(values: Iterable[Any], index: NDArray[np.intp]) -> pl.Series:
@@ -310,32 +293,3 @@ def _numbers(values: Iterable[Any], index: NDArray[np.intp]) -> pl.Series:
         key = value if isinstance(value, Hashable) else repr(value)
         codes.append(None if value is None else numbers.setdefault(key, len(numbers)))
     return pl.Series(codes, dtype=pl.Int64).gather(index)
-
-
-def _positions(rows: RawCells, unread: dict[int, InputError]) -> NDArray[np.intp]:
-    """Return the position of each row, 1 where it has none, and add what is wrong with those."""
-    values, index = rows.distinct("position", "label")
-    positions = np.ones(len(values), np.intp)
-    refusals: dict[int, InputError] = {}
-    for at, value in enumerate(values):
-        try:
-            positions[at] = _position(value)
-        except InputError as error:
-            refusals[at] = error
-
-    # from distinct values to rows
-    for row in np.flatnonzero(np.isin(index, list(refusals))).tolist():
-        unread.setdefault(row, refusals[index[row]])
-    return positions[index]
-
-
-def _position(value: Any) -> int:
-    """Return a position, or raise InputError unless it is a whole number from 0."""
-    is_whole = isinstance(value, float) and value.is_integer()
-    if is_whole or (isinstance(value, str) and INTEGER.fullmatch(value)):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InputError(
-            f"position is {shown(value)}; positions count from 1 (or 0) at the top of the list"
-        )
-    return min(value, 10**18)  # an int64, and far beyond any list

@@ -4,7 +4,7 @@ were compared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -40,26 +40,40 @@ class NamedWinners(Rebuilt):
 
     def rebuilt(self, rows: RawCells) -> RawCells:
         """Return the cells of the judgements, one a row."""
-        # the side that has the name of the winner, or whose column has
-        winner = words_by_row(rows, "winner", "winner")
-        is_name = np.array([word is not None and word not in self._told for word in winner], bool)
-        at_a, at_b = (
-            is_name & ((winner == words_by_row(rows, role)) | (winner == name.lower()))
-            for role, name in zip(SYSTEMS, self._names, strict=True)
-        )
+        return with_sides(rows, self._meanings, self._names, self._told)
 
-        def refusal(row: int) -> str:
-            said = shown(rows.column("winner", "winner").at(row))
-            both = " and ".join(self._names)
-            return f"winner is {said}, which both {both} hold; write a, b or tie"
 
-        errors = dict(rows.errors)
-        refuse(errors, at_a & at_b, refusal)
-        columns = dict(rows.columns)
-        for meaning, at_side in zip(self._meanings, (at_a, at_b), strict=True):
-            if at_side.any():
-                columns["winner"] = replaced(columns["winner"], np.flatnonzero(at_side), meaning)
-        return replace(rows, columns=columns, errors=errors)
+def with_sides(
+    rows: RawCells,
+    sides: Sequence[str] = ("a", "b"),
+    names: Sequence[str] = (),
+    told: Container[str] = (),
+) -> RawCells:
+    """Return cells with a side in place of a winner that is the name of its system, or of its
+    column, and has not been told to mean something else.
+    """
+    # the side that has the name of the winner, or whose column has
+    values, index = rows.distinct("winner", "winner")
+    words = list(map(word_in, values))
+    may_be = np.array([word is not None and word not in told for word in words], bool)[index]
+    winner = np.array(words, object)[index]
+    columns_named = [name.lower() for name in names] or ["", ""]
+    is_side = [
+        may_be & ((winner == words_by_row(rows, role)) | (winner == name))
+        for role, name in zip(SYSTEMS, columns_named, strict=True)
+    ]
+
+    def refusal(row: int) -> str:
+        said = shown(rows.column("winner", "winner").at(row))
+        return f"winner is {said}, which both {' and '.join(names)} hold; write a, b or tie"
+
+    errors = dict(rows.errors)
+    refuse(errors, is_side[0] & is_side[1], refusal)
+    columns = dict(rows.columns)
+    for side, of_side in zip(sides, is_side, strict=True):
+        if of_side.any():
+            columns["winner"] = replaced(columns["winner"], np.flatnonzero(of_side), side)
+    return replace(rows, columns=columns, errors=errors)
 
 
 def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source:

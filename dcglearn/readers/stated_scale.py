@@ -116,10 +116,9 @@ def scale_text(value: Any, role: str = "scale", _: str = "scale") -> str:
         return json.dumps([word_of(name) for name in value])
     if not word_of(value).isdecimal():
         remedy = "columns={'scale': ''} (--columns scale=) leaves the column out"
-        raise InputError(
-            f"{role} is {shown(value)}: give the names of the grades, worst first, or their number; "
-            f"{remedy}"
-        )
+        problem = f"{role} is {shown(value)}"
+        needed = "give the names of the grades, worst first, or their number"
+        raise InputError(f"{problem}: {needed}; {remedy}")
     return word_of(value)
 
 
