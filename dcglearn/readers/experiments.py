@@ -105,6 +105,8 @@ def read_experiments(
         mapping = recognised.mapping
         rows = list(_by_unit(name, table, mapping, dropped))
         dropped.update(left_out)
+
+    # why none is left
     if not rows:
         reasons = "".join(f"; {reason}: {n:,}" for reason, n in (+dropped).items())
         raise InputError(f"{name}: no experiment can be used{reasons}")
@@ -208,6 +210,8 @@ def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[
             control, treatment, covariance = (
                 finite_array(record.get(name, ""), name, 2) for name in ARRAYS
             )
+
+            # shapes, shares and variances
             shape = shape or control.shape
             _refuse_shapes([control, treatment, covariance], shape, mapping.n_known)
             _refuse_no_shares(control, treatment)

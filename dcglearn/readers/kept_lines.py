@@ -5,16 +5,14 @@ for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import Source
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.rebuilt import Rebuilt
+from dcglearn.readers.rebuilt import Rebuilt, numbered
 from dcglearn.readers.roles import Table, by_role
 from dcglearn.readers.winner_words import word_of
 
@@ -25,6 +23,9 @@ if TYPE_CHECKING:
 
 DUPLICATES = "duplicates"
 """The word that leaves out lines that repeat an earlier one."""
+
+KEY = {"id": "identity", "rater": "label", "winner": "winner", "a": "grades", "b": "grades"}
+"""The columns that lines repeat, and their kinds."""
 
 REJECTED = {
     "rejected",
@@ -55,48 +56,32 @@ class KeptLines(Rebuilt):
 
     def rebuilt(self, rows: RawCells) -> RawCells:
         """Return the cells of the lines that are kept; those that cannot be read are."""
-        reasons = dict(self._of_status(rows))
-        if DUPLICATES in self.words:
-            counted = np.ones(rows.n, bool)
-            counted[[*reasons, *rows.errors]] = False
-            repeated = self._repeated(rows, counted)
-            reasons |= dict.fromkeys(repeated, "lines that repeat an earlier one")
+        import polars as pl
 
-        # those that are left out, by their numbers
+        # lines of a status
+        values, index = rows.distinct("status", "status")
+        statuses = ["" if value is None else word_of(value) for value in values]
+        words = self.words - {DUPLICATES}
+        is_left = np.array([status.lower() in words for status in statuses], bool)[index]
+        is_left[list(rows.errors)] = False
+        left = np.flatnonzero(is_left).tolist()
+        reasons = {row: f"lines of status {statuses[index[row]]}" for row in left}
+
+        # other lines that repeat one, by their ids and raters
+        if DUPLICATES in self.words:
+            is_left[list(rows.errors)] = True
+            columns = {role: _numbers(rows, role, kind) for role, kind in KEY.items()}
+            lines = pl.DataFrame(columns).with_row_index("row").filter(pl.Series(~is_left))
+            lines = lines.drop_nulls(["id", "rater"])
+            again = lines.filter(~pl.struct(*KEY).is_first_distinct())["row"]
+            reasons |= dict.fromkeys(again, "lines that repeat an earlier one")
+
+        # reasons by the numbers of lines
         numbers = (number for number, _ in self._rows)
         self._reasons = {
             number: reasons[row] for row, number in enumerate(numbers) if row in reasons
         }
         return rows.taken(np.delete(np.arange(rows.n), list(reasons)))
-
-    def _of_status(self, rows: RawCells) -> Iterator[tuple[int, str]]:
-        """Yield the lines of a status that is left out, and the reason."""
-        values, index = rows.distinct("status", "status")
-        for at, value in enumerate(values):
-            status = "" if value is None else word_of(value)
-            if status.lower() in self.words - {DUPLICATES}:
-                for row in np.flatnonzero(index == at).tolist():
-                    yield row, f"lines of status {status}"
-
-    def _repeated(self, rows: RawCells, counted: NDArray[np.bool_]) -> list[int]:
-        """Return the lines that repeat the id, rater, winner and lists of an earlier one, of those
-        that are counted.
-        """
-        import polars as pl
-
-        names = {}
-        for role in ("id", "rater"):
-            values, index = rows.distinct(role, self.roles[role].kind)
-            has_name = np.array(list(map(bool, values)))[index] & counted
-            names[role] = pl.Series(index).set(pl.Series(~has_name), None)
-        judged = [
-            rows.column(role, self.roles[role].kind)
-            for role in ("winner", "a", "b")
-            if role in rows.columns
-        ]
-        return _repeats(
-            pl.DataFrame(names), lambda row: repr([column.at(row) for column in judged])
-        )
 
     def left_out(self) -> dict[str, int]:
         """Return the numbers of lines that were left out, by reason."""
@@ -118,7 +103,7 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
     """Return remarks on lines that count and are hardly meant to, of a rejected status or repeated,
     and on winners.
     """
-    # lines of a rejected status, and repeated ones
+    # lines of a rejected status
     remarks = {}
     if "status" in table:
         role = {"status": source.roles["status"]}
@@ -128,6 +113,8 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
         words = sorted(counts)
         problem = f"have the {name} {', '.join(words)}"
         remarks[",".join(words)] = counts.total(), problem
+
+    # lines that repeat others
     if {"id", "rater", "winner"} <= table.keys() and not source.has("supersedes"):
         problem = "repeat the id, rater, lists and verdict of an earlier line"
         remarks[DUPLICATES] = _n_repeated(table), problem
@@ -142,35 +129,28 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
     return tuple(said)
 
 
+def _numbers(rows: RawCells, role: str, kind: str) -> pl.Series:
+    """Return a number for each value of a column, and null for a blank one."""
+    values, index = rows.distinct(role, kind)
+    return numbered((value or None for value in values), index)
+
+
 def _n_repeated(table: Table) -> int:
-    """Return the number of lines that repeat an earlier one."""
-    import polars as pl
-
-    # lines without an id or a rater repeat none
-    ids, raters = (pl.Series(table[role], dtype=pl.String) for role in ("id", "rater"))
-    names = pl.DataFrame({"id": ids.replace("", None), "rater": raters.replace("", None)})
-    winner = table["winner"]
-    judged = [
-        getattr(winner, "codes", winner),
-        *(table[side] for side in ("a", "b") if side in table),
-    ]
-    return len(_repeats(names, lambda row: str([column[row].tolist() for column in judged])))
-
-
-def _repeats(names: pl.DataFrame, judged: Callable[[int], str]) -> list[int]:
-    """Return the rows with the names and the text of what was judged of an earlier row; rows that
-    lack a name repeat none.
+    """Return the number of lines that repeat an earlier one; those without an id or a rater do
+    not.
     """
     import polars as pl
 
-    several = (
-        names.is_duplicated() & ~names.select(pl.any_horizontal(pl.all().is_null())).to_series()
+    # lines of one id and rater
+    names = {role: pl.Series(table[role], dtype=pl.String) for role in ("id", "rater")}
+    lines = (
+        pl.DataFrame(names).with_row_index("row").filter(pl.all_horizontal(pl.col(*names) != ""))
     )
-    seen: set[tuple[Any, ...]] = set()
-    repeats = []
-    for row in several.arg_true().to_list():
-        key = (*names.row(row), judged(row))
-        if key in seen:
-            repeats.append(row)
-        seen.add(key)
-    return repeats
+    lines = lines.filter(pl.struct(*names).is_duplicated())
+
+    # of which some have the same lists and verdict
+    rows = lines["row"].to_numpy()
+    judged: Table = {side: table[side] for side in ("a", "b") if side in table}
+    judged["winner"] = getattr(table["winner"], "codes", table["winner"])
+    same = lines.drop("row").with_columns(pl.Series(role, x[rows]) for role, x in judged.items())
+    return len(same) - same.n_unique()

@@ -5,7 +5,7 @@ as judgements.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -21,7 +21,7 @@ from dcglearn.readers.line_formats import Opener, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.named_winners import with_names, with_sides
 from dcglearn.readers.outcomes import Outcomes, Shares, outcome_roles, shared_roles
-from dcglearn.readers.rebuilt import Rebuilt, refuse
+from dcglearn.readers.rebuilt import Rebuilt, numbered, refuse
 from dcglearn.readers.roles import LONG, SYSTEMS, Role, recognised
 from dcglearn.readers.sides import with_order
 
@@ -63,15 +63,17 @@ def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -
     except InputError as error:
         source = error
 
-    # the shapes, by the columns that they require
+    # the first shape that has its columns
     of_outcomes = [(Outcomes, table) for table in outcome_roles(roles)]
     of_shares = [(Shares, table) for table in shared_roles(roles)]
-    for kind, table in ((LongTable, rows_of(roles)), *of_outcomes, *of_shares):
+    for shape, table in ((LongTable, rows_of(roles)), *of_outcomes, *of_shares):
         others = mapping.roles(table)
         with contextlib.suppress(InputError):
             rows = open_with(others)
             if recognised(rows.names, others):
-                return kind(rows, roles)
+                return shape(rows, roles)
+
+    # no shape has, so the lines themselves are wrong
     if isinstance(source, InputError):
         raise source
     return source
@@ -118,7 +120,7 @@ class LongTable(Rebuilt):
         unread = dict(rows.errors)
         table = _placed(rows, self._keys, unread, paired="a" in self._lists)
         values = [role for role in self.roles if role in rows.columns.keys() - {*self._lists}]
-        numbers = {role: _numbers(*rows.distinct(role, self.roles[role].kind)) for role in values}
+        numbers = {role: numbered(*rows.distinct(role, self.roles[role].kind)) for role in values}
 
         # grades, or numbers of those that are no integers
         grades, index = rows.distinct("grade", "grade")
@@ -189,45 +191,49 @@ class LongTable(Rebuilt):
             (pl.col("side") < 0) | pl.any_horizontal(pl.col(*earlier).is_not_null())
         )
 
+        # the first of each judgement
         for fault in faults.unique("judgement", keep="first").iter_rows(named=True):
-            role = next((role for role in earlier if fault[role] is not None), "")
-            pair = [fault["row"]] if fault["side"] < 0 else [fault[role], fault["row"]]
-            yield fault["judgement"], self._refusal(rows, fault, role, pair)
+            role = next((role for role in earlier if fault[role] is not None), "side")
+            if fault["side"] < 0:
+                refusal = self._unknown_side(rows, fault["row"])
+            elif role == "position":
+                refusal = self._repeated_position(fault)
+            else:
+                refusal = self._two_values(rows, role, fault[role], fault["row"])
+            yield fault["judgement"], refusal
 
-    def _refusal(self, rows: RawCells, fault: Mapping[str, int], role: str, pair: list[int]) -> str:
-        """Return what to say of a row, or of an earlier one and a row that contradicts it."""
-        places = [f"{self.unit} {self._items[row][0]}" for row in pair]
-        if len(pair) == 1:
-            side = shown(rows.column("side", "label").at(pair[0]))
-            remedy = "use a or left, b or right, or the names of two systems"
-            return f"side is {side} on {places[0]}; {remedy}"
-        if role == "position":
-            key = " and ".join(name for name in self._keys if name not in ("pair", "list"))
-            number = "pair" if "a" in self._lists else "list_id"
-            remedy = (
-                f"where one {key} occurs in several judgements, number them in a column {number}"
-            )
-            side = self._lists[fault["side"]]
-            return f"position {fault['at']} of {side} occurs on {' and '.join(places)}; {remedy}"
+    def _place(self, row: int) -> str:
+        return f"{self.unit} {self._items[row][0]}"
+
+    def _unknown_side(self, rows: RawCells, row: int) -> str:
+        side = shown(rows.column("side", "label").at(row))
+        remedy = "use a or left, b or right, or the names of two systems"
+        return f"side is {side} on {self._place(row)}; {remedy}"
+
+    def _repeated_position(self, fault: Mapping[str, int]) -> str:
+        position = f"position {fault['at']} of {self._lists[fault['side']]}"
+        rows = f"{self._place(fault['position'])} and {self._place(fault['row'])}"
+        key = " and ".join(name for name in self._keys if name not in ("pair", "list"))
+        number = "pair" if "a" in self._lists else "list_id"
+        remedy = f"where one {key} occurs in several judgements, number them in a column {number}"
+        return f"{position} occurs on {rows}; {remedy}"
+
+    def _two_values(self, rows: RawCells, role: str, first: int, row: int) -> str:
         column = rows.column(role, self.roles[role].kind)
-        said = [
-            f"{shown(column.at(row))} on {place}" for row, place in zip(pair, places, strict=True)
-        ]
+        said = [f"{shown(column.at(at))} on {self._place(at)}" for at in (first, row)]
         return f"{role} is {' and '.join(said)}; rows of one judgement have one {role}"
 
     def _gaps(self, judgements: pl.DataFrame) -> Iterator[tuple[int, str]]:
         """Yield the judgements whose lists lack a position or have none, and their refusals."""
         for role in self._lists:
-            columns = judgements.select("judgement", f"last of {role}", f"missing in {role}")
-            for judgement, last, missing in columns.rows():
+            names = "judgement", f"last of {role}", f"missing in {role}"
+            for judgement, last, missing in judgements.select(names).rows():
                 if last is None:
-                    problem = f"{role} has no row"
-                    yield judgement, f"{problem}; a judgement needs the documents of both sides"
+                    remedy = "a judgement needs the documents of both sides"
+                    yield judgement, f"{role} has no row; {remedy}"
                 elif missing is not None:
-                    problem = (
-                        f"position {missing} of {role} is missing, and position {last} is there"
-                    )
-                    yield judgement, f"{problem}; add its row, with -1 where the grade is unknown"
+                    gap = f"position {missing} of {role} is missing, and position {last} is there"
+                    yield judgement, f"{gap}; add its row, with -1 where the grade is unknown"
 
 
 def _placed(
@@ -241,14 +247,16 @@ def _placed(
     """
     import polars as pl
 
-    # rows with the same keys
+    # numbers of keys, and of rows that cannot be read
     positions = _positions(rows, unread)
     alone = np.full(rows.n, -1)
     alone[list(unread)] = list(unread)
     columns = {"alone": pl.Series(alone), "position": pl.Series(positions)}
     for role in keys:
         values, index = rows.distinct(role, "label")
-        columns[role] = _numbers(map(str, values), index)
+        columns[role] = numbered(map(str, values), index)
+
+    # the first row with the same ones
     table = pl.DataFrame(columns).with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
     judgement = pl.col("row").min().over("alone", *keys)
     table = table.select("row", "position", judgement=judgement, side=0, by_name=False)
@@ -261,13 +269,10 @@ def _placed(
     sides = np.array([SIDES.get(word, -1) for word in words], np.intp)[index]
     word, side = pl.col("word"), pl.col("side")
     by_name = (side.max() < 0) & (word.n_unique() == 2)
-    return (
-        table.with_columns(side=pl.Series(sides), word=_numbers(words, index))
-        .with_columns(by_name=by_name.over("judgement"))
-        .with_columns(
-            side=pl.when("by_name").then((word != word.first()).over("judgement")).otherwise(side)
-        )
-    )
+    second = (word != word.first()).over("judgement")
+    table = table.with_columns(side=pl.Series(sides), word=numbered(words, index))
+    table = table.with_columns(by_name=by_name.over("judgement"))
+    return table.with_columns(side=pl.when("by_name").then(second).otherwise(side))
 
 
 def _positions(rows: RawCells, unread: dict[int, InputError]) -> NDArray[np.intp]:
@@ -281,15 +286,3 @@ def _positions(rows: RawCells, unread: dict[int, InputError]) -> NDArray[np.intp
         unread.setdefault(row, error)
     refuse(unread, positions.absent, lambda _: "position is missing")
     return positions.values.astype(np.intp)
-
-
-def _numbers(values: Iterable[Any], index: NDArray[np.intp]) -> pl.Series:
-    """Return a number for the value of each row, the same for equal ones, and null for None."""
-    import polars as pl
-
-    numbers: dict[Any, int] = {}
-    codes = []
-    for value in values:
-        key = value if isinstance(value, Hashable) else repr(value)
-        codes.append(None if value is None else numbers.setdefault(key, len(numbers)))
-    return pl.Series(codes, dtype=pl.Int64).gather(index)

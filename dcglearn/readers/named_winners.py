@@ -57,10 +57,10 @@ def with_sides(
     words = list(map(word_in, values))
     may_be = np.array([word is not None and word not in told for word in words], bool)[index]
     winner = np.array(words, object)[index]
-    columns_named = [name.lower() for name in names] or ["", ""]
+    of_columns = [name.lower() for name in names] or [None, None]
     is_side = [
         may_be & ((winner == words_by_row(rows, role)) | (winner == name))
-        for role, name in zip(SYSTEMS, columns_named, strict=True)
+        for role, name in zip(SYSTEMS, of_columns, strict=True)
     ]
 
     def refusal(row: int) -> str:
@@ -94,12 +94,16 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
             (word_in(record.get("winner")), [word_in(record.get(role)) for role in SYSTEMS])
             for record in islice(rows.readable(), 1_000)
         ]
+
+        # words that were told and mean another side there
         contrary = _n_contrary(lines, told)
         if contrary:
             source.doubt = (
                 f"winner_words= takes {contrary:,} winners of the first 1,000 lines for another "
                 f"side than {' and '.join(names)} say; without these words they are looked up there"
             )
+
+        # the columns with most winners
         n_names = _n_names(lines, names, told)
         if n_names > most:
             most, best = n_names, NamedWinners(rows, source.roles, names, told)

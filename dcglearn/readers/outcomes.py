@@ -107,6 +107,8 @@ class Shares(Rebuilt):
             if own.errors:
                 weight = weight.astype(object)
                 weight[list(own.errors)] = [column.at(at) for at in own.errors]
+
+        # as columns
         cells.columns["weight"] = pl.Series(weight) if weight.dtype == float else weight.tolist()
         cells.columns["winner"] = pl.Series(np.array(["a", "b", "tie"])[verdict])
         return cells

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ from dcglearn.readers.line_formats import Reshaped
 from dcglearn.readers.winner_words import word_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dcglearn.readers.cells import RawCells
 
 
@@ -94,3 +96,15 @@ def words_by_row(cells: RawCells, role: str, kind: str = "label") -> NDArray[Any
     """Return the texts and numbers of a column in lower case, None for other values, shape (n,)."""
     values, index = cells.distinct(role, kind)
     return np.array(list(map(word_in, values)), object)[index]
+
+
+def numbered(values: Iterable[Any], index: NDArray[np.intp]) -> pl.Series:
+    """Return a number for the value of each row, the same for equal ones, and null for None."""
+    import polars as pl
+
+    numbers: dict[Any, int] = {}
+    codes = []
+    for value in values:
+        key = value if isinstance(value, Hashable) else repr(value)
+        codes.append(None if value is None else numbers.setdefault(key, len(numbers)))
+    return pl.Series(codes, dtype=pl.Int64).gather(index)
