@@ -46,7 +46,7 @@ class NamedWinners(Rebuilt):
 def with_sides(
     rows: RawCells,
     sides: Sequence[str] = ("a", "b"),
-    names: Sequence[str] = (),
+    names: Sequence[str | None] = (None, None),
     told: Container[str] = (),
 ) -> RawCells:
     """Return cells with a side in place of a winner that is the name of its system, or of its
@@ -57,16 +57,16 @@ def with_sides(
     words = list(map(word_in, values))
     may_be = np.array([word is not None and word not in told for word in words], bool)[index]
     winner = np.array(words, object)[index]
-    of_columns = [name.lower() for name in names] or [None, None]
     is_side = [
-        may_be & ((winner == words_by_row(rows, role)) | (winner == name))
-        for role, name in zip(SYSTEMS, of_columns, strict=True)
+        may_be & ((winner == words_by_row(rows, role)) | (winner == (name and name.lower())))
+        for role, name in zip(SYSTEMS, names, strict=True)
     ]
 
     def refusal(row: int) -> str:
         said = shown(rows.column("winner", "winner").at(row))
-        return f"winner is {said}, which both {' and '.join(names)} hold; write a, b or tie"
+        return f"winner is {said}, which both {names[0]} and {names[1]} hold; write a, b or tie"
 
+    # a side in place of the name of one
     errors = dict(rows.errors)
     refuse(errors, is_side[0] & is_side[1], refusal)
     columns = dict(rows.columns)
