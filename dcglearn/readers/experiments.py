@@ -5,7 +5,7 @@ be better.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -19,11 +19,11 @@ from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.read_table import opener_of, read_columns, records_of
 from dcglearn.readers.roles import ENCODED, EXPERIMENT, Table
 
-OUTCOMES = {"better": 1, "worse": -1, "a/a": 0, "aa": 0}
-"""What is known of the treatment."""
-
-ARMS = {"control": -1, "treatment": 1, "a": -1, "b": 1}
-"""Names of arms: of a and b, b is the treatment."""
+WORDS = {
+    "outcome": {"better": 1, "worse": -1, "a/a": 0, "aa": 0},
+    "arm": {"control": -1, "treatment": 1, "a": -1, "b": 1},
+}
+"""What is known of the treatment, and the names of arms: of a and b, b is the treatment."""
 
 ROUNDING = 1e-6
 """Rounding that is allowed in sums of shares and, relative to its trace, in a covariance."""
@@ -136,10 +136,10 @@ def _by_unit(
     for one, here in zip(experiments, order, strict=True):
         # its outcome, and the arm of each list
         with errors_in(f"{name}: experiment {one}"):
-            outcomes = {_meaning(word, "outcome", OUTCOMES) for word in outcome[here]}
+            outcomes = {_meaning(word, "outcome") for word in outcome[here]}
             if len(outcomes) > 1:
                 raise InputError("it has several outcomes; give one on all of its lines")
-            side = np.array([_meaning(word, "arm", ARMS) for word in arm[here]])
+            side = np.array([_meaning(word, "arm") for word in arm[here]])
 
         # without units that saw both arms
         _, of_unit = np.unique(unit[here], return_inverse=True)
@@ -207,13 +207,13 @@ def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[
     shape, seen = None, set()
     for place, record in records_of(opened, ENCODED):
         with errors_in(place):
-            control, treatment, covariance = (
-                finite_array(record.get(name, ""), name, 2) for name in ARRAYS
-            )
+            names = ("control", "treatment", "covariance")
+            arrays = {name: finite_array(record.get(name, ""), name, 2) for name in names}
+            control, treatment, covariance = arrays.values()
 
             # shapes, shares and variances
             shape = shape or control.shape
-            _refuse_shapes([control, treatment, covariance], shape, mapping.n_known)
+            _refuse_shapes(arrays, shape, mapping.n_known)
             _refuse_no_shares(control, treatment)
             _refuse_no_covariance(covariance)
 
@@ -223,21 +223,19 @@ def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[
                 twice = f"experiment {shown(experiment)} is there twice"
                 raise InputError(f"{twice}; give each a name of its own")
             seen.add(experiment)
-            outcome = _meaning(record.get("outcome"), "outcome", OUTCOMES)
+            outcome = _meaning(record.get("outcome"), "outcome")
         yield treatment - control, covariance, outcome, np.nan
 
 
-ARRAYS = ("control", "treatment", "covariance")
-"""The keys of the mean encodings of both arms, and of the covariance of their difference."""
-
-
-def _refuse_shapes(arrays: list[Floats], shape: tuple[int, ...], n_grades: int | None) -> None:
+def _refuse_shapes(
+    arrays: Mapping[str, Floats], shape: tuple[int, ...], n_grades: int | None
+) -> None:
     """Raise InputError unless encodings have the shape of the first line, one column a grade."""
-    shapes = [array.shape for array in arrays]
+    shapes = [array.shape for array in arrays.values()]
     width = shape[0] * shape[1]
     if shapes != [shape, shape, (width, width)] or shape[1] != (n_grades or max(shape[1], 2)):
         raise InputError(
-            f"{', '.join(ARRAYS)} have the shapes {', '.join(map(str, shapes))}; give (K, L), "
+            f"{', '.join(arrays)} have the shapes {', '.join(map(str, shapes))}; give (K, L), "
             "(K, L) and (K L, K L) for K positions and L grades, worst first, the same on all lines"
         )
 
@@ -263,9 +261,9 @@ def _refuse_no_covariance(covariance: Floats) -> None:
         raise InputError(f"{problem}: its least eigenvalue is {least:g}")
 
 
-def _meaning(word: Any, role: str, meanings: dict[str, int]) -> int:
+def _meaning(word: Any, role: str) -> int:
     """Return what a word means, or raise InputError."""
-    meaning = meanings.get(str(word).strip().lower())
+    meaning = WORDS[role].get(str(word).strip().lower())
     if meaning is None:
-        raise InputError(f"{role} is {shown(str(word))}; give one of {', '.join(meanings)}")
+        raise InputError(f"{role} is {shown(str(word))}; give one of {', '.join(WORDS[role])}")
     return meaning

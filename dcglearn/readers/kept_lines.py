@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 DUPLICATES = "duplicates"
 """The word that leaves out lines that repeat an earlier one."""
 
-KEY = {"id": "identity", "rater": "label", "winner": "winner", "a": "grades", "b": "grades"}
-"""The columns that lines repeat, and their kinds."""
-
 REJECTED = {
     "rejected",
     "reject",
@@ -39,9 +36,6 @@ REJECTED = {
     "failed",
 }
 """Values of a status, in lower case, of lines that are hardly meant to count."""
-
-NOT_APPROVED = REJECTED | {"no", "false", "0"}
-"""Those of a column `approved`."""
 
 
 class KeptLines(Rebuilt):
@@ -70,10 +64,12 @@ class KeptLines(Rebuilt):
         # other lines that repeat one, by their ids and raters
         if DUPLICATES in self.words:
             is_left[list(rows.errors)] = True
-            columns = {role: _numbers(rows, role, kind) for role, kind in KEY.items()}
+            kinds = {"id": "identity", "rater": "label", "winner": "winner"}
+            kinds |= {"a": "grades", "b": "grades"}
+            columns = {role: _numbers(rows, role, kind) for role, kind in kinds.items()}
             lines = pl.DataFrame(columns).with_row_index("row").filter(pl.Series(~is_left))
             lines = lines.drop_nulls(["id", "rater"])
-            again = lines.filter(~pl.struct(*KEY).is_first_distinct())["row"]
+            again = lines.filter(~pl.struct(*kinds).is_first_distinct())["row"]
             reasons |= dict.fromkeys(again, "lines that repeat an earlier one")
 
         # reasons by the numbers of lines
@@ -108,7 +104,7 @@ def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
     if "status" in table:
         role = {"status": source.roles["status"]}
         name = str(by_role(source.names, role).get("status", "status"))
-        rejected = NOT_APPROVED if name.lower() == "approved" else REJECTED
+        rejected = REJECTED | ({"no", "false", "0"} if name.lower() == "approved" else set())
         counts = Counter(word for word in table["status"].tolist() if word.lower() in rejected)
         words = sorted(counts)
         problem = f"have the {name} {', '.join(words)}"

@@ -30,11 +30,8 @@ if TYPE_CHECKING:
 
     from dcglearn.readers.cells import RawCells
 
-SIDES = {"a": 0, "left": 0, "l": 0, "1": 0, "b": 1, "right": 1, "r": 1, "2": 1}
+SIDE_NUMBERS = {"a": 0, "left": 0, "l": 0, "1": 0, "b": 1, "right": 1, "r": 1, "2": 1}
 """Words for the side of a document, in lower case, and its number."""
-
-KEYS = ("pair", "query", "rater", "list", "group", "question", "configuration")
-"""The roles that tell the rows of a judgement from those of others."""
 
 
 def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
@@ -100,7 +97,8 @@ class LongTable(Rebuilt):
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
         super().__init__(rows, roles)
         self.form = f"{rows.form}, a row for each document"
-        self._keys = [role for role in rows.roles if role in KEYS]
+        keys = ("pair", "query", "rater", "list", "group", "question", "configuration")
+        self._keys = [role for role in rows.roles if role in keys]
         self._lists = [role for role in roles if role in ("a", "b", "list")]
 
     @cached_property
@@ -266,7 +264,7 @@ def _placed(
     # sides, or two words that are none, the first of which is that of a
     values, index = rows.distinct("side", "label")
     words = [str(value).strip().lower() for value in values]
-    sides = np.array([SIDES.get(word, -1) for word in words], np.intp)[index]
+    sides = np.array([SIDE_NUMBERS.get(word, -1) for word in words], np.intp)[index]
     word, side = pl.col("word"), pl.col("side")
     by_name = (side.max() < 0) & (word.n_unique() == 2)
     second = (word != word.first()).over("judgement")

@@ -105,7 +105,7 @@ def _folded(names: Any) -> list[str]:
     return [name.strip().lower() for name in names]
 
 
-def scale_text(value: Any, role: str = "scale", _: str = "scale") -> str:
+def scale_text(value: Any, role: str = "scale") -> str:
     """Return a scale as JSON, a list of names or a number of grades; raise InputError for anything
     else.
     """
