@@ -1,6 +1,4 @@
-"""Exports of annotation tools whose records hold several annotations: Label Studio's tasks and
-Argilla's records.
-"""
+"""Exports of annotation tools with several annotations a record: Label Studio and Argilla."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +14,7 @@ Answers: TypeAlias = list[tuple[dict[str, Any], Any]]
 
 
 def is_export(names: Sequence[str]) -> bool:
-    """Return whether these are the keys of a task of Label Studio (JSON), or of a record of
-    Argilla, flat or not.
-    """
+    """Return whether these are the keys of a task of Label Studio or a record of Argilla."""
     return (
         {"annotations", "data"} <= {*names}
         or {"responses", "fields"} <= {*names}
@@ -32,9 +28,7 @@ def _question(name: str) -> str | None:
 
 
 class Annotations(Records):
-    """The annotations in the records of a source, each with its record's data; one without a winner
-    is open.
-    """
+    """The annotations of a source's records, each with its record's data; open without a winner."""
 
     def __init__(self, source: Source) -> None:
         self._questions: dict[str, None] = {}
@@ -75,9 +69,7 @@ def annotated(open_with: Opener) -> Opener:
 
 
 def _flat(item: Any, questions: dict[str, None]) -> list[Any]:
-    """Return a record for each annotation of a record, and add its questions; one of another form
-    stays as it is.
-    """
+    """Return a record for each annotation, and add its questions; others stay as they are."""
     try:
         record = json.loads(item) if isinstance(item, bytes) else item
         data, answered = (_label_studio if "annotations" in record else _argilla)(record)

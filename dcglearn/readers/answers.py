@@ -1,6 +1,4 @@
-"""Answers to questions, each with the grades of the list that it was given from, and the
-comparisons in them.
-"""
+"""Answers to questions with the grades of the lists that they were given from, and comparisons."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -80,9 +78,7 @@ class Answers:
 
     @cached_property
     def across_questions(self) -> AnswerPairs:
-        """Comparisons of answers to random pairs of questions that were asked with one list;
-        weights sum to these.
-        """
+        """Comparisons between random questions asked with one list each; weights sum to these."""
         # an answer of each question, in random order
         order = np.random.default_rng(0).permutation(np.flatnonzero(~self.varied))
         order = order[np.sort(np.unique(self.number[order], return_index=True)[1])]
@@ -102,9 +98,7 @@ class Answers:
         return right[kept], wrong[kept], weights[kept]
 
     def preferences(self, *pairs: AnswerPairs) -> Preferences:
-        """Return comparisons, by default those within questions, as preferences whose queries are
-        the questions.
-        """
+        """Return comparisons, by default those within questions, as preferences by question."""
         joined = zip(*(pairs or [self.within_questions]), strict=True)
         right, wrong, weight = map(np.concatenate, joined)
         log = Preferences(

@@ -1,6 +1,4 @@
-"""Experiments: how the lists of two arms differ in their mean encodings, and which arm was known to
-be better.
-"""
+"""Experiments of known outcome: the difference between the mean encodings of two arms."""
 
 from __future__ import annotations
 
@@ -54,9 +52,7 @@ class Experiments:
         return Experiments(*values, self.grade_names, self.dropped)
 
     def z_scores(self, weights: Floats) -> Floats:
-        """Return the difference of mean values under a utility W, shape (K, L), in standard errors,
-        shape (n,).
-        """
+        """Return the difference of mean values under a utility, in standard errors, shape (n,)."""
         w = weights.ravel()
         return np.tensordot(self.difference, weights) / np.sqrt(self.covariance @ w @ w)
 
@@ -122,9 +118,7 @@ def read_experiments(
 def _by_unit(
     name: str, table: Table, mapping: LogMapping, dropped: Counter[str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the difference, covariance, outcome and z-score of nDCG of each experiment in a table
-    of lists.
-    """
+    """Yield difference, covariance, outcome and z-score of nDCG of each experiment of lists."""
     lists, labels = table["list"], ("experiment", "arm", "outcome", "unit")
     experiment, arm, outcome, unit = (table[role].astype(str) for role in labels)
     n_grades = mapping.n_known or max(int(lists.max()) + 1, 2)
@@ -186,9 +180,7 @@ def _ndcg(lists: Grades, n_grades: int, query: Any) -> Floats:
 
 
 def _of_units(lists: Grades, ndcg: Floats, unit: Any, n_grades: int) -> tuple[Floats, Floats]:
-    """Return the mean over an arm's units of the encodings and nDCG of their lists, and the mean's
-    covariance.
-    """
+    """Return the mean of units' encodings and nDCG in an arm, and the mean's covariance."""
     _, number, n_lists = np.unique(unit, return_inverse=True, return_counts=True)
     n, width = len(n_lists), lists.shape[1] * n_grades
     cells = number[:, None] * width + np.arange(0, width, n_grades) + lists
@@ -198,9 +190,7 @@ def _of_units(lists: Grades, ndcg: Floats, unit: Any, n_grades: int) -> tuple[Fl
 
 
 def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[Any, ...]]:
-    """Yield the difference, covariance and outcome of each line of mean encodings, and no
-    z-score.
-    """
+    """Yield difference, covariance and outcome of each line of encodings, and no z-score."""
     if mapping.given.keys() - {"n_grades", "scale", "encoding", "sheet"}:
         remedy = "leave out options but the number of grades"
         raise InputError(f"{opened[0]}: mean encodings are read as they are: {remedy}")

@@ -24,18 +24,14 @@ RATING_NAMES = ("list", "rating")
 
 
 def flattened(lists: pl.Series) -> pl.Series:
-    """Return the items of all lists in a row; an empty list has none (polars 2) or is one null
-    (polars 1).
-    """
+    """Return the items of all lists in a row; polars 1 has one null for an empty list."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "In Polars 2.0, the default", DeprecationWarning)
         return lists.explode()
 
 
 def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
-    """Return tuples as dictionaries by the given names, or raise InputError; of two lists the first
-    is preferred.
-    """
+    """Return tuples as dictionaries by names, or raise InputError; of two lists the first wins."""
     dictionaries: list[Any] = []
     for number, record in enumerate(records, 1):
         # named tuples and objects have names
@@ -57,9 +53,7 @@ def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
 
 
 def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | PolarsFrame:
-    """Return columns of one length, None left out, as a table, or as records where one has values
-    of several types.
-    """
+    """Return columns of one length as a table, or as records where types are mixed."""
     import polars as pl
 
     arrays = {}
@@ -82,9 +76,7 @@ def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | PolarsFram
 
 
 def polars_frame(frame: Any) -> PolarsFrame:
-    """Return a table of polars, pandas or Arrow as one of polars, with plain types and nulls, or
-    raise InputError.
-    """
+    """Return a table of any library as one of polars with plain types, or raise InputError."""
     import polars as pl
 
     if isinstance(frame, pl.LazyFrame):

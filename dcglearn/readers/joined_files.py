@@ -1,6 +1,4 @@
-"""Several files as one log: the files that paths and folders name, and their judgements one after
-another.
-"""
+"""Several files as one log: those that paths and folders name, one after another."""
 
 import glob
 import os
@@ -72,9 +70,7 @@ class Files:
         return self.joined(lambda open_with: open_with(roles))
 
     def joined(self, opened: Callable[[Opener], Source]) -> Source:
-        """Return the judgements that a function opens in the files; an InputError names the
-        file.
-        """
+        """Return the judgements that a function opens in the files; errors name the file."""
         sources = {}
         for name, open_with in self._openers.items():
             with errors_in(f"file {name}"):
@@ -83,9 +79,7 @@ class Files:
 
 
 class Joined(Reshaped):
-    """The judgements of several files, one after another; the first tells their roles and names of
-    columns.
-    """
+    """The judgements of several files in turn; the first tells their roles and columns."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         # all say in one way which list was shown first
@@ -127,9 +121,7 @@ class Joined(Reshaped):
 
 
 def _order_of(source: Source) -> tuple[str, bool]:
-    """Return how a source says which list was shown first, and whether it calls the lists left and
-    right as well.
-    """
+    """Return how a source says which list was shown first, and if lists are left and right."""
     if not source.has("swapped"):
         return "", False
     return source.roles["swapped"].kind, called_left(source)

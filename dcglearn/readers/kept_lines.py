@@ -1,6 +1,4 @@
-"""Remarks on lines of a rejected status and on repeated ones, which are left out if that is asked
-for.
-"""
+"""Lines of a rejected status and repeated lines: remarks on them, and logs without them."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ REJECTED = {
 
 
 class KeptLines(Rebuilt):
-    """Judgements without the lines whose status, or repetition of an earlier line, a mapping leaves
-    out.
-    """
+    """Judgements without the lines that `leave_out` names, by status or as duplicates."""
 
     def __init__(self, rows: Source, mapping: LogMapping) -> None:
         super().__init__(rows, rows.roles)
@@ -96,9 +92,7 @@ def with_kept(source: Source, mapping: LogMapping) -> Source:
 
 
 def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
-    """Return remarks on lines that count and are hardly meant to, of a rejected status or repeated,
-    and on winners.
-    """
+    """Return remarks on lines that count though rejected or repeated, and on winners."""
     # lines of a rejected status
     remarks = {}
     if "status" in table:
@@ -132,9 +126,7 @@ def _numbers(rows: RawCells, role: str, kind: str) -> pl.Series:
 
 
 def _n_repeated(table: Table) -> int:
-    """Return the number of lines that repeat an earlier one; those without an id or a rater do
-    not.
-    """
+    """Return the number of lines that repeat an earlier one with an id and a rater."""
     import polars as pl
 
     # lines of one id and rater

@@ -1,6 +1,4 @@
-"""Tables with a row for each document, such as ``query, side, position, grade, winner``: their rows
-as judgements.
-"""
+"""Judgements from tables with a row for each document, and the choice between shapes."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ SIDE_NUMBERS = {"a": 0, "left": 0, "l": 0, "1": 0, "b": 1, "right": 1, "r": 1, "
 
 
 def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
-    """Return the judgements in what `open_with` opens: its lines, rows of single documents, or
-    columns of outcomes.
-    """
+    """Return the judgements in what `open_with` opens, whichever shape its columns have."""
     if isinstance(open_with, Files):
         # each file has a shape of its own, but a line may repeat one of another file
         of_file = replace(mapping, leave_out=None)
@@ -49,9 +45,7 @@ def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMappin
 
 
 def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
-    """Return the source as it is if it has the columns of the roles, else in the first shape that
-    does.
-    """
+    """Return the source itself if it has the columns of the roles, else as the first shape."""
     source: Source | InputError
     try:
         source = open_with(roles)

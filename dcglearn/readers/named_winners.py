@@ -1,6 +1,4 @@
-"""Winners that are names of systems, looked up line by line in the two columns that say whose lists
-were compared.
-"""
+"""Winners that are names of systems, looked up in the two columns of their names."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ Looked: TypeAlias = "list[tuple[str | None, list[str | None]]]"
 
 
 class NamedWinners(Rebuilt):
-    """Judgements whose winner is the name of a system in `system_a` or `system_b`; other words stay
-    as they are.
-    """
+    """Judgements whose winners are names in `system_a` or `system_b`, or other words."""
 
     def __init__(
         self, rows: Source, roles: Mapping[str, Role], names: Sequence[str], told: Mapping[str, Any]
@@ -77,9 +73,7 @@ def with_sides(
 
 
 def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source:
-    """Return the source with winners looked up among the names of systems, where they are such
-    names.
-    """
+    """Return the source with winners looked up among systems, where they are such names."""
     if "winner" not in source.roles or mapping.positive is not None or isinstance(source, Reshaped):
         return source
     told = mapping.own_words.codes
@@ -111,9 +105,7 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
 
 
 def _pairs_of_columns(source: Source, mapping: LogMapping) -> list[tuple[str, str]]:
-    """Return the pairs of columns without a role whose names differ in the side alone, or those
-    that were told.
-    """
+    """Return the columns that were told, or pairs whose names differ in the side alone."""
     if SYSTEMS.keys() & mapping.columns.keys():
         told = by_role(source.names, mapping.roles(SYSTEMS))
         return [(str(told["system_a"]), str(told["system_b"]))]
@@ -132,16 +124,16 @@ def _n_names(lines: Looked, names: Sequence[str], told: Mapping[str, int]) -> in
 
     Words that mean a side anyway, and numbers, are names only if all winners but ties are.
     """
-    known = {**WINNERS, **told}
+    meanings = {**WINNERS, **told}
     n_names, n_sides, unknown = 0, 0, False
     for word, systems in lines:
-        if word is None or word in told or MEANINGS[known.get(word, 0)] in ("tie", "open"):
+        if word is None or word in told or MEANINGS[meanings.get(word, 0)] in ("tie", "open"):
             continue
-        columns = [name.lower() for name in names if word not in known]
+        columns = [name.lower() for name in names if word not in meanings]
         is_name = word in (*columns, *systems)
         n_names += is_name
         n_sides += 1
-        unknown |= is_name and word not in known and not NUMBER.fullmatch(word)
+        unknown |= is_name and word not in meanings and not NUMBER.fullmatch(word)
     return n_names if unknown or n_names == n_sides else 0
 
 

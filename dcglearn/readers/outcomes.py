@@ -1,6 +1,4 @@
-"""Tables whose columns tell the winner: a chosen and a rejected list, a column for each outcome, or
-a probability.
-"""
+"""Tables that tell the winner by columns: chosen and rejected, outcomes, votes, probabilities."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ def outcome_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
 
 
 def shared_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
-    """Yield the roles of tables that say how many people gave each verdict, or how probable one
-    is.
-    """
+    """Yield the roles of tables that hold numbers of votes, or probabilities."""
     if {"a", "b", "winner"} <= roles.keys():
         others = {role: about for role, about in roles.items() if role != "winner"}
         yield from ({**others, **weights} for weights in (VOTES, PROBABILITY, LOGPROBS))
@@ -48,9 +44,7 @@ def _named(roles: Mapping[str, Role], names: Mapping[str, str]) -> dict[str, Rol
 
 
 class Outcomes(Rebuilt):
-    """Judgements whose winner is the outcome that has a 1; without such columns the list `a`, which
-    was chosen.
-    """
+    """Judgements whose winner is the outcome with a 1, or a, the chosen list, without outcomes."""
 
     def rebuilt(self, rows: RawCells) -> RawCells:
         """Return the cells of the judgements, one a row."""
@@ -77,8 +71,7 @@ class Outcomes(Rebuilt):
 
 
 class Shares(Rebuilt):
-    """Judgements with a weight for each verdict on a line: how many people gave it, or how probable
-    it is.
+    """Judgements with a weight for each verdict on a line: votes, or a probability.
 
     A line with the probability p that a is preferred counts as a verdict for a of weight p and one
     for b of weight 1 - p, which is the cross-entropy of a likelihood.
@@ -138,9 +131,7 @@ class Shares(Rebuilt):
         return np.column_stack([share, 1 - share, np.zeros(rows.n)])
 
     def _of_logarithms(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
-        """Return how probable a is by the logarithm of its probability, relative to that of b where
-        a row has both.
-        """
+        """Return the probability of a by its logarithm, relative to that of b if a row has both."""
         of_a, of_b = (_numbers(rows, role, errors, np.nan) for role in LOGPROBS)
         refuse(errors, np.isnan(of_a), lambda _: "logprob_a is missing")
 
@@ -154,9 +145,10 @@ class Shares(Rebuilt):
             refuse(errors, alone & is_blank, lambda _: "logprob_b is missing")
 
         def refusal(row: int) -> str:
-            logs = {role: of[row] for role, of in zip(LOGPROBS, (of_a, of_b), strict=True)}
-            known = {role: float(value) for role, value in logs.items() if not np.isnan(value)}
-            said = f"{', '.join(known)}: {shown([*known.values()])}"
+            logs = dict(zip(LOGPROBS, (float(of_a[row]), float(of_b[row])), strict=True))
+            if alone[row]:
+                del logs["logprob_b"]
+            said = f"{', '.join(logs)}: {shown([*logs.values()])}"
             return f"{said}; logarithms of probabilities are below 0"
 
         larger = np.fmax(of_a, of_b)

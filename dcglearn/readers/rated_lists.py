@@ -1,6 +1,4 @@
-"""The pairs that rated lists imply: of every two lists with different ratings, the higher rated is
-preferred.
-"""
+"""Pairs implied by rated lists: of two lists in a group, the higher rated is preferred."""
 
 from typing import Any
 
@@ -26,9 +24,7 @@ COMPARED = 1 << 22
 def pairs_of_ratings(
     kind: type[AnyLog], name: str, table: Table, mapping: LogMapping, *, equal_groups: bool = False
 ) -> AnyLog:
-    """Return the pairs that the columns of a log of ratings imply, as a log of some kind; messages
-    call it `name`.
-    """
+    """Return the pairs that a log of ratings implies, as a log; messages call it `name`."""
     grouped = "group" in table
     if equal_groups and not grouped:
         remedy = "add the column, or leave equal_groups out"
@@ -65,8 +61,7 @@ def pairs_of_ratings(
 
 
 class _Cells:
-    """The distinct (group, list, rating) of a log with their weights, ordered by group, then
-    rating.
+    """The distinct (group, list, rating) with their weights, ordered by group, then rating.
 
     Lists are compared within a group and a segment: `groups` holds both labels, `outer` the number
     of the group alone.
@@ -107,9 +102,7 @@ class _Cells:
         return RatingCounts(self.lists, group, lists, self.ratings[rank], self.weight[order])
 
     def pairs(self, name: str) -> tuple[Integers, dict[str, int]]:
-        """Return rows (group, preferred, other, bits of the weight), ordered, and the numbers of
-        pairs left out.
-        """
+        """Return ordered rows (group, preferred, other, bits of weight), and counts left out."""
         compared = self.size * (self.size - 1) // 2
         distinct = np.bincount(unique_rows(np.column_stack([self.group, self.list]))[0][:, 0])
         total = int(np.minimum(compared, distinct * (distinct - 1)).sum())
@@ -131,9 +124,7 @@ class _Cells:
         return pairs[np.lexsort(pairs[:, :3].T[::-1])], self._left_out()
 
     def _all_at_once(self, groups: NDArray[np.intp]) -> Integers:
-        """Compare each cell of some groups with those before it in its group, whose ratings are not
-        higher.
-        """
+        """Compare each cell of some groups with the cells of its group up to its rating."""
         # each cell as often as there are cells before it, and these
         size, start = self.size[groups], self.start[groups]
         place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)

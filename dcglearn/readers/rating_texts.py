@@ -1,6 +1,4 @@
-"""How often each list of a log got each rating, as text in files: ``2:1 4:12``, a rating and its
-number each.
-"""
+"""How often each list got each rating, as text in files: ``2:1 4:12``, rating and number."""
 
 from typing import Any
 
@@ -16,9 +14,7 @@ from dcglearn.readers.line_formats import NUMBER, shown, words_of
 
 
 def texts_of_counts(counts: RatingCounts, log: Columns) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the counts of both lists of each pair as text, ``rating:number`` separated by blanks;
-    (n,) each.
-    """
+    """Return the counts of both lists of each pair as texts such as ``2:1 4:12``, (n,) each."""
     first, second, own = counts.rows_of(log)
     n = int(max(rows.max(initial=-1) for rows in (first, second, own))) + 1
     texts: NDArray[Any] = np.full(n, "", dtype=object)
@@ -29,8 +25,7 @@ def texts_of_counts(counts: RatingCounts, log: Columns) -> tuple[NDArray[Any], N
 
 
 def with_ratings(log: AnyLog, texts: NDArray[Any]) -> AnyLog:
-    """Return a log with the counts in texts beside its lists, shape (n, 2), within its raters and
-    segments.
+    """Return a log with counts in texts, shape (n, 2), within its raters and segments.
 
     Raise InputError if the counts of one list differ.
     """
@@ -69,9 +64,7 @@ def _groups(log: Columns) -> NDArray[np.intp]:
 
 
 def parsed_counts(text: str) -> list[tuple[float, float]]:
-    """Return the ratings and their numbers in a text such as ``2:1 4:12``; raise InputError for
-    another text.
-    """
+    """Return the ratings and numbers in a text such as ``2:1 4:12``, or raise InputError."""
     counts = [tuple(part.split(":")) for part in words_of(text)]
     are_pairs = all(len(pair) == 2 and all(map(NUMBER.fullmatch, pair)) for pair in counts)
     if not counts or not are_pairs:

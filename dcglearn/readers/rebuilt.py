@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 class Rebuilt(Reshaped):
-    """Judgements whose raw cells `rebuilt` makes of those of the rows; an item is a judgement's
-    number and its row.
-    """
+    """Judgements made by `rebuilt` from the raw cells of all rows; items are (number, row)."""
 
     @abstractmethod
     def rebuilt(self, rows: RawCells) -> RawCells:

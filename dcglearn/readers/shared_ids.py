@@ -1,6 +1,4 @@
-"""Judgements that two files share by their ids, such as a question that people and a machine both
-judged.
-"""
+"""Judgements that two files share by their ids, such as those of people and a model."""
 
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,7 @@ ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_
 
 
 def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None:
-    """Raise InputError if a judgement of both files, by its id, has another query, lists or
-    documents in each.
-    """
+    """Raise InputError if an id has other queries, lists or documents in the two files."""
     # a pipe is read once, and logs in parts have no ids
     if not all(Path(file).is_file() for file in [*log_files(people), machine]):
         return

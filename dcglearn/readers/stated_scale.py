@@ -1,6 +1,4 @@
-"""The column `scale` of a log: the names of its grades, worst first, or their number, the same on
-every line.
-"""
+"""The column `scale` of a log: names of its grades, worst first, or their number."""
 
 import contextlib
 import json
@@ -17,9 +15,7 @@ from dcglearn.readers.winner_words import word_of
 
 
 class StatedMapping(LogMapping):
-    """A mapping with the scale that the log states: numbers on its lines are grades, even if names
-    are numbers.
-    """
+    """A mapping with the scale that the log states; numbers on its lines are grades."""
 
     numbered = False
 
@@ -40,9 +36,7 @@ def scale_to_state(names: Any, n_grades: int | None, first: Grades, second: Grad
 
 
 def with_stated(name: str, source: Source, mapping: LogMapping) -> LogMapping:
-    """Return the mapping with the scale that the first line states; raise InputError if an option
-    contradicts it.
-    """
+    """Return the mapping with the scale of the first line; raise InputError if options differ."""
     if not source.has("scale"):
         return mapping
     place, record = next(_lines(name, source), ("", {}))
@@ -50,9 +44,7 @@ def with_stated(name: str, source: Source, mapping: LogMapping) -> LogMapping:
 
 
 def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogMapping:
-    """Take the column `scale` from a table, and return the mapping with it; raise InputError if two
-    lines differ.
-    """
+    """Take `scale` from a table and return the mapping with it, or raise InputError."""
     texts = set(table.pop("scale", ())) - {""}
     if not texts:
         return mapping
@@ -106,9 +98,7 @@ def _folded(names: Any) -> list[str]:
 
 
 def scale_text(value: Any, role: str = "scale") -> str:
-    """Return a scale as JSON, a list of names or a number of grades; raise InputError for anything
-    else.
-    """
+    """Return a scale as JSON, a list of names or a number of grades, or raise InputError."""
     if isinstance(value, str):
         names = from_text("documents", value) or [""]
         value = names if len(names) > 1 else names[0]
