@@ -160,7 +160,7 @@ class Shares(Rebuilt):
 
 
 def _numbers(rows: RawCells, role: str, errors: dict[int, InputError], blank: float) -> Floats:
-    """Return the numbers of a column, and `blank` for blank cells; add what is wrong with them."""
+    """Return the numbers of a column, `blank` for other cells, and add what is wrong with these."""
     from dcglearn.readers.kinds import KINDS
 
     if role not in rows.columns:
@@ -168,4 +168,6 @@ def _numbers(rows: RawCells, role: str, errors: dict[int, InputError], blank: fl
     numbers = KINDS["number"](rows.column(role, "number"))
     for row, error in numbers.errors.items():
         errors.setdefault(row, error)
-    return np.where(numbers.absent, blank, numbers.values)
+    is_number = ~numbers.absent
+    is_number[list(numbers.errors)] = False
+    return np.where(is_number, numbers.values, blank)

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 from dcglearn.readers.line_formats import JsonLines, TextLines
@@ -134,3 +135,14 @@ def test_logarithms_of_a_line_without_those_of_b():
     read = read_preferences([both, {**OTHERS, "logprob_a": np.log(0.3)}], as_is=True)
     np.testing.assert_allclose(sorted(read.weight), [0.25, 0.3, 0.7, 0.75])
     refused("record 2: logprob_b is missing", read_preferences, [both, {**both, "logprob_b": None}])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [-np.inf, np.inf, np.nan])
+@pytest.mark.parametrize("role", ["votes_a", "probability", "logprob_a", "logprob_b", "weight"])
+def test_numbers_that_are_not_finite_are_refused(role, value):
+    columns = {"votes_a": [1.0], "votes_b": [1.0]}
+    if role != "votes_a":
+        columns = {"logprob_a": [-1.0]} if role.startswith("log") else {"probability": [0.5]}
+    table = pl.DataFrame({"a": [[2, 0]], "b": [[0, 1]], **columns, role: [value]})
+    refused(f"row 1: {role} is {value}, which is not a finite number", read_preferences, table)
