@@ -107,6 +107,10 @@ class Source(ABC):
         """Return whether the lines read so far have a column for a role, be it blank."""
         return role in self.columns
 
+    def cells(self) -> Any:
+        """Return the raw cells of all lines if they are made at once; None to read line by line."""
+        return None
+
 
 Opener: TypeAlias = Callable[[Mapping[str, Role]], Source]
 """A function that opens a log by the roles of its columns."""
