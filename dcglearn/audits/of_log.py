@@ -33,7 +33,9 @@ def log_finding(known: Known) -> Finding:
     width = np.concatenate([*of_bands, []]) if bands else np.inf
     times = np.bincount(np.concatenate(list_numbers(log.preferred, log.other)))
     often = np.stack([times[lists] > 1 for lists in list_numbers(log.preferred, log.other)])
-    circles = (0, 0) if rated else intransitive_triads(log)  # ratings are numbers, which have an order
+    circles = (
+        (0, 0) if rated else intransitive_triads(log)
+    )  # ratings are numbers, which have an order
     finding = said(
         "log",
         rated=rated,
