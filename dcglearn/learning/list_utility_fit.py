@@ -77,7 +77,7 @@ def _best_start(objective: DirectObjective, bases: Sequence[Floats]) -> Floats:
     objective = DirectObjective(
         model, few, objective.share * judgements.total_weight / few.total_weight
     )
-    further, sharp = corners(model.form, model.n_grades), model.parts[2]
+    further, sharp = corners(model.form, model.n_grades), model.places.sharpness
     starts = np.array([np.append(base, corner) for base in bases for corner in further])
     starts = np.tile(starts, (1 + len(SHARPER), 1))
     starts[:, sharp] += np.repeat([0.0, *SHARPER], len(starts) // (1 + len(SHARPER)))[:, None]
@@ -97,7 +97,7 @@ def bases_near(model: Model, theta: Floats) -> list[Floats]:
         dcg = DCG.standard(model.n_grades, model.depth, gain, discount)
         if dcg.gains.any():
             other = theta.copy()
-            other[: model.parts[1].stop] = np.concatenate(log_curves(dcg.gains, dcg.discounts))
+            other[: model.places.delta.stop] = np.concatenate(log_curves(dcg.gains, dcg.discounts))
             bases.append(np.clip(other, *model.bounds))
     return bases
 

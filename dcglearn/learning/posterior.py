@@ -68,7 +68,7 @@ def posterior_draws(
     for_all = share * fitted.judgements.total_weight / judgements.total_weight
     objective = DirectObjective(model, judgements, min(for_all, max(share, 1.0)))
     dense = replace(objective, model=replace(model, form="dcg"))(
-        theta[None, : model.further.start]
+        theta[None, : model.places.further.start]
     ).dense[0]
     listed = ListedJudgements.of(judgements)
     if model.form != "dcg" or len(listed.lists) < len(judgements):
@@ -152,15 +152,15 @@ def _starts(
     of those known.
     """
     model, half, n_known = objective.model, CHAINS // 2, len(known)
-    judges, n_further = model.parts[7].start, model.further.stop - model.further.start
+    judges, n_further = model.places.own_errors.start, model.places.sizes[-1]
     values, vectors = np.linalg.eigh(dense)
     around, others = (np.tile(theta, (n, 1)) for n in (half, n_known))
     root = (
         vectors / np.sqrt(np.maximum(values, 1.0)) @ vectors.T
     )  # the same whatever the signs of the vectors
     around[:, :judges] += rng.normal(size=(half, judges)) @ root
-    around[:, model.further] += FURTHER * rng.normal(size=(half, n_further))
-    others[:, :judges], others[:, model.further] = (
+    around[:, model.places.further] += FURTHER * rng.normal(size=(half, n_further))
+    others[:, :judges], others[:, model.places.further] = (
         known[:, :judges],
         rng.random((n_known, n_further)),
     )

@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
-from dcglearn.learning.direct_fit import (
-    ERROR,
-    ERROR_SPREAD,
-    RATER_SPREAD,
-    SHARPNESS,
-    Curves,
-    Model,
-    empty_gain,
-    family,
-    log_curves,
-)
+from dcglearn.learning.direct_fit import PRIOR, Curves, Model, empty_gain, family, log_curves
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectFit, Member, QPDescription
 from dcglearn.learning.list_utility_fit import parameters_of
@@ -165,14 +155,17 @@ class WarmStart:
                 None
             ]
             return [model.starts(metric, softer, empty_gain(self.gains))[0] for softer in SOFTER]
-        _, _, sharp, error, _, bias, thresholds, each_rater, each_bias = model.parts
+        _, _, sharp, error, _, bias, thresholds, each_rater, each_bias, _ = model.places
         theta = with_curves(model, np.zeros(each_bias.stop), self.gains, self.discounts)
         theta[sharp] = np.log(self.curves.sharpness)
         if model.with_errors:
             with np.errstate(divide="ignore"):
                 logits = np.clip(np.log(self.curves.errors / (1 - self.curves.errors)), -9.0, 9.0)
             logits = self._of_raters(
-                logits, raters if model.n_raters > 1 else (), ERROR, ERROR_SPREAD / RATER_SPREAD
+                logits,
+                raters if model.n_raters > 1 else (),
+                PRIOR.error[0],
+                PRIOR.error[1] / PRIOR.own_error,
             )
             theta[error], theta[each_rater] = logits[0], logits[1:]
         if model.sided and len(self.curves.biases):
@@ -223,7 +216,7 @@ def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -
 
     They are exact unless a step or discount is not positive, see `log_curves`.
     """
-    alpha, delta, _, _, empty, *_ = model.parts
+    alpha, delta, _, _, empty, *_ = model.places
     theta = theta.copy()
     theta[alpha], theta[delta] = log_curves(gains, discounts, falling=model.falling)
     steps = np.diff(gains)
@@ -270,7 +263,7 @@ def log_sharpness(sample: PreferencePairs, prior: DCG | None) -> float:
     size = float(reference.discounts.sum() * np.ptp(reference.gains))
     squares = (reference.score(sample.preferred) - reference.score(sample.other)) ** 2
     typical = np.sqrt(np.average(squares, weights=sample.weight)) / size
-    return float(SHARPNESS - np.log(typical if typical > 0 else 0.1))
+    return float(np.log(100.0) - np.log(typical if typical > 0 else 0.1))
 
 
 @cache

@@ -360,7 +360,7 @@ def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int)
     return (
         gains / gains[:, -1:],
         discounts,
-        thetas[:, fitted.model.further] if whole.form != "dcg" else None,
+        thetas[:, fitted.model.places.further] if whole.form != "dcg" else None,
     )
 
 

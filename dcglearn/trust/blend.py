@@ -390,7 +390,7 @@ def _judged(objective: DirectObjective, thetas: Floats) -> Floats:
     """Return the parameters with the judges that fit best with their curves, shape (M, p)."""
     model = objective.model
     low, high = (np.tile(end, (len(thetas), 1)) for end in model.bounds)
-    of_curves = np.s_[:, np.r_[: model.parts[1].stop, model.parts[4]]]
+    of_curves = np.s_[:, np.r_[: model.places.delta.stop, model.places.empty]]
     low[of_curves] = high[of_curves] = thetas[of_curves]
     return descend(objective, thetas, (low, high), max_iter=50, tol=1e-6).theta
 

@@ -73,7 +73,7 @@ def rising_discounts(
             fit_dcg(log, replace(robust, discounts=word)) for word in DISCOUNTS
         )
         gain = dcg.objective - freed.objective
-        thetas, delta = posterior_draws(freed, freed.theta, N_SIMULATED, 0), freed.model.parts[1]
+        thetas, delta = posterior_draws(freed, freed.theta, N_SIMULATED, 0), freed.model.places.delta
         thetas[:, delta] = np.apply_along_axis(_made_falling, 1, thetas[:, delta])
         p = p_value(gain, lambda it: freed.on(it.judgements, it.share).objective, dcg, thetas)
     return DiscountTest(gain, p, falling.dcg, free.dcg)

@@ -62,10 +62,10 @@ def drawn(kind, seed=0, *, n=60, ties=True, with_errors=True, ridge=1.0):
     }
     sided = {"sided": kind == LIKELIHOOD, "with_errors": with_errors}
     model = Model(**shape, kind=kind, **sided, ridge=ridge, centre=2.0, margins=margins)
-    theta = 0.3 * rng.normal(size=model.parts[-1].stop)
-    theta[model.parts[1]] = rng.random(4)
-    theta[model.parts[2]] = 2.0
-    theta[model.parts[3]] = -1.5
+    theta = 0.3 * rng.normal(size=model.places.own_biases.stop)
+    theta[model.places.delta] = rng.random(4)
+    theta[model.places.sharpness] = 2.0
+    theta[model.places.error] = -1.5
     return model, judgements, theta
 
 
@@ -87,7 +87,7 @@ def objectives(form, kind, with_errors):
 )
 def test_gradients_are_those_of_finite_differences_and_at_zero_of_the_dcg(form, kind, with_errors):
     of_dcg, objective, theta = objectives(form, kind, with_errors)
-    further = np.random.default_rng(1).random(objective.model.further.stop - len(theta))
+    further = np.random.default_rng(1).random(objective.model.places.n - len(theta))
     value, gradient = objective.with_gradient(np.append(theta, 0 * further))
     expected, slopes = of_dcg.with_gradient(theta)
     assert value == pytest.approx(expected, rel=1e-12)
@@ -389,8 +389,8 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     model = Model(
         depth=4, n_grades=4, ties=verdicts.has_ties, n_levels=verdicts.n_levels, centre=sharp
     )
-    theta = np.zeros(model.parts[-1].stop)
-    alpha, delta, sharpness, logit, _, _, thresholds, *_ = model.parts
+    theta = np.zeros(model.places.own_biases.stop)
+    alpha, delta, sharpness, logit, _, _, thresholds, *_ = model.places
     theta[alpha], theta[delta] = log_curves(DCG.gains, DCG.discounts)
     theta[sharpness], theta[logit], theta[thresholds] = sharp, error, rise
     return judgements, model, theta
