@@ -59,6 +59,14 @@ class Points:
         return tuple(x for x in (getattr(self, x.name) for x in fields(self)) if x is not None)
 
     @property
+    def tables(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What grades and positions are worth, as kernels over lists take it: see `list_kernel`."""
+        n, n_grades = self.gains.shape
+        stops = np.zeros((n, n_grades)) if self.stops is None else self.stops
+        best = np.zeros(n) if self.best is None else self.best
+        return _with_unknown(self.gains), self.discounts, _with_unknown(stops), best
+
+    @property
     def judges(self) -> Floats:
         """Error rates and, where sides are known, position biases, shape (B, J)."""
         return self.errors if self.biases is None else np.hstack([self.errors, self.biases])
@@ -211,7 +219,7 @@ def pair_loss(
     return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
 
 
-def with_unknown(values: Floats) -> Floats:
+def _with_unknown(values: Floats) -> Floats:
     """Return values of the L grades after a zero for -1, the grade that is not known."""
     padded = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     padded[..., 1:] = values

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import UNKNOWN, Floats, Grades, InputError, filled
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
-from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgements
+from dcglearn.learning.listed_judgements import FEWEST_SHARED, MOST_LISTS, ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.preference_pairs import PreferencePairs
@@ -84,7 +84,11 @@ class Verdicts:
         pairs = JudgedPairs(*lists, self.level, rater, _weights(log), _ways(log))
         simple = not (self.has_ties or self.sided) and self.n_levels == 1
         plain = self.kind == LIKELIHOOD and simple and len(rater) == 1
-        if plain and len(log) >= max(SHARED * log.n_lists, FEW) and log.n_lists <= MOST_LISTS:
+        if (
+            plain
+            and len(log) >= max(FEWEST_SHARED * log.n_lists, FEW)
+            and log.n_lists <= MOST_LISTS
+        ):
             return ListedJudgements.of(pairs)
         return pairs
 
