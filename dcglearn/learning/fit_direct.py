@@ -243,7 +243,6 @@ def _model(
         target = log_curves(prior.gains, prior.discounts, falling=falling)
         empty = empty_gain(prior.gains)
 
-    # sizes, the loss, and the prior
     return Model(
         log.depth,
         log.n_grades,
@@ -253,12 +252,14 @@ def _model(
         verdicts.n_levels,
         verdicts.has_ties,
         verdicts.sided,
+        # the prior
         ridge=float(description.ridge),
         centre=log_sharpness(verdicts.sample(4096), prior),
         target=target,
+        empty=empty,
+        # what is fixed
         margins=verdicts.margins,
         zero=zero,
-        empty=empty,
         falling=falling,
     )
 
@@ -287,6 +288,7 @@ def _fitted(
         curves=curves,
         raters=raters,
         ties=model.ties,
+        # what the log told
         n_effective=n_effective,
         visible=visible,
         **_end(result),
@@ -342,6 +344,8 @@ def _cautions(n_effective: float, n_free: int, rater_error: Mapping[str, float])
             f"{n_free} gains and discounts to learn: what it does not show is set by the prior, "
             f"smooth curves {pointer('too-few')}"
         )
+
+    # an error rate above 1/2 is a rater who mistakes the sides
     names = ", ".join(name for name, error in rater_error.items() if error > 0.5)
     if names:
         cautions.append(

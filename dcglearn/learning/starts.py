@@ -72,6 +72,7 @@ class WarmStart:
             warm = cls(name, start.gains, start.discounts)
         elif isinstance(start, DirectFit):
             warm = cls._of_fit(name, start)
+        # none of them
         else:
             raise InputError(
                 f"{name} is no fitted DCGLearner, saved file of one, Curves or DCG; fit or load "
