@@ -151,6 +151,8 @@ def descend(
         if to_beat is not None:
             behind = go.local.value[active] - min(to_beat, go.local.value[go.best])
             ended |= (behind > 50.0 * np.maximum(promise, fell)) & (go.n_iter[active] >= 8)
+
+        # end the highest, where fewer are to continue
         n_steps = int(go.n_iter.max())
         if n_steps in rungs:
             ended |= (go.rank[active] >= rungs[n_steps]) & (active >= spared)
