@@ -56,7 +56,8 @@ class Points:
     @property
     def arrays(self) -> tuple[Floats, ...]:
         """All arrays that are not None."""
-        return tuple(x for x in (getattr(self, x.name) for x in fields(self)) if x is not None)
+        arrays = [getattr(self, column.name) for column in fields(self)]
+        return tuple(array for array in arrays if array is not None)
 
     @property
     def tables(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -73,9 +74,7 @@ class Points:
 
 
 class JudgementSource(Protocol):
-    """What `direct_fit.fit` needs of judgements, which may be in memory, on disk or on a
-    cluster.
-    """
+    """Judgements in memory, on disk or on a cluster, as a search sees them."""
 
     def __len__(self) -> int:
         """Return their number."""
@@ -125,12 +124,13 @@ class JudgedPairs:
         """Return the distinct judgements with the weights of identical ones added, sorted or in
         order of appearance.
         """
+        # number the distinct rows
         n = len(self)
-        columns = [
-            *self.list_keys(),
-            *(np.broadcast_to(x, n) for x in (self.level, self.rater, self.way)),
-        ]
-        _, at, same = unique_rows(np.column_stack(columns).astype(np.int64))
+        verdict = [np.broadcast_to(x, n) for x in (self.level, self.rater, self.way)]
+        columns = np.column_stack([*self.list_keys(), *verdict])
+        _, at, same = unique_rows(columns.astype(np.int64))
+
+        # add the weights of each
         weight = np.bincount(same, np.broadcast_to(self.weight, n)).astype(np.float64)
         order = np.argsort(at) if in_order else np.arange(len(at))
         return replace(self.at(at[order]), weight=weight[order])
@@ -163,7 +163,7 @@ class JudgedPairs:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """All columns."""
+        """All columns of `JudgedPairs`."""
         return self.first, self.second, self.level, self.rater, self.weight, self.way
 
     @property

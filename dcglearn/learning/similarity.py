@@ -72,6 +72,7 @@ def _matched_weights(
     )
     if left.shape != right.shape:
         raise InputError(
-            f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be compared"
+            f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be "
+            "compared"
         )
     return left, right
