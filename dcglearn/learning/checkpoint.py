@@ -76,6 +76,8 @@ class Checkpoint:
                     "without resume",
                     see="checkpoints",
                 )
+
+            # as good as asked for
             self.n_replayed += 1
             return _unpacked(kind, kept[len(digest) :])
 

@@ -173,6 +173,8 @@ def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
     if (np.diff(discounts) > near).any():
         rises = ", ".join(str(k + 2) for k in np.flatnonzero(np.diff(discounts) > near))
         notes.append(f"the discounts do not decrease everywhere (they rise at position {rises})")
+
+    # negative ones
     if (discounts < -near).any():
         places = ", ".join(str(k + 1) for k in np.flatnonzero(discounts < -near))
         notes.append(

@@ -63,7 +63,7 @@ class FittedDCG:
         starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
         limits = {"n_starts": self.n_starts, "max_iter": self.max_iter}
         again = fit(self.model, judgements, share, starts, **limits)
-        end = {"theta": again.theta, "objective": again.objective}
+        end: dict[str, Any] = {"theta": again.theta, "objective": again.objective}
         return replace(self, judgements=judgements, pairs=None, share=share, **end)
 
 
@@ -137,8 +137,11 @@ def fit_dcg(
         warm.check_fit((log.n_grades, log.depth), loss)
 
     # read the verdicts, by rater where raters have error rates
-    read = verdicts_in_parts if isinstance(log, PartedLog) else verdicts_in_memory
-    verdicts = read(log, LOSSES[loss])
+    kind = LOSSES[loss]
+    if isinstance(log, PartedLog):
+        verdicts = verdicts_in_parts(log, kind)
+    else:
+        verdicts = verdicts_in_memory(log, kind)
     n_raters = len(verdicts.raters) if loss == "robust" else 1
     raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
     zero, notes = zero_of(log, description.zero)
@@ -159,6 +162,7 @@ def fit_dcg(
     model = _model(log, description, verdicts, prior, n_raters, zero)
     near = None if warm is None else warm.parameters(model, raters)
     cold, source = partial(cold_starts, model, verdicts, prior), kept(distinct(judgements))
+    limits: dict[str, Any]
     limits = {"n_starts": description.n_starts, "max_iter": description.max_iter}
     worse = refit == "if_worse"
     result, is_warm = fit_from(near, cold, model, source, share, if_worse=worse, **limits)

@@ -141,11 +141,13 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[s
                 see="whole-log",
             )
         log, dropped = learnable_parts(log)
+
+        # counted and made part by part
         n_ties, n_unseen = log.facts.n_ties, log.parts.total(_n_unseen)
         to_pairs = partial(qp_pairs, margin=description.margin, tie_epsilon=epsilon)
         pairs: PairSource = PairParts.of(log.parts.mapped(to_pairs), depth=log.depth)
 
-    # in memory
+    # or in memory
     else:
         log, dropped = learnable(log)
         n_ties, n_unseen = len(log.ties), _n_unseen(log)

@@ -180,6 +180,8 @@ class DirectDescription(Description):
                 "the log has one grade only, so there is no gain to learn; give n_grades= or more "
                 "grades"
             )
+
+        # a worst grade below the best
         if self.zero != "none":
             remedy = (
                 f"zero= must lie below the best grade, {n_grades - 1}, which else would gain "

@@ -213,6 +213,8 @@ def listed_sums(
         (n, curved * size, curved * size),
     )
     shapes = layout((n,), *slopes, *second)
+
+    # and the kernel's own work
     sums, work = np.empty(shapes[-1].stop), np.empty(2 * n_judges + size)
     memory = floats(sums, sums.size), floats(work, work.size)
     sizes = n, m, size, n_thresholds, n_judges, n_free

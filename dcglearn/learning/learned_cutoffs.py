@@ -55,6 +55,8 @@ def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...
         cutoffs = [float(name.partition("-")[0]) for name in names[1:]]
     except ValueError:
         cutoffs = []
+
+    # more than are wanted
     whole_number(n_levels, "n_levels", 2)
     if len(cutoffs) < n_levels:
         raise InputError(

@@ -51,8 +51,9 @@ def value_slopes(utility: ListUtility, lists: Grades) -> Floats:
 
 def list_values(lists: Grades, tables: Tables) -> Floats:
     """Return the values of m lists at B points, shape (B, m)."""
-    values = np.empty((len(tables[0]), len(lists)))
-    fill_values(lists, *tables, values)
+    sizes, listed, of_grades = _arguments(lists, tables)
+    values = np.empty(sizes[:2])
+    _fill_values(*sizes, listed, *of_grades, floats(values, values.size))
     return values
 
 
@@ -73,19 +74,11 @@ def list_slopes(
 
 def list_factors(lists: Grades, tables: Tables) -> Floats:
     """Return the slopes of a DCG's values in its gains and discounts, shape (B, m, L + K)."""
-    gains, discounts, _, _ = tables
-    (n, width), depth = gains.shape, lists.shape[1]
-    factors = np.zeros((n, len(lists), width - 1 + depth))
-    fill_factors(lists, gains, discounts, factors)
+    sizes, listed, (gains, discounts, *_) = _arguments(lists, tables)
+    n, m, depth, width = sizes
+    factors = np.zeros((n, m, width - 1 + depth))
+    _fill_factors(*sizes, listed, gains, discounts, floats(factors, factors.size))
     return factors
-
-
-def fill_values(
-    lists: Grades, gains: Floats, discounts: Floats, stops: Floats, best: Floats, values: Floats
-) -> None:
-    """Set the values of m lists at B points, shape (B, m)."""
-    sizes, listed, tables = _arguments(lists, (gains, discounts, stops, best))
-    _fill_values(*sizes, listed, *tables, floats(values, sizes[0] * sizes[1]))
 
 
 def spread_slopes(
@@ -123,14 +116,6 @@ def _arguments(lists: Grades, tables: Tables) -> tuple[tuple[int, ...], Any, lis
     lengths = n * width, n * depth, n * width, n
     checked = [floats(table, length) for table, length in zip(tables, lengths, strict=True)]
     return (n, m, depth, width), int8s(lists, m * depth), checked
-
-
-def fill_factors(lists: Grades, gains: Floats, discounts: Floats, factors: Floats) -> None:
-    """Set the slopes of a DCG's values in its gains and discounts, (B, m, L + K), zero so far."""
-    (n, width), (m, depth) = gains.shape, lists.shape
-    tables = floats(gains, n * width), floats(discounts, n * depth)
-    size = n * m * (width - 1 + depth)
-    _fill_factors(n, m, depth, width, int8s(lists, m * depth), *tables, floats(factors, size))
 
 
 def add_curvatures(

@@ -180,7 +180,8 @@ def newton(
     # the sums there, with the curvature unless a sample gave it
     sampled = curvature is not None
     sums = evaluate(weights, not sampled)
-    curvature = curvature if sampled else sums.curvature
+    if curvature is None:
+        curvature = sums.curvature
     objective, gap = certificate(sums, weights, C, monotone)
 
     # a gap of g leaves W within sqrt(g): where tol is small, the last step must be too

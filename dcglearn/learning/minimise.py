@@ -56,9 +56,9 @@ def minimised(
         bounds=np.column_stack([low, high]),
         options=limits,
     )
-    x, gradient = end.x, end.jac
 
     # slopes that a bound holds back do not count
+    x, gradient = end.x, end.jac
     open_slopes = x - np.clip(x - gradient, low, high)
     gap = float(np.abs(open_slopes).max(initial=0.0))
     return Minimum(x, float(end.fun), gap, int(end.nit), bool(end.success))

@@ -129,6 +129,7 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
         kind,
         dropped,
         level,
+        # of the model
         values=None,
         n_levels=int(level.max()),
         has_ties=bool(level.min() == 0),
@@ -168,6 +169,7 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
         kind,
         dropped,
         level=None,
+        # of the model
         values=None if len(values) == 1 else values,
         n_levels=len(values),
         has_ties=kind == LIKELIHOOD and facts.n_ties > 0,

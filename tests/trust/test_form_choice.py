@@ -17,7 +17,7 @@ from dcglearn.learning.direct_fit import DirectObjective, Model, log_curves
 from dcglearn.learning.fit_direct import FittedDCG
 from dcglearn.learning.fits import FORMS, FormScore
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
-from dcglearn.learning.list_kernel import fill_values, spread_slopes, value_slopes
+from dcglearn.learning.list_kernel import list_slopes, list_values, value_slopes
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.verdicts import verdicts_in_memory
@@ -111,17 +111,16 @@ def test_kernels_are_their_definitions():
         np.hstack([zero, rng.random((2, 4))]),
         np.hstack([zero, rng.random((2, 4)) * [[1], [0]]]),
     )
-    discounts, best, values = -np.sort(-rng.random((2, 5))), np.array([0.0, 0.4]), np.empty((2, 30))
-    fill_values(lists, gains, discounts, stops, best, values)
+    discounts, best = -np.sort(-rng.random((2, 5))), np.array([0.0, 0.4])
+    tables = gains, discounts, stops, best
+    values = list_values(lists, tables)
     for b in range(2):
         utility = dl.ListUtility(gains[b, 1:], discounts[b], stops[b, 1:], best[b])
         np.testing.assert_allclose(values[b], utility.score(lists), rtol=1e-12)
-    moment, slopes = np.zeros((2, 5, 5)), rng.normal(size=(2, 30))
-    spread_slopes(
-        lists, slopes, gains, discounts, stops, best, moment, np.zeros((2, 5)), np.zeros(2)
-    )
+    slopes = rng.normal(size=(2, 30))
+    moment, _, _ = list_slopes(lists, slopes, tables)
     np.testing.assert_allclose(
-        (moment * discounts[:, :, None] * gains[:, None]).sum((1, 2)), (slopes * values).sum(1)
+        (moment * discounts[:, :, None] * gains[:, None, 1:]).sum((1, 2)), (slopes * values).sum(1)
     )
 
 
