@@ -1,6 +1,6 @@
 """From parameters to curves and back, in C: points, the prior's cost, and derivatives.
 
-`direct_fit` says what the parameters are. Here a layout counts them: alpha, delta with the log
+`dcg_model` says what the parameters are. Here a layout counts them: alpha, delta with the log
 sharpness, logits of error (0 or 1), gains of empty places (0 or 1), position biases (0 or 1),
 threshold steps; then it names the first threshold that is a parameter, and counts the deviations of
 judges' logits, which follow.

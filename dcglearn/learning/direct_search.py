@@ -15,7 +15,7 @@ import numpy as np
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.learning.direct_fit import Curves, DirectObjective, Model
+from dcglearn.learning.dcg_model import Curves, DirectObjective, Model
 from dcglearn.learning.judgement_kernel import SIGMOID
 from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.trust_region import Descents, descend

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, InputError, one_of, pointer
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
-from dcglearn.learning.direct_fit import Model, empty_gain, log_curves
+from dcglearn.learning.dcg_model import Model, empty_gain, log_curves
 from dcglearn.learning.direct_search import Fit, fit, fit_from
 from dcglearn.learning.fit_qp import identity
 from dcglearn.learning.fits import FORMS, LOSSES, DirectDescription, DirectFit

@@ -26,7 +26,7 @@ from dcglearn.metric.reading import read_metric
 from dcglearn.metric.textbook import textbook_formula
 
 if TYPE_CHECKING:
-    from dcglearn.learning.direct_fit import Curves
+    from dcglearn.learning.dcg_model import Curves
     from dcglearn.logs.preference_pairs import PreferencePairs
     from dcglearn.logs.visibility import Visibility
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.direct_fit import DirectObjective, Model, log_metrics
+from dcglearn.learning.dcg_model import DirectObjective, Model, log_metrics
 from dcglearn.learning.direct_search import Fit
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.minimise import Minimum, minimised

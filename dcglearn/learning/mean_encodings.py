@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.direct_fit import DirectObjective, Model, family, log_metrics
+from dcglearn.learning.dcg_model import DirectObjective, Model, family, log_metrics
 from dcglearn.learning.margin_qp import newton
 from dcglearn.learning.minimise import minimised
 from dcglearn.learning.pair_loss import LossSums, Points

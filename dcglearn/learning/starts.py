@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
-from dcglearn.learning.direct_fit import (
+from dcglearn.learning.dcg_model import (
     PRIOR,
     Curves,
     Model,

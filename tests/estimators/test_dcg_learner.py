@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner, textbook_dcgs
 from dcglearn.learning import verdicts
 from dcglearn.learning.curve_prior import KNEE
-from dcglearn.learning.direct_fit import DirectObjective, Model, family, log_curves
+from dcglearn.learning.dcg_model import DirectObjective, Model, family, log_curves
 from dcglearn.learning.direct_search import fit, warm_fit
 from dcglearn.learning.fit_direct import fit_dcg
 from dcglearn.learning.fits import DirectDescription

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, DCGLearner, Preferences
-from dcglearn.learning.direct_fit import Model
+from dcglearn.learning.dcg_model import Model
 from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.starts import WarmStart, log_sharpness

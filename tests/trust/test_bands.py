@@ -10,7 +10,7 @@ import pytest
 import dcglearn as dl
 from dcglearn import DCGLearner, Preferences, bootstrap_bands
 from dcglearn.learning import posterior
-from dcglearn.learning.direct_fit import DirectObjective
+from dcglearn.learning.dcg_model import DirectObjective
 from dcglearn.learning.fit_direct import fit_dcg
 from dcglearn.learning.fits import DirectDescription
 from dcglearn.simulate import ground_truth, preference_pairs

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 import dcglearn as dl
-from dcglearn.learning.direct_fit import DirectObjective, Model, empty_gain, log_curves
+from dcglearn.learning.dcg_model import DirectObjective, Model, empty_gain, log_curves
 from dcglearn.learning.mean_encodings import MeanEncodings
 from tests.makers import call, write_lines
 

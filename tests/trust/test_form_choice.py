@@ -13,7 +13,7 @@ from sklearn.base import clone
 import dcglearn as dl
 from dcglearn.estimators.dcg_learner import save_fit
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.direct_fit import DirectObjective, Model, log_curves
+from dcglearn.learning.dcg_model import DirectObjective, Model, log_curves
 from dcglearn.learning.fit_direct import FittedDCG
 from dcglearn.learning.fits import FORMS, FormScore
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
