@@ -15,7 +15,7 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.dcg_model import DirectObjective
-from dcglearn.learning.fit_direct import FittedDCG
+from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 

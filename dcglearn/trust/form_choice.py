@@ -23,7 +23,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.dcg_model import Model
-from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct, in_form, whole
+from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct, in_form, whole
 from dcglearn.learning.fits import (
     FORMS,
     LIKELIHOOD,

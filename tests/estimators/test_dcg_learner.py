@@ -19,7 +19,7 @@ from dcglearn.learning import verdicts
 from dcglearn.learning.curve_prior import KNEE
 from dcglearn.learning.dcg_model import DirectObjective, Model, family, log_curves
 from dcglearn.learning.direct_search import fit, warm_fit
-from dcglearn.learning.fit_direct import fit_dcg
+from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.listed_judgements import ListedJudgements

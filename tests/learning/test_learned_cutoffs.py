@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.learning.fit_direct import fit_dcg
+from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.fits import DirectDescription
 from tests.makers import refused
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dcglearn import DCG, DCGLearner, InputError, textbook_dcgs
 from dcglearn.learning.dcg_model import DirectObjective
-from dcglearn.learning.fit_direct import fit_dcg
+from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.fits import DirectDescription
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.simulate import ground_truth, preference_pairs
