@@ -16,7 +16,7 @@ from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.factoring import Factoring
-from dcglearn.learning.fit_qp import fit_qp
+from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.learning.fits import DirectDescription, DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility

@@ -18,7 +18,7 @@ from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, InputError, o
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.dcg_model import Model, empty_gain, log_curves
 from dcglearn.learning.direct_search import Fit, fit, fit_from
-from dcglearn.learning.fit_qp import identity
+from dcglearn.learning.fit_utility import identity
 from dcglearn.learning.fits import FORMS, LOSSES, DirectDescription, DirectFit
 from dcglearn.learning.list_utility_fit import bases_near, fit_form
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource

@@ -21,7 +21,7 @@ from dcglearn.foundation.validation import Floats, InputError, frozen
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.dcg_model import DirectObjective, empty_gain
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
-from dcglearn.learning.fit_qp import identity
+from dcglearn.learning.fit_utility import identity
 from dcglearn.learning.fits import MACHINE, DirectDescription, DirectFit, Member
 from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, with_curves

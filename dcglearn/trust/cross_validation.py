@@ -12,7 +12,7 @@ from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Seed
 from dcglearn.learning.fit_dcg import fit_direct
-from dcglearn.learning.fit_qp import fit_qp
+from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.learning.fits import (
     DirectDescription,
     DirectFit,
