@@ -18,9 +18,9 @@ from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, InputError, o
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.dcg_model import Model, empty_gain, log_curves
 from dcglearn.learning.direct_search import Fit, fit, fit_from
+from dcglearn.learning.fit_form import bases_near, fit_form
 from dcglearn.learning.fit_utility import identity
 from dcglearn.learning.fits import FORMS, LOSSES, DirectDescription, DirectFit
-from dcglearn.learning.list_utility_fit import bases_near, fit_form
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_in_memory, verdicts_in_parts

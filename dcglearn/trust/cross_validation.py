@@ -12,6 +12,7 @@ from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Seed
 from dcglearn.learning.fit_dcg import fit_direct
+from dcglearn.learning.fit_form import parameters_of
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.learning.fits import (
     DirectDescription,
@@ -20,7 +21,6 @@ from dcglearn.learning.fits import (
     QPDescription,
     QPLearner,
 )
-from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
