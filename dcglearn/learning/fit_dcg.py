@@ -17,10 +17,10 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, InputError, one_of, pointer
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.dcg_model import Model, empty_gain, log_curves
+from dcglearn.learning.descriptions import FORMS, LOSSES, DirectDescription, DirectFit
 from dcglearn.learning.direct_search import Fit, fit, fit_from
 from dcglearn.learning.fit_form import bases_near, fit_form
 from dcglearn.learning.fit_utility import identity
-from dcglearn.learning.fits import FORMS, LOSSES, DirectDescription, DirectFit
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_in_memory, verdicts_in_parts

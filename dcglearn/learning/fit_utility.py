@@ -12,7 +12,7 @@ import numpy as np
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, filled, pointer
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
-from dcglearn.learning.fits import DirectDescription, QPDescription, QPFit
+from dcglearn.learning.descriptions import DirectDescription, QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.preference_pairs import PreferencePairs

@@ -9,8 +9,8 @@ import numpy as np
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
-from dcglearn.learning.fits import DirectDescription
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.parts.telling_pairs import learnable
 

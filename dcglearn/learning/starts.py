@@ -19,9 +19,9 @@ from dcglearn.learning.dcg_model import (
     log_curves,
     log_metrics,
 )
+from dcglearn.learning.descriptions import DirectFit, Member, QPDescription
 from dcglearn.learning.fit_form import parameters_of
 from dcglearn.learning.fit_utility import fit_qp
-from dcglearn.learning.fits import DirectFit, Member, QPDescription
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 

@@ -20,9 +20,9 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, frozen
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.dcg_model import DirectObjective, empty_gain
+from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectFit, Member
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.fit_utility import identity
-from dcglearn.learning.fits import MACHINE, DirectDescription, DirectFit, Member
 from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.learning.descriptions import DISCOUNTS, DirectDescription, DirectLearner
 from dcglearn.learning.fit_dcg import fit_dcg
-from dcglearn.learning.fits import DISCOUNTS, DirectDescription, DirectLearner
 from dcglearn.learning.posterior import posterior_draws
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences, as_preferences

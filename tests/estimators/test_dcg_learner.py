@@ -18,9 +18,9 @@ from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner, textbook_dcgs
 from dcglearn.learning import verdicts
 from dcglearn.learning.curve_prior import KNEE
 from dcglearn.learning.dcg_model import DirectObjective, Model, family, log_curves
+from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.direct_search import fit, warm_fit
 from dcglearn.learning.fit_dcg import fit_dcg
-from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs

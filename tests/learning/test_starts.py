@@ -9,8 +9,8 @@ import pytest
 
 from dcglearn import DCG, DCGLearner, Preferences
 from dcglearn.learning.dcg_model import Model
+from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_direct
-from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.starts import WarmStart, log_sharpness
 from dcglearn.learning.verdicts import _binned
 from dcglearn.simulate import ground_truth, preference_pairs

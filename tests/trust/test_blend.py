@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dcglearn import DCG, DCGLearner, InputError, textbook_dcgs
 from dcglearn.learning.dcg_model import DirectObjective
+from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
-from dcglearn.learning.fits import DirectDescription
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import blend

@@ -14,8 +14,8 @@ import dcglearn as dl
 from dcglearn.estimators.dcg_learner import save_fit
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.dcg_model import DirectObjective, Model, log_curves
+from dcglearn.learning.descriptions import FORMS, FormScore
 from dcglearn.learning.fit_dcg import FittedDCG
-from dcglearn.learning.fits import FORMS, FormScore
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.list_kernel import list_slopes, list_values, value_slopes
 from dcglearn.learning.listed_judgements import ListedJudgements
