@@ -23,9 +23,7 @@ SPREADS = np.array([5.0, 1.0])
 
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """Comparisons within questions; of the others the lists, sums of how right answers are, and
-    numbers of answers.
-    """
+    """Comparisons within questions, and single answers: list, sum of how right, and number."""
 
     pairs: JudgedPairs
     lists: Grades
@@ -33,9 +31,7 @@ class JudgedAnswers:
     count: Floats
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points, as `JudgedPairs.sums` does; the curvature is that of the
-        profile.
-        """
+        """Return the losses at the points, as `JudgedPairs.sums`, with the profile's curvature."""
         sums = self.pairs.sums(points, kind, order)
         tables = points.tables
 
@@ -87,9 +83,7 @@ def profiled(
 def integrated(
     utility: Floats, right: Floats, count: Floats, at: Floats
 ) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:
-    """Return the log likelihood with the prior at (mu, log tau), its gradient there and derivatives
-    as `profiled`.
-    """
+    """Return the log likelihood with the prior at (mu, log tau), and its derivatives."""
     # with 48 nodes, 10 answers to a question have their log likelihood to 1e-3 up to tau = 2
     nodes, weights = np.polynomial.hermite_e.hermegauss(48)
     spread = np.exp(at[1]) * nodes

@@ -60,9 +60,7 @@ class Checkpoint:
         self._file.close()
 
     def answer(self, question: tuple[Any, ...], kind: type, ask: Callable[[], Any]) -> Any:
-        """Return the kept answer to a question, or ask and keep it; raise InputError if another one
-        is kept here.
-        """
+        """Return the kept answer, or ask and keep it; raise InputError if another is kept."""
         digest = _digest(question)
         self._next += 1
 
@@ -102,9 +100,7 @@ class Keeping:
 
     @contextlib.contextmanager
     def kept(self, identity: Callable[[], dict[str, Any]]) -> Iterator[Callable[[Any], Any]]:
-        """Yield a function from a source of pairs to one whose sums are kept; or to itself, without
-        a checkpoint.
-        """
+        """Yield what makes a source of pairs keep its sums; without a checkpoint, the identity."""
         if self.checkpoint is None:
             if self.resume:
                 raise InputError(

@@ -217,9 +217,7 @@ class Model:
         )
 
     def zeroed(self, gains: Floats) -> Floats:
-        """Return the gains of the grades, shape (B, L), less those of what is worth nothing, from
-        `Points`.
-        """
+        """Return the gains of the grades, (B, L), less those of what is worth nothing."""
         return gains[:, : self.n_grades] - gains[:, [self.zero]]
 
     def points(self, thetas: Floats) -> Points:

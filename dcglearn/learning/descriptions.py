@@ -57,9 +57,7 @@ DISCOUNTS = ("falling", "free")
 
 
 class Description:
-    """Base class of descriptions: read from a description, a fit, an estimator, or None for the
-    defaults.
-    """
+    """Base class of descriptions, read from a description, a fit, an estimator or None."""
 
     learner: ClassVar[str]
 
@@ -70,9 +68,7 @@ class Description:
 
     @classmethod
     def of(cls, learner: Any) -> Self:
-        """Return the description of a learner; raise InputError if it is another kind of
-        learner.
-        """
+        """Return the description of a learner; raise InputError if it is of another kind."""
         description = cls() if learner is None else getattr(learner, "description", None)
         if not isinstance(description, cls):
             raise InputError(f"learner={learner!r} is no {cls.learner}")
@@ -336,9 +332,7 @@ class DirectFit:
 
     @property
     def utility(self) -> DCG | ListUtility:
-        """The metric as a `ListUtility`, or the DCG itself if its gains or discounts are not those
-        of one.
-        """
+        """The metric as a `ListUtility`; the DCG itself if it cannot be one."""
         if self.list_utility is not None:
             return self.list_utility
         beyond = self.dcg.gains.min() < 0 or (np.diff(self.dcg.discounts) > 0).any()
@@ -369,16 +363,12 @@ class DirectFit:
 
     @property
     def rater_bias(self) -> dict[str, float]:
-        """Position biases by rater, where the log names more than one and tells which list was
-        shown first.
-        """
+        """Position biases by rater, where the log names several and tells the order shown."""
         return dict(zip(self.raters, self.curves.biases.tolist(), strict=False))
 
     @property
     def tie_threshold(self) -> float:
-        """Utility difference, in units of the judges' noise, up to which ties are likely; 0 without
-        ties.
-        """
+        """Utility difference up to which ties are likely, in units of the noise; 0 without ties."""
         return float(self.curves.thresholds[1]) if self.ties else 0.0
 
     @property
@@ -430,9 +420,7 @@ def fit_of(learner: Any) -> DirectFit | None:
 def warn_of(
     fit: QPFit | DirectFit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3
 ) -> None:
-    """Warn as a fit says, at the line of the caller's caller; `unconverged` is the class of that
-    warning.
-    """
+    """Warn as a fit says, at the line of the caller's caller; `unconverged` is a class."""
     for caution in fit.cautions:
         warnings.warn(caution, UserWarning, stacklevel=stacklevel)
     if fit.unconverged:

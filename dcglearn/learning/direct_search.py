@@ -68,9 +68,7 @@ SCHEDULE = Schedule()
 
 @dataclass(frozen=True)
 class Fit:
-    """A model, the parameters found, shape (p,), their objective, and the last descent's steps and
-    convergence.
-    """
+    """A model, its parameters, (p,), their objective, and the last descent's steps and end."""
 
     model: Model
     theta: Floats
@@ -158,9 +156,7 @@ def fit_from(
     max_iter: int,
     if_worse: bool,
 ) -> tuple[Fit, bool]:
-    """Return the fit from `near`, or from all starts if there is none or (`if_worse`) these end
-    lower; and which.
-    """
+    """Return the fit from `near`, or from all starts if there is none or these end lower."""
     # from nearby alone
     warm = None
     if near is not None:

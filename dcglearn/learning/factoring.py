@@ -94,9 +94,7 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
 
 
 def _offset(weights: Floats, discounts: Floats, gains: Floats, visible: Visibility) -> float:
-    """Return the offset of the gains: least squares over positions where the log shows "no grade",
-    else g_0 = 0.
-    """
+    """Return the offset of the gains: where the log shows unknown grades, by least squares."""
     depth = len(discounts)
     told = np.setdiff1d(np.arange(depth), visible.free_rows)
     if len(told) == depth:
@@ -151,9 +149,7 @@ def _scaled(
 
 
 def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
-    """Return notes on gains that are not learned, and on factors that do not have the shape of a
-    DCG.
-    """
+    """Return notes on gains that are not learned, and on factors unlike those of a DCG."""
     notes, near = [], 1e-9
 
     # gains

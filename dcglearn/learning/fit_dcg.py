@@ -102,9 +102,7 @@ def fit_direct(
 
 
 def whole(description: DirectDescription, log: OpenLog, keeping: Keeping) -> PreferencePairs:
-    """Return the log; raise InputError if it is in parts, or a checkpoint is asked for: a form
-    needs it in memory.
-    """
+    """Return the log; raise InputError if it is in parts, or a checkpoint is asked for."""
     if isinstance(log, PartedLog) or keeping.checkpoint is not None:
         raise InputError(
             f'form="{description.form}" needs the log in memory, without checkpoint=; form="dcg" '
@@ -194,9 +192,7 @@ def distinct(judgements: JudgementSource) -> JudgementSource:
 
 
 def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:
-    """Return the grade that is worth nothing, or L if the log tells what an empty place is worth;
-    and a note on it.
-    """
+    """Return the grade that is worth nothing, L for an empty place, and a note on it."""
     if zero == 0:
         return 0, ()
     names = log.grade_names or [f"grade {grade}" for grade in range(log.n_grades)]
@@ -225,9 +221,7 @@ def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:
 
 
 def _empty_places(log: PreferencePairs) -> NDArray[np.intp]:
-    """Return the numbers of pairs with an empty place, and of those where only one of two lists is
-    empty there.
-    """
+    """Return the numbers of pairs with an empty place, and with one in one list only."""
     first, second = log.preferred == EMPTY, log.other == EMPTY
     return np.array([places.any(axis=1).sum() for places in (first | second, first ^ second)])
 
@@ -277,9 +271,7 @@ def _fitted(
     notes: tuple[str, ...],
     **facts: Any,
 ) -> DirectFit:
-    """Return the fit of the DCG with its cautions; `notes` are further ones, `facts` fields of its
-    own.
-    """
+    """Return the fit of the DCG with its cautions; `facts` are further fields."""
     # the DCG, with the best gain and the first discount 1
     visible, curves, model = log.visible(), result.curves, result.model
     gains, discounts = curves.gains / curves.gains[-1], curves.discounts / curves.discounts[0]
@@ -338,9 +330,7 @@ def _notes(visible: Visibility) -> tuple[str, ...]:
 
 
 def _cautions(n_effective: float, n_free: int, rater_error: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the cautions of fewer judgements than gains and discounts, and of raters who
-    contradict the others.
-    """
+    """Return the cautions of too few judgements, and of raters who contradict the others."""
     cautions = []
     if n_effective < n_free:
         cautions.append(

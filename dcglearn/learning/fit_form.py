@@ -80,9 +80,7 @@ def _corners(form: str, n_grades: int) -> Floats:
 
 
 def bases_near(model: Model, theta: Floats) -> list[Floats]:
-    """Return the parameters of a fitted DCG, and those with its judges and the curves of some
-    textbook DCGs: its own curves make up for the form.
-    """
+    """Return the parameters of a fitted DCG, and those with curves of textbook DCGs."""
     bases = [theta]
     nearby = ("linear", "log2"), ("exponential", "log2"), ("linear", "reciprocal")
     for gain, discount in nearby:

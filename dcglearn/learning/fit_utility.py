@@ -29,9 +29,7 @@ def fit_qp(
     start: Utility | None = None,
     keeping: Keeping = NOWHERE,
 ) -> QPFit:
-    """Return the solution of the QP for a log; the parameters and errors are those of
-    `UtilityLearner.fit`.
-    """
+    """Solve the QP for a log; parameters and errors are those of `UtilityLearner.fit`."""
     log = with_grades(log, description.n_grades)
     with one_blas_thread():
         pairs, dropped = _pairs(log, description)
@@ -73,9 +71,7 @@ def identity(
 
 
 def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
-    """Return the QP's pairs: the decided ones with margins, and of each tie (d, -epsilon) and (-d,
-    -epsilon).
-    """
+    """Return the decided pairs with margins, and each tie both ways with -epsilon."""
     log = differing_pairs(log)
 
     # the decided pairs
@@ -99,9 +95,7 @@ def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: flo
 
 
 def seen_pairs(log: PreferencePairs) -> PreferencePairs:
-    """Return the pairs between whose lists a utility can see a difference: -1 and -2 are worth
-    nothing alike.
-    """
+    """Return the pairs that differ not only between -1 and -2, which are worth nothing."""
     seen = log.filled().differing
     return log if seen.all() else log[seen]
 
@@ -113,9 +107,7 @@ def _n_unseen(log: PreferencePairs) -> int:
 
 
 def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
-    """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all, or
-    raise InputError.
-    """
+    """Return the margins of the pairs of a log, shape (n,) or (1,), or raise InputError."""
     if isinstance(margin, (DCG, Utility)):
         return np.abs(margin.score(log.preferred) - margin.score(log.other))
     if margin == "unit":

@@ -10,9 +10,7 @@ from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 
 
 def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePairs) -> Floats:
-    """Return how far a metric respects each held-out pair, and the log probability of that
-    preference, shape (2, n).
-    """
+    """Return how far a metric respects each held-out pair, and its log probability, (2, n)."""
     # differences of training pairs in units of their root mean square
     trained = metric.score(train.preferred) - metric.score(train.other)
     weight = np.ones(len(train)) if train.weight is None else train.weight

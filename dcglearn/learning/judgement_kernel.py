@@ -68,9 +68,7 @@ def verdicts(
 
 
 def log_chances(z: Floats, error: float) -> tuple[Floats, Floats, Floats]:
-    """Return the log probabilities of preferences of the first list at n differences z; their
-    slopes in z and error.
-    """
+    """Return log probabilities of preferences at n differences z; their slopes in z and error."""
     z = np.ascontiguousarray(z, np.float64)
     n = len(z)
     logs, of_z, of_error = np.empty(n), np.empty(n), np.empty(n)
@@ -98,9 +96,7 @@ def bound_log(
     weight: Floats,
     way: NDArray[np.int8],
 ) -> Bound:
-    """Bind the columns of n judgements; the lists are graded, shape (n, K), int8, or numbered,
-    shape (n,), int32.
-    """
+    """Bind the columns of n judgements of graded lists, (n, K), int8, or numbered, (n,), int32."""
     # lists, by grades or by number
     first, second = map(np.ascontiguousarray, lists)
     n, depth = len(first), first.shape[1] if first.ndim > 1 else 1
@@ -163,9 +159,7 @@ def judgement_sums(
 def _shapes(
     depth: int, n: int, n_grades: int, n_thresholds: int, n_judges: int, n_free: int, order: int
 ) -> tuple[list[Stretch], int]:
-    """Return where each of `judgement_sums` stands in memory, and how much more memory the kernel
-    works in.
-    """
+    """Return where each of the sums stands in memory, and the size of the kernel's own work."""
     sloped = int(order > VALUE)
     slopes = (n, depth, sloped * n_grades), (n, sloped * n_thresholds), (n, sloped * n_free)
     second = (n, 0, 0), (n, 0, 0), (n, 0), (n, 0)

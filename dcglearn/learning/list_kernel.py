@@ -121,9 +121,7 @@ def _arguments(lists: Grades, tables: Tables) -> tuple[tuple[int, ...], Any, lis
 def add_curvatures(
     with_error: Floats, curvatures: Floats, factors: Floats, crossed: Floats, joint: Floats
 ) -> None:
-    """Add second derivatives in the values, shape (B, m), with the error rate and alone, to those
-    in the parameters.
-    """
+    """Add second derivatives in the values, with the error rate and alone, to the parameters'."""
     (n, m, size), (_, n_free, columns) = factors.shape, crossed.shape
     of_values = floats(with_error, n * m), floats(curvatures, n * m), floats(factors, factors.size)
     sums = floats(crossed, n * n_free * columns), floats(joint, n * columns * columns)

@@ -26,9 +26,7 @@ MOST_LISTS = 1 << 14
 
 @dataclass(frozen=True)
 class ListedJudgements(JudgedPairs):
-    """Judgements by the `numbers`, int32, shape (2, n), of their m distinct `lists`, shape (m,
-    K).
-    """
+    """Judgements by the `numbers`, (2, n), int32, of their m distinct `lists`, (m, K)."""
 
     lists: Grades = field(kw_only=True)
     numbers: NDArray[np.int32] = field(kw_only=True)
@@ -64,9 +62,7 @@ class ListedJudgements(JudgedPairs):
         )
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points; the second derivatives are of a DCG and one judge
-        without bias.
-        """
+        """Return the losses at the points, with curvature for a DCG and one judge without bias."""
         thresholds, judges, n_judges = points.thresholds, points.judges, points.errors.shape[1]
         (n, n_grades), (m, depth) = points.gains.shape, self.lists.shape
         size = n_grades + depth

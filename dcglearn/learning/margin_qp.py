@@ -63,9 +63,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Preferred and other lists, int8 of shape (n, K); margins and weights of pairs, shape (n,), or
-    (1,) for all.
-    """
+    """Preferred and other lists, int8, (n, K); margins and weights, (n,), or (1,) for all."""
 
     first: Grades
     second: Grades
@@ -313,9 +311,7 @@ def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
 
 
 def _monotone(weights: Floats) -> Floats:
-    """Return the nearest W whose rows do not fall with the grade: isotonic regression by its
-    max-min formula.
-    """
+    """Return the nearest W whose rows do not fall: isotonic regression by max-min."""
     width = weights.shape[1]
     sums = np.cumsum(weights, axis=1)
     before, size = sums - weights, np.arange(width) - np.arange(width)[:, None] + 1
@@ -332,9 +328,7 @@ def _objective(sums: PairSums, weights: Floats, C: float) -> float:
 def _newton_step(
     curvature: Floats, moment: Floats, weights: Floats, C: float, monotone: bool
 ) -> Floats:
-    """Return the step to the minimum of the local quadratic, over the monotone cone if asked; shape
-    (K, L).
-    """
+    """Return the step to the minimum of the local quadratic, (K, L), in the monotone cone."""
     depth, n_grades = weights.shape
 
     # the local quadratic
@@ -355,9 +349,7 @@ def _newton_step(
 
 
 def _sums_above(array: Floats, axis: int) -> Floats:
-    """Return the sums over each grade and those above it, which turn a derivative in W into one in
-    delta.
-    """
+    """Return sums over each grade and those above: from derivatives in W to those in delta."""
     return np.flip(np.cumsum(np.flip(array, axis), axis), axis)
 
 
@@ -395,9 +387,7 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
 
 
 def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
-    """Solve `bounded_minimum` with unbounded variables eliminated, as ``min |R y + R^-T q|, y >=
-    0``.
-    """
+    """Solve `bounded_minimum` as ``min |R y + R^-T q|, y >= 0`` in the bounded variables."""
     from scipy.linalg import cho_factor, cho_solve, solve_triangular
     from scipy.optimize import nnls
 

@@ -16,18 +16,14 @@ from dcglearn.metric.dcg import DCG, Utility
 
 @dataclass(frozen=True)
 class MeanEncodings:
-    """Differences of mean encodings, the better arm's first, shape (n, K, L), and their
-    covariances, (n, K L, K L).
-    """
+    """Differences of mean encodings, better arm less worse, (n, K, L); covariances (n, KL, KL)."""
 
     difference: Floats
     covariance: Floats
     grade_names: tuple[str, ...] | None = None
 
     def qp(self, C: float = 1.0) -> Utility:
-        """Return the utility of the QP, whose d are the differences in units of the root of their
-        total variance.
-        """
+        """Return the QP's utility, for differences in units of the root of their total variance."""
         total = np.trace(self.covariance, axis1=1, axis2=2)
         d = self.difference.reshape(len(total), -1) / np.sqrt(total)[:, None]
 
@@ -79,9 +75,7 @@ class MeanEncodings:
         return LossSums(loss, moment, thresholds, judges, none, none, flat, flat, flat)
 
     def dcg(self, ridge: float) -> DCG:
-        """Return the DCG that is most likely to have the signs of all outcomes, under the prior of
-        `Model`.
-        """
+        """Return the DCG that makes all outcomes most likely, under the prior of `Model`."""
         depth, n_grades = self.difference.shape[1:]
         full = np.abs(self.difference.sum(axis=2)).max() < 1e-4  # shares may be rounded
         model = Model(depth, n_grades, ridge=ridge, zero=0 if full else n_grades)

@@ -84,9 +84,7 @@ class JudgementSource(Protocol):
         """Sum of the weights."""
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points and, as far as the order goes, their slopes and
-        curvature.
-        """
+        """Return the losses at the points and, up to the order, slopes and curvature."""
 
     def every(self, step: int) -> JudgedPairs:
         """Return every `step`-th judgement."""
@@ -121,9 +119,7 @@ class JudgedPairs:
         return JudgedPairs(*(x if x.ndim == 1 and len(x) == 1 else x[rows] for x in self.arrays))
 
     def merged(self, *, in_order: bool = False) -> JudgedPairs:
-        """Return the distinct judgements with the weights of identical ones added, sorted or in
-        order of appearance.
-        """
+        """Return the distinct judgements, weights added, sorted or in order of appearance."""
         # number the distinct rows
         n = len(self)
         verdict = [np.broadcast_to(x, n) for x in (self.level, self.rater, self.way)]
@@ -156,9 +152,7 @@ class JudgedPairs:
         return bound_log((self.first, self.second), self.level, self.rater, self.weight, self.way)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the columns alone: where they are bound in memory means nothing to another
-        process.
-        """
+        """Return the columns alone: addresses mean nothing to another process."""
         return {column.name: getattr(self, column.name) for column in fields(self)}
 
     @property

@@ -83,9 +83,7 @@ def posterior_draws(
 
 
 def _sample(judgements: JudgementSource, size: int) -> JudgedPairs:
-    """Return the judgements, or if they are more than `size` those at as many even steps of their
-    total weight.
-    """
+    """Return at most `size` judgements, at even steps of the total weight."""
     near = judgements.every(max(len(judgements) // (16 * size), 1))
     if len(near) <= size:
         return near

@@ -64,9 +64,7 @@ def _cosine(left: Floats, right: Floats) -> float:
 def _matched_weights(
     first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Return the weights of two utilities or DCGs, shape (K, L); raise InputError if their shapes
-    differ.
-    """
+    """Return the weights of two metrics, (K, L); raise InputError if their shapes differ."""
     left, right = (
         finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (first, second)
     )

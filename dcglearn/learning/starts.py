@@ -124,18 +124,14 @@ class WarmStart:
             raise InputError(f"{self.name}: thresholds={curves.thresholds} must not fall")
 
     def of_loss(self, loss: str) -> WarmStart:
-        """Return the start of a fit with this loss: that of a blend's member, if there is one, or
-        the start itself.
-        """
+        """Return the start with this loss: that of a blend's member, or the start itself."""
         for member in self.members:
             if member.fit is not None and member.name == loss:
                 return WarmStart.of(member.fit, f"{self.name}, {loss} loss")
         return self
 
     def check_fit(self, shape: tuple[int, int], loss: str) -> None:
-        """Raise InputError unless the start has the log's numbers of grades and positions, and the
-        loss of the fit.
-        """
+        """Raise InputError unless the start has the log's shape and the loss of the fit."""
         n_grades, depth = len(self.gains), len(self.discounts)
         if (n_grades, depth) != shape:
             raise InputError(
@@ -149,9 +145,7 @@ class WarmStart:
             )
 
     def in_its_form(self, form: str, model: Model, raters: Sequence[str]) -> Floats | None:
-        """Return the parameters of a fit in this form to start from, its further ones last; None
-        for any other.
-        """
+        """Return the parameters of a fit in this form, its further ones last, or None."""
         if self.in_form is None or self.in_form[0] != form:
             return None
         return np.append(self.in_form[1].parameters(model, raters)[0], self.in_form[2])
@@ -248,9 +242,7 @@ def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -
 
 
 def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Floats]:
-    """Return the parameters of all starts by softness, (S, p): curves, textbooks, the prior, the QP
-    of a sample.
-    """
+    """Return all starts by softness, (S, p): curves, textbooks, the prior, a sample's QP."""
     # the prior, and the DCG nearest to the QP's utility
     dcgs = [] if prior is None else [prior]
     sample = verdicts.sample(20_000).decided

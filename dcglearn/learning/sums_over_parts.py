@@ -15,9 +15,7 @@ from dcglearn.parts.parts import Parts, stride_starts
 
 @dataclass(frozen=True)
 class _InParts:
-    """Pairs or judgements in parts of class `kind`; `sizes`, shape (n parts, 2), are lengths and
-    total weights.
-    """
+    """Parts of class `kind`; `sizes`, shape (n parts, 2), are lengths and total weights."""
 
     kind: ClassVar[type[Pairs | JudgedPairs]]
     parts: Parts
@@ -70,9 +68,7 @@ class JudgementParts(_InParts):
 
 
 def _column(arrays: Sequence[Any], parts: Sequence[Any]) -> Any:
-    """Concatenate a column over the parts; one value stands for all pairs of a part, or of all
-    parts if they agree.
-    """
+    """Concatenate a column over the parts; one value stands for all where they agree."""
     one_each = all(len(array) == 1 for array in arrays)
     if one_each and len({array.item() for array in arrays if array.ndim == 1}) == 1:
         return arrays[0]

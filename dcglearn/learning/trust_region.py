@@ -88,9 +88,7 @@ class Descents:
 
     @property
     def best(self) -> int:
-        """The descent that has come furthest down; of several, one that has converged and followed
-        no other.
-        """
+        """The lowest descent; of several, one that has converged and followed no other."""
         value = np.where(np.isfinite(self.local.value), self.local.value, np.inf)
         return int(np.lexsort((~self.leads, ~self.converged, value))[0])
 
@@ -182,9 +180,7 @@ def _change(local: Local, step: Floats) -> Floats:
 def _radius(
     radius: Floats, length: Floats, fell: Floats, promise: Floats, taken: NDArray[np.bool_]
 ) -> Floats:
-    """Return the next radius: larger after a long step that kept its promise, smaller after one
-    that did not.
-    """
+    """Return the next radius, larger after a long step that kept its promise, else smaller."""
     largest = 8.0
     kept = np.where(taken, fell / np.maximum(promise, 1e-300), -1.0)
     long = (kept > 0.75) & (length > 0.4 * radius)
@@ -208,9 +204,7 @@ def leave_followers(go: Descents) -> None:
 
 
 def _end_with_leaders(go: Descents) -> None:
-    """Move the descents that followed others to where these ended; they have converged if these
-    have.
-    """
+    """Move the descents that followed others to the ends of these, converged or not."""
     followers = np.flatnonzero(~go.leads)
     leaders = np.array([go.led_from(int(i)) for i in followers], np.intp)
     go.move(followers, go.theta[leaders], go.local[leaders])

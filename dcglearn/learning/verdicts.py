@@ -49,9 +49,7 @@ class Verdicts:
     sided: bool
 
     def judgements(self, *, one_rater: bool, empty: int = UNKNOWN) -> JudgementSource:
-        """Return the judgements, all by one judge or by the named judges; empty places count as the
-        grade `empty`.
-        """
+        """Return the judgements, of one judge or by name; empty places have the grade `empty`."""
         if isinstance(self.log, PartedLog):
             return self._in_parts(one_rater=one_rater, empty=empty)
 
@@ -86,9 +84,7 @@ class Verdicts:
         return judgements.every(1) if len(judgements) < SMALL else judgements
 
     def sample(self, size: int) -> PreferencePairs:
-        """Return about `size` of the pairs that count, evenly spread; of a short log, of the
-        distinct pairs.
-        """
+        """Return about `size` of the pairs, evenly spread; of a short log, distinct ones."""
         if isinstance(self.log, PartedLog):
             sample = self.log.sample(size)
             return sample if self.kind == LIKELIHOOD else sample.decided
@@ -140,9 +136,7 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
 
 
 def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
-    """Return the verdicts of a log in parts; raise InputError if there are too many distinct
-    strengths to bin there.
-    """
+    """Return the verdicts of a log in parts; raise InputError if strengths are too many."""
     log, dropped = learnable_parts(log)
     facts = log.facts
     if kind != LIKELIHOOD and facts.n_ties:
@@ -289,9 +283,7 @@ def _margins(values: Floats, size: float) -> Floats:
 
 
 def _binned(strength: Floats, weight: Floats, most: int) -> tuple[Floats, Grades]:
-    """Return the distinct strengths, binned if there are more than `most`, and the level of each
-    pair, from 1.
-    """
+    """Return the distinct strengths, at most `most`, and the level of each pair, from 1."""
     values, number = np.unique(strength, return_inverse=True)
     if len(values) > most:
         weight = np.broadcast_to(weight, len(strength))
