@@ -132,18 +132,14 @@ class KeptPairs:
 
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W."""
-        question, ask = (
-            ("sums", weights, curvature),
-            partial(self.source.evaluate, weights, curvature),
-        )
-        return self.checkpoint.answer(question, PairSums, ask)
+        ask = partial(self.source.evaluate, weights, curvature)
+        return self.checkpoint.answer(("sums", weights, curvature), PairSums, ask)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points; see `JudgedPairs.sums`."""
-        question = ("losses", *points.arrays, kind, order)
-        return self.checkpoint.answer(
-            question, LossSums, partial(self.source.sums, points, kind, order)
-        )
+        question = "losses", *points.arrays, kind, order
+        ask = partial(self.source.sums, points, kind, order)
+        return self.checkpoint.answer(question, LossSums, ask)
 
 
 def _digest(question: tuple[Any, ...]) -> bytes:
