@@ -11,7 +11,7 @@ discounts have a ``delta_k`` of either sign; a free zero is one more gain, of an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -74,6 +74,11 @@ class Curves:
     def weights(self) -> Floats:
         """The utility in units of the judges' noise, shape (K, L)."""
         return self.sharpness * np.outer(self.discounts, self.gains)
+
+    @property
+    def scaled(self) -> tuple[Floats, Floats]:
+        """Gains whose best is 1, and discounts whose first is 1."""
+        return self.gains / self.gains[-1], self.discounts / self.discounts[0]
 
 
 class Places(NamedTuple):
@@ -202,6 +207,12 @@ class Model:
         thetas[:, at.error] = -1.5 - softer
         thetas[:, at.empty] = np.reshape(empty, (-1, 1))
         return np.clip(thetas, *self.bounds)
+
+    def sharpened(self, thetas: Floats, changes: Sequence[float]) -> Floats:
+        """Return S parameters with each of C changes of the log sharpness, shape (C S, p)."""
+        changed = np.tile(thetas, (len(changes), 1))
+        changed[:, self.places.sharpness] += np.repeat(changes, len(thetas))[:, None]
+        return np.clip(changed, *self.bounds)
 
     def curves(self, theta: Floats) -> Curves:
         """Return gains, discounts and judges at parameters theta, shape (p,)."""
@@ -337,6 +348,19 @@ class DirectObjective:
     def __call__(self, thetas: Floats) -> Local:
         """Return the objective near parameters, shape (B, p)."""
         return self.at(thetas, CURVATURE)
+
+    def thinned(self, step: int) -> DirectObjective:
+        """Return the objective on every `step`-th judgement; they weigh as much as all together."""
+        if step < 2:
+            return self
+        few = self.judgements.every(step)
+        share = self.share * self.judgements.total_weight / few.total_weight
+        return DirectObjective(self.model, few, share)
+
+    def lowest(self, thetas: Floats, n: int) -> list[int]:
+        """Return the indices of the n parameters with the lowest values, lowest first."""
+        lowest: list[int] = np.argsort(self.values(thetas), kind="stable")[:n].tolist()
+        return lowest
 
     def values(self, thetas: Floats) -> Floats:
         """Return the objective at parameters, shape (B, p)."""

@@ -54,8 +54,8 @@ class Schedule:
     fewest_hops: int = 4
     most_hops: int = 16
 
-    # falls of the log sharpness from a sample to a larger one
-    softened: tuple[float, ...] = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+    # changes of the log sharpness from a sample to a larger one
+    softer: tuple[float, ...] = (0.0, -0.5, -1.0, -1.5, -2.0, -3.0)
     # ends continue within this share of the lowest objective, if a parameter differs by more
     near: float = 0.01
     apart: float = 0.05
@@ -84,7 +84,7 @@ class Fit:
     def utility(self, grade_names: tuple[str, ...] | None, notes: tuple[str, ...]) -> ListUtility:
         """Return the metric, with gains from 0 to 1 and discounts from 1."""
         curves, points = self.curves, self.model.points(self.theta[None])
-        gains, discounts = curves.gains / curves.gains[-1], curves.discounts / curves.discounts[0]
+        gains, discounts = curves.scaled
         stops = np.zeros(len(gains)) if points.stops is None else points.stops[0]
         best = 0.0 if points.best is None else float(points.best[0])
         return ListUtility(gains, discounts, stops, best, grade_names, notes)
@@ -109,11 +109,7 @@ def fit(
     """
     # samples that grow, each weighing as much as the log
     steps = _steps(len(judgements))
-    samples = [judgements.every(step) if step > 1 else judgements for step in steps]
-    objectives = [
-        DirectObjective(model, sample, share * judgements.total_weight / sample.total_weight)
-        for sample in samples
-    ]
+    objectives = [DirectObjective(model, judgements, share).thinned(step) for step in steps]
 
     # search on the smallest
     thetas = _chosen(objectives[0], starts, n_starts)
@@ -190,14 +186,8 @@ def _steps(n: int) -> list[int]:
 
 def _chosen(objective: DirectObjective, starts: Sequence[Floats], n_starts: int) -> Floats:
     """Return the lowest starts of each group, all evaluated in one pass over a few pairs."""
-    judgements = objective.judgements
-
     # compare on a few pairs
-    step = len(judgements) // SCHEDULE.compared_on
-    if step >= 2:
-        few = judgements.every(step)
-        factor = judgements.total_weight / few.total_weight
-        objective = DirectObjective(objective.model, few, objective.share * factor)
+    objective = objective.thinned(len(objective.judgements) // SCHEDULE.compared_on)
     values = objective.values(np.concatenate(starts))
 
     # take the lowest of each group
@@ -210,12 +200,8 @@ def _chosen(objective: DirectObjective, starts: Sequence[Floats], n_starts: int)
 
 def _softened(objective: DirectObjective, theta: Floats) -> Floats:
     """Return the parameters less sharp, if that is better: a sample is fitted too exactly."""
-    model = objective.model
-    thetas = np.tile(theta, (len(SCHEDULE.softened), 1))
-    thetas[:, model.places.sharpness] -= np.array(SCHEDULE.softened)[:, None]
-    thetas = np.clip(thetas, *model.bounds)
-    best: Floats = thetas[np.argmin(objective.values(thetas))]
-    return best
+    thetas = objective.model.sharpened(theta[None], SCHEDULE.softer)
+    return thetas[objective.lowest(thetas, 1)[0]]
 
 
 def _fit_of(model: Model, ends: Descents) -> Fit:

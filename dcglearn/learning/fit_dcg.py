@@ -274,8 +274,7 @@ def _fitted(
     """Return the fit of the DCG with its cautions; `facts` are further fields."""
     # the DCG, with the best gain and the first discount 1
     visible, curves, model = log.visible(), result.curves, result.model
-    gains, discounts = curves.gains / curves.gains[-1], curves.discounts / curves.discounts[0]
-    dcg = DCG(gains, discounts, log.grade_names, (*_notes(visible), *notes))
+    dcg = DCG(*curves.scaled, log.grade_names, (*_notes(visible), *notes))
 
     fitted = DirectFit(
         description=description,

@@ -5,6 +5,7 @@ uses slopes alone. The value of each distinct list is computed once.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -43,24 +44,21 @@ def fit_form(
 
 def _best_start(objective: DirectObjective, bases: Sequence[Floats]) -> Floats:
     """Return the lowest end of short descents from the best starts and from the DCG itself."""
-    model, judgements = objective.model, objective.judgements
+    model = objective.model
 
     # compare starts on 4096 to 8192 judgements of a long log
-    sample = ListedJudgements.of(judgements.every(max(len(judgements) // 4096, 1)))
-    share = objective.share * judgements.total_weight / sample.total_weight
-    objective = DirectObjective(model, sample, share)
+    objective = objective.thinned(len(objective.judgements) // 4096)
+    listed = ListedJudgements.of(objective.judgements.every(1))
+    objective = replace(objective, judgements=listed)
 
     # every base at every corner, as sharp as it is, softer and sharper
     further = _corners(model.form, model.n_grades)
-    starts = np.array([np.append(base, corner) for base in bases for corner in further])
-    changes = np.repeat([0.0, -0.7, 0.7], len(starts))
-    starts = np.tile(starts, (3, 1))
-    starts[:, model.places.sharpness] += changes[:, None]
-    starts = np.clip(starts, *model.bounds)
+    cornered = np.array([np.append(base, corner) for base in bases for corner in further])
+    starts = model.sharpened(cornered, (0.0, -0.7, 0.7))
 
     # descend a little from the lowest four, and from the DCG
-    lowest = np.argsort(objective.values(starts), kind="stable")[:4]
-    ends = [_descended(objective, starts[i], 40) for i in sorted({0, *lowest.tolist()})]
+    chosen = sorted({0, *objective.lowest(starts, 4)})
+    ends = [_descended(objective, starts[i], 40) for i in chosen]
     return min(ends, key=lambda end: end.value).x
 
 

@@ -83,12 +83,11 @@ class MeanEncodings:
         # descend from the four best of many metrics
         objective = DirectObjective(model, self, 1.0)  # type: ignore[arg-type]
         starts = model.starts(log_metrics(family(n_grades, depth)))
-        order = np.argsort(objective.values(starts), kind="stable")
-        ends = [minimised(objective.with_gradient, starts[i], model.bounds) for i in order[:4]]
+        chosen = starts[objective.lowest(starts, 4)]
+        ends = [minimised(objective.with_gradient, start, model.bounds) for start in chosen]
         curves = model.curves(min(ends, key=lambda end: end.value).x)
 
         notes: tuple[str, ...] = ()
         if full:
             notes = ("the lists are full: the worst grade is worth nothing by convention",)
-        gains, discounts = curves.gains / curves.gains[-1], curves.discounts / curves.discounts[0]
-        return DCG(gains, discounts, self.grade_names, notes)
+        return DCG(*curves.scaled, self.grade_names, notes)
