@@ -152,25 +152,27 @@ def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
     """Return notes on gains that are not learned, and on factors unlike those of a DCG."""
     notes, near = [], 1e-9
 
-    # gains
+    # gains of grades that do not occur
     if visible.unseen_grades:
         names = ", ".join(str(grade) for grade in visible.unseen_grades)
         notes.append(
             f"grade {names} never occurs in the log: its gain is not learned but placed between "
             "its neighbours' (beyond the last of them, equal to it)"
         )
+
+    # gains that fall
     if visible.graded and (np.diff(gains) < -near * np.abs(gains).max()).any():
         notes.append(
             "the gains do not increase with the grade everywhere: the weights are far from gains "
             "times discounts"
         )
 
-    # discounts
+    # discounts that rise
     if (np.diff(discounts) > near).any():
         rises = ", ".join(str(k + 2) for k in np.flatnonzero(np.diff(discounts) > near))
         notes.append(f"the discounts do not decrease everywhere (they rise at position {rises})")
 
-    # negative ones
+    # discounts below 0
     if (discounts < -near).any():
         places = ", ".join(str(k + 1) for k in np.flatnonzero(discounts < -near))
         notes.append(

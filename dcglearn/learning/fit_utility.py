@@ -50,6 +50,8 @@ def fit_qp(
             f"tol={description.tol:g}: raise max_iter, or lower C, which is easier to solve and "
             f"better for noisy logs {pointer('convergence-warning')}"
         )
+
+    # the solution with its proof
     return QPFit(
         description=description,
         utility=Utility(solution.weights, log.grade_names),
