@@ -217,7 +217,7 @@ def ask(
     judgements.
     """
     check_outputs(force=force, log=output, inputs=[candidates, log, proxy])
-    from dcglearn.learning.fits import DirectDescription
+    from dcglearn.learning.descriptions import DirectDescription
     from dcglearn.readers.readers import read_preferences, read_questions
     from dcglearn.readers.shared_ids import refuse_other_lists
     from dcglearn.trust.form_choice import fit_in_form

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import Floats, Grades, PathLike
 from dcglearn.learning.checkpoint import Keeping
+from dcglearn.learning.descriptions import DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.learning.factoring import Factoring
-from dcglearn.learning.fit_qp import fit_qp
-from dcglearn.learning.fits import DirectFit, QPDescription, QPFit, warn_of
+from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, Utility

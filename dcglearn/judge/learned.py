@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import bdtrc
 
 from dcglearn.foundation.validation import Grades, InputError, Integers
-from dcglearn.learning.fits import DirectDescription, DirectFit
+from dcglearn.learning.descriptions import DirectDescription, DirectFit
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import FEWEST_DRAWN, Bands, bootstrap_bands
