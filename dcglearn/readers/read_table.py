@@ -1,6 +1,5 @@
 """Judgements from any input as checked columns: files, data frames, records."""
 
-import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -48,7 +47,7 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import with_ratings
-from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role
+from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role, names_in
 from dcglearn.readers.sense import (
     SAMPLE,
     Reversal,
@@ -487,22 +486,17 @@ def frame_of(name: str, source: Source) -> PolarsFrame:
     """
     import polars as pl
 
-    from dcglearn.readers.cells import plain_frame, read_checked
+    from dcglearn.readers.cells import read_checked
+    from dcglearn.readers.plain_frames import plain_frame
 
-    frame = None
-    with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        frame = plain_frame(source)
+    frame = plain_frame(source)
     return pl.DataFrame(read_checked(name, source, LogMapping())[0]) if frame is None else frame
 
 
 def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised:
     roles = source.table_roles if isinstance(source, Reshaped) else source.roles
     columns = by_role(source.names, roles) if source.names else {}
-    used = {
-        name
-        for names in columns.values()
-        for name in ([names] if isinstance(names, str) else names)
-    }
+    used = names_in(columns)
     ignored, winners = tuple(name for name in source.names if name not in used), table.get("winner")
     return Recognised(
         source.form, columns, ignored, mapping, winners if isinstance(winners, Winners) else None

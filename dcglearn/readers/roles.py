@@ -226,6 +226,15 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
     return columns
 
 
+def names_in(columns: ColumnsByRole) -> list[str]:
+    """Return the names of all columns with a role."""
+    return [
+        name
+        for names in columns.values()
+        for name in ([names] if isinstance(names, str) else names)
+    ]
+
+
 def first_names(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, Role]:
     """Return roles that accept only the first of their names that a table has, where it has
     several.
