@@ -21,7 +21,7 @@ from dcglearn.foundation.validation import Floats, InputError, errors_in, listed
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts, textbook_gains
 from dcglearn.readers.line_formats import NUMBER, Records, shown
-from dcglearn.readers.read_table import opener_of, opener_of_bytes
+from dcglearn.readers.openers import opener_of, opener_of_bytes
 from dcglearn.readers.roles import Role, first_names
 
 MOST_SEARCHED = 100

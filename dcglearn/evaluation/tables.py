@@ -33,7 +33,8 @@ from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
 from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Source, checked_score, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.read_table import columns_of, frame_of, opener_of, opener_of_bytes
+from dcglearn.readers.openers import opener_of, opener_of_bytes
+from dcglearn.readers.read_table import columns_of, frame_of
 from dcglearn.readers.roles import Role, first_names, recognised
 
 RunsLike: TypeAlias = Any

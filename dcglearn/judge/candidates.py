@@ -20,7 +20,8 @@ from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements
 from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping, TableOptions
-from dcglearn.readers.read_table import read_columns, records_of
+from dcglearn.readers.openers import records_of
+from dcglearn.readers.read_table import read_columns
 from dcglearn.readers.roles import MAX_LABEL, PREFERENCE, Role
 
 MOST_BYTES = 256 << 20

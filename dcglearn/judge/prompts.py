@@ -16,7 +16,7 @@ from dcglearn.foundation.validation import InputError, errors_in
 from dcglearn.judge.candidates import Candidates, Item
 from dcglearn.readers.line_formats import decoded, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.read_table import records_of
+from dcglearn.readers.openers import records_of
 from dcglearn.readers.roles import PREFERENCE, Role
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of
 

@@ -16,7 +16,8 @@ from dcglearn.foundation.validation import Floats, Grades, InputError, errors_in
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.line_formats import Opener, shown
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
-from dcglearn.readers.read_table import opener_of, read_columns, records_of
+from dcglearn.readers.openers import opener_of, records_of
+from dcglearn.readers.read_table import read_columns
 from dcglearn.readers.roles import ENCODED, EXPERIMENT, Table
 
 OUTCOMES, ARMS = (

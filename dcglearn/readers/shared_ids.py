@@ -10,7 +10,8 @@ from dcglearn.foundation.validation import EMPTY, InputError
 from dcglearn.readers.joined_files import log_files, name_of
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.read_table import read_columns, records_of
+from dcglearn.readers.openers import records_of
+from dcglearn.readers.read_table import read_columns
 from dcglearn.readers.roles import PREFERENCE, Role, Table
 
 ID = "id of a judgement"

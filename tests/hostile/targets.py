@@ -38,7 +38,8 @@ from dcglearn.readers.experiments import read_experiments
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.read_table import columns_of, opener_of
+from dcglearn.readers.openers import opener_of
+from dcglearn.readers.read_table import columns_of
 from dcglearn.readers.readers import read_preferences, read_ratings
 from dcglearn.readers.roles import PREFERENCE, RATING
 from dcglearn.readers.sides import with_lists
