@@ -18,11 +18,11 @@ from dcglearn.evaluation.evaluate import UNJUDGED
 from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in
+from dcglearn.readers.column_roles import MAX_LABEL, PREFERENCE, Role
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.openers import records_of
 from dcglearn.readers.read_table import read_columns
-from dcglearn.readers.roles import MAX_LABEL, PREFERENCE, Role
 
 MOST_BYTES = 256 << 20
 """Largest file of candidates, in bytes."""

@@ -14,10 +14,10 @@ from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, errors_in
 from dcglearn.judge.candidates import Candidates, Item
+from dcglearn.readers.column_roles import PREFERENCE, Role
 from dcglearn.readers.line_formats import decoded, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import records_of
-from dcglearn.readers.roles import PREFERENCE, Role
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of
 
 TEMPLATE = Path(__file__).parent / "templates" / "two-lists.txt"

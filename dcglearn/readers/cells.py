@@ -15,6 +15,7 @@ import numpy as np
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import InputError, PathLike, errors_in
+from dcglearn.readers.column_roles import Role, Table
 from dcglearn.readers.grade_lists import GradeLists
 from dcglearn.readers.joined_files import Joined
 from dcglearn.readers.kinds import KINDS, WinnerCells
@@ -22,7 +23,6 @@ from dcglearn.readers.line_formats import FrameRows, Source, TextLines, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.plain_frames import plain_frame
 from dcglearn.readers.raw_columns import Column, Values
-from dcglearn.readers.roles import Role, Table
 
 _LOG = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.column_roles import Table, by_role
 from dcglearn.readers.line_formats import Reshaped, Source
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.roles import Table, by_role
 from dcglearn.readers.winner_words import word_of
 
 DUPLICATES = "duplicates"

@@ -14,13 +14,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import LARGEST, InputError, Integers, errors_in
+from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.grade_lists import graded
 from dcglearn.readers.line_formats import NUMBER, checked_score, shown
 from dcglearn.readers.mapping import MAX_DEPTH
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.raw_columns import Column, Rule, Values, checked_cells, counted, refusals
-from dcglearn.readers.roles import MAX_LABEL, PLACES, SWAPPED
 from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import WINNERS, Winners, refused_word, winners_of, word_of
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
-from dcglearn.readers.roles import (
+from dcglearn.readers.column_roles import (
     ColumnsByRole,
     Role,
     as_list,

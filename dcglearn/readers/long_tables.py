@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.column_roles import LONG, Role, recognised
 from dcglearn.readers.joined_files import Files
 from dcglearn.readers.kept_lines import with_kept
 from dcglearn.readers.line_formats import INTEGER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.named_winners import with_names
 from dcglearn.readers.outcomes import Outcomes, Shares, outcome_roles, shared_roles
-from dcglearn.readers.roles import LONG, Role, recognised
-from dcglearn.readers.sides import with_order
+from dcglearn.readers.shown_order import with_order
 from dcglearn.readers.winner_words import word_of
 
 SIDES = {"a": "a", "left": "a", "l": "a", "1": "a", "b": "b", "right": "b", "r": "b", "2": "b"}

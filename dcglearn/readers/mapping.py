@@ -23,10 +23,10 @@ from dcglearn.foundation.validation import (
     scale_size,
     whole_number,
 )
+from dcglearn.readers.column_roles import NAMED, PREFERENCE, RATING, Role
 from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names, text_of
 from dcglearn.readers.line_formats import BLANK, NUMBER
 from dcglearn.readers.option_rows import Option, names_of_columns, names_of_grades, option
-from dcglearn.readers.roles import NAMED, PREFERENCE, RATING, Role
 from dcglearn.readers.winner_words import OwnWords
 
 MappingLike: TypeAlias = "LogMapping | PathLike | None"

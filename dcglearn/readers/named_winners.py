@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.column_roles import SIDES, SYSTEMS, Role, by_role, side_of, words_of
 from dcglearn.readers.line_formats import NUMBER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.roles import SIDES, SYSTEMS, Role, by_role, side_of, words_of
 from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of
 
 LOOKED_AT = 1_000

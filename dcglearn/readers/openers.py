@@ -9,6 +9,7 @@ from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
 from dcglearn.foundation.sources import PARTS, contents, kind_of, parquet_rows
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in, is_frame, is_records
 from dcglearn.readers.annotations import annotated, is_export
+from dcglearn.readers.column_roles import Role
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
 from dcglearn.readers.joined_files import Files, log_files, name_of
 from dcglearn.readers.line_formats import (
@@ -20,7 +21,6 @@ from dcglearn.readers.line_formats import (
     is_spread,
 )
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.roles import Role
 
 PARSED = {"json": 11.0, "text": 18.0, "array": 25.0}
 """Bytes of memory that reading takes for each byte of a file, at most, by its form, on short lines.

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.column_roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role
 from dcglearn.readers.line_formats import Reshaped, shown
-from dcglearn.readers.roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role
 from dcglearn.readers.winner_words import word_of
 
 MARKS = {"1": 1, "true": 1, "0": 0, "false": 0, "": 0}

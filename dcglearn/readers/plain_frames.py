@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.column_roles import ColumnsByRole, by_role, names_in
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.joined_files import Joined
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines
-from dcglearn.readers.roles import ColumnsByRole, by_role, names_in
 
 _NOT_A_NAME = r"^$|\t|^[\[{]|^-?[0-9]+[.eE]|^(true|false)$"
 """What may be polars' text of a value that is no text."""

@@ -24,11 +24,11 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.frames import from_arrays, named
 from dcglearn.readers.mapping import LogMapping, ReadingOptions, TableOptions
 from dcglearn.readers.rating_texts import texts_of_counts
 from dcglearn.readers.read_table import Recognised, read_pairs, read_rated
-from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.stated_scale import scale_to_state
 
 if TYPE_CHECKING:

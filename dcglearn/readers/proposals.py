@@ -10,9 +10,9 @@ from typing import Any
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, is_frame, is_records
+from dcglearn.readers.column_roles import Role, recognised, side_of
 from dcglearn.readers.line_formats import NUMBER, Opener, from_text
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.roles import Role, recognised, side_of
 from dcglearn.readers.winner_words import WINNERS, word_of
 
 LOOKED_AT = 1_000

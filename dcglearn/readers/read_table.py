@@ -21,6 +21,15 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
+from dcglearn.readers.column_roles import (
+    PREFERENCE,
+    RATING,
+    ColumnsByRole,
+    Role,
+    Table,
+    by_role,
+    names_in,
+)
 from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.grade_checks import check_levels, proposing_scale
 from dcglearn.readers.joined_files import log_files, name_of
@@ -32,18 +41,16 @@ from dcglearn.readers.openers import opener_of
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import with_ratings
-from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role, names_in
-from dcglearn.readers.sense import (
-    SAMPLE,
+from dcglearn.readers.shown_order import check_first, names_of_lists, with_lists
+from dcglearn.readers.stated_scale import agreed, with_stated
+from dcglearn.readers.upside_down import (
+    CHECKED_PAIRS,
     Reversal,
-    check_first,
     check_sense,
     exchanged,
     sampled,
     turned,
 )
-from dcglearn.readers.sides import names_of_lists, with_lists
-from dcglearn.readers.stated_scale import agreed, with_stated
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
 
@@ -138,7 +145,7 @@ def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> Non
     """Raise InputError if the log in a table seems upside down, and the mapping does not insist."""
     if mapping.as_is:
         return
-    step = len(table["a"]) // SAMPLE + 1
+    step = len(table["a"]) // CHECKED_PAIRS + 1
     table = {role: values[::step] for role, values in table.items()}
     log = log_of_table(PreferencePairs, table, {}, mapping)
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers import cells
+from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.read_log import read_preferences
 from dcglearn.readers.read_table import columns_of
-from dcglearn.readers.readers import read_preferences
-from dcglearn.readers.roles import PREFERENCE
 from tests.makers import columns, quick, write
 from tests.readers import line_by_line
 

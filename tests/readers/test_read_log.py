@@ -18,7 +18,7 @@ from dcglearn.foundation.sources import FORMATS, WRITTEN
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers import cells, openers
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import read_preferences, read_ratings
+from dcglearn.readers.read_log import read_preferences, read_ratings
 from tests.makers import columns, refused, write
 
 GOOD = '{"a": [3, 2, 0], "b": [2, 3, 0], "winner": "a"}\n'

@@ -6,6 +6,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame, errors_in
+from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.joined_files import name_of
 from dcglearn.readers.mapping import OPTIONS, LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
@@ -17,7 +18,6 @@ from dcglearn.readers.read_table import (
     read_pairs,
     read_rated,
 )
-from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.winner_words import MEANINGS
 
 
