@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import (
+    Floats,
     Grades,
     InputError,
     PathLike,
@@ -330,11 +331,13 @@ def _columns_of(
 
 def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
     """Make winners of numbers with a sign, and lists of sides of the screen; add the strengths."""
+    strength: Floats | None
     if mapping.positive is not None:
         table["winner"], strength = by_sign(table["winner"], mapping.positive, mapping.middle)
     else:
         winners = with_lists(table["winner"], table.get("swapped"), source, mapping.sides)
-        table["winner"], strength = replace(winners, names=source.said), winners.strength
+        table["winner"] = replace(winners, names=source.said)
+        strength = winners.strength
     if strength is None:
         return
     if "strength" in table:
