@@ -1,4 +1,4 @@
-"""Rows of the table of reading options, the fields of `LogMapping`: values, help and documentation."""
+"""Rows of the table of reading options, the fields of `LogMapping`: values, help and docs."""
 
 import inspect
 import re
