@@ -234,8 +234,10 @@ class LogMapping:
         """Raise InputError for names of columns that cannot be."""
         for role, name in self.columns.items():
             if role not in NAMED:
-                known = listed([*PREFERENCE, *RATING])
-                raise InputError(f"columns: {role!r} is no column of a log; give {known}")
+                roles = listed([*PREFERENCE, *RATING])
+                raise InputError(f"columns: {role!r} is no column of a log; give {roles}")
+
+            # braces and question marks
             if "{}" in name and not NAMED[role].marks:
                 raise InputError(
                     f"columns: {role}={name}: braces stand for the position in a list, "
@@ -274,6 +276,7 @@ class LogMapping:
 
     def _check_best(self, best: str) -> None:
         """Turn a scale round whose first grade is the best, or keep the best grade, 0 or 1."""
+        # an end of a scale of names
         if self.scale is not None:
             first, last = self.scale[0].lower(), self.scale[-1].lower()
             if best not in (first, last):
@@ -283,6 +286,8 @@ class LogMapping:
                 )
             scale = self.scale if best == last else self.scale[::-1]
             vars(self).update(best_grade=None, scale=scale)
+
+        # a number
         elif best in ("0", "1"):
             vars(self)["best_grade"] = best
         else:
