@@ -266,7 +266,7 @@ def _kind(rule: Rule, plain: Plain | None = None, missing: Any = "") -> Callable
             series, is_bad = at_once
             absent = series.is_null().to_numpy()
             errors = refusals(rule, column, np.flatnonzero(is_bad & ~absent).tolist())
-            return Values(as_array(series.fill_null(missing), column.kind), absent, errors)
+            return Values(_as_array(series.fill_null(missing), column.kind), absent, errors)
 
         # by the rule, each distinct cell once
         made, cells = checked_cells(rule, column, missing)
@@ -277,14 +277,16 @@ def _kind(rule: Rule, plain: Plain | None = None, missing: Any = "") -> Callable
     return convert
 
 
-def as_array(series: pl.Series, kind: str) -> NDArray[Any]:
-    """Return a column as an array; labels that repeat are made texts of NumPy once each."""
-    if kind != "label" or series.n_unique() > len(series) // 4:
+def _as_array(series: pl.Series, kind: str) -> NDArray[Any]:
+    """Return a column as an array; labels in ASCII become texts of NumPy by way of their bytes."""
+    width = series.str.len_bytes().max() if kind == "label" else 0
+    if not isinstance(width, int) or not width:
         return series.to_numpy()
-    distinct = series.unique(maintain_order=True)
-    index = series.cast(pl.Enum(distinct)).to_physical().to_numpy()
-    texts: NDArray[Any] = distinct.to_numpy().astype(str)
-    return texts[index]
+    data = series.str.pad_end(width, "\0").str.join("").item().encode()
+    if len(data) != width * len(series):  # some characters have several bytes
+        return series.to_numpy()
+    codes = np.frombuffer(data, np.uint8).astype(np.uint32)
+    return codes.view(f"<U{width}")
 
 
 KINDS: dict[str, Callable[[Column], Values]] = {

@@ -50,8 +50,8 @@ def _frame(source: Source) -> pl.DataFrame | None:
 
 def _stripped(frame: pl.DataFrame, texts: pl.Expr) -> pl.DataFrame:
     """Return a frame whose texts are without blanks at their ends, null where nothing is left."""
-    stripped = texts.str.strip_chars(BLANK)
-    return frame.with_columns(pl.when(stripped != "").then(stripped).name.keep())
+    stripped = frame.with_columns(texts.str.strip_chars(BLANK))
+    return stripped.with_columns(pl.when(texts != "").then(texts).name.keep())
 
 
 def _plain_json(source: JsonLines) -> pl.DataFrame | None:
