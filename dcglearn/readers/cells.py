@@ -120,6 +120,8 @@ def read_checked(
     if len(errors) == cells.n:
         problem = f"no good line; {reasons[0]}" if errors else "nothing after the header"
         raise InputError(f"{name}: {problem}")
+
+    # keep the good rows
     good = np.ones(cells.n, bool)
     good[list(errors)] = False
     table = _table(converted, mapping, good)
@@ -146,12 +148,15 @@ def _add_errors(
     errors: dict[int, InputError], converted: list[_Converted], source: Source, n: int
 ) -> None:
     """Add what is wrong with each bad row; of several faults, that of the first role."""
+    # bad cells, and required ones that are missing
     for one in converted:
         for row, error in one.values.errors.items():
             errors.setdefault(row, error)
         if one.role.required:
             for row in np.flatnonzero(one.values.absent).tolist():
                 errors.setdefault(row, InputError(f"{one.column.role} is missing"))
+
+    # grades by name and by number
     _add_mixtures(errors, converted)
 
     # rows that lack a value of a uniform column, or have one, unlike the first good row
@@ -161,11 +166,11 @@ def _add_errors(
         return
     first = int(good.argmax())
     for one in converted:
-        if one.role.uniform:
-            absent, column = one.values.absent, one.column
-            for row in np.flatnonzero(good & (absent != absent[first])).tolist():
-                refusal = f"{column.role} {shown(column.at(row))}: give it on every line or on none"
-                errors.setdefault(row, InputError(f"{refusal} ({_place(source, first)})"))
+        absent, column = one.values.absent, one.column
+        differs = good & (absent != absent[first]) & one.role.uniform
+        for row in np.flatnonzero(differs).tolist():
+            refusal = f"{column.role} {shown(column.at(row))}: give it on every line or on none"
+            errors.setdefault(row, InputError(f"{refusal} ({_place(source, first)})"))
 
 
 def _add_mixtures(errors: dict[int, InputError], converted: list[_Converted]) -> None:
@@ -195,16 +200,18 @@ def _table(converted: list[_Converted], mapping: LogMapping, good: Any) -> Table
             values = one.values.values
             kept[one.column.role] = values if good.all() else values[good]
 
-    # lists of one depth, and winners
-    lists = [values for values in kept.values() if isinstance(values, GradeLists)]
-    depth = mapping.depth or max((values.longest for values in lists), default=0)
+    # lists of one depth
+    lists = {role: values for role, values in kept.items() if isinstance(values, GradeLists)}
+    depth = mapping.depth or max((values.longest for values in lists.values()), default=0)
+    for role, values in lists.items():
+        n_lists = len(values.lengths)
+        size = f"the log of {n_lists:,} lines, padded to {depth:,} grades,"
+        remedy = "give a smaller depth (depth=, convert --depth)"
+        refuse_beyond_memory(6.0 * n_lists * depth, size, remedy)
+        kept[role] = values.table(depth, mapping.below)
+
+    # winners with their strengths
     for role, values in kept.items():
-        if isinstance(values, GradeLists):
-            n_lists = len(values.lengths)
-            size = f"the log of {n_lists:,} lines, padded to {depth:,} grades,"
-            remedy = "give a smaller depth (depth=, convert --depth)"
-            refuse_beyond_memory(6.0 * n_lists * depth, size, remedy)
-            kept[role] = values.table(depth, mapping.below)
-        elif isinstance(values, WinnerCells):
+        if isinstance(values, WinnerCells):
             kept[role] = values.winners(mapping.own_words.of_winners)
     return kept

@@ -197,6 +197,8 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
             columns[role] = matches[0] if matches else cells
         elif about.required:
             missing.append(role)
+
+    # those that are missing
     if not missing:
         return columns
     hint, cure = _hint(names, roles, missing)
@@ -274,18 +276,22 @@ def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
             patterns.setdefault(pattern, {}).setdefault(number, []).append(name)
     if not patterns:
         return ()
+
+    # one pattern is meant
     if len(patterns) > 1:
         shown = " and ".join(next(iter(numbers.values()))[0] for numbers in patterns.values())
         raise InputError(
             f"{shown} both look like positions of one list; rename or drop one set of columns"
         )
 
-    # each number once, without a gap
+    # each number once
     (numbers,) = patterns.values()
     order = sorted(numbers)
     for number in order:
         if len(numbers[number]) > 1:
             raise InputError(f"{' and '.join(numbers[number])} give one position twice; keep one")
+
+    # positions from 0 or 1
     columns = tuple(numbers[number][0] for number in order)
     for number in range(min(order[0], 1), order[-1]):
         if number not in numbers:

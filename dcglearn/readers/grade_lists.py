@@ -129,8 +129,11 @@ def _integers(column: Column) -> tuple[pl.Series, Integers] | None:
 
 def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:
     """Return the numbers and lengths of texts such as 3 2 0, digits in every second place."""
+    # every second character, a digit, and those between
     characters = np.frombuffer(texts.str.join("\n").item().encode() + b"\n", np.uint8)
     digits, marks = characters[::2] - ord("0"), characters[1::2]
+
+    # lines of digits with blanks between them
     ends = np.flatnonzero(marks == ord("\n"))
     alternate = len(digits) == len(marks) and len(ends) == len(texts) and (digits <= 9).all()
     if not alternate or np.count_nonzero(marks == ord(" ")) + len(ends) < len(marks):
@@ -140,9 +143,12 @@ def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:
 
 def _graded_one_by_one(column: Column) -> Values:
     """Return the grades of lists of any values."""
+    # the bytes of all lists
     made, cells = checked_cells(_grades, column, b"")
     lists = [made[at] for at in cells.values.tolist()]
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+
+    # whether they are names or numbers
     notation = None
     if _has_names(column.mapping):
         distinct, index = column.distinct()
@@ -188,11 +194,13 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
     if isinstance(value, str):
         return _named_grade(value, role, mapping)
 
-    # other types, fractions, numbers off the scale
+    # other types
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(
             f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst"
         )
+
+    # fractions
     if isinstance(value, float) and not value.is_integer():
         raise InputError(
             f"{role} holds the grade {value}, which is not an integer; "
@@ -200,6 +208,8 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
             see="grades",
             cure={"cutoffs": ".2,.5,.8"},
         )
+
+    # numbers on the scale, and off it
     if EMPTY <= value < mapping.top:
         return int(value)
     if mapping.n_known:
@@ -222,6 +232,8 @@ def _named_grade(value: str, role: str, mapping: LogMapping) -> int:
         return EMPTY
     if name in UNKNOWN_GRADES:
         return UNKNOWN
+
+    # names of another scale, numbers
     holds = f"{role} holds {shown(value)}"
     if mapping.scale is not None:
         raise InputError(f"{holds}, not a grade of the scale {', '.join(mapping.scale)}")

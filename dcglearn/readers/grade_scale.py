@@ -54,9 +54,13 @@ def check_scale(counts: Integers) -> None:
         share = f"{counts[top]:,} of {counts.sum():,} items"
         problem = f"the grade {top} ({share}) stands apart from the others, 0 to {below}"
         remedy = f"correct it, or write -1 if it means no grade{by_number}"
+
+    # a code such as 99
     elif far_above:
         problem = f"the grade {top} ({counts[top]:,}) stands far above the others, 0 to {below}"
         remedy = f"if it means no grade, write -1, or leave it blank{by_number}"
+
+    # many grades
     elif len(occurring) <= most_levels:
         problem = f"{top} is the largest of {len(occurring)} grades"
         remedy = (

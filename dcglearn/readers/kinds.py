@@ -140,9 +140,12 @@ def _counts(value: Any, column: Column) -> str:
 
 def _number(value: Any, column: Column) -> float:
     """Return a finite number, positive where it must be."""
+    # words for strengths
     role = column.role
     if role == "strength" and isinstance(value, str):
         value = _strength(value, column)
+
+    # numbers, if need be too large ones
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{role} is {shown(value)}, which is not a number")
     try:
@@ -150,11 +153,12 @@ def _number(value: Any, column: Column) -> float:
     except OverflowError:
         number = math.inf
 
-    # the range of the kind
     if not math.isfinite(number):
         raise InputError(
             f"{role} is {shown(value)}, which is not a finite number; leave it out where unknown"
         )
+
+    # weights and strengths
     if column.kind == "positive" and number > LARGEST:
         raise InputError(
             f"{role} is {number:g}, beyond {LARGEST:g}; divide every {role} by a common factor"

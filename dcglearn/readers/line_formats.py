@@ -38,7 +38,8 @@ SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 """A number with a decimal comma; 1,234 is none, since its comma may stand between thousands."""
 
-_WITH_BLANKS = {*"grades documents grade winner number positive share score side place".split()}
+_WITH_BLANKS = {"grades", "documents", "grade", "winner", "number"}
+_WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
 """Kinds of cells that are blank if they hold NA, N/A or #N/A; a label may be called so."""
 
 SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
@@ -145,6 +146,8 @@ class JsonLines(Objects):
             raise InputError(
                 f"not valid JSON ({error}): {shown(line)}; one object a line"
             ) from error
+
+        # an object
         if not isinstance(value, dict):
             raise InputError(
                 f"a JSON {type(value).__name__}, expected an object such as {{...}}; "
@@ -551,12 +554,15 @@ def _list_from_text(text: str, *, is_grades: bool) -> list[Any]:
 
 def checked_score(value: Any, role: str) -> float:
     """Return a finite number, an infinity, or the number that a text holds."""
+    # what may be a number
     if isinstance(value, str):
         is_number = SCORE.fullmatch(value.strip(BLANK)) is not None
     else:
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not is_number:
         raise InputError(f"{role} is {shown(value)}, which is not a number")
+
+    # its value, infinite or finite
     try:
         number = float(value)
     except (OverflowError, TypeError) as error:

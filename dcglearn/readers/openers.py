@@ -34,6 +34,7 @@ def opener_of(
 
     A pair of both is returned as it is.
     """
+    # what is in memory
     mapping = mapping or LogMapping()
     if isinstance(log, tuple) and len(log) == 2 and callable(log[1]):
         return log
@@ -42,16 +43,18 @@ def opener_of(
     if is_records(log):
         records = named(log, PAIR_NAMES if "a" in roles else RATING_NAMES)
         return "records", annotated(partial(Records, records))
+
+    # files
     if not is_path(log):
         raise InputError(
             f"a {type(log).__name__} is not a log: give a path, a data frame, or a list of dicts "
             "(dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
         )
-
-    # the files at paths, or inside them
     files: dict[str, bytes] = {}
     for path in log_files(log):
         files |= dict(contents(path, encoding=mapping.encoding, sheet=mapping.sheet))
+
+    # one file, or several as one log
     if len(files) == 1:
         name, data = files.popitem()
         return name, annotated(opener_of_bytes(name, data, mapping))

@@ -41,6 +41,7 @@ def _frame(source: Source) -> pl.DataFrame | None:
         frame = _named_by_role(source.frame, source.columns)
         return None if frame is None else _stripped(frame, pl.col(pl.String))
     if isinstance(source, Joined) and len({type(one) for one in source.sources.values()}) == 1:
+        # several files of one kind
         frames = [_frame(one) for one in source.sources.values()]
         plain = [frame for frame in frames if frame is not None]
         # polars refuses columns of other types, whose values as text need not be those of the lines
@@ -81,6 +82,7 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     by_type = {str: pl.String, bool: pl.Boolean, list: pl.List(pl.String)}
     schema: dict[str, Any] = {}
     for role, names in columns.items():
+        # one column, or one for each position
         if isinstance(names, str):
             label = by_type.get(type(values[role]), pl.Int64)
             schema[names] = types.get(source.roles[role].kind, label)
@@ -88,7 +90,7 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
             schema |= dict.fromkeys(names, pl.Int64)
     frame = pl.read_ndjson(source.data, schema=schema)
 
-    # what may be another value than it seems
+    # null, and what may be another value than it seems
     for name, dtype in schema.items():
         if frame[name].null_count():
             return None
@@ -96,6 +98,8 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
             texts = flattened(frame[name])
             if texts.null_count() or texts.str.contains(_NOT_A_NAME).any():
                 return None
+
+    # every line has every key once
     counted = source.data, keys, schema, len(frame)
     whole = _characters_prove(*counted) or _keys_prove(*counted)
     return _named_by_role(frame, columns) if whole else None
@@ -159,6 +163,8 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
     n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
     if data.count(source.delimiter.encode()) != (n_columns - 1) * n_lines or n_lines == 1:
         return None
+
+    # the cells as text, numbers where they are scores
     index = {source.names[i].strip(BLANK): f"c{i}" for i in reversed(range(n_columns))}
     scores = {
         index[str(name)]
@@ -173,6 +179,8 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
     longest = frame.select(pl.max_horizontal(pl.col(pl.String).str.len_bytes().max())).item()
     if len(frame) != n_lines - 1 or (longest or 0) > csv.field_size_limit():
         return None
+
+    # columns with a role, without blanks at the ends
     if any(mark in data for mark in (b" ", b"\r", b"\t")):
         frame = _stripped(frame, pl.exclude(scores))
     used = [pl.col(index[name]).alias(name) for name in names_in(source.columns)]

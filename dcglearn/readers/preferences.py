@@ -116,6 +116,8 @@ class Preferences(PreferencePairs, Shown):
         documents, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
         codes = codes.reshape(2, *first.shape)
         wrong = (np.sort(codes, axis=-1) != np.arange(first.shape[1])).any(axis=-1)
+
+        # name the first of them
         if wrong.any():
             side, row = np.argwhere(wrong)[0]
             shown = ", ".join(str(x) for x in (first, second)[side][row])

@@ -52,6 +52,7 @@ class Column:
 
     def distinct(self) -> tuple[list[Any], Integers]:
         """Return the distinct cells, and the number of that of each row, shape (n,)."""
+        # a column of one plain type
         cells = self.cells
         if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
             different = cells.unique(maintain_order=True)
@@ -59,15 +60,16 @@ class Column:
             index = cells.replace_strict(different, number, return_dtype=pl.Int64).to_numpy()
             return different.to_list(), index
 
-        # tell numbers of two types apart, and every list
+        # keys that tell numbers of two types apart, and every list
         place: dict[Any, int] = {}
         index = np.empty(len(cells), np.int64)
         different_cells: list[Any] = []
         for row, cell in enumerate(cells.to_list() if isinstance(cells, pl.Series) else cells):
             is_plain = cell is None or isinstance(cell, str | int | float)
-            index[row] = place.setdefault(
-                (type(cell), cell) if is_plain else row, len(different_cells)
-            )
+            key = (type(cell), cell) if is_plain else row
+
+            # a cell that is new, or was there
+            index[row] = place.setdefault(key, len(different_cells))
             if index[row] == len(different_cells):
                 different_cells.append(cell)
         return different_cells, index
@@ -120,11 +122,13 @@ def checked_cells(rule: Rule, column: Column, missing: Any) -> tuple[list[Any], 
     These are the number of each row's distinct cell. A cell without a value, or a bad one, becomes
     `missing`.
     """
+    # what each cell becomes, or its refusal
     cells, index = column.distinct()
     kept: list[Any] = []
     errors: dict[int, InputError] = {}
     absent = np.ones(len(cells), bool)
     for at, value in enumerate(map(column.value, cells)):
+        # a bad cell has no value
         made = None
         if value is not None:
             try:

@@ -74,10 +74,13 @@ class Recognised:
 
     def lines(self) -> dict[str, str]:
         """Return what was recognised, in words."""
+        # roles and the columns that have them
         columns = []
         for role, names in self.columns.items():
             name = names if isinstance(names, str) else f"{names[0]} .. {names[-1]}"
             columns.append(role if role == name else f"{role} = {name}")
+
+        # lines that say something
         lines = {
             "remark": "; ".join(self.remarks),
             "form": self.form,
@@ -223,6 +226,8 @@ def read_rated(
         table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
         mapping = recognised.mapping
         pairs = pairs_of_ratings(kind, name, table, mapping, equal_groups=equal_groups)
+
+        # refuse ratings or grades that seem reversed
         if not mapping.as_is:
             some, _ = sampled(pairs)
             remedy = "negate them if small ones are good"
@@ -244,6 +249,7 @@ def log_of_table(
 
     What is left out is counted, by `reasons` if given.
     """
+    # who wins
     table = dict(table)
     winner, a, b = table.pop("winner").codes, table.pop("a"), table.pop("b")
     swap, tie, is_open = (winner == WINNERS[word] for word in ("b", "tie", "open"))
@@ -263,7 +269,7 @@ def log_of_table(
     if "swapped" in table:
         table["swapped"] = (table["swapped"] > 0) ^ swap
 
-    # the log of all lines
+    # the log of all lines, preferred lists first
     log = kind(
         np.where(swap[:, None], b, a),
         np.where(swap[:, None], a, b),
@@ -281,6 +287,8 @@ def log_of_table(
         earlier = np.full(len(ids), "") if supersedes is None else supersedes
         reasons = reasons_of(ids, earlier, is_open)
     counts = ~is_open
+
+    # count those that are left out
     if reasons is not None:
         counts &= reasons == COUNTS
         is_open &= reasons == COUNTS
@@ -331,6 +339,7 @@ def _columns_of(
 
 def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
     """Make winners of numbers with a sign, and lists of sides of the screen; add the strengths."""
+    # the lists that win
     strength: Floats | None
     if mapping.positive is not None:
         table["winner"], strength = by_sign(table["winner"], mapping.positive, mapping.middle)
@@ -338,6 +347,8 @@ def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
         winners = with_lists(table["winner"], table.get("swapped"), source, mapping.sides)
         table["winner"] = replace(winners, names=source.said)
         strength = winners.strength
+
+    # how strong the preferences are
     if strength is None:
         return
     if "strength" in table:
@@ -375,11 +386,14 @@ def frame_of(name: str, source: Source) -> PolarsFrame:
 
 def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised:
     """Return what was recognised in a source."""
+    # the columns that have roles
     roles = source.table_roles if isinstance(source, Reshaped) else source.roles
     columns = by_role(source.names, roles) if source.names else {}
     used = names_in(columns)
     ignored = tuple(name for name in source.names if name not in used)
+
+    # the winners, unless numbers stand for them
     winners = table.get("winner")
     if not isinstance(winners, Winners):
-        winners = None  # numbers whose sign is the winner's
+        winners = None
     return Recognised(source.form, columns, ignored, mapping, winners)

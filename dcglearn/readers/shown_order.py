@@ -226,7 +226,11 @@ def check_first(log: PreferencePairs, *, translated: bool) -> None:
     always = one_sided(n, second)
     if not always[-1] and 2 * always[:-1].sum() <= len(n) - 1:
         return
+
+    # how often the first list won
     share = 1 - second[-1] / max(n[-1], 1)
+
+    # what may have been misread
     doubt = "do winners mean lists, and not what was shown?"
     if translated:
         doubt = (

@@ -149,6 +149,8 @@ def check_sense(
     shares = [(Agreements.of(undone, _verdicts(undone)).best, one) for one, undone in tried]
     helping = [pair for pair in shares if pair[0] > 0.5]
     helping.sort(key=lambda pair: -round(pair[0], 2))
+
+    # say what to do
     remedies = "; ".join(f"{one.name}, {share:.1%}: {one.remedy}" for share, one in helping)
     raise UpsideDownError(
         f"{name} upside down: none of the textbook DCGs respects more than {whole.best:.1%} "

@@ -81,6 +81,8 @@ class OwnWords:
             side, colon, strength = str(meaning).strip().lower().partition(":")
             code = WINNERS.get(side)
             number = float(strength) if NUMBER.fullmatch(strength) else 0.0
+
+            # a tie has no strength
             no_side = code is None and (side or not colon)
             no_strength = colon and (number <= 0 or (side and code in (2, 3)))
             if no_side or no_strength:
@@ -94,10 +96,14 @@ class OwnWords:
             twice = key in own.codes or key in own.strengths
             if twice and (own.codes.get(key), own.strengths.get(key, 0.0)) != (code, number):
                 raise InputError(f"winner_words: {word!r} has two meanings; give one")
+
+            # keep both in lower case
             if code is not None:
                 own.codes[key] = code
             if colon:
                 own.strengths[key] = number
+
+        # no word at all
         if words is not None and not own.codes and not own.strengths:
             raise InputError(
                 "winner_words is empty; give each word its meaning, such as Left is better=a"
