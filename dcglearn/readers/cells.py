@@ -174,9 +174,7 @@ def _add_errors(
 
 
 def _add_mixtures(errors: dict[int, InputError], converted: list[_Converted]) -> None:
-    """Add the lists with names of grades where earlier ones have numbers, or the other way
-    round.
-    """
+    """Add the lists whose grades are names where earlier ones are numbers, or the reverse."""
     lists = [one for one in converted if one.role.kind == "grades"]
     notations = [one.values.values.notation for one in lists]
     if not notations or notations[0] is None:

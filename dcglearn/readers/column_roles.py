@@ -81,8 +81,7 @@ VOTES = {
 PROBABILITY = {
     "probability": Role("number", ("probability", "prob_a", "probability_a"), required=True)
 }
-"""The column that stands for `winner` where each line says how probable it is that a is preferred.
-"""
+"""The column that stands for `winner` where each line has the probability of a preference for a."""
 
 LOGPROBS = {
     "logprob_a": Role("number", ("logprob_a", "logprob", "log_probability"), required=True),
@@ -155,8 +154,7 @@ MAX_LABEL = 200
 
 SWAPPED = dict.fromkeys(("false", "no", "0", "a", "ab", "a b", "a,b", "a-b", "a/b", "a first"), 0)
 SWAPPED |= dict.fromkeys(("true", "yes", "1", "b", "ba", "b a", "b,a", "b-a", "b/a", "b first"), 1)
-"""Words for whether b was shown first, in lower case; a and b name the list that was shown first.
-"""
+"""Words for whether b was shown first, in lower case; a and b name the list shown first."""
 
 PLACES = dict.fromkeys(("left", "first", "top", "1", "true", "yes"), 0)
 PLACES |= dict.fromkeys(("right", "second", "bottom", "2", "false", "no", "0"), 1)

@@ -27,11 +27,8 @@ JUDGE_DOCUMENTS = (
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
 """Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
 
-_NO_GRADE = -9
-"""The code of a bad grade."""
-
-_GRADE = "(-[12]|[0-9]{1,3})"
-_PLAIN_LISTS = rf"^({_GRADE}( {_GRADE})*|\[{_GRADE}(, {_GRADE})*\])$"
+GRADE = "(-[12]|[0-9]{1,3})"
+"""Pattern of a plain grade."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,8 @@ def graded(column: Column) -> Values:
         return _graded_one_by_one(column)
 
     # the code of each number between the ends
-    codes = np.full(high - low + 1, _NO_GRADE, np.int8)
+    bad = -9
+    codes = np.full(high - low + 1, bad, np.int8)
     for number in range(low, high + 1):
         with contextlib.suppress(InputError):
             codes[number - low] = np.frombuffer(_grades([number], column), np.int8)[0]
@@ -99,9 +97,9 @@ def graded(column: Column) -> Values:
 
     # the lists with a bad grade
     errors: dict[int, InputError] = {}
-    if (codes == _NO_GRADE).any():
+    if (codes == bad).any():
         rows = np.repeat(np.arange(len(lengths)), lengths)
-        errors = refusals(_grades, column, np.unique(rows[grades == _NO_GRADE]).tolist())
+        errors = refusals(_grades, column, np.unique(rows[grades == bad]).tolist())
     notation = np.full(len(lengths), 2) if _has_names(column.mapping) else None
     return Values(GradeLists(grades, lengths, notation), np.zeros(len(lengths), bool), errors)
 
@@ -114,8 +112,9 @@ def _integers(column: Column) -> tuple[pl.Series, Integers] | None:
 
     # texts such as 3 2 0 or [3, 2, 0]
     if lists.dtype == pl.String and column.texts:
+        plain = rf"^({GRADE}( {GRADE})*|\[{GRADE}(, {GRADE})*\])$"
         single = _single_digits(lists)
-        if single is not None or not lists.str.contains(_PLAIN_LISTS).all():
+        if single is not None or not lists.str.contains(plain).all():
             return single
         texts = lists.str.strip_chars("[]").str.replace_all(", ", " ", literal=True)
         lists = texts.str.split(" ").cast(pl.List(pl.Int16))

@@ -28,8 +28,6 @@ RIGHT = dict.fromkeys(("true", "yes", "right", "correct"), 1.0)
 RIGHT |= dict.fromkeys(("false", "no", "wrong", "incorrect"), 0.0)
 """Words for whether an answer is right, in lower case."""
 
-_PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
-
 PlainColumn: TypeAlias = "tuple[pl.Series, NDArray[np.bool_]] | None"
 """What a log keeps of a column of plain cells, and which of them are bad."""
 
@@ -205,10 +203,13 @@ def _identity(value: Any, _: Column) -> str:
 def _plain_numbers(cells: pl.Series, column: Column) -> PlainColumn:
     """Return numbers; bad are those that are not finite, or not positive where they must be."""
     if cells.dtype == pl.String:
-        if not column.texts or not cells.drop_nulls().str.contains(_PLAIN_NUMBER).all():
+        plain = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
+        if not column.texts or not cells.drop_nulls().str.contains(plain).all():
             return None
     elif not cells.dtype.is_numeric():
         return None
+
+    # the range of the kind
     series = cells.cast(pl.Float64)
     values = series.fill_null(1.0).to_numpy()
     if column.kind == "score":

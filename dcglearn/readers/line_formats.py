@@ -1,6 +1,4 @@
-"""The lines of a log as records of values by role: JSON lines or arrays, delimited text, rows of
-tables, mappings.
-"""
+"""Lines of a log as values by role: JSON lines and arrays, delimited text, tables, mappings."""
 
 import contextlib
 import csv
@@ -41,9 +39,6 @@ DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 _WITH_BLANKS = {"grades", "documents", "grade", "winner", "number"}
 _WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
 """Kinds of cells that are blank if they hold NA, N/A or #N/A; a label may be called so."""
-
-SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
-"""Names of the separators of columns."""
 
 
 class Source(ABC):
@@ -196,7 +191,8 @@ class TextLines(Source):
                     break
             self.columns = by_role(self.names, roles)
         self.data = _without_blank_rows(data, self.delimiter.encode())
-        self.form = f"text, columns separated by {SEPARATORS[self.delimiter]}"
+        name_of = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
+        self.form = f"text, columns separated by {name_of[self.delimiter]}"
         self._last_first = self.names[::-1]  # of columns of one name, the first counts
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
@@ -306,9 +302,7 @@ class FrameRows(Source):
 
 
 class Reshaped(Source):
-    """Judgements in the rows of a table of another shape, whose columns have the roles
-    `table_roles`.
-    """
+    """Judgements in a table of another shape, whose columns have the roles `table_roles`."""
 
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
         self._rows, self.roles, self.table_roles = (
@@ -377,19 +371,17 @@ class Records(Objects):
         return self.values(plain, is_text=True)
 
 
-GRADE_KEYS = ("grade", "relevance", "rel", "relevance_grade")
 DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "id")
-"""The keys of objects that stand for documents in a list, in lower case."""
+"""Keys of the name in an object that stands for a document of a list, in lower case."""
 
 
 def grades_of_objects(documents: Any) -> Any:
-    """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``, other values as they
-    are.
-    """
+    """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``, else the value."""
     is_list = isinstance(documents, list) and bool(documents)
     if not is_list or not all(isinstance(document, Mapping) for document in documents):
         return documents
-    return [_by_key(document, GRADE_KEYS, "grade") for document in documents]
+    keys = ("grade", "relevance", "rel", "relevance_grade")
+    return [_by_key(document, keys, "grade") for document in documents]
 
 
 def _are_named(documents: Any) -> bool:
@@ -426,9 +418,7 @@ def _with_paths(value: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[Any, 
 def _values(
     item: Mapping[str, Any], columns: ColumnsByRole, text_of: Mapping[str, Role] | None = None
 ) -> dict[str, Any]:
-    """Return the values of a record by role; those of texts where the roles `text_of` them are
-    given.
-    """
+    """Return the values of a record by role; `text_of` has the roles where texts are parsed."""
     values: dict[str, Any] = {}
     for role, names in columns.items():
         if not isinstance(names, str):

@@ -403,7 +403,5 @@ def is_number(name: str) -> bool:
 
 
 def _toml(value: Any) -> str:
-    """Return a text, a number, a truth value or a list of texts as TOML, whose strings are JSON's
-    but for DEL.
-    """
+    """Return a plain value as TOML, whose strings are those of JSON but for DEL."""
     return json.dumps(value, ensure_ascii=False, default=np.generic.item).replace("\x7f", "\\u007f")

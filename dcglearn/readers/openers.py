@@ -23,8 +23,7 @@ from dcglearn.readers.line_formats import (
 from dcglearn.readers.mapping import LogMapping
 
 PARSED = {"json": 11.0, "text": 18.0, "array": 25.0}
-"""Bytes of memory that reading takes for each byte of a file, at most, by its form, on short lines.
-"""
+"""Largest ratio of the memory of reading to the bytes of a file with short lines, by its form."""
 
 
 def opener_of(

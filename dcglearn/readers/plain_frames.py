@@ -15,13 +15,9 @@ import polars as pl
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.column_roles import ColumnsByRole, by_role, names_in
 from dcglearn.readers.frames import flattened
+from dcglearn.readers.grade_lists import GRADE
 from dcglearn.readers.joined_files import Joined
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines
-
-_NOT_A_NAME = r"^$|\t|^[\[{]|^-?[0-9]+[.eE]|^(true|false)$"
-"""What may be polars' text of a value that is no text."""
-
-_PLAIN_GRADE = "^(-[12]|[0-9]{1,3})$"
 
 
 def plain_frame(source: Source) -> pl.DataFrame | None:
@@ -90,13 +86,14 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
             schema |= dict.fromkeys(names, pl.Int64)
     frame = pl.read_ndjson(source.data, schema=schema)
 
-    # null, and what may be another value than it seems
+    # null, and texts that polars may have made of other values
+    of_another_value = r"^$|\t|^[\[{]|^-?[0-9]+[.eE]|^(true|false)$"
     for name, dtype in schema.items():
         if frame[name].null_count():
             return None
         if dtype == pl.List(pl.String):
             texts = flattened(frame[name])
-            if texts.null_count() or texts.str.contains(_NOT_A_NAME).any():
+            if texts.null_count() or texts.str.contains(of_another_value).any():
                 return None
 
     # every line has every key once
@@ -106,8 +103,7 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
 
 
 def _characters_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int) -> bool:
-    """Return whether counts of characters show n lines of these keys, each once, and only texts
-    read as texts.
+    """Return whether counts of characters show n lines of these keys, with texts where expected.
 
     If every key is used, and there are as many colons as keys, none occurs twice. If there are as
     many brackets and quotes as lists, keys and texts need, no text was made of another value.
@@ -128,12 +124,11 @@ def _characters_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n
 
 
 def _keys_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int) -> bool:
-    """Return whether counts of keys show n lines of these keys, each once, and texts and truth
-    values where expected.
+    """Return whether counts of keys show n lines of these keys, with values as expected.
 
-    If there is no blank between a quote and a colon, ``"key":`` is that key and nothing else. If
-    each key occurs once a line on average, and no other quote is followed by a colon, there are no
-    other keys.
+    Those are texts and truth values. If there is no blank between a quote and a colon, ``"key":``
+    is that key and nothing else. If each key occurs once a line on average, and no other quote is
+    followed by a colon, there are no other keys.
     """
     most_keys = 100  # each is counted in all bytes
     if len(keys) > most_keys or any(mark in data for mark in (b'" :', b'"\t:', b'"\r:')):
@@ -188,9 +183,7 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
 
 
 def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame | None:
-    """Return the columns by role, those of a wide list as one; None unless its cells are plain
-    grades.
-    """
+    """Return the columns by role, or None unless those of wide lists are plain grades."""
     named = []
     for role, names in columns.items():
         if isinstance(names, str):
@@ -202,7 +195,7 @@ def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame 
         for cell in cells:
             plain = cell.dtype.is_integer()
             if cell.dtype == pl.String:
-                plain = cell.unique().str.contains(_PLAIN_GRADE).all()
+                plain = cell.unique().str.contains(f"^{GRADE}$").all()
             if not plain or cell.null_count():
                 return None
         grades = np.column_stack([cell.cast(pl.Int16).to_numpy() for cell in cells])

@@ -239,13 +239,13 @@ class Preferences(PreferencePairs, Shown):
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the log beside `path` and rename it: as Parquet for the suffix ``.parquet``, else
-        as JSON lines.
+        """Write the log beside `path` and rename it, as Parquet or as JSON lines.
 
-        JSON lines have the suffix ``.jsonl``, ``.ndjson``, ``.json`` or none; upper case counts as
-        lower case. A column `scale` keeps the names of the grades, or their number where the best
-        does not occur, so that `read_preferences` returns the same log. Raises InputError if the
-        log is one of documents, the suffix is another, or the file cannot be written.
+        Parquet has the suffix ``.parquet``, JSON lines have ``.jsonl``, ``.ndjson``, ``.json`` or
+        none; upper case counts as lower case. A column `scale` keeps the names of the grades, or
+        their number where the best does not occur, so that `read_preferences` returns the same
+        log. Raises InputError if the log is one of documents, the suffix is another, or the file
+        cannot be written.
         """
         write_frame(self.to_polars(), path, force=force)
 

@@ -170,8 +170,7 @@ def read_ratings(
 def read_questions(
     path: Any, n_grades: int | None = None, **options: Unpack[TableOptions]
 ) -> Grades:
-    """Read pairs of lists that could be judged, int8 of shape (n, 2, K); a winner, if any, is
-    ignored.
+    """Read pairs of lists that could be judged, int8 of shape (n, 2, K), without their winners.
 
     Options are those of `read_preferences` (`depth`, `pad`, `scale`, `mapping`); only `a` and `b`
     are required. Raises InputError if the file cannot be read, or a line is bad; the message names

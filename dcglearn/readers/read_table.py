@@ -96,9 +96,7 @@ class Recognised:
 def read_columns(
     log: Any, roles: Mapping[str, Role], mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, dict[str, int], Recognised]:
-    """Return the columns of a log by role (see `read_checked`), the counts of what was left out,
-    and what was recognised.
-    """
+    """Return the columns of a log by role, see `read_checked`, what was left out and recognised."""
     if skip_bad is not None and is_path(log) and as_path(skip_bad).exists():
         there = [Path(path) for path in log_files(log) if Path(path).exists()]
         if any(path.samefile(skip_bad) for path in there):

@@ -1,6 +1,4 @@
-"""Which list was shown first: columns that tell it, winners that name a side of the screen, and
-raters who always name one side.
-"""
+"""Which list was shown first: columns that tell it, winners and raters that name a side."""
 
 import re
 import warnings
@@ -27,9 +25,7 @@ BESIDE |= {"of", "on", "the", "display", "screen"}
 """Words that may stand beside those of `ORDERS`."""
 
 PLACE = {"position", "place", "slot"}
-"""Words that name, beside a, a column of the place at which the list a was shown; so do left and
-first.
-"""
+"""Words that name, beside a, a column of the place of the list a; so do left and first."""
 
 FEWEST_VERDICTS = 10
 """A rater with fewer decided verdicts is not said to name always one side."""
@@ -173,9 +169,7 @@ def with_lists(
 
 
 def names_of_lists(source: Source) -> dict[str, str]:
-    """Return the names of the columns of both lists as words for winners, unless one is such a
-    word already.
-    """
+    """Return the names of the columns of both lists as words for winners, unless they are such."""
     named = {}
     for role in ("a", "b"):
         names = _columns_of_list(source, role)

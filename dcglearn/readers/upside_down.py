@@ -85,10 +85,9 @@ class Agreements:
 
     @property
     def upside_down(self) -> NDArray[np.bool_]:
-        """Whether a textbook DCG is contradicted far more often than by chance, and none is
-        respected half as clearly.
+        """Whether a textbook DCG is contradicted, and none is respected half as clearly.
 
-        The first is a one-sided binomial test.
+        Contradicted means far more often than by chance, in a one-sided binomial test.
         """
         shares = self.shares
         worst, best = np.fmin.reduce(shares, initial=0.5), np.fmax.reduce(shares, initial=0.0)
@@ -119,8 +118,9 @@ def check_sense(
     reversals: Sequence[Reversal] = (),
     swapped: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Raise UpsideDownError if the textbook DCGs contradict a log, or most of its raters, far more
-    than chance would.
+    """Raise UpsideDownError if textbook DCGs contradict a log far more often than chance would.
+
+    So they may contradict most of its raters.
 
     `reversals` are the ways in which the log may be upside down, by default those of arrays.
     `swapped`, shape (n,), says which pairs have b shown first: an error is raised for them alone,
@@ -162,9 +162,7 @@ def check_sense(
 
 
 def _cure(helping: Sequence[tuple[float, Reversal]]) -> Mapping[str, Any]:
-    """Return what undoes the only reversal that makes much sense of a log, or the only likely
-    one.
-    """
+    """Return what undoes the only reversal that makes much sense, or the only likely one."""
     close = 0.1  # of shares of respected judgements
     best = [one for share, one in helping if share > helping[0][0] - close]
     likely = [one for one in best if one.likely] or best
@@ -183,8 +181,7 @@ def sampled(log: PreferencePairs) -> tuple[PreferencePairs, NDArray[np.intp]]:
 
 
 def _most_respected(log: PreferencePairs, most_values: int = 1_000) -> float:
-    """Return about the largest share of a log that a utility can respect in which better grades are
-    worth more.
+    """Return about the largest share of a log that a utility with rising grades can respect.
 
     Pairs that were chosen since they are hard to tell can contradict all textbook DCGs, and respect
     such a utility. It is found by non-negative least squares on how many more documents of at least

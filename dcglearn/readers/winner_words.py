@@ -20,7 +20,7 @@ WINNERS |= dict.fromkeys(("tie", "draw", "equal", "same", "both good", "both bad
 WINNERS |= {"tie (bothbad)": 2, "left": 4, "first": 4, "right": 5, "second": 5}
 """Words for a winner, in lower case, and their codes."""
 
-WHOLE = re.compile(r"-?[0-9]+\.0+")
+WITH_ZEROS = re.compile(r"-?[0-9]+\.0+")
 """A whole number with a point, as spreadsheets and data frames write it."""
 
 MOST_WORDS = 50
@@ -144,7 +144,7 @@ def word_of(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = value.strip(BLANK) if isinstance(value, str) else str(value)
-    return text.split(".")[0] if WHOLE.fullmatch(text) else text
+    return text.split(".")[0] if WITH_ZEROS.fullmatch(text) else text
 
 
 def refused_word(value: Any, seen: Counter[str], known: Mapping[str, int]) -> InputError:
@@ -208,8 +208,7 @@ def _such_middle(numbers: Sequence[float]) -> tuple[str, float | str]:
 
 
 def middle_of(numbers: Sequence[float]) -> float | None:
-    """Return the middle of the only usual scale that numbers, in order, can be of; None where this
-    is not sure.
+    """Return the middle of the only usual scale that sorted numbers can be of; None if not sure.
 
     A scale of up to ten points is sure if both its ends and its middle occur, or no other whose
     middle occurs holds all numbers. Those of fractions and of percentages are, if there are numbers
@@ -232,17 +231,17 @@ def middle_of(numbers: Sequence[float]) -> float | None:
     return middles.pop() if len(middles) == 1 else None
 
 
-COMPARED = {"better", "best", "wins", "won", "preferred", "prefer", "much", "slightly", "clearly"}
-COMPARED |= {"strongly", "is", "was", "are", "the", "on", "list", "system", "side", "option"}
-COMPARED |= {"response", "result", "results", "model"}
-"""Words beside the side that wins, as in "A is much better"; any other makes it unsure."""
-
-
 def _guess(word: str) -> str:
     """Return the meaning of a phrase with one known word, such as "Left is better", else "?"."""
+    # words that may stand beside the side that wins
+    beside = {"better", "best", "wins", "won", "preferred", "prefer", "much", "slightly", "clearly"}
+    beside |= {"strongly", "is", "was", "are", "the", "on", "list", "system", "side", "option"}
+    beside |= {"response", "result", "results", "model"}
+
+    # one meaning, and no other word
     parts = re.findall(r"\w+", word.lower())
     meanings = {WINNERS[part] for part in parts if part in WINNERS}
-    sure = len(meanings) == 1 and {*parts} <= COMPARED | WINNERS.keys()
+    sure = len(meanings) == 1 and {*parts} <= beside | WINNERS.keys()
     return MEANINGS[meanings.pop()] if sure else "?"
 
 
