@@ -100,7 +100,12 @@ def graded(column: Column) -> Values:
     if (codes == bad).any():
         rows = np.repeat(np.arange(len(lengths)), lengths)
         errors = refusals(_grades, column, np.unique(rows[grades == bad]).tolist())
-    notation = np.full(len(lengths), 2) if _has_names(column.mapping) else None
+
+    # lists of unknown grades alone are no numbers
+    notation = None
+    if _has_names(column.mapping):
+        largest = np.maximum.reduceat(grades, np.cumsum(lengths) - lengths)
+        notation = np.where(largest > UNKNOWN, 2, 0)
     return Values(GradeLists(grades, lengths, notation), np.zeros(len(lengths), bool), errors)
 
 

@@ -316,3 +316,10 @@ def test_a_header_of_many_blanks_takes_no_longer_than_others():
     assert (
         time.process_time() - began < 5
     )  # minutes with a pattern that tries each blank as a beginning
+
+
+def test_unknown_grades_are_neither_names_nor_numbers():
+    line = {"a": [-1, -1], "b": ["Good", "Bad"], "winner": "b"}
+    for log in ([line], pl.DataFrame([line])):
+        read = read_preferences(log, scale=["Bad", "Fair", "Good"])
+        assert (read.preferred.tolist(), read.other.tolist()) == ([[2, 0]], [[-1, -1]])
