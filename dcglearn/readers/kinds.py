@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -22,7 +23,15 @@ from dcglearn.readers.mapping import MAX_DEPTH
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.raw_columns import Column, Rule, Values, checked_cells, counted, refusals
 from dcglearn.readers.stated_scale import scale_text
-from dcglearn.readers.winner_words import WINNERS, Winners, refused_word, winners_of, word_of
+from dcglearn.readers.winner_words import (
+    MOST_WORDS,
+    WINNERS,
+    Winners,
+    refused_word,
+    remedy_for_words,
+    winners_of,
+    word_of,
+)
 
 RIGHT = dict.fromkeys(("true", "yes", "right", "correct"), 1.0)
 RIGHT |= dict.fromkeys(("false", "no", "wrong", "incorrect"), 0.0)
@@ -59,20 +68,20 @@ class WinnerCells:
 
 
 def _won(column: Column) -> Values:
-    """Return the winners of a column."""
+    """Return the winners of a column; the refusal of a word names all words of the log."""
     code_of = {**WINNERS, **column.mapping.own_words.codes}
-    words, cells = checked_cells(_winner, column, "")
+    remedy = cache(lambda: remedy_for_words(column.words, code_of))
+
+    def word_for_winner(value: Any, _: Column) -> str:
+        word = word_of(value) if isinstance(value, str | int | float) else ""
+        if word.lower() not in code_of:
+            raise refused_word(value, *remedy())
+        return word
+
+    # words, and their codes
+    words, cells = checked_cells(word_for_winner, column, "")
     codes = np.array([code_of.get(word.lower(), 0) for word in words], np.int64)
     return replace(cells, values=WinnerCells(cells.values, words, codes))
-
-
-def _winner(value: Any, column: Column) -> str:
-    """Return a word for a winner; the refusal of another names all words of the log."""
-    known = {**WINNERS, **column.mapping.own_words.codes}
-    word = word_of(value) if isinstance(value, str | int | float) else ""
-    if word.lower() not in known:
-        raise refused_word(value, column.words, known)
-    return word
 
 
 def _label(value: Any, column: Column) -> str | None:
@@ -173,6 +182,8 @@ def _strength(word: str, column: Column) -> float:
     strengths = column.mapping.own_words.strengths
     if word.lower() in strengths:
         return strengths[word.lower()]
+    if len(column.words) > MOST_WORDS:
+        raise InputError(f"strength is {shown(word)}, which is not a number")
     words = [each for each in column.words if not NUMBER.fullmatch(each)]
     meanings = {each: ":?" for each in words if each.lower() not in strengths}
     example = ",".join(f"{each}={meaning}" for each, meaning in meanings.items())
@@ -193,6 +204,14 @@ def _share(value: Any, column: Column) -> float:
             "use true or false, right or wrong, or a score from 0 to 1"
         )
     return float(number)
+
+
+def _score(value: Any, column: Column) -> float:
+    return checked_score(value, column.role)
+
+
+def _scale(value: Any, column: Column) -> str:
+    return scale_text(value, column.role)
 
 
 def _identity(value: Any, _: Column) -> str:
@@ -297,19 +316,15 @@ def _as_array(series: pl.Series, kind: str) -> NDArray[Any]:
 KINDS: dict[str, Callable[[Column], Values]] = {
     "grades": graded,
     "winner": _won,
-    "label": _kind(_label, _plain_labels),
-    "name": _kind(_label, _plain_labels),
-    "text": _kind(_label, _plain_labels),
+    **dict.fromkeys(("label", "name", "text"), _kind(_label, _plain_labels)),
     "identity": _kind(_identity, _plain_labels),
     "status": _kind(lambda value, _: word_of(value)),
-    "side": _kind(_swapped, missing=1.0),
-    "place": _kind(_swapped, missing=1.0),
+    **dict.fromkeys(("side", "place"), _kind(_swapped, missing=1.0)),
     "documents": _kind(_documents, _plain_documents),
     "counts": _kind(_counts),
-    "number": _kind(_number, _plain_numbers, missing=1.0),
-    "positive": _kind(_number, _plain_numbers, missing=1.0),
-    "score": _kind(lambda value, column: checked_score(value, column.role), _plain_numbers, 1.0),
-    "scale": _kind(lambda value, column: scale_text(value, column.role), _plain_scales),
+    **dict.fromkeys(("number", "positive"), _kind(_number, _plain_numbers, missing=1.0)),
+    "score": _kind(_score, _plain_numbers, missing=1.0),
+    "scale": _kind(_scale, _plain_scales),
     "share": _kind(_share, missing=1.0),
 }
 """The conversions of columns, by the kind of their role."""

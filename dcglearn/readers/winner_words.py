@@ -147,11 +147,15 @@ def word_of(value: Any) -> str:
     return text.split(".")[0] if WITH_ZEROS.fullmatch(text) else text
 
 
-def refused_word(value: Any, seen: Counter[str], known: Mapping[str, int]) -> InputError:
-    """Return the refusal of a winner that is not understood, in a log with the winners `seen`."""
+def refused_word(value: Any, remedy: str, cure: dict[str, Any]) -> InputError:
+    """Return the refusal of a winner that is not understood, see `remedy_for_words`."""
+    return InputError(f"winner is {shown(value)}; {remedy}", see="winners", cure=cure)
+
+
+def remedy_for_words(seen: Counter[str], known: Mapping[str, int]) -> tuple[str, dict[str, Any]]:
+    """Return what to do in a log with the winners `seen`, not all known: in words and options."""
     remedy, cure = _remedy([word for word in seen if word.lower() not in known])
-    refusal = f"winner is {shown(value)}; use a, b or tie{_understood(seen)}; {remedy}"
-    return InputError(refusal, see="winners", cure=cure)
+    return f"use a, b or tie{_understood(seen)}; {remedy}", cure
 
 
 def _understood(seen: Counter[str]) -> str:

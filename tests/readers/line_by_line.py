@@ -18,7 +18,13 @@ from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.stated_scale import scale_text
-from dcglearn.readers.winner_words import WINNERS, refused_word, winners_of, word_of
+from dcglearn.readers.winner_words import (
+    WINNERS,
+    refused_word,
+    remedy_for_words,
+    winners_of,
+    word_of,
+)
 
 JUDGE_DOCUMENTS = (
     "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
@@ -164,7 +170,7 @@ class WinnerCodes:
     def __call__(self, value):
         word = word_of(value) if isinstance(value, str | int | float) else ""
         if word.lower() not in self._codes:
-            raise refused_word(value, self._count(), self._codes)
+            raise refused_word(value, *remedy_for_words(self._count(), self._codes))
         return self._codes[word.lower()]
 
 

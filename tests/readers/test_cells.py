@@ -323,3 +323,12 @@ def test_unknown_grades_are_neither_names_nor_numbers():
     for log in ([line], pl.DataFrame([line])):
         read = read_preferences(log, scale=["Bad", "Fair", "Good"])
         assert (read.preferred.tolist(), read.other.tolist()) == ([[2, 0]], [[-1, -1]])
+
+
+@pytest.mark.parametrize("role", ["winner", "strength"])
+def test_a_column_of_other_words_is_refused_in_little_time(role):
+    lines = [{"a": [1, 0], "b": [0, 1], "winner": "a", role: f"id {i}"} for i in range(20_000)]
+    began = time.process_time()
+    with pytest.raises(InputError, match=f"record 1: {role} is 'id 0'"):
+        read_preferences(lines)
+    assert time.process_time() - began < 10
