@@ -34,8 +34,9 @@ class Role:
 def _roles_of_columns() -> Iterator[tuple[str, Role]]:
     """Yield the roles of the columns that files have for a pair beside its lists and its winner."""
     for name, column in COLUMNS.items():
-        sides = ("_a", "_b") if column.kind == "documents" else ("",) if column.names else ()
-        for side in sides:
+        if not column.names:
+            continue
+        for side in ("_a", "_b") if column.kind == "documents" else ("",):
             names = tuple(f"{word}{side}" for word in column.names)
             role = Role(column.kind, names, uniform=column.uniform, learned=column.learned)
             yield f"{name}{side}", role
