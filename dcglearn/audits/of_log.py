@@ -7,7 +7,7 @@ import numpy as np
 from dcglearn.audits.known import Finding, Known, said
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
-from dcglearn.logs.circles import circular_triples
+from dcglearn.logs.triads import intransitive_triads
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.parts.parts import differing_pairs
@@ -33,7 +33,7 @@ def log_finding(known: Known) -> Finding:
     width = np.concatenate([*of_bands, []]) if bands else np.inf
     times = np.bincount(np.concatenate(list_numbers(log.preferred, log.other)))
     often = np.stack([times[lists] > 1 for lists in list_numbers(log.preferred, log.other)])
-    circles = (0, 0) if rated else circular_triples(log)  # ratings are numbers, which have an order
+    circles = (0, 0) if rated else intransitive_triads(log)  # ratings are numbers, which have an order
     finding = said(
         "log",
         rated=rated,
