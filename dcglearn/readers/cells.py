@@ -89,8 +89,8 @@ def read_checked(
 ) -> tuple[Table, dict[str, int]]:
     """Return the columns of a source by role, and the counts of the lines left out.
 
-    Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); others: texts
-    or objects (n,). An optional column without a value on any line is left out. Bad lines are
+    Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); others:
+    object (n,). An optional column without a value on any line is left out. Bad lines are
     written to `skip_bad`, and counted as ``"bad lines"`` beside the first three reasons. Without
     `skip_bad` the first bad line raises InputError, as does a log without a good line. Messages
     call the file `name`.

@@ -290,7 +290,7 @@ def _kind(rule: Rule, plain: Plain | None = None, missing: Any = "") -> Callable
             series, is_bad = at_once
             absent = series.is_null().to_numpy()
             errors = refusals(rule, column, np.flatnonzero(is_bad & ~absent).tolist())
-            return Values(_as_array(series.fill_null(missing), column.kind), absent, errors)
+            return Values(series.fill_null(missing).to_numpy(), absent, errors)
 
         # by the rule, each distinct cell once
         made, cells = checked_cells(rule, column, missing)
@@ -299,18 +299,6 @@ def _kind(rule: Rule, plain: Plain | None = None, missing: Any = "") -> Callable
         return replace(cells, values=kept[cells.values])
 
     return convert
-
-
-def _as_array(series: pl.Series, kind: str) -> NDArray[Any]:
-    """Return a column as an array; labels in ASCII become texts of NumPy by way of their bytes."""
-    width = series.str.len_bytes().max() if kind == "label" else 0
-    if not isinstance(width, int) or not width:
-        return series.to_numpy()
-    data = series.str.pad_end(width, "\0").str.join("").item().encode()
-    if len(data) != width * len(series):  # some characters have several bytes
-        return series.to_numpy()
-    codes = np.frombuffer(data, np.uint8).astype(np.uint32)
-    return codes.view(f"<U{width}")
 
 
 KINDS: dict[str, Callable[[Column], Values]] = {
