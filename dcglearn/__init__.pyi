@@ -80,9 +80,9 @@ from .rankers.trees import BoostedRanker as BoostedRanker
 from .raters.rater_agreement import rater_agreement as rater_agreement
 from .readers.experiments import read_experiments as read_experiments
 from .readers.preferences import Preferences as Preferences
-from .readers.readers import read_preferences as read_preferences
-from .readers.readers import read_questions as read_questions
-from .readers.readers import read_ratings as read_ratings
+from .readers.read_log import read_preferences as read_preferences
+from .readers.read_log import read_questions as read_questions
+from .readers.read_log import read_ratings as read_ratings
 from .trust.answers import learn_from_answers as learn_from_answers
 from .trust.bands import bootstrap_bands as bootstrap_bands
 from .trust.cross_validation import choose_C as choose_C

@@ -82,7 +82,7 @@ def audit(
     check_outputs(output, force=force, inputs=[*files, reading.read])
     from dcglearn.audits.audit import audit as audited
     from dcglearn.readers.joined_files import log_files
-    from dcglearn.readers.readers import read_preferences, read_ratings
+    from dcglearn.readers.read_log import read_preferences, read_ratings
 
     read = partial(read_ratings if ratings else read_preferences, mapping=reading.mapping)
     present = [file for file in log_files(files) if str(file) != "-"]

@@ -176,7 +176,7 @@ def systems(
     check_outputs(force=force, picture=plot, inputs=[judgements, *runs, *(metric or []), log])
     from dcglearn.evaluation.tables import read_judgements, read_runs
     from dcglearn.metric_coherence.system_order import system_order
-    from dcglearn.readers.readers import read_preferences
+    from dcglearn.readers.read_log import read_preferences
 
     metrics = files_and_names(metric or ["nDCG@10"], scale)
     judged, all_runs = read_judgements(judgements, n_grades=grades), read_runs(runs)

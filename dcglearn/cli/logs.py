@@ -79,7 +79,7 @@ def convert(
     """
     inputs = [*log, reading.read, prompts, *joins.inputs]
     check_outputs(reading.skip_bad, save_mapping, force=force, log=output, inputs=inputs)
-    from dcglearn.readers.readers import native_frame
+    from dcglearn.readers.read_log import native_frame
 
     if (reading.cutoffs or "").startswith(LEARNED):
         reading = _with_learned_cutoffs(one_or_all(log), reading, joins, prompts)
@@ -159,7 +159,7 @@ def _pairs(
     """Return a log that is not read line for line: rated lists, joined lists, or reconciled
     verdicts.
     """
-    from dcglearn.readers.readers import read_preferences, read_ratings
+    from dcglearn.readers.read_log import read_preferences, read_ratings
 
     if reading.ratings:
         if joins.asked or inconsistent != "keep":
@@ -218,7 +218,7 @@ def ask(
     """
     check_outputs(force=force, log=output, inputs=[candidates, log, proxy])
     from dcglearn.learning.descriptions import DirectDescription
-    from dcglearn.readers.readers import read_preferences, read_questions
+    from dcglearn.readers.read_log import read_preferences, read_questions
     from dcglearn.readers.shared_ids import refuse_other_lists
     from dcglearn.trust.form_choice import fit_in_form
     from dcglearn.trust.next_pairs import generated_lists, suggest_pairs

@@ -120,7 +120,7 @@ class MappingOptions(FullReading):
 
 def read_proxy(path: str, n_grades: int) -> Preferences:
     """Return a machine's verdicts, upside down or not, on the scale of people's."""
-    from dcglearn.readers.readers import read_preferences
+    from dcglearn.readers.read_log import read_preferences
 
     try:
         return read_preferences(path, n_grades=n_grades, as_is=True)
@@ -206,7 +206,7 @@ class LogOptions(CheckedReading):
     @contextlib.contextmanager
     def opened(self, cluster: Cluster) -> Iterator[Preferences | PartedLog]:
         """Yield the log."""
-        from dcglearn.readers.readers import read_preferences, read_ratings
+        from dcglearn.readers.read_log import read_preferences, read_ratings
 
         mapping = self.mapping
         if not self.in_parts(cluster):

@@ -19,10 +19,10 @@ from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import Floats, InputError, errors_in, listed
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts, textbook_gains
+from dcglearn.readers.column_roles import Role, first_names
 from dcglearn.readers.line_formats import NUMBER, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.read_table import opener_of, opener_of_bytes, records_of
-from dcglearn.readers.roles import Role, first_names
+from dcglearn.readers.openers import opener_of, opener_of_bytes, records_of
 
 MOST_SEARCHED = 100
 """Number of queries on which all conventions are tried."""

@@ -31,11 +31,12 @@ from dcglearn.evaluation.trec import (
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
+from dcglearn.readers.column_roles import Role, first_names, recognised
 from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Opener, Source, checked_score, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.read_table import columns_of, frame_of, opener_of, opener_of_bytes
-from dcglearn.readers.roles import Role, first_names, recognised
+from dcglearn.readers.openers import opener_of, opener_of_bytes
+from dcglearn.readers.read_table import columns_of, frame_of
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these.

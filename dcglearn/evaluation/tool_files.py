@@ -18,9 +18,9 @@ from dcglearn.evaluation.trec import Duplicates, Judgements, Run, first_repeated
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, errors_in, listed
+from dcglearn.readers.column_roles import Role
 from dcglearn.readers.line_formats import JsonLines, TextLines, checked_score
-from dcglearn.readers.read_table import records_of
-from dcglearn.readers.roles import Role
+from dcglearn.readers.openers import records_of
 
 Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 

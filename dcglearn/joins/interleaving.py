@@ -11,12 +11,13 @@ from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import InputError, Integers, errors_in, one_of
 from dcglearn.joins.join_judgements import Joining, log_of_documents, place_of
+from dcglearn.readers.column_roles import PREFERENCE, Role, Table
 from dcglearn.readers.line_formats import Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.read_table import columns_of, log_of_table, opener_of
-from dcglearn.readers.roles import PREFERENCE, Role, Table
-from dcglearn.readers.sense import check_sense
+from dcglearn.readers.read_table import columns_of, log_of_table
+from dcglearn.readers.upside_down import check_sense
 from dcglearn.readers.winner_words import by_sign
 
 TEAMS = ("a", "b")

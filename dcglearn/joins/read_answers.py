@@ -9,10 +9,10 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import EMPTY, InputError, PathLike
 from dcglearn.joins.join_judgements import Joining, joined_lists
 from dcglearn.readers.answers import Answers
+from dcglearn.readers.column_roles import ANSWER, Role
 from dcglearn.readers.joined_files import name_of
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.read_table import read_columns
-from dcglearn.readers.roles import ANSWER, Role
 
 
 def read_answers(

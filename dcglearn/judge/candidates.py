@@ -17,10 +17,11 @@ from dcglearn.evaluation.ranked import UNJUDGED, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in
+from dcglearn.readers.column_roles import PREFERENCE, Role
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping, TableOptions
-from dcglearn.readers.read_table import read_columns, records_of
-from dcglearn.readers.roles import PREFERENCE, Role
+from dcglearn.readers.openers import records_of
+from dcglearn.readers.read_table import read_columns
 
 TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000, "image": 2000}
 """The fields of an item that are shown, and the most characters of each."""

@@ -32,7 +32,7 @@ class Marks:
         places = (np.arange(self.first, self.stop) * self.step + 0.5) * self.mean - self.before
         rows = np.searchsorted(np.cumsum(weight), places, side="right")
         kept, hits = np.unique(np.minimum(rows, len(weight) - 1), return_counts=True)
-        return kept, hits * self.mean
+        return kept.astype(np.int64), (hits * self.mean).astype(np.float64)
 
 
 def marks_of_parts(n: int, sizes: Sequence[int] | Floats, weights: Sequence[float]) -> list[Marks]:

@@ -16,7 +16,7 @@ from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.metric.textbook_scores import textbook_scores
 from dcglearn.parts.parts import OpenLog, PartedLog
 from dcglearn.parts.telling_pairs import telling_pairs
-from dcglearn.readers.sense import SAMPLE, sampled
+from dcglearn.readers.upside_down import CHECKED_PAIRS, sampled
 
 NO_SIGNAL = (
     "no metric orders new pairs of this log better than a coin: were sides or winners misread?"
@@ -61,7 +61,7 @@ def tells_nothing(log: OpenLog) -> bool:
         return False
 
     # preferences, or a sample of them
-    pairs = log.sample(SAMPLE) if isinstance(log, PartedLog) else log
+    pairs = log.sample(CHECKED_PAIRS) if isinstance(log, PartedLog) else log
     pairs = telling_pairs(pairs).decided
     if len(pairs) < FEWEST_JUDGED:
         return False
@@ -98,8 +98,8 @@ def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.
     """Return whether ratings exchanged within groups lead to statistics as large as theirs."""
     # the lines, each a rating of a list, or a sample of them
     lines = np.repeat(np.arange(len(counts)), np.maximum(np.rint(counts.weight), 1).astype(np.intp))
-    if len(lines) > SAMPLE:
-        lines = rng.choice(lines, SAMPLE, replace=False)
+    if len(lines) > CHECKED_PAIRS:
+        lines = rng.choice(lines, CHECKED_PAIRS, replace=False)
     group, grades = counts.group[lines], counts.lists[counts.list[lines]]
 
     # the rank of each rating among all, ties at their middle, minus the mean of its group

@@ -29,12 +29,12 @@ from dcglearn.parts.parquet_pieces import (
     stated_in_files,
 )
 from dcglearn.parts.parts import PartedLog, checked_scale, facts_of, on_scale
+from dcglearn.readers.column_roles import PREFERENCE, by_role
 from dcglearn.readers.frames import polars_frame
 from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.readers.roles import PREFERENCE, by_role
-from dcglearn.readers.sides import refuse_orders
+from dcglearn.readers.shown_order import refuse_orders
 from dcglearn.readers.stated_scale import with_stated
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from dcglearn.parts.parts import PartedLog
 from dcglearn.parts.telling_pairs import warn_of_one_sided
 from dcglearn.readers.mapping import MappingLike
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.readers.sense import SAMPLE, check_sense
+from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
 
 Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
 
@@ -29,7 +29,7 @@ def check_log(log: Preferences | PartedLog, *, as_is: bool = False, strict: bool
     """
     refuse_too_deep(log.depth, log.n_grades)
     if len(log) and not (as_is or log.as_is):
-        check_sense(log.sample(SAMPLE) if isinstance(log, PartedLog) else log)
+        check_sense(log.sample(CHECKED_PAIRS) if isinstance(log, PartedLog) else log)
     warn_of_one_sided(log)
     warn_of_coins(log, strict=strict)
 

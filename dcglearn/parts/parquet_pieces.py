@@ -13,14 +13,14 @@ from dcglearn.foundation.sources import plain_types
 from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PolarsFrame, errors_in
 from dcglearn.logs.repeats import marks_of, reasons_of_parts
 from dcglearn.parts.parts import Facts, checked_scale, facts_of, joined
+from dcglearn.readers.column_roles import PREFERENCE, ColumnsByRole, by_role
 from dcglearn.readers.grade_checks import place_of
+from dcglearn.readers.grade_scale import check_scale, is_stray
 from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, log_of_table
-from dcglearn.readers.roles import PREFERENCE, ColumnsByRole, by_role
-from dcglearn.readers.sense import check_scale, is_stray
-from dcglearn.readers.sides import refuse_orders
+from dcglearn.readers.shown_order import refuse_orders
 from dcglearn.readers.stated_scale import agreed, with_stated
 
 if TYPE_CHECKING:

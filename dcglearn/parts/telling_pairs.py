@@ -14,7 +14,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, Integers, shortened
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.parts.parts import Facts, OpenLog, PartedLog, differing_pairs, facts_of
-from dcglearn.readers.sense import FEWEST, LEVEL, one_sided
+from dcglearn.readers.shown_order import FEWEST_VERDICTS, ONE_SIDED_LEVEL, one_sided
 
 REASON = "verdicts of raters who always name one side"
 
@@ -43,7 +43,7 @@ class Sides:
         binomial test.
         """
         lone = one_sided(self.n, self.second)
-        if not lone.any() or self.n[~lone].sum() < FEWEST:
+        if not lone.any() or self.n[~lone].sum() < FEWEST_VERDICTS:
             return self.raters[:0]
 
         # how often the others name the second list
@@ -56,7 +56,7 @@ class Sides:
 
         named = np.where(is_second, self.second, self.n - self.second)
         chance = betainc(np.maximum(named, 1), self.n - named + 1, expected)
-        always: NDArray[Any] = self.raters[lone & (chance <= LEVEL / len(self.n))]
+        always: NDArray[Any] = self.raters[lone & (chance <= ONE_SIDED_LEVEL / len(self.n))]
         return always
 
 

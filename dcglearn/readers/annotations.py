@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
+from dcglearn.readers.column_roles import Role
 from dcglearn.readers.line_formats import Objects, Opener, Records, Source, answer_of
-from dcglearn.readers.roles import Role
 
 Answers: TypeAlias = list[tuple[dict[str, Any], Any]]
 """The answers of each annotation by question, and its rater."""

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats, Grades, InputError, errors_in, finite_array
 from dcglearn.metric.dcg import DCG
+from dcglearn.readers.column_roles import ENCODED, EXPERIMENT, Table
 from dcglearn.readers.line_formats import Opener, shown
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
-from dcglearn.readers.read_table import opener_of, read_columns, records_of
-from dcglearn.readers.roles import ENCODED, EXPERIMENT, Table
+from dcglearn.readers.openers import opener_of, records_of
+from dcglearn.readers.read_table import read_columns
 
 WORDS = {
     "outcome": {"better": 1, "worse": -1, "a/a": 0, "aa": 0},

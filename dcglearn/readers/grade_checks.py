@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, errors_in
+from dcglearn.readers.column_roles import Table
+from dcglearn.readers.grade_scale import FEW_LEVELS, check_scale, is_stray
 from dcglearn.readers.line_formats import NUMBER, Source
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.roles import Table
-from dcglearn.readers.sense import FEW_LEVELS, check_scale, is_stray
 from dcglearn.readers.winner_words import word_of
 
 

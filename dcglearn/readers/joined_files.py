@@ -11,9 +11,9 @@ from dcglearn.foundation.inputs import Paths
 from dcglearn.foundation.sources import refuse_unknown
 from dcglearn.foundation.validation import InputError, PathLike, as_path, errors_in
 from dcglearn.foundation.zip_files import is_hidden
+from dcglearn.readers.column_roles import Role
 from dcglearn.readers.line_formats import Opener, Reshaped, Source
-from dcglearn.readers.roles import Role
-from dcglearn.readers.sides import called_left
+from dcglearn.readers.shown_order import called_left
 
 MOST_FILES = 10_000
 """Maximum number of files in a folder."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.column_roles import Table, by_role
 from dcglearn.readers.line_formats import Source
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rebuilt import Rebuilt, numbered
-from dcglearn.readers.roles import Table, by_role
 from dcglearn.readers.winner_words import word_of
 
 if TYPE_CHECKING:

@@ -1,6 +1,4 @@
-"""The lines of a log as records of values by role: JSON lines or arrays, delimited text, rows of
-tables, mappings.
-"""
+"""Lines of a log as values by role: JSON lines and arrays, delimited text, tables, mappings."""
 
 import contextlib
 import csv
@@ -11,7 +9,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Self, TypeAlias
 
@@ -19,7 +17,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
-from dcglearn.readers.roles import (
+from dcglearn.readers.column_roles import (
     ColumnsByRole,
     Role,
     as_list,
@@ -29,9 +27,7 @@ from dcglearn.readers.roles import (
 )
 
 BLANK = " \t\n\r"
-"""Characters stripped from a field of text, and between the values of a list; Python takes control
-characters too.
-"""
+"""Characters stripped from a cell of text, and between the values of a list."""
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -40,36 +36,13 @@ SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 """A number with a decimal comma; 1,234 is none, since its comma may stand between thousands."""
 
-NOT_AVAILABLE = {"NA", "N/A", "#N/A"}
-"""Texts, in upper case, that stand for a blank cell of one of the kinds `VALUES`; a label may be
-called so.
-"""
-
-VALUES = {
-    "grades",
-    "documents",
-    "grade",
-    "winner",
-    "number",
-    "positive",
-    "share",
-    "score",
-    "side",
-    "place",
-}
-
-_START = re.compile(f"[{BLANK}]*")
-
-LONGEST_OBJECT = 1 << 22
-"""Most bytes of a file in which its first object over several lines is looked for."""
-
-SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
-"""Names of the separators of columns."""
+_WITH_BLANKS = {"grades", "documents", "grade", "winner", "number"}
+_WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
+"""Kinds of cells that are blank if they hold NA, N/A or #N/A; a label may be called so."""
 
 
 class Source(ABC):
-    """The lines of a log: iterate over (number, item), then get the values or the raw line of an
-    item.
+    """The lines of a log: iterate over (number, item), then get an item's values or raw line.
 
     `form` says in words what was recognised, `said` in which columns winners were looked up,
     `doubt` why they may be misread; `names` are those of the columns (of JSON, the keys of the
@@ -98,9 +71,7 @@ class Source(ABC):
                 yield self.record(item)
 
     def raw(self, item: Any) -> bytes:
-        """Return the line as it can be corrected and read again; a row or a record as a line of
-        JSON.
-        """
+        """Return the line, to be corrected and read again; a row or a record as a line of JSON."""
         return item if isinstance(item, bytes) else json.dumps(item, default=str).encode()
 
     def has(self, role: str) -> bool:
@@ -122,18 +93,25 @@ class Objects(Source):
     def __init__(self, roles: Mapping[str, Role]) -> None:
         self.roles = roles
         self._columns: dict[tuple[Any, ...], ColumnsByRole] = {}
+        self._paths = [name for role in roles.values() for name in role.names if "." in name]
 
     def has(self, role: str) -> bool:
-        """Return whether an object read so far has a key for a role; before any is read, whether
-        the first has.
-        """
+        """Return whether an object read so far has a key for a role; at first, the first object."""
         if not self._columns and self.names:
             with contextlib.suppress(InputError):  # which the reader names
-                self.by_keys(dict.fromkeys(self.names))
+                self._by_keys(self.names)
         return any(role in columns for columns in self._columns.values())
 
-    def by_keys(self, value: Mapping[Any, Any]) -> ColumnsByRole:
-        """Return the columns of an object by role."""
+    def keys(self, value: Mapping[Any, Any]) -> list[str]:
+        """Return the keys of an object, with the paths that columns name."""
+        return [str(key) for key in _with_paths(value, self._paths)]
+
+    def values(self, value: Mapping[Any, Any], *, is_text: bool) -> dict[str, Any]:
+        """Return the values of an object by role, those of texts if `is_text`."""
+        value = _with_paths(value, self._paths)
+        return _values(value, self._by_keys(value), self.roles if is_text else None)
+
+    def _by_keys(self, value: Iterable[Any]) -> ColumnsByRole:
         keys = tuple(value)
         if keys not in self._columns:
             self._columns[keys] = by_role([str(key) for key in keys], self.roles)
@@ -148,39 +126,41 @@ class JsonLines(Objects):
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
         super().__init__(roles)
         self.data, self._decode, self.names = data, _decoder(roles).decode, []
-        with contextlib.suppress(
-            ValueError, RecursionError, AttributeError
-        ):  # the first line may be no object
-            self.names = list(_with_paths(json.loads(next(iter(self))[1]), roles).keys())
+        # the first line may be no object
+        with contextlib.suppress(ValueError, RecursionError):
+            first = json.loads(next(iter(self))[1])
+            self.names = self.keys(first) if isinstance(first, dict) else []
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return numbered_lines(self.data)
 
     def record(self, item: bytes) -> dict[str, Any]:
         """Return the values by role."""
+        line = decoded(item)
         try:
-            value = self._decode(decoded(item))
+            value = self._decode(line)
         except InputError:
             raise
         except (ValueError, RecursionError) as error:
             raise InputError(
-                f"not valid JSON ({error}): {shown(decoded(item))}; one object a line"
+                f"not valid JSON ({error}): {shown(line)}; one object a line"
             ) from error
+
+        # an object
         if not isinstance(value, dict):
             raise InputError(
-                f"a JSON {type(value).__name__}, expected an object such as {{...}}; one object a line"
+                f"a JSON {type(value).__name__}, expected an object such as {{...}}; "
+                "one object a line"
             )
-        value = _with_paths(value, self.roles)
-        return _values(value, self.by_keys(value))
+        return self.values(value, is_text=False)
 
 
 class TextLines(Source):
-    """A header line and a record a line, separated by tabs if the header has one, else by commas,
-    semicolons or |.
+    """A header and a record a line, in columns separated by tabs, commas, semicolons or |.
 
-    Cells in quotes may hold line breaks, up to 100 lines a record; a stray quote spoils one line
-    only. Excel's line ``sep=;`` before the header is understood, and rows of blank cells at the end
-    are left out.
+    Tabs separate if the header has one. Cells in quotes may hold line breaks, up to 100 lines a
+    record; a stray quote spoils one line only. Excel's line ``sep=;`` before the header is
+    understood, and rows of blank cells at the end are left out.
     """
 
     def __init__(self, data: bytes, roles: Mapping[str, Role], header: str | None = None) -> None:
@@ -190,6 +170,8 @@ class TextLines(Source):
         self.header_line, self.header = next(lines, (0, b""))
         if not self.header:
             raise InputError(f"header={header!r} (--header) is beyond the last line")
+
+        # Excel's line with the separator
         excel = re.fullmatch(rb'"?sep=([,;|\t])"?\s*', self.header)
         if excel:
             self.header_line, self.header = next(lines, (self.header_line, b""))
@@ -198,10 +180,14 @@ class TextLines(Source):
             most_frequent = "\t" if "\t" in text else max(";,|", key=text.count)
             self.delimiter = decoded(excel[1]) if excel else most_frequent
             refuse_columns(text.count(self.delimiter) + 1)
+
+            # the names, numbers where there is no header
             self.names = [_on_one_line(name) for name in self._fields(text)]
             if first == "0":
                 self.names = [str(number) for number in range(1, len(self.names) + 1)]
                 self.header_line, self.header = self.header_line - 1, b""
+
+            # further lines of the header
             for number, line in lines if int(last or first) > self.header_line else ():
                 self.names = _below(self.names, self._fields(decoded(line)))
                 self.header_line, self.header = number, self.header + b"\n" + line
@@ -209,12 +195,9 @@ class TextLines(Source):
                     break
             self.columns = by_role(self.names, roles)
         self.data = _without_blank_rows(data, self.delimiter.encode())
-        self.form = f"text, columns separated by {SEPARATORS[self.delimiter]}"
-        place = {name: i for i, name in reversed(list(enumerate(self.names)))}
-        self._index = {
-            role: place[names] if isinstance(names, str) else tuple(place[name] for name in names)
-            for role, names in self.columns.items()
-        }
+        name_of = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
+        self.form = f"text, columns separated by {name_of[self.delimiter]}"
+        self._last_first = self.names[::-1]  # of columns of one name, the first counts
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return ((number, line) for number, line in self._records() if number > self.header_line)
@@ -224,6 +207,8 @@ class TextLines(Source):
         if b'"' not in self.data:
             yield from numbered_lines(self.data)
             return
+
+        # a record may have several lines
         lines, first = self.data.split(b"\n"), 0
         while first < len(lines):
             end = self._end(lines, first)
@@ -233,31 +218,27 @@ class TextLines(Source):
             first = end
 
     def _end(self, lines: list[bytes], first: int) -> int:
-        """Return the line after a record, which goes on after its first line if a quote is open
-        there.
+        """Return the line after a record, whose first line may leave a quote open.
 
-        It is one line alone where a quote is astray: no line closes it, or a line before that one
+        The record is one line where a quote is stray: no line closes it, or a line before that one
         is itself a record.
         """
-        if lines[first].count(b'"') % 2:
-            for last in range(first + 1, min(first + 100, len(lines))):
-                if lines[last].count(b'"') % 2:
-                    return (
-                        last + 1
-                        if self._is_record(b"\n".join(lines[first : last + 1]))
-                        else first + 1
-                    )
-                if self.names and self._is_record(lines[last]):
-                    break
+        if lines[first].count(b'"') % 2 == 0:
+            return first + 1
+        for last in range(first + 1, min(first + 100, len(lines))):
+            if lines[last].count(b'"') % 2:
+                whole = self._is_record(b"\n".join(lines[first : last + 1]))
+                return last + 1 if whole else first + 1
+            if self.names and self._is_record(lines[last]):
+                break
         return first + 1
 
     def _is_record(self, line: bytes) -> bool:
-        try:
-            return not self.names or len(self._fields(decoded(line.rstrip(b"\r")))) == len(
-                self.names
-            )
-        except InputError:
-            return False
+        if not self.names:
+            return True
+        with contextlib.suppress(InputError):
+            return len(self._fields(decoded(line.rstrip(b"\r")))) == len(self.names)
+        return False
 
     def record(self, item: bytes) -> dict[str, Any]:
         """Return the values by role."""
@@ -267,18 +248,13 @@ class TextLines(Source):
                 f"{len(fields)} fields where the header has {len(self.names)}; "
                 "write lists as 3 2 0, or in quotes where they hold commas"
             )
-        return {
-            role: from_text(self.roles[role].kind, fields[at])
-            if isinstance(at, int)
-            else as_list([from_text("grade", fields[i]) for i in at], [self.names[i] for i in at])
-            for role, at in self._index.items()
-        }
+        cells = dict(zip(self._last_first, fields[::-1], strict=True))
+        return _values(cells, self.columns, self.roles)
 
     def _fields(self, text: str) -> list[str]:
+        lines = io.StringIO(text, newline="")
         try:
-            return next(
-                csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True), []
-            )
+            return next(csv.reader(lines, delimiter=self.delimiter, strict=True), [])
         except csv.Error as error:
             raise InputError(
                 f"not a line of CSV ({error}): {shown(text)}; correct the quotes"
@@ -302,10 +278,13 @@ def _below(names: Sequence[str], below: Sequence[str]) -> list[str]:
 
 def _without_blank_rows(data: bytes, delimiter: bytes) -> bytes:
     """Return text without the rows of blank cells that a spreadsheet has at its end."""
-    blank, end = BLANK.encode() + delimiter, len(data)
-    while end and not data[(start := data.rfind(b"\n", 0, end - 1) + 1) : end].strip(blank):
+    blank, start = BLANK.encode() + delimiter, len(data)
+    while start:
         end = start
-    return data[:end]
+        start = data.rfind(b"\n", 0, end - 1) + 1
+        if data[start:end].strip(blank):
+            return data[:end]
+    return b""
 
 
 class FrameRows(Source):
@@ -327,9 +306,7 @@ class FrameRows(Source):
 
 
 class Reshaped(Source):
-    """Judgements in the rows of a table of another shape, whose columns have the roles
-    `table_roles`.
-    """
+    """Judgements in a table of another shape, whose columns have the roles `table_roles`."""
 
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
         self._rows, self.roles, self.table_roles = (
@@ -367,26 +344,22 @@ class Records(Objects):
         super().__init__(roles)
         self._records, self.form = records, form
         first = records[0] if records else {}
-        self.names = (
-            [str(key) for key in _with_paths(dict(first), roles)]
-            if isinstance(first, Mapping)
-            else []
-        )
+        self.names = self.keys(dict(first)) if isinstance(first, Mapping) else []
 
     @classmethod
     def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Self:
-        """Read a JSON array of objects, or objects over several lines; raise InputError if they are
-        damaged.
-        """
+        """Read a JSON array of objects, or objects over several lines."""
+        text, decoder = decoded(data), _decoder(roles)
         try:
-            if data.lstrip()[:1] != b"[":
-                return cls(_objects(decoded(data), _decoder(roles)), roles, "JSON objects")
-            return cls(_decoder(roles).decode(decoded(data)), roles, "a JSON array")
+            if data.lstrip()[:1] == b"[":
+                return cls(decoder.decode(text), roles, "a JSON array")
+            return cls(_objects(text, decoder), roles, "JSON objects")
         except InputError:
             raise
         except (ValueError, RecursionError) as error:
             raise InputError(
-                f"not valid JSON ({error}); expected an array of objects, [{{...}}, {{...}}], or one object a line"
+                f"not valid JSON ({error}); "
+                "expected an array of objects, [{...}, {...}], or one object a line"
             ) from error
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
@@ -398,61 +371,49 @@ class Records(Objects):
             raise InputError(
                 f"{shown(item)} is not an object with names and values, such as {{...}}"
             )
-        item = _with_paths({str(key): _plain(value) for key, value in item.items()}, self.roles)
-        return _values(item, self.by_keys(item), self.roles)
+        plain = {str(key): _plain(value) for key, value in item.items()}
+        return self.values(plain, is_text=True)
 
 
-GRADE_KEYS = ("grade", "relevance", "rel", "relevance_grade")
 DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "id")
-"""The keys of objects that stand for documents in a list, in lower case."""
+"""Keys of the name in an object that stands for a document of a list, in lower case."""
 
 
 def grades_of_objects(documents: Any) -> Any:
-    """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``; any other value stays as
-    it is.
-    """
-    if (
-        not isinstance(documents, list)
-        or not documents
-        or not all(isinstance(x, Mapping) for x in documents)
-    ):
+    """Return the grades of objects such as ``{"doc": "d1", "grade": 3}``, else the value."""
+    is_list = isinstance(documents, list) and bool(documents)
+    if not is_list or not all(isinstance(document, Mapping) for document in documents):
         return documents
-    return [_by_key(document, GRADE_KEYS, "grade") for document in documents]
+    keys = ("grade", "relevance", "rel", "relevance_grade")
+    return [_by_key(document, keys, "grade") for document in documents]
 
 
 def _are_named(documents: Any) -> bool:
     """Return whether the documents of a list are objects that tell their names."""
-    is_object = (
-        isinstance(documents, list) and bool(documents) and isinstance(documents[0], Mapping)
-    )
-    return is_object and any(key.lower() in DOCUMENT_KEYS for key in documents[0])
+    if not isinstance(documents, list) or not documents or not isinstance(documents[0], Mapping):
+        return False
+    return any(key.lower() in DOCUMENT_KEYS for key in documents[0])
 
 
-def _by_key(document: Mapping[str, Any], keys: Sequence[str], what: str) -> Any:
-    """Return the value of the first of some keys, in any case; raise InputError if the object has
-    none of them.
-    """
+def _by_key(document: Mapping[str, Any], keys: Sequence[str], name: str) -> Any:
+    """Return the value of the first of some keys, in any case, that an object has."""
     values = {key.lower(): value for key, value in document.items()}
-    key = next((key for key in keys if key in values), None)
-    if key is None:
-        raise InputError(
-            f"the document {shown(dict(document))} has no {what}; give it one of the keys {', '.join(keys)}"
-        )
-    return values[key]
+    for key in keys:
+        if key in values:
+            return values[key]
+    raise InputError(
+        f"the document {shown(dict(document))} has no {name}; "
+        f"give it one of the keys {', '.join(keys)}"
+    )
 
 
-def _with_paths(value: dict[Any, Any], roles: Mapping[str, Role]) -> dict[Any, Any]:
-    """Return an object with the values inside it that columns name by a path, such as
-    left.grades.
-    """
-    for name in (name for role in roles.values() for name in role.names if "." in name):
+def _with_paths(value: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[Any, Any]:
+    """Return an object with the values that columns name by a path, such as left.grades."""
+    for name in paths:
         inner: Any = value
         for key in name.split("."):
-            inner = (
-                next((x for k, x in inner.items() if k.lower() == key), None)
-                if isinstance(inner, dict)
-                else None
-            )
+            items = inner.items() if isinstance(inner, dict) else ()
+            inner = next((x for k, x in items if k.lower() == key), None)
         if inner is not None:
             value = {**value, name: inner}
     return value
@@ -461,26 +422,24 @@ def _with_paths(value: dict[Any, Any], roles: Mapping[str, Role]) -> dict[Any, A
 def _values(
     item: Mapping[str, Any], columns: ColumnsByRole, text_of: Mapping[str, Role] | None = None
 ) -> dict[str, Any]:
-    """Return the values of a record by role; text is converted where the roles `text_of` it are
-    given.
-    """
-    values = {}
+    """Return the values of a record by role; `text_of` has the roles where texts are parsed."""
+    values: dict[str, Any] = {}
     for role, names in columns.items():
         if not isinstance(names, str):
             cells = [item[name] for name in names]
-            cells = (
-                cells
-                if text_of is None
-                else [from_text("grade", x) if isinstance(x, str) else x for x in cells]
-            )
+            if text_of is not None:
+                cells = [from_text("grade", x) if isinstance(x, str) else x for x in cells]
             values[role] = as_list(cells, names)
-        elif text_of is not None and isinstance(item[names], str):
+            continue
+
+        # one column
+        values[role] = item[names]
+        if text_of is not None and isinstance(item[names], str):
             values[role] = from_text(text_of[role].kind, item[names])
         elif text_of is not None and text_of[role].kind == "winner":
             values[role] = answer_of(item[names])
-        else:
-            values[role] = item[names]
 
+    # objects that name their documents
     for side in {"a", "b"} & values.keys():
         if f"docs_{side}" not in values and _are_named(values[side]):
             values[f"docs_{side}"] = [
@@ -499,22 +458,20 @@ def as_plain(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in the types of JSON: arrays, series and tuples as lists, NumPy's numbers as
-    Python's.
-    """
+    """Return a value in the types of JSON, the items of lists too."""
     value = as_plain(value)
-    return (
-        [x.item() if hasattr(x, "item") else x for x in value] if isinstance(value, list) else value
-    )
+    if isinstance(value, list):
+        return [item.item() if hasattr(item, "item") else item for item in value]
+    return value
 
 
 def is_spread(data: bytes) -> bool:
-    """Return whether a file of JSON begins with an object over several lines, as it is printed for
-    reading.
+    """Return whether a file of JSON begins with an object over several lines, as printed to read.
 
     A first line that is damaged is no such object, so that the reader names it.
     """
-    head = data[:LONGEST_OBJECT].lstrip()
+    longest_object = 1 << 22  # bytes
+    head = data[:longest_object].lstrip()
     first = head.partition(b"\n")[0].rstrip()
     if first == b"{":
         return True
@@ -528,30 +485,28 @@ def is_spread(data: bytes) -> bool:
 
 def _objects(text: str, decoder: json.JSONDecoder) -> list[Any]:
     """Return the JSON values that stand one after another in a text."""
-    values, at = [], 0
-    while (at := _START.match(text, at).end()) < len(text):  # type: ignore[union-attr]
+    blanks = re.compile(f"[{BLANK}]*")
+    values: list[Any] = []
+    at = blanks.match(text).end()  # type: ignore[union-attr]
+    while at < len(text):
         value, at = decoder.raw_decode(text, at)
         values.append(value)
+        at = blanks.match(text, at).end()  # type: ignore[union-attr]
     return values
 
 
 def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
-    """Return a decoder of JSON that refuses NaN, Infinity, and an object that has a column of a log
-    twice.
-    """
+    """Return a decoder of JSON that refuses NaN, Infinity, and a column of a log given twice."""
     accepted = {name for role in roles.values() for name in role.names}
     marks = [role.marks for role in roles.values() if role.marks]
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
-        if len(values) < len(pairs):
-            counts = Counter(key.lower() for key, _ in pairs)
-            twice = [key for key, n in counts.items() if n > 1]
-            bad = next(
-                (k for k in twice if k in accepted or any(position_of(k, m) for m in marks)), None
-            )
-            if bad:
-                raise InputError(f"the key {bad!r} occurs twice; keep one")
+        if len(values) == len(pairs):
+            return values
+        for key, n in Counter(key.lower() for key, _ in pairs).items():
+            if n > 1 and (key in accepted or any(position_of(key, mark) for mark in marks)):
+                raise InputError(f"the key {key!r} occurs twice; keep one")
         return values
 
     return json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=once)
@@ -560,36 +515,48 @@ def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
 def from_text(kind: str, text: str) -> Any:
     """Return the value of a field of text in the types of JSON; None if it is blank."""
     text = text.strip(BLANK)
-    if not text or (kind in VALUES and text.upper() in NOT_AVAILABLE):
+    if not text or (kind in _WITH_BLANKS and text.upper() in ("NA", "N/A", "#N/A")):
         return None
     if kind in ("grades", "documents"):
-        is_grades, as_json = kind == "grades", text[0] == "[" and text[-1] == "]"
-        text = text[1:-1].strip(BLANK) if as_json else text
-        quotes = "\"'" if as_json or not is_grades else ""
-        separator = next((mark for mark in ("|," if is_grades else "\t|,") if mark in text), None)
-        tokens = words_of(text) if separator is None else text.split(separator)
-        names = [x.strip(BLANK + quotes) for x in tokens]
-        return list(map(_token, names)) if is_grades else names
-    if kind == "winner" and text[0] in "[{":
-        with contextlib.suppress(
-            ValueError, RecursionError
-        ):  # then it is no answer of an annotation tool
-            return answer_of(json.loads(text))
+        return _list_from_text(text, is_grades=kind == "grades")
     if kind == "grade":
         return _token(text)
     if kind in ("number", "positive", "share"):
         number = text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text
         return float(number) if NUMBER.fullmatch(number) else text
+
+    # an annotation tool writes its answer as JSON
+    if kind == "winner" and text[0] in "[{":
+        with contextlib.suppress(ValueError, RecursionError):
+            return answer_of(json.loads(text))
     return text
+
+
+def _list_from_text(text: str, *, is_grades: bool) -> list[Any]:
+    """Return the grades or names in text such as ``3 2 0``, ``3|2|0``, ``[3, 2, 0]``."""
+    as_json = text[0] == "[" and text[-1] == "]"
+    if as_json:
+        text = text[1:-1].strip(BLANK)
+    separator = next((mark for mark in ("|," if is_grades else "\t|,") if mark in text), None)
+    items = words_of(text) if separator is None else text.split(separator)
+
+    # names may be in quotes, and so may all items of JSON
+    quotes = "\"'" if as_json or not is_grades else ""
+    items = [item.strip(BLANK + quotes) for item in items]
+    return [_token(item) for item in items] if is_grades else items
 
 
 def checked_score(value: Any, role: str) -> float:
     """Return a finite number, an infinity, or the number that a text holds."""
-    is_text = isinstance(value, str) and SCORE.fullmatch(value.strip(BLANK))
-    if not is_text and (
-        isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number)
-    ):
+    # what may be a number
+    if isinstance(value, str):
+        is_number = SCORE.fullmatch(value.strip(BLANK)) is not None
+    else:
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number:
         raise InputError(f"{role} is {shown(value)}, which is not a number")
+
+    # its value, infinite or finite
     try:
         number = float(value)
     except (OverflowError, TypeError) as error:
@@ -614,24 +581,20 @@ def answer_of(value: Any) -> Any:
     equal ranks are a tie.
     """
     while isinstance(value, list | Mapping):
+        before = value
         if isinstance(value, Mapping):
-            value, before = value.get("selected", value.get("choices", value)), value
+            value = value.get("selected", value.get("choices", value))
         else:
-            value, before = value[0] if len(value) == 1 else _first_of_two(value), value
+            value = value[0] if len(value) == 1 else _first_of_two(value)
         if value is before:
             break
     return value
 
 
 def _first_of_two(ranking: list[Any]) -> Any:
-    """Return the better of two ranked options, "tie" if they have one rank; anything else stays as
-    it is.
-    """
-    ranks = [
-        option.get("rank") if isinstance(option, Mapping) and "value" in option else None
-        for option in ranking
-    ]
-    if len(ranks) != 2 or not all(type(rank) is int for rank in ranks):
+    """Return the better of two ranked options, "tie" if they have one rank; else the value."""
+    ranked = [option for option in ranking if isinstance(option, Mapping) and "value" in option]
+    if len(ranking) != 2 or [type(option.get("rank")) for option in ranked] != [int, int]:
         return ranking
     first, second = sorted(ranking, key=lambda option: option["rank"])
     return "tie" if first["rank"] == second["rank"] else first["value"]
@@ -651,9 +614,10 @@ def decoded(line: bytes) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        refusal = f"byte 0x{line[error.start]:02x} is not UTF-8 text; save the file as UTF-8, or name its encoding"
         raise InputError(
-            f"{refusal} (encoding='cp1252', say)", cure={"encoding": "cp1252"}
+            f"byte 0x{line[error.start]:02x} is not UTF-8 text; "
+            "save the file as UTF-8, or name its encoding (encoding='cp1252', say)",
+            cure={"encoding": "cp1252"},
         ) from error
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.column_roles import LONG, SYSTEMS, Role, recognised
 from dcglearn.readers.joined_files import Files
 from dcglearn.readers.kept_lines import with_kept
 from dcglearn.readers.line_formats import Opener, Source, shown
@@ -20,8 +21,7 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.named_winners import with_names, with_sides
 from dcglearn.readers.outcomes import Outcomes, Shares, outcome_roles, shared_roles
 from dcglearn.readers.rebuilt import Rebuilt, numbered, refuse
-from dcglearn.readers.roles import LONG, SYSTEMS, Role, recognised
-from dcglearn.readers.sides import with_order
+from dcglearn.readers.shown_order import with_order
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,6 +1,4 @@
-"""How a log is read: columns, grades and winners of its own, as one frozen object that TOML files
-hold.
-"""
+"""How a log is read, as one frozen object that TOML files hold."""
 
 import json
 import re
@@ -23,10 +21,10 @@ from dcglearn.foundation.validation import (
     scale_size,
     whole_number,
 )
+from dcglearn.readers.column_roles import NAMED, PREFERENCE, RATING, Role
 from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names, text_of
 from dcglearn.readers.line_formats import BLANK, NUMBER
 from dcglearn.readers.option_rows import Option, names_of_columns, names_of_grades, option
-from dcglearn.readers.roles import NAMED, PREFERENCE, RATING, Role
 from dcglearn.readers.winner_words import OwnWords
 
 MappingLike: TypeAlias = "LogMapping | PathLike | None"
@@ -36,9 +34,7 @@ MAX_DEPTH = 9_999_999
 
 
 class ReadingOptions(TypedDict, total=False):
-    """The options of `LogMapping`, but for columns, as keywords of readers: a copy for type
-    checkers.
-    """
+    """The options of `LogMapping`, but for columns, as keywords of readers, for type checkers."""
 
     depth: int | None
     pad: bool
@@ -64,9 +60,7 @@ class TableOptions(ReadingOptions, total=False):
 
 
 def sheet_name(sheet: Any) -> str:
-    """Return the name of a sheet, or its number from 1, as text; raise InputError if it is
-    neither.
-    """
+    """Return the name of a sheet, or its number from 1, as text."""
     if not isinstance(sheet, str):
         return str(whole_number(sheet, "sheet"))
     if not sheet:
@@ -75,15 +69,14 @@ def sheet_name(sheet: Any) -> str:
 
 
 def header_lines(header: Any) -> str:
-    """Return the first and the last line of a header as text, 0 where there is none; raise
-    InputError for others.
-    """
+    """Return the first and the last line of a header as text, 0 where there is none."""
     lines = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", str(header).strip())
     if lines is None or int(lines[2] or lines[1]) < int(lines[1]):
         raise InputError(
-            f"header={header!r}: give 0 for none, the number of its line, or the first and last as 1-2"
+            f"header={header!r}: give 0 for none, the number of its line, "
+            "or the first and last as 1-2"
         )
-    return str(header).strip()
+    return lines[0]
 
 
 @dataclass(frozen=True)
@@ -102,8 +95,8 @@ class LogMapping:
 
     Examples
     --------
-    >>> mapping = LogMapping(winner_words="Left is better=a,Same=tie", columns={"winner": "Verdict"})
-    >>> print(mapping.to_toml())
+    >>> words = "Left is better=a,Same=tie"
+    >>> print(LogMapping(winner_words=words, columns={"winner": "Verdict"}).to_toml())
     [winner_words]
     "left is better" = "a"
     "same" = "tie"
@@ -115,31 +108,34 @@ class LogMapping:
 
     n_grades: int | None = option(
         "Number of grades; by default what a column `scale` says, else the largest seen plus 1.",
-        "Give it where a log may lack the top grade, or to insist on one that stands far above the others and hardly "
-        "occurs.",
+        "Give it where a log may lack the top grade, or to insist on one that stands far above the "
+        "others and hardly occurs.",
         metavar="L",
     )
     depth: int | None = option(
         "Cut lists to K positions.",
-        "By default K is the length of the longest list. Cut where users stop reading: each position is a discount to "
-        "learn. Shorter lists have no result (-2) below their last.",
+        "By default K is the length of the longest list. Cut where users stop reading: each "
+        "position is a discount to learn. Shorter lists have no result (-2) below their last.",
         metavar="K",
     )
     pad: bool = option(
         'Fill short lists with "grade unknown", not "no result".',
-        "Take it where there were results that nobody has graded: these are -1, and no result is -2.",
+        "Take it where there were results that nobody has graded: these are -1, and no result is "
+        "-2.",
         default=False,
     )
     scale: Sequence[Any] | None = option(
         "Grades, worst first: Bad,Fair,Good or 0,1,10,100.",
-        'In Python a list, for logs that write "Good" rather than 2. Names may be numbers, such as 0, 1, 10 and 100.',
+        'In Python a list, for logs that write "Good" rather than 2. Names may be numbers, such as '
+        "0, 1, 10 and 100.",
         metavar="NAMES",
         convert=names_of_grades,
     )
     winner_words: Mapping[Any, str] | str | None = option(
         'What winners mean: "Left is better=a,Left is much better=a:2,Same=tie".',
-        'Or a mapping, ``{"Left is better": "a", "Same": "tie"}``. The meanings are a, b, tie and open, left and '
-        "right. ``a:2`` is a winner with its strength, ``:2`` the strength of a word in the column of strengths.",
+        'Or a mapping, ``{"Left is better": "a", "Same": "tie"}``. The meanings are a, b, tie and '
+        "open, left and right. ``a:2`` is a winner with its strength, ``:2`` the strength of a "
+        "word in the column of strengths.",
         metavar="WORD=a,...",
         convert=lambda words: OwnWords.of(words).meanings(),
     )
@@ -159,26 +155,27 @@ class LogMapping:
     )
     leave_out: str | None = option(
         "Leave out lines of this status (Rejected), or duplicates.",
-        'Several are separated by commas, "Rejected,false"; they are values of a column `status`, `AssignmentStatus` '
-        "or `approved`. Duplicates repeat the id, rater, lists and verdict of an earlier line. Without it a remark in "
-        "`recognised` counts such lines.",
+        'Several are separated by commas, "Rejected,false"; they are values of a column `status`, '
+        "`AssignmentStatus` or `approved`. Duplicates repeat the id, rater, lists and verdict of "
+        "an earlier line. Without it a remark in `recognised` counts such lines.",
         metavar="STATUS,...",
     )
     as_is: bool = option("Keep a log that seems to be upside down.", default=False)
     encoding: str | None = option("Encoding of text, if not UTF-8: cp1252.")
     cutoffs: Cutoffs = option(
         "Grades from 0 to 1: cut at .2,.5,.8, or into N levels.",
-        "For grades that are fractions, as machines give them. A fraction of .2 is in the second level; N levels hold "
-        "about equally many grades.",
+        "For grades that are fractions, as machines give them. A fraction of .2 is in the second "
+        "level; N levels hold about equally many grades.",
         metavar="X,X|N|learned:N",
         convert=text_of,
     )
     columns: Mapping[str, str] = option(
         "The log's own columns: a=Result A,winner=Verdict; a=Links {}.",
-        'In Python a mapping by the usual name, ``{"a": "Links {}", "winner": "Verdict"}``; the log may write its '
-        "names in any case. A list with a column for each position is named by what they have in common, "
-        '``{"a": "first"}`` for ``first_1 .. first_10``, or by a pattern, in which braces stand for the position. An '
-        'empty name, as in ``{"swapped": ""}``, stands for no column. `system_a` and `system_b` hold the names that '
+        'In Python a mapping by the usual name, ``{"a": "Links {}", "winner": "Verdict"}``; the '
+        "log may write its names in any case. A list with a column for each position is named by "
+        'what they have in common, ``{"a": "first"}`` for ``first_1 .. first_10``, or by a '
+        "pattern, in which braces stand for the position. An empty name, as in "
+        '``{"swapped": ""}``, stands for no column. `system_a` and `system_b` hold the names that '
         "winners are.",
         metavar="NAME=COLUMN,...",
         convert=names_of_columns,
@@ -192,8 +189,8 @@ class LogMapping:
     header: int | str | None = option(
         "Lines of the header of text: 0 for none, 3 for line 3, 1-2 for two lines.",
         "By default it is the first line. Without one, columns are called 1, 2, 3 and so on, "
-        "``columns={'a': '1', 'b': '2', 'winner': '3'}``. Of two lines, such as left,,right and 1,2,1, the names are "
-        "left_1, left_2, right_1. Lines before the header are left out.",
+        "``columns={'a': '1', 'b': '2', 'winner': '3'}``. Of two lines, such as left,,right and "
+        "1,2,1, the names are left_1, left_2, right_1. Lines before the header are left out.",
         metavar="0|N|N-M",
         convert=header_lines,
     )
@@ -217,7 +214,8 @@ class LogMapping:
             )
         if self.middle is not None and self.positive is None:
             raise InputError(
-                f"middle={self.middle:g} needs the side that larger numbers prefer: positive='a' or 'b'"
+                f"middle={self.middle:g} needs the side that larger numbers prefer: "
+                "positive='a' or 'b'"
             )
 
         # the scale, which cut-offs make where their levels are known
@@ -236,12 +234,14 @@ class LogMapping:
         """Raise InputError for names of columns that cannot be."""
         for role, name in self.columns.items():
             if role not in NAMED:
-                raise InputError(
-                    f"columns: {role!r} is no column of a log; give {listed([*PREFERENCE, *RATING])}"
-                )
+                roles = listed([*PREFERENCE, *RATING])
+                raise InputError(f"columns: {role!r} is no column of a log; give {roles}")
+
+            # braces and question marks
             if "{}" in name and not NAMED[role].marks:
                 raise InputError(
-                    f"columns: {role}={name}: braces stand for the position in a list, as in a=Links {{}}"
+                    f"columns: {role}={name}: braces stand for the position in a list, "
+                    "as in a=Links {}"
                 )
             if name == "?":
                 raise InputError(
@@ -250,22 +250,23 @@ class LogMapping:
 
     @cached_property
     def points(self) -> tuple[float, ...]:
-        """Where grades are cut; raise InputError if that depends on grades that are not known
-        here.
-        """
+        """Where grades are cut; raises InputError if that depends on grades not known here."""
         points = cut_points(self.cutoffs)
         if points is None:
             raise InputError(
-                f"cutoffs={self.cutoffs}: levels of equally many grades need the whole log; convert it"
+                f"cutoffs={self.cutoffs}: levels of equally many grades need the whole log; "
+                "convert it"
             )
         return points
 
     def _check_scale(self, scale: Sequence[str]) -> None:
+        """Raise InputError for names of grades that cannot be."""
         if len({name.lower() for name in scale}) < max(len(scale), 1):
             raise InputError(f"scale={scale} must name every grade, each by a different name")
         if self.n_grades not in (None, len(scale)):
             raise InputError(
-                f"scale names {len(scale)} grades, but n_grades={self.n_grades}; give one of the two"
+                f"scale names {len(scale)} grades, but n_grades={self.n_grades}; "
+                "give one of the two"
             )
         scale_size(len(scale), 0, "the number of grades in scale")
         if 0 < sum(map(is_number, scale)) < len(scale):
@@ -274,22 +275,25 @@ class LogMapping:
             )
 
     def _check_best(self, best: str) -> None:
-        """Turn the scale round where its first grade is the best, or keep the number of the best
-        grade, 0 or 1.
-        """
-        if self.scale is None:
-            if best not in ("0", "1"):
+        """Turn a scale round whose first grade is the best, or keep the best grade, 0 or 1."""
+        # an end of a scale of names
+        if self.scale is not None:
+            first, last = self.scale[0].lower(), self.scale[-1].lower()
+            if best not in (first, last):
                 raise InputError(
-                    f"best_grade={self.best_grade!r}: give 0 or 1; larger numbers are better without it"
+                    f"best_grade={self.best_grade!r} is not an end of the scale "
+                    f"{', '.join(self.scale)}"
                 )
+            scale = self.scale if best == last else self.scale[::-1]
+            vars(self).update(best_grade=None, scale=scale)
+
+        # a number
+        elif best in ("0", "1"):
             vars(self)["best_grade"] = best
-            return
-        first, last = self.scale[0].lower(), self.scale[-1].lower()
-        if best not in (first, last):
+        else:
             raise InputError(
-                f"best_grade={self.best_grade!r} is not an end of the scale {', '.join(self.scale)}"
+                f"best_grade={self.best_grade!r}: give 0 or 1; larger numbers are better without it"
             )
-        vars(self).update(best_grade=None, scale=self.scale if best == last else self.scale[::-1])
 
     @cached_property
     def numbered(self) -> bool:
@@ -318,22 +322,20 @@ class LogMapping:
 
     @property
     def top(self) -> int:
-        """The number above the grades of the log: as an option says, or the most that is
-        supported.
-        """
+        """The number above the grades of the log: as an option says, or the most supported."""
         return MAX_GRADES if self.n_known is None else self.n_known + int(self.best_grade or 0)
 
     def roles(self, roles: Mapping[str, Role]) -> dict[str, Role]:
-        """Return roles with the log's own names of columns, and a number as the winner where its
-        sign says it.
+        """Return roles with the log's own names of columns.
+
+        The winner is a number where its sign says it.
         """
         mapped = dict(roles)
         for role, name in self.columns.items():
             if role in roles:
                 names = (name.lower(),)
-                mapped[role] = replace(
-                    roles[role], names=names, marks=names if roles[role].marks else ()
-                )
+                marks = names if roles[role].marks else ()
+                mapped[role] = replace(roles[role], names=names, marks=marks)
         if self.positive is not None and "winner" in mapped:
             mapped["winner"] = replace(mapped["winner"], kind="number")
         return mapped
@@ -346,9 +348,7 @@ class LogMapping:
     def of(
         cls, n_grades: int | None = None, *, mapping: MappingLike = None, **options: Any
     ) -> Self:
-        """Return a mapping, read from its file if it is a path, with the options beside it, None
-        and False included.
-        """
+        """Return a mapping, or that in a file, with the options beside it, None included."""
         if n_grades is not None:
             options["n_grades"] = n_grades
         if mapping is None:
@@ -358,9 +358,7 @@ class LogMapping:
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
-        """Read a mapping from a TOML file; raise InputError, naming the file, unless every key is
-        known and right.
-        """
+        """Read a mapping from a TOML file; raise InputError for a key that is wrong."""
         name, data = content(path, "a mapping in TOML, such as positive = 'a'")
         try:
             values = tomllib.loads(data.decode())
@@ -381,17 +379,14 @@ class LogMapping:
 
     def to_toml(self) -> str:
         """Return the options that differ from their defaults as TOML, tables last."""
-        tables = {name: value for name, value in self.given.items() if isinstance(value, dict)}
-        lines = [
-            f"{name} = {_toml(value)}" for name, value in self.given.items() if name not in tables
-        ]
-        for name, table in tables.items():
-            lines += [
-                "",
-                f"[{name}]",
-                *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items()),
-            ]
-        return "\n".join(lines).lstrip("\n") + "\n"
+        lines, tables = [], []
+        for name, value in self.given.items():
+            if isinstance(value, dict):
+                tables += ["", f"[{name}]"]
+                tables += [f"{_toml(key)} = {_toml(cell)}" for key, cell in value.items()]
+            else:
+                lines.append(f"{name} = {_toml(value)}")
+        return "\n".join(lines + tables).lstrip("\n") + "\n"
 
 
 OPTIONS = {
@@ -408,7 +403,5 @@ def is_number(name: str) -> bool:
 
 
 def _toml(value: Any) -> str:
-    """Return a text, a number, a truth value or a list of texts as TOML, whose strings are JSON's
-    but for DEL.
-    """
+    """Return a plain value as TOML, whose strings are those of JSON but for DEL."""
     return json.dumps(value, ensure_ascii=False, default=np.generic.item).replace("\x7f", "\\u007f")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from dcglearn.readers.column_roles import SIDES, SYSTEMS, Role, by_role, side_of, words_of
 from dcglearn.readers.line_formats import NUMBER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rebuilt import Rebuilt, refuse, replaced, word_in, words_by_row
-from dcglearn.readers.roles import SIDES, SYSTEMS, Role, by_role, side_of, words_of
 from dcglearn.readers.winner_words import MEANINGS, WINNERS
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Rows of the table of reading options, the fields of `LogMapping`: values, help and documentation."""
+"""Rows of the table of reading options, the fields of `LogMapping`: values, help and docs."""
 
 import inspect
 import re
@@ -21,9 +21,7 @@ TYPES: dict[Any, Any] = {
     Sequence: (Sequence, np.ndarray),
     Mapping: (Mapping, str),
 }
-"""What values of a type may be in Python and in TOML, if anything else; text is as on the command
-line.
-"""
+"""Other types of values in Python and in TOML; text is as on the command line."""
 
 
 class Option(NamedTuple):
@@ -73,15 +71,13 @@ def _is_of(value: Any, kind: Any) -> bool:
     origin = get_origin(kind) or kind
     if origin is Literal:
         return str(value) in get_args(kind)
-    return isinstance(value, TYPES.get(origin, origin)) and (
-        kind is not float or abs(value) < np.inf
-    )
+    if not isinstance(value, TYPES.get(origin, origin)):
+        return False
+    return kind is not float or abs(value) < np.inf
 
 
 def names_of_grades(names: Any) -> list[str]:
-    """Return the names of a scale, a list or a text; numbers are names too, as `word_of` writes
-    them.
-    """
+    """Return the names of a scale, a list or a text; numbers are names as `word_of` writes them."""
     if isinstance(names, str):
         names = names.split(",")
     return [name.strip(BLANK) if isinstance(name, str) else word_of(name) for name in names]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.readers.column_roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.rebuilt import Rebuilt, refuse
-from dcglearn.readers.roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role
 from dcglearn.readers.winner_words import word_of
 
 if TYPE_CHECKING:

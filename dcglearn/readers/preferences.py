@@ -1,6 +1,4 @@
-"""The public log: the container of pairs with its constructors from what is in memory, and its
-tables and files.
-"""
+"""The public log of pairs: constructors from what is in memory, tables and files."""
 
 from __future__ import annotations
 
@@ -24,11 +22,11 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.frames import from_arrays, named
 from dcglearn.readers.mapping import LogMapping, ReadingOptions, TableOptions
 from dcglearn.readers.rating_texts import texts_of_counts
 from dcglearn.readers.read_table import Recognised, read_pairs, read_rated
-from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.stated_scale import scale_to_state
 
 if TYPE_CHECKING:
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
 
 
 class Preferences(PreferencePairs, Shown):
-    """Pairs of graded lists, the first preferred to the second, with optional columns for each
-    pair.
+    """Pairs of graded lists, the first preferred to the second, with optional columns.
 
     Raises InputError if shapes differ, a grade is outside the scale, or a weight is not positive
     and finite.
@@ -87,19 +84,16 @@ class Preferences(PreferencePairs, Shown):
     )
 
     def _pictures(self) -> list[dict[str, Any]]:
-        sides = (
-            {"preferred": self.preferred, "other": self.other} if self.graded and len(self) else {}
-        )
+        if not self.graded or not len(self):
+            return []
+        sides = {"preferred": self.preferred, "other": self.other}
         lines = {name: np.maximum(lists, 0).mean(axis=0).tolist() for name, lists in sides.items()}
         ticks = [str(k + 1) for k in range(self.depth)]
-        return (
-            [{"title": "mean grade by position", "ticks": ticks, "lines": lines}] if lines else []
-        )
+        return [{"title": "mean grade by position", "ticks": ticks, "lines": lines}]
 
     @classmethod
     def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Self:
-        """Build from ungraded lists: rankings of the same K documents (Zhou et al. 2008, section
-        8).
+        """Build from ungraded lists: rankings of K documents (Zhou et al. 2008, section 8).
 
         `preferred` and `other`, shape (n, K), hold identifiers of documents by position; every list
         ranks the same K. The log's "grades" are their numbers, in the order of `documents`;
@@ -117,17 +111,23 @@ class Preferences(PreferencePairs, Shown):
             raise InputError(
                 f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)"
             )
+
+        # number the documents, and look for a list with others
         documents, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
         codes = codes.reshape(2, *first.shape)
         wrong = (np.sort(codes, axis=-1) != np.arange(first.shape[1])).any(axis=-1)
+
+        # name the first of them
         if wrong.any():
             side, row = np.argwhere(wrong)[0]
             shown = ", ".join(str(x) for x in (first, second)[side][row])
             raise InputError(
                 f"{('preferred', 'other')[side]}[{row}] = [{shown}]: every list must rank the same "
-                f"{first.shape[1]} documents once each, and the log names {len(documents)}; learn a log of "
-                "one set of documents at a time, or give the documents' grades"
+                f"{first.shape[1]} documents once each, and the log names {len(documents)}; "
+                "learn a log of one set of documents at a time, or give the documents' grades"
             )
+
+        # the numbers stand for grades
         log = cls(codes[0], codes[1], n_grades=len(documents), **columns)
         return log.changed(documents=tuple(str(document) for document in documents))
 
@@ -144,8 +144,7 @@ class Preferences(PreferencePairs, Shown):
         equal_groups: bool = False,
         **options: Unpack[ReadingOptions],
     ) -> Self:
-        """Build from rated lists: of every two lists with different ratings, the higher rated is
-        preferred.
+        """Build from rated lists: of two with different ratings, the higher rated is preferred.
 
         `lists`, shape (n, K), or n sequences, hold grades by position; names of grades with
         `scale`, lists of different lengths with `pad` or `depth`. `ratings`, `group`, `weight` and
@@ -159,24 +158,25 @@ class Preferences(PreferencePairs, Shown):
         >>> len(log), log.preferred[0].tolist()
         (3, [1, 1, 0])
         """
-        columns = from_arrays(
-            {"list": lists, "rating": ratings, "group": group, "weight": weight, "segment": segment}
-        )
+        columns = {"list": lists, "rating": ratings, "group": group, "weight": weight}
+        table = from_arrays({**columns, "segment": segment})
         mapping = LogMapping.of(n_grades, **options)
-        return read_rated(cls, columns, mapping, equal_groups=equal_groups)
+        return read_rated(cls, table, mapping, equal_groups=equal_groups)
 
     @classmethod
     def from_frame(
         cls, frame: Any, n_grades: int | None = None, **options: Unpack[TableOptions]
     ) -> Self:
-        """Build from a table as `read_preferences` does: of polars, pandas or any library with
-        Arrow's interchange.
+        """Build from a table of polars, pandas or any library with Arrow's interchange.
+
+        Options and errors are those of `read_preferences`; rows are counted from 1.
 
         Examples
         --------
         >>> import polars as pl
-        >>> frame = pl.DataFrame({"left_1": [2, 0], "left_2": [1, 2], "right_1": [0, 1], "right_2": [1, 1],
-        ...                       "preferred": ["left", "same"]})
+        >>> left = {"left_1": [2, 0], "left_2": [1, 2]}
+        >>> right = {"right_1": [0, 1], "right_2": [1, 1]}
+        >>> frame = pl.DataFrame({**left, **right, "preferred": ["left", "same"]})
         >>> log = dl.Preferences.from_frame(frame)
         >>> log, log.preferred.tolist()
         (Preferences(2 pairs, 1 tie, depth 2, 3 grades), [[2, 1], [0, 2]])
@@ -191,8 +191,7 @@ class Preferences(PreferencePairs, Shown):
         n_grades: int | None = None,
         **options: Unpack[ReadingOptions],
     ) -> Self:
-        """Build from dictionaries, whose keys are the columns of `read_preferences`, or from
-        tuples.
+        """Build from dictionaries with the columns of `read_preferences`, or from tuples.
 
         A tuple of two lists is a preferred list and another; `columns` names the values of other
         tuples. Options and errors are those of `read_preferences`; records are counted from 1.
@@ -215,21 +214,22 @@ class Preferences(PreferencePairs, Shown):
             raise InputError(
                 "a log of ungraded documents has no file format; keep the rankings it came from"
             )
-        table: dict[str, Any] = {
-            name: getattr(self, name) for name in COLUMNS if name not in ("tie", "docs")
-        }
+
+        # columns, without those that files hold in another way
+        names = [name for name in COLUMNS if name not in ("tie", "docs")]
+        table: dict[str, Any] = {name: getattr(self, name) for name in names}
         if self.docs is not None:
             table["docs_a"], table["docs_b"] = self.docs.T
         if self.ratings is not None:
             table["ratings_a"], table["ratings_b"] = texts_of_counts(self.ratings, self)
+
+        # the preferred list is a
         winner = np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a")
         lists = {"a": self.preferred, "b": self.other}
         return log_frame({**lists, "winner": winner, **table}, self.grade_names, self.n_grades)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return `to_polars` as a table of pandas, whose lists are Python's; InputError without
-        pandas.
-        """
+        """Return `to_polars` as a table of pandas, whose lists are Python's."""
         try:
             import pandas as pd
         except ModuleNotFoundError as error:
@@ -239,50 +239,50 @@ class Preferences(PreferencePairs, Shown):
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the log beside `path` and rename it: as Parquet for the suffix ``.parquet``, else
-        as JSON lines.
+        """Write the log beside `path` and rename it, as Parquet or as JSON lines.
 
-        JSON lines have the suffix ``.jsonl``, ``.ndjson``, ``.json`` or none; upper case counts as
-        lower case. A column `scale` keeps the names of the grades, or their number where the best
-        does not occur, so that `read_preferences` returns the same log. Raises InputError if the
-        log is one of documents, the suffix is another, or the file cannot be written.
+        Parquet has the suffix ``.parquet``, JSON lines have ``.jsonl``, ``.ndjson``, ``.json`` or
+        none; upper case counts as lower case. A column `scale` keeps the names of the grades, or
+        their number where the best does not occur, so that `read_preferences` returns the same
+        log. Raises InputError if the log is one of documents, the suffix is another, or the file
+        cannot be written.
         """
         write_frame(self.to_polars(), path, force=force)
 
 
 def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
-    """Return the log on a scale of `n_grades`, from an array (n, 2, K), table or records; else
-    raise InputError.
-    """
-    if not isinstance(log, Preferences):
-        if is_frame(log) or is_records(log):
-            return read_pairs(Preferences, log, LogMapping(n_grades))
-        if is_path(log) or hasattr(log, "facts"):
-            raise InputError(
-                "this needs the whole log in memory: give what read_preferences returns",
-                see="whole-log",
-            )
-        return Preferences(log, n_grades=n_grades)
-    if n_grades is None or n_grades == log.n_grades:
-        return log
-    return log.rescaled(n_grades)
+    """Return a log, array (n, 2, K), table or records as a log on a scale of `n_grades`."""
+    if isinstance(log, Preferences):
+        if n_grades is None or n_grades == log.n_grades:
+            return log
+        return log.rescaled(n_grades)
+    if is_frame(log) or is_records(log):
+        return read_pairs(Preferences, log, LogMapping(n_grades))
+    if is_path(log) or hasattr(log, "facts"):
+        raise InputError(
+            "this needs the whole log in memory: give what read_preferences returns",
+            see="whole-log",
+        )
+    return Preferences(log, n_grades=n_grades)
 
 
 def log_frame(
     table: Mapping[str, Any], names: Sequence[str] | None, n_grades: int | None
 ) -> PolarsFrame:
-    """Return the columns of a log by role as a table with the columns that `read_preferences`
-    reads.
+    """Return the columns of a log by role as a table that `read_preferences` reads.
 
     `names` and `n_grades` are what is known of its scale.
     """
     import polars as pl
 
+    # columns by their first names, the query first
     columns = {}
     for role in ("query", *(role for role in PREFERENCE if role != "query")):
         values, about = table.get(role), PREFERENCE[role]
         if values is None:
             continue
+
+        # lists, and what was shown first
         if about.kind == "grades":
             values = pl.Series(values.tolist(), dtype=pl.List(pl.Int64))
         elif about.kind == "side":
@@ -290,6 +290,8 @@ def log_frame(
         elif about.kind == "documents":
             values = pl.Series(values.tolist(), dtype=pl.String).str.split("\t")
         columns[about.names[0]] = values
+
+    # the scale, where the lists do not show it
     frame = pl.DataFrame(columns)
     scale = scale_to_state(names, n_grades, table["a"], table["b"])
     return frame if scale is None else frame.with_columns(pl.lit(scale).alias("scale"))

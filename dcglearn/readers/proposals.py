@@ -1,6 +1,4 @@
-"""What a refusal proposes: the options that would read a log, its columns found by name and value,
-and a call.
-"""
+"""Proposals of a refusal: options that would read a log, columns found in it, and a call."""
 
 import contextlib
 import re
@@ -10,40 +8,30 @@ from typing import Any
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, is_frame, is_records
+from dcglearn.readers.column_roles import Role, recognised, side_of
 from dcglearn.readers.line_formats import NUMBER, Opener, from_text
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.roles import Role, recognised, side_of
 from dcglearn.readers.winner_words import WINNERS, word_of
-
-LOOKED_AT = 1_000
-"""Lines whose values tell the columns of lists and of winners."""
-
-MOST_KINDS = 8
-"""A column with at least this many different words is hardly one of winners."""
 
 Values = dict[str, list[Any]]
 
 
 @contextlib.contextmanager
 def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Iterator[None]:
-    """Add to the refusal of a log the call of a function of the package that would read it, with
-    all that was given.
-    """
+    """Add to the refusal of a log the call of a function that would read it, with all options."""
     try:
         yield
     except InputError as error:
-        cure = error.cure
         # words and columns beside those that were told
+        cure = error.cure
         if "winner_words" in cure:
             told = {word.lower() for word in cure["winner_words"]}
-            own = {
-                word: meaning
-                for word, meaning in mapping.own_words.meanings().items()
-                if word not in told
-            }
-            cure["winner_words"] = own | cure["winner_words"]
+            own = mapping.own_words.meanings().items()
+            others = {word: meaning for word, meaning in own if word not in told}
+            cure["winner_words"] = others | cure["winner_words"]
         if "columns" in cure:
             cure["columns"] = {**mapping.columns, **cure["columns"]}
+
         # the call
         if cure and (is_path(log) or is_frame(log) or is_records(log)):
             paths = [str(path) for path in log] if isinstance(log, list | tuple) else str(log)
@@ -58,22 +46,23 @@ def _call(function: str, log: str, options: dict[str, Any]) -> str:
     options = {name: value for name, value in options.items() if value is not None}
     if "prompts" in options:
         return ""
+
+    # another function, in its own options
     if "ratings" in options:
         function = "read_ratings" if options.pop("ratings") else "read_preferences"
     if "qrels" in options:
         function, options["judgements"] = "join_judgements", options.pop("qrels")
     if function == "join_judgements" and "best_grade" in options:
         return ""
-    return f"dl.{function}({', '.join([log, *(f'{name}={value!r}' for name, value in options.items())])})"
+    arguments = [log, *(f"{name}={value!r}" for name, value in options.items())]
+    return f"dl.{function}({', '.join(arguments)})"
 
 
 @contextlib.contextmanager
 def finding_columns(
     open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping
 ) -> Iterator[None]:
-    """Find the columns that a refusal asks for; a column that was told and is not there is refused
-    in words alone.
-    """
+    """Find the columns that a refusal asks for, unless one was told and is not there."""
     try:
         yield
     except InputError as error:
@@ -94,74 +83,78 @@ def _columns(
     """Return the columns of the wanted roles that names and values tell for sure."""
     taken = {name for role, about in roles.items() if role not in wanted for name in about.names}
     values = _values(open_with, taken)
+    columns: dict[str, str] = {}
 
     # lists: columns that end in numbers, or whose cells hold several grades
     in_cells = [name for name, cells in values.items() if cells and all(map(_is_list, cells))]
     patterns = _patterns(name for name in values if name not in in_cells)
     lists = [*patterns, *in_cells]
-    found: dict[str, str] = {}
     if "list" in wanted and len(lists) == 1:
-        found["list"] = lists[0]
+        columns["list"] = lists[0]
     for role in wanted.keys() & {"a", "b"}:
         of_side = [name for name in lists if side_of(name.replace("{}", "")) == role]
-        found |= {role: of_side[0]} if len(of_side) == 1 else {}
+        if len(of_side) == 1:
+            columns[role] = of_side[0]
 
-    # the other column: the only one that is left, or whose values are words for winners, or a few
-    # words
+    # the other column: the only one that is left, or the only one that may hold winners
     others = set(wanted) - {"a", "b", "list"}
     if len(others) == 1:
-        in_patterns = {name for names in patterns.values() for name in names}
-        left = [name for name in values if name not in in_patterns and name not in in_cells]
+        used = {*in_cells, *(name for names in patterns.values() for name in names)}
+        left = [name for name in values if name not in used]
         if "winner" in others and len(left) > 1:
-            says = [name for name in left if _are_winners(values[name])]
-            left = says or [name for name in left if _are_few_words(values[name])]
-        found |= {others.pop(): left[0]} if len(left) == 1 else {}
-    return found
+            with_words = [name for name in left if _are_winners(values[name])]
+            left = with_words or [name for name in left if _are_few_words(values[name])]
+        if len(left) == 1:
+            columns[others.pop()] = left[0]
+    return columns
 
 
 def _values(open_with: Opener, taken: set[str]) -> Values:
     """Return the values of the columns without a role, by name, of the first lines."""
     names = [name for name in open_with({}).names if name.lower() not in taken]
     roles = {name: Role("label", (name.lower(),)) for name in names}
-    records = list(islice(open_with(roles).readable(), LOOKED_AT))
-    return {
-        name: [record[name] for record in records if record.get(name) is not None] for name in names
-    }
+    first_lines = 1_000
+    values: Values = {name: [] for name in names}
+    for record in islice(open_with(roles).readable(), first_lines):
+        for name in names:
+            if record.get(name) is not None:
+                values[name].append(record[name])
+    return values
 
 
 def _patterns(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the columns whose names differ in their last number alone, and count from 0 or 1, by
-    pattern.
+    """Return the columns whose names differ in their last number alone, by pattern.
+
+    The numbers count from 0 or 1.
     """
     families: dict[str, dict[int, str]] = {}
     for name in names:
         match = re.fullmatch(r"(.*?)([0-9]{1,3})([^0-9]*)", name)
         if match:
             families.setdefault(f"{match[1]}{{}}{match[3]}", {})[int(match[2])] = name
-    return {
-        pattern: list(columns.values())
-        for pattern, columns in families.items()
-        if len(columns) > 1
-        and max(columns) - min(columns) == len(columns) - 1
-        and min(columns) <= 1
-    }
+
+    # those without a gap
+    patterns = {}
+    for pattern, columns in families.items():
+        first, last = min(columns), max(columns)
+        if first <= 1 and last > first and last - first == len(columns) - 1:
+            patterns[pattern] = list(columns.values())
+    return patterns
 
 
 def _is_list(cell: Any) -> bool:
     grades = from_text("grades", cell) if isinstance(cell, str) else cell
-    return (
-        isinstance(grades, list)
-        and len(grades) > 1
-        and all(isinstance(grade, int | float) for grade in grades)
-    )
+    if not isinstance(grades, list) or len(grades) < 2:
+        return False
+    return all(isinstance(grade, int | float) for grade in grades)
 
 
 def _are_winners(cells: list[Any]) -> bool:
-    return bool(cells) and all(
-        isinstance(cell, str) and word_of(cell).lower() in WINNERS for cell in cells
-    )
+    words = [word_of(cell).lower() for cell in cells if isinstance(cell, str)]
+    return bool(cells) and len(words) == len(cells) and WINNERS.keys() >= {*words}
 
 
 def _are_few_words(cells: list[Any]) -> bool:
+    most_words = 7  # a column with more is hardly one of winners
     words = {cell for cell in cells if isinstance(cell, str) and not NUMBER.fullmatch(cell)}
-    return len(words) in range(2, MOST_KINDS) and all(cell in words for cell in cells)
+    return 2 <= len(words) <= most_words and all(cell in words for cell in cells)

@@ -9,8 +9,8 @@ from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.readers.column_roles import Table
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.roles import Table
 
 MAX_PAIRS = 100_000_000
 """Maximum number of distinct pairs of a log of ratings; each takes 2 K + 16 bytes, and as much

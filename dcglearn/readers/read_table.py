@@ -1,10 +1,7 @@
 """Judgements from any input as checked columns: files, data frames, records."""
 
-import contextlib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,71 +9,55 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.sources import PARTS, contents, kind_of, parquet_rows
 from dcglearn.foundation.validation import (
+    Floats,
     Grades,
     InputError,
     PathLike,
     PolarsFrame,
     as_path,
     errors_in,
-    is_frame,
-    is_records,
 )
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
-from dcglearn.readers.annotations import annotated, is_export
-from dcglearn.readers.cutoffs import cut_points
-from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
-from dcglearn.readers.grade_checks import check_levels, proposing_scale
-from dcglearn.readers.joined_files import Files, log_files, name_of
-from dcglearn.readers.kept_lines import KeptLines, remarks_on
-from dcglearn.readers.line_formats import (
-    FrameRows,
-    JsonLines,
-    Opener,
-    Records,
-    Reshaped,
-    Source,
-    TextLines,
-    is_spread,
+from dcglearn.readers.column_roles import (
+    PREFERENCE,
+    RATING,
+    ColumnsByRole,
+    Role,
+    Table,
+    by_role,
+    names_in,
 )
+from dcglearn.readers.cutoffs import cut_points
+from dcglearn.readers.grade_checks import check_levels, proposing_scale
+from dcglearn.readers.joined_files import log_files, name_of
+from dcglearn.readers.kept_lines import KeptLines, remarks_on
+from dcglearn.readers.line_formats import Reshaped, Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.openers import opener_of
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import with_ratings
-from dcglearn.readers.roles import PREFERENCE, RATING, ColumnsByRole, Role, Table, by_role
-from dcglearn.readers.sense import (
-    SAMPLE,
+from dcglearn.readers.shown_order import check_first, names_of_lists, with_lists
+from dcglearn.readers.stated_scale import agreed, with_stated
+from dcglearn.readers.upside_down import (
+    CHECKED_PAIRS,
     Reversal,
-    check_first,
     check_sense,
     exchanged,
     sampled,
     turned,
 )
-from dcglearn.readers.sides import names_of_lists, with_lists
-from dcglearn.readers.stated_scale import agreed, with_stated
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
-
-PARSED = {"json": 11.0, "text": 18.0, "array": 25.0}
-"""Bytes of memory that reading takes for each byte of a file, at most, by its form: measured on
-short lines.
-"""
-
-LONGEST_LINE = 1 << 22
-"""Most bytes of a line: a judgement of thousands of positions is far shorter, and parsing takes 64
-times as many.
-"""
 
 
 @dataclass(frozen=True)
 class Recognised:
-    """What a reader recognised: the form of the input, the columns by role, those without a role,
-    and winners.
+    """What a reader recognised: the form of the input, columns with and without roles, winners.
 
     `remarks` are on lines that count and are hardly meant to.
     """
@@ -93,45 +74,46 @@ class Recognised:
 
     def lines(self) -> dict[str, str]:
         """Return what was recognised, in words."""
-        span = {
-            role: x if isinstance(x, str) else f"{x[0]} .. {x[-1]}"
-            for role, x in self.columns.items()
-        }
-        return {
-            **({"remark": "; ".join(self.remarks)} if self.remarks else {}),
+        # roles and the columns that have them
+        columns = []
+        for role, names in self.columns.items():
+            name = names if isinstance(names, str) else f"{names[0]} .. {names[-1]}"
+            columns.append(role if role == name else f"{role} = {name}")
+
+        # lines that say something
+        lines = {
+            "remark": "; ".join(self.remarks),
             "form": self.form,
-            "columns": ", ".join(
-                role if role == name else f"{role} = {name}" for role, name in span.items()
-            ),
-            **({"not used": ", ".join(self.ignored)} if self.ignored else {}),
-            **({"winners": str(self.winners)} if self.winners is not None else {}),
+            "columns": ", ".join(columns),
+            "not used": ", ".join(self.ignored),
         }
+        if self.winners is not None:
+            lines["winners"] = str(self.winners)
+        always = ("form", "columns", "winners")
+        return {name: text for name, text in lines.items() if text or name in always}
 
 
 def read_columns(
     log: Any, roles: Mapping[str, Role], mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, dict[str, int], Recognised]:
-    """Return the columns of a log by role (see `read_checked`), the counts of what was left out,
-    and the form.
-    """
-    both = skip_bad is not None and is_path(log) and as_path(skip_bad).exists()
-    there = [Path(path) for path in log_files(log) if Path(path).exists()] if both else []
-    if skip_bad is not None and any(path.samefile(skip_bad) for path in there):
-        raise InputError(
-            f"{skip_bad}: the bad lines would replace the log itself; name another file"
-        )
+    """Return the columns of a log by role, see `read_checked`, what was left out and recognised."""
+    if skip_bad is not None and is_path(log) and as_path(skip_bad).exists():
+        there = [Path(path) for path in log_files(log) if Path(path).exists()]
+        if any(path.samefile(skip_bad) for path in there):
+            raise InputError(
+                f"{skip_bad}: the bad lines would replace the log itself; name another file"
+            )
+
+    # open the log, with the scale that it states
     name, open_with = opener_of(log, roles, mapping)
     with finding_columns(open_with, roles, mapping):
         with errors_in(name):
             source = open_shaped(open_with, roles, mapping)
         mapping = with_stated(name, source, mapping)
         with errors_in(name):
-            if mapping.cutoffs is not None and mapping.scale is None:
-                lists = [role for role, about in source.roles.items() if about.kind == "grades"]
-                cells = (record.get(role) or () for record in source.readable() for role in lists)
-                mapping = mapping.updated(
-                    cutoffs=cut_points(mapping.cutoffs, chain.from_iterable(cells))
-                )
+            mapping = _with_cut_points(source, mapping)
+
+        # read the columns, and check the grades
         with proposing_scale(source, mapping):
             table, dropped, remarks = _columns_of(name, source, mapping, skip_bad)
         mapping = agreed(name, source, table, mapping)
@@ -139,12 +121,19 @@ def read_columns(
     return table, dropped, replace(_recognised(source, table, mapping), remarks=remarks)
 
 
+def _with_cut_points(source: Source, mapping: LogMapping) -> LogMapping:
+    """Return the mapping with the points at which the grades of a log are cut into levels."""
+    if mapping.cutoffs is None or mapping.scale is not None:
+        return mapping
+    lists = [role for role, about in source.roles.items() if about.kind == "grades"]
+    cells = (record.get(role) or () for record in source.readable() for role in lists)
+    return mapping.updated(cutoffs=cut_points(mapping.cutoffs, chain.from_iterable(cells)))
+
+
 def read_pairs(
     kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> AnyLog:
-    """Return a log of preferences of some kind, with the counts of what was left out, and the
-    form.
-    """
+    """Return a log of preferences of some kind, with what was left out and recognised."""
     with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
         table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
         mapping = recognised.mapping
@@ -158,25 +147,24 @@ def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> Non
     """Raise InputError if the log in a table seems upside down, and the mapping does not insist."""
     if mapping.as_is:
         return
-    step = len(table["a"]) // SAMPLE + 1
-    winners, swapped = table["winner"], table.get("swapped")
-    winners = replace(winners, codes=winners.codes[::step])
-    table = {
-        **{role: values[::step] for role, values in table.items() if role != "winner"},
-        "winner": winners,
-    }
+    step = len(table["a"]) // CHECKED_PAIRS + 1
+    table = {role: values[::step] for role, values in table.items()}
     log = log_of_table(PreferencePairs, table, {}, mapping)
+
+    # grades and winners
+    winners, swapped = table["winner"], table.get("swapped")
     ways = [_grades_turned(log, mapping, turn_grades), _winners_exchanged(log, winners, mapping)]
     if swapped is None:
         check_sense(log, ways)
         return
-    second = (table["swapped"] > 0) & (winners.codes < WINNERS["tie"])
+
+    # sides: lists a and b, or what was shown first
+    second = (swapped > 0) & (winners.codes < WINNERS["tie"])
     of_lists = replace(winners, codes=np.where(second, 1 - winners.codes, winners.codes))
     told = "listed" if winners.sides else "shown"
     other = log_of_table(PreferencePairs, {**table, "winner": of_lists}, {}, mapping)
-    sides = Reversal(
-        "With sides told the other way", other, f"sides={told!r} (--sides {told})", {"sides": told}
-    )
+    remedy = f"sides={told!r} (--sides {told})"
+    sides = Reversal("With sides told the other way", other, remedy, {"sides": told})
     check_sense(log, [*ways, sides], (other.preferred != log.preferred).any(axis=1))
     if 0 < np.count_nonzero(swapped) < len(swapped):
         check_first(log.decided, translated=bool(winners.sides))
@@ -184,42 +172,41 @@ def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> Non
 
 def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") -> Reversal:
     """Return the reversal of the grades, and how it is told: by an option, or in other words."""
+    name = "With the grades turned round"
     if told:
-        return Reversal("With the grades turned round", turned(log), told)
+        return Reversal(name, turned(log), told)
+    if mapping.best_grade is not None:
+        cure = {"best_grade": None}
+        return Reversal(name, turned(log), "leave best_grade out", cure, likely=True)
+
+    # the grade that is the worst now
     lowest = min(int(grades[grades >= 0].min(initial=1)) for grades in (log.preferred, log.other))
     best = str(lowest) if mapping.scale is None else mapping.scale[0]
-    told = (
-        f"best_grade={best!r} (--best-grade {best})"
-        if mapping.best_grade is None
-        else "leave best_grade out"
-    )
-    cure = {"best_grade": best if mapping.best_grade is None else None}
-    likely = mapping.best_grade is not None or best == "1"
-    return Reversal("With the grades turned round", turned(log), told, cure, likely)
+    told = f"best_grade={best!r} (--best-grade {best})"
+    return Reversal(name, turned(log), told, {"best_grade": best}, likely=best == "1")
 
 
 def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMapping) -> Reversal:
     """Return the reversal of the winners, and how it is told."""
-    cure: dict[str, Any]
-    other = {"a": "b", "b": "a", "left": "right", "right": "left"}
+    name, other = (
+        "With the winners exchanged",
+        {"a": "b", "b": "a", "left": "right", "right": "left"},
+    )
     if mapping.positive is not None:
         side = other[mapping.positive]
-        told, cure = f"positive={side!r} (--positive {side})", {"positive": side}
-    else:
-        strengths = {
-            word: f":{strength:g}" for word, strength in mapping.own_words.strengths.items()
-        }
-        meanings = {
-            word: other[meaning] for word, (meaning, _) in winners.words.items() if meaning in other
-        }
-        own = {
-            word: f"{meaning}{strengths.get(word.lower(), '')}"
-            for word, meaning in meanings.items()
-        }
-        words = ",".join(f"{word}={meaning}" for word, meaning in own.items())
-        told, cure = f'winner_words="{words}" (--winner-words "{words}")', {"winner_words": own}
-    likely = mapping.positive is not None or mapping.winner_words is not None
-    return Reversal("With the winners exchanged", exchanged(log), told, cure, likely)
+        told = f"positive={side!r} (--positive {side})"
+        return Reversal(name, exchanged(log), told, {"positive": side}, likely=True)
+
+    # words with their strengths
+    own = {}
+    for word, (meaning, _) in winners.words.items():
+        strength = mapping.own_words.strengths.get(word.lower())
+        if meaning in other:
+            own[word] = other[meaning] + ("" if strength is None else f":{strength:g}")
+    words = ",".join(f"{word}={meaning}" for word, meaning in own.items())
+    told = f'winner_words="{words}" (--winner-words "{words}")'
+    likely = mapping.winner_words is not None
+    return Reversal(name, exchanged(log), told, {"winner_words": own}, likely)
 
 
 def read_rated(
@@ -237,23 +224,16 @@ def read_rated(
         table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
         mapping = recognised.mapping
         pairs = pairs_of_ratings(kind, name, table, mapping, equal_groups=equal_groups)
-        with errors_in(name):
-            _check_rated(pairs, mapping)
-    return pairs.changed(
-        dropped={**dropped, **pairs.dropped}, recognised=recognised, as_is=mapping.as_is
-    )
 
-
-def _check_rated(pairs: PreferencePairs, mapping: LogMapping) -> None:
-    """Raise InputError if the pairs of a log of ratings seem upside down (and the mapping does not
-    insist).
-    """
-    if not mapping.as_is:
-        some, _ = sampled(pairs)
-        negated = Reversal(
-            "With the ratings turned round", exchanged(some), "negate them if small ones are good"
-        )
-        check_sense(some, [_grades_turned(some, mapping), negated])
+        # refuse ratings or grades that seem reversed
+        if not mapping.as_is:
+            some, _ = sampled(pairs)
+            remedy = "negate them if small ones are good"
+            negated = Reversal("With the ratings turned round", exchanged(some), remedy)
+            with errors_in(name):
+                check_sense(some, [_grades_turned(some, mapping), negated])
+    dropped = {**dropped, **pairs.dropped}
+    return pairs.changed(dropped=dropped, recognised=recognised, as_is=mapping.as_is)
 
 
 def log_of_table(
@@ -263,9 +243,11 @@ def log_of_table(
     mapping: LogMapping,
     reasons: Grades | None = None,
 ) -> AnyLog:
-    """Return the log in columns by role, preferred lists first; what is left out is counted, by
-    `reasons` if given.
+    """Return the log in columns by role, preferred lists first.
+
+    What is left out is counted, by `reasons` if given.
     """
+    # who wins
     table = dict(table)
     winner, a, b = table.pop("winner").codes, table.pop("a"), table.pop("b")
     swap, tie, is_open = (winner == WINNERS[word] for word in ("b", "tie", "open"))
@@ -276,6 +258,7 @@ def log_of_table(
             return None
         return np.column_stack([np.where(swap, second, first), np.where(swap, first, second)])
 
+    # columns that the log holds in another way
     if ("ratings_a" in table) != ("ratings_b" in table):
         raise InputError("ratings_a and ratings_b go together: one of the two is missing")
     docs, ratings = by_preference("docs"), by_preference("ratings")
@@ -283,6 +266,8 @@ def log_of_table(
     ids, supersedes = table.pop("id", None), table.pop("supersedes", None)
     if "swapped" in table:
         table["swapped"] = (table["swapped"] > 0) ^ swap
+
+    # the log of all lines, preferred lists first
     log = kind(
         np.where(swap[:, None], b, a),
         np.where(swap[:, None], a, b),
@@ -291,15 +276,17 @@ def log_of_table(
         grade_names=mapping.scale,
         docs=docs,
         **table,
-    )
-    log = log.changed(as_is=mapping.as_is)
+    ).changed(as_is=mapping.as_is)
     if ratings is not None:
         log = with_ratings(log, ratings)
+
+    # lines that are open, superseded or repeat an id
     if reasons is None and ids is not None:
-        reasons = reasons_of(
-            ids, np.full(len(ids), "") if supersedes is None else supersedes, is_open
-        )
+        earlier = np.full(len(ids), "") if supersedes is None else supersedes
+        reasons = reasons_of(ids, earlier, is_open)
     counts = ~is_open
+
+    # count those that are left out
     if reasons is not None:
         counts &= reasons == COUNTS
         is_open &= reasons == COUNTS
@@ -313,9 +300,7 @@ def log_of_table(
 def columns_of(
     name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, dict[str, int]]:
-    """Return the columns of a source by role, and the counts of what was left out; messages call it
-    `name`.
-    """
+    """Return the columns of a source by role, and the counts of what was left out."""
     table, dropped, _ = _columns_of(name, source, mapping, skip_bad)
     return table, dropped
 
@@ -326,19 +311,23 @@ def _columns_of(
     """Return what `columns_of` does, and remarks on lines that are hardly meant to count."""
     from dcglearn.readers.cells import read_checked
 
+    # names of the lists, and numbers of sides, are words for winners
     if mapping.positive is None and "winner" in source.roles:
         words = names_of_lists(source)
         if source.has("swapped"):
-            words = (
-                {} if {"1", "2"} & mapping.own_words.codes.keys() else {"1": "left", "2": "right"}
-            )
+            told = {"1", "2"} & mapping.own_words.codes.keys()
+            words = {} if told else {"1": "left", "2": "right"}
         mapping = mapping.updated(winner_words={**words, **mapping.own_words.meanings()} or None)
     table, dropped = read_checked(name, source, mapping, skip_bad)
+
+    # what was left out, and what counts though it is hardly meant to
     if isinstance(source, KeptLines):
         dropped = {**source.left_out(), **dropped}
     remarks = remarks_on(table, source)
     if not source.has("supersedes"):
         table.pop("id", None)
+
+    # grades and winners as the log means them
     if mapping.best_grade is not None:
         _turn(table, source, int(mapping.best_grade), mapping.n_grades)
     if "winner" in table:
@@ -347,163 +336,62 @@ def _columns_of(
 
 
 def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
-    """Make winners of numbers with a sign, and lists of sides of the screen; take strengths from
-    numbers and words.
-    """
-    strength = None
+    """Make winners of numbers with a sign, and lists of sides of the screen; add the strengths."""
+    # the lists that win
+    strength: Floats | None
     if mapping.positive is not None:
         table["winner"], strength = by_sign(table["winner"], mapping.positive, mapping.middle)
     else:
-        table["winner"] = with_lists(table["winner"], table.get("swapped"), source, mapping.sides)
-        table["winner"] = replace(table["winner"], names=source.said)
-        strength = table["winner"].strength
-    if strength is not None:
-        if "strength" in table:
-            problem = (
-                "positive= takes the strength from the winner's number, winner_words= from its word"
-            )
-            raise InputError(f"{problem}: drop the column of strengths")
-        table["strength"] = strength
+        winners = with_lists(table["winner"], table.get("swapped"), source, mapping.sides)
+        table["winner"] = replace(winners, names=source.said)
+        strength = winners.strength
+
+    # how strong the preferences are
+    if strength is None:
+        return
+    if "strength" in table:
+        raise InputError(
+            "positive= takes the strength from the winner's number, winner_words= from its word: "
+            "drop the column of strengths"
+        )
+    table["strength"] = strength
 
 
 def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None:
-    """Turn the grades round, so that the worst is 0; raise InputError if one is better than the
-    best.
-    """
+    """Turn the grades round, so that the worst is 0."""
     lists = {role: table[role] for role, about in source.roles.items() if about.kind == "grades"}
     largest = max((int(grades.max(initial=0)) for grades in lists.values()), default=0)
     worst = largest if n_grades is None else best + n_grades - 1
     for role, grades in lists.items():
         if ((grades >= 0) & (grades < best)).any():
             raise InputError(
-                f"{role} holds the grade 0, better than best_grade={best}; write -1 where it is unknown"
+                f"{role} holds the grade 0, better than best_grade={best}; "
+                "write -1 where it is unknown"
             )
         table[role] = np.where(grades < 0, grades, worst - grades).astype(np.int8)
 
 
-def opener_of(
-    log: Any, roles: Mapping[str, Role], mapping: LogMapping | None = None
-) -> tuple[str, Opener]:
-    """Return what messages call a path, data frame or sequence of records, and a function that
-    opens it by roles.
-
-    A pair of both is returned as it is.
-    """
-    mapping = mapping or LogMapping()
-    if isinstance(log, tuple) and len(log) == 2 and callable(log[1]):
-        return log
-    if is_frame(log):
-        return "data frame", annotated(_of_frame(polars_frame(log)))
-    if is_records(log):
-        return "records", annotated(
-            partial(Records, named(log, PAIR_NAMES if "a" in roles else RATING_NAMES))
-        )
-    if not is_path(log):
-        raise InputError(
-            f"a {type(log).__name__} is not a log: give a path, a data frame, or a list of dicts "
-            "(dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
-        )
-    files = dict(
-        one
-        for path in log_files(log)
-        for one in contents(path, encoding=mapping.encoding, sheet=mapping.sheet)
-    )
-    if len(files) == 1:
-        name, data = files.popitem()
-        return name, annotated(opener_of_bytes(name, data, mapping))
-    needed = sum(PARSED.get(_form_of(name, data), 0.0) * len(data) for name, data in files.items())
-    refuse_beyond_memory(needed, f"{name_of(log)}: reading {len(files):,} files", PARTS)
-    return name_of(log), Files(
-        {name: annotated(opener_of_bytes(name, data, mapping)) for name, data in files.items()}
-    )
-
-
-def records_of(
-    log: Any, roles: Mapping[str, Role], mapping: LogMapping | None = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place of each line, for messages, and its values by role, not yet checked."""
-    name, open_with = opener_of(log, roles, mapping)
-    with errors_in(name):
-        source = open_with(roles)
-    for number, item in source:
-        with errors_in(place := f"{name}, {source.unit} {number}"):
-            record = source.record(item)
-        yield place, record
-
-
-def opener_of_bytes(name: str, data: bytes, mapping: LogMapping | None = None) -> Opener:
-    """Return a function that opens the bytes of a file by roles."""
-    kind = kind_of(name, data)
-    header = (mapping or LogMapping()).header
-    if header is not None and kind != "text":
-        raise InputError(f"{name}: header= (--header) is for text, such as CSV; leave it out")
-    if kind == "parquet":
-        return _of_frame(parquet_rows(name, data))
-    form = _form_of(name, data)
-    refuse_beyond_memory(
-        PARSED[form] * len(data), f"{name}: reading its {len(data):,} bytes", PARTS
-    )
-    if form == "array":
-        return partial(Records.of_array, data)
-    _refuse_long_line(name, data)
-    return (
-        partial(JsonLines, data)
-        if kind == "json"
-        else partial(TextLines, data, header=None if header is None else str(header))
-    )
-
-
-def _form_of(name: str, data: bytes) -> str:
-    """Return "array" for a JSON array and for objects over several lines, and the kind of other
-    data.
-    """
-    kind = kind_of(name, data)
-    return "array" if re.match(rb"\s*\[", data) or (kind == "json" and is_spread(data)) else kind
-
-
-def _refuse_long_line(name: str, data: bytes) -> None:
-    start = 0
-    while len(data) - start > LONGEST_LINE:
-        end = data.rfind(b"\n", start, start + LONGEST_LINE + 1)
-        if end < 0:
-            number = data.count(b"\n", 0, start) + 1
-            raise InputError(
-                f"{name}, line {number}: more than {LONGEST_LINE >> 20} MB; give one judgement a line"
-            )
-        start = end + 1
-
-
-def _of_frame(frame: PolarsFrame) -> Opener:
-    return (
-        partial(Records, frame.to_dicts())
-        if is_export(frame.columns)
-        else partial(FrameRows, frame)
-    )
-
-
 def frame_of(name: str, source: Source) -> PolarsFrame:
-    """Return the columns of a source by role as a frame; those of lines that are not all alike are
-    checked.
-    """
+    """Return the columns of a source by role as a frame, checked unless its lines are all alike."""
     import polars as pl
 
-    from dcglearn.readers.cells import plain_frame, read_checked
+    from dcglearn.readers.cells import read_checked
+    from dcglearn.readers.plain_frames import plain_frame
 
-    frame = None
-    with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        frame = plain_frame(source)
+    frame = plain_frame(source)
     return pl.DataFrame(read_checked(name, source, LogMapping())[0]) if frame is None else frame
 
 
 def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised:
+    """Return what was recognised in a source."""
+    # the columns that have roles
     roles = source.table_roles if isinstance(source, Reshaped) else source.roles
     columns = by_role(source.names, roles) if source.names else {}
-    used = {
-        name
-        for names in columns.values()
-        for name in ([names] if isinstance(names, str) else names)
-    }
-    ignored, winners = tuple(name for name in source.names if name not in used), table.get("winner")
-    return Recognised(
-        source.form, columns, ignored, mapping, winners if isinstance(winners, Winners) else None
-    )
+    used = names_in(columns)
+    ignored = tuple(name for name in source.names if name not in used)
+
+    # the winners, unless numbers stand for them
+    winners = table.get("winner")
+    if not isinstance(winners, Winners):
+        winners = None
+    return Recognised(source.form, columns, ignored, mapping, winners)

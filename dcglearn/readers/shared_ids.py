@@ -5,11 +5,12 @@ from typing import Any
 
 from dcglearn.foundation.inputs import Paths
 from dcglearn.foundation.validation import EMPTY, InputError
+from dcglearn.readers.column_roles import PREFERENCE, Role, Table
 from dcglearn.readers.joined_files import log_files, name_of
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.read_table import read_columns, records_of
-from dcglearn.readers.roles import PREFERENCE, Role, Table
+from dcglearn.readers.openers import records_of
+from dcglearn.readers.read_table import read_columns
 
 ID = "id of a judgement"
 ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_b")} | {

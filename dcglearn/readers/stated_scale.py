@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from dcglearn.foundation.validation import Grades, InputError, errors_in
+from dcglearn.readers.column_roles import Table
 from dcglearn.readers.grade_checks import grade_lists, place_of
+from dcglearn.readers.grade_scale import check_grades
 from dcglearn.readers.line_formats import Source, from_text, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.roles import Table
-from dcglearn.readers.sense import check_grades
 from dcglearn.readers.winner_words import word_of
 
 

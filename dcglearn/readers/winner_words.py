@@ -1,6 +1,4 @@
-"""Words for the winner of a pair: those always understood, words of one's own with strengths,
-numbers on a scale.
-"""
+"""Parsing of the winner column: built-in words, user-defined words with strengths, numbers."""
 
 import re
 from collections import Counter
@@ -17,14 +15,12 @@ from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 MEANINGS = ("a", "b", "tie", "open", "left", "right")
 """What a winner can be, by its code; readers make a or b of left and right, see `with_lists`."""
 
-WINNERS = {"a": 0, "b": 1, "open": 3, "left": 4, "first": 4, "right": 5, "second": 5}
-WINNERS |= dict.fromkeys(
-    ("tie", "draw", "equal", "same", "both good", "both bad", "tie (bothbad)"), 2
-)
-WINNERS |= {"model_a": 0, "model_b": 1}
+WINNERS = {"a": 0, "model_a": 0, "b": 1, "model_b": 1, "open": 3}
+WINNERS |= dict.fromkeys(("tie", "draw", "equal", "same", "both good", "both bad"), 2)
+WINNERS |= {"tie (bothbad)": 2, "left": 4, "first": 4, "right": 5, "second": 5}
 """Words for a winner, in lower case, and their codes."""
 
-WHOLE = re.compile(r"-?[0-9]+\.0+")
+WITH_ZEROS = re.compile(r"-?[0-9]+\.0+")
 """A whole number with a point, as spreadsheets and data frames write it."""
 
 MOST_WORDS = 50
@@ -36,9 +32,8 @@ class Winners:
     """The winners of a log.
 
     `codes`, shape (n,), index `MEANINGS`; `words` has for each word its meaning and how often it
-    occurs; `strength`, shape (n,), is that of the words, None if none has any; `sides` says in
-    words what left and right were taken for, and `names` in which columns names of systems were
-    looked up.
+    occurs; `strength`, shape (n,), is that of the words, None if none has any; `sides` says what
+    left and right were taken for, and `names` in which columns names of systems were looked up.
     """
 
     codes: Integers
@@ -53,14 +48,10 @@ class Winners:
         return replace(self, codes=self.codes[rows], strength=strength)
 
     def __str__(self) -> str:
-        said = [
-            word if word == meaning else f"{word} = {meaning}"
-            for word, (meaning, _) in self.words.items()
-        ]
-        counts = ", ".join(
-            f"{text} ({n:,})" for text, (_, n) in zip(said, self.words.values(), strict=True)
-        )
-        return one_line("; ".join(filter(None, (counts, self.names, self.sides))))
+        counts = []
+        for word, (meaning, n) in self.words.items():
+            counts.append(f"{word if word == meaning else f'{word} = {meaning}'} ({n:,})")
+        return one_line("; ".join(filter(None, (", ".join(counts), self.names, self.sides))))
 
 
 def winners_of(
@@ -70,42 +61,49 @@ def winners_of(
     strength: Floats | None = None,
 ) -> Winners:
     """Return winners with the meaning of every counted word."""
-    return Winners(
-        codes, {word: (MEANINGS[code_of[word]], counts[word]) for word in sorted(counts)}, strength
-    )
+    words = {word: (MEANINGS[code_of[word]], counts[word]) for word in sorted(counts)}
+    return Winners(codes, words, strength)
 
 
 @dataclass(frozen=True)
 class OwnWords:
-    """The meanings of words of one's own, in lower case: codes of winners, and strengths of these
-    or of a column.
-    """
+    """User-defined words in lower case: codes of winners, and strengths of these or of a column."""
 
     codes: dict[str, int]
     strengths: dict[str, float]
 
     @classmethod
     def of(cls, words: Mapping[Any, str] | str | None) -> Self:
-        """Return the meanings in a mapping or text ``Left is better=a,much
-        better=a:2,slightly=:1``; see `_pairs`.
-        """
+        """Return the meanings in a mapping, or in text such as ``Left is better=a,slightly=:1``."""
         own = cls({}, {})
         for word, meaning in _pairs(words) if isinstance(words, str) else (words or {}).items():
-            key = word_of(word).lower()
+            # a side, a strength, or both
             side, colon, strength = str(meaning).strip().lower().partition(":")
-            code, number = WINNERS.get(side), float(strength) if NUMBER.fullmatch(strength) else 0.0
-            if ((side or not colon) and code is None) or (
-                colon and (number <= 0 or (side and code in (2, 3)))
-            ):
+            code = WINNERS.get(side)
+            number = float(strength) if NUMBER.fullmatch(strength) else 0.0
+
+            # a tie has no strength
+            no_side = code is None and (side or not colon)
+            no_strength = colon and (number <= 0 or (side and code in (2, 3)))
+            if no_side or no_strength:
                 raise InputError(
-                    f"winner_words: {word!r} means {meaning!r}; it can mean a, b, tie or open, left or right; a:2 is a "
-                    "winner with its strength, and :2 a strength alone"
+                    f"winner_words: {word!r} means {meaning!r}; it can mean a, b, tie or open, "
+                    "left or right; a:2 is a winner with its strength, and :2 a strength alone"
                 )
+
+            # the same word again
+            key = word_of(word).lower()
             twice = key in own.codes or key in own.strengths
             if twice and (own.codes.get(key), own.strengths.get(key, 0.0)) != (code, number):
                 raise InputError(f"winner_words: {word!r} has two meanings; give one")
-            own.codes.update({} if code is None else {key: code})
-            own.strengths.update({key: number} if colon else {})
+
+            # keep both in lower case
+            if code is not None:
+                own.codes[key] = code
+            if colon:
+                own.strengths[key] = number
+
+        # no word at all
         if words is not None and not own.codes and not own.strengths:
             raise InputError(
                 "winner_words is empty; give each word its meaning, such as Left is better=a"
@@ -119,12 +117,10 @@ class OwnWords:
 
     def meanings(self) -> dict[str, str]:
         """Return the meanings as text, by word."""
-        sides = {word: MEANINGS[code] for word, code in self.codes.items()}
-        strengths = {
-            word: f"{sides.get(word, '')}:{word_of(strength)}"
-            for word, strength in self.strengths.items()
-        }
-        return {**sides, **strengths}
+        meanings = {word: MEANINGS[code] for word, code in self.codes.items()}
+        for word, strength in self.strengths.items():
+            meanings[word] = f"{meanings.get(word, '')}:{word_of(strength)}"
+        return meanings
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
@@ -138,167 +134,138 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             word = ""
     if word:
         raise InputError(
-            f"winner_words {text!r}: {word.rstrip(',')!r} has no meaning; write word=a, word=b, word=tie"
+            f"winner_words {text!r}: {word.rstrip(',')!r} has no meaning; "
+            "write word=a, word=b, word=tie"
         )
 
 
 def word_of(value: Any) -> str:
-    """Return the text that stands for a value in counts and messages; whole numbers are written
-    without a point.
-    """
+    """Return the text of a value in counts and messages, whole numbers without a point."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = value.strip(BLANK) if isinstance(value, str) else str(value)
-    return text.split(".")[0] if WHOLE.fullmatch(text) else text
+    return text.split(".")[0] if WITH_ZEROS.fullmatch(text) else text
 
 
-def refused_word(value: Any, seen: Counter[str], known: Mapping[str, int]) -> InputError:
-    """Return the refusal of a winner that is not understood, in a log with the winners `seen`."""
+def refused_word(value: Any, remedy: str, cure: dict[str, Any]) -> InputError:
+    """Return the refusal of a winner that is not understood, see `remedy_for_words`."""
+    return InputError(f"winner is {shown(value)}; {remedy}", see="winners", cure=cure)
+
+
+def remedy_for_words(seen: Counter[str], known: Mapping[str, int]) -> tuple[str, dict[str, Any]]:
+    """Return what to do in a log with the winners `seen`, not all known: in words and options."""
     remedy, cure = _remedy([word for word in seen if word.lower() not in known])
-    refusal = f"winner is {shown(value)}; use a, b or tie{_understood(seen)}; {remedy}"
-    return InputError(refusal, see="winners", cure=cure)
+    return f"use a, b or tie{_understood(seen)}; {remedy}", cure
 
 
 def _understood(seen: Counter[str]) -> str:
+    """Return the words that are understood, and those that occur most often."""
     most = seen.most_common(8)
-    shown_words = ", ".join(f"{shown(word)} ({n:,})" for word, n in most)
+    words = ", ".join(f"{shown(word)} ({n:,})" for word, n in most)
     more = f" and {len(seen) - len(most)} more" if len(seen) > len(most) else ""
-    understood = (
-        "a, left, first; b, right, second; tie, draw, equal, same, both good, both bad; open"
+    return (
+        " (understood: a, left, first; b, right, second; "
+        f"tie, draw, equal, same, both good, both bad; open); seen: {words}{more}"
     )
-    return f" (understood: {understood}); seen: {shown_words}{more}"
 
 
 def _remedy(words: list[str]) -> tuple[str, dict[str, Any]]:
-    """Return what makes unknown words understood: a sentence, and the options of
-    `read_preferences`.
-    """
-    # numbers whose sign or distance from a middle tells the side
+    """Return what makes unknown words understood: a sentence, and options of the reader."""
+    # numbers whose sign tells the side
     numbers = sorted(map(float, words)) if all(map(NUMBER.fullmatch, words)) else []
     if numbers and numbers[0] < 0:
         return (
-            "the sign of a number may mean either side: positive='a', or 'b', says which one positive numbers prefer; "
-            "its size is the strength",
+            "the sign of a number may mean either side: positive='a', or 'b', says which one "
+            "positive numbers prefer; its size is the strength",
             {"positive": "?"},
         )
+
+    # numbers whose distance from a middle does, and that are no codes 0 to 3
     codes = len(numbers) <= 3 and all(number.is_integer() and number <= 3 for number in numbers)
     if numbers and not codes:
-        middle = middle_of(numbers)
-        such = "" if middle is None else f", such as middle={middle:g}"
+        such, middle = _such_middle(numbers)
         return (
-            f"no number is negative: say which one means no preference{such}, and which side larger numbers prefer, "
-            "positive='a' or 'b'; the distance is the strength",
-            {"positive": "?", "middle": "?" if middle is None else middle},
+            f"no number is negative: say which one means no preference{such}, and which side "
+            "larger numbers prefer, positive='a' or 'b'; the distance is the strength",
+            {"positive": "?", "middle": middle},
         )
 
     # too many words for a column of winners
     if len(words) > MOST_WORDS:
-        return (
-            f"these are {len(words):,} different words: name the column of winners (--columns winner=)",
-            {},
-        )
+        words_alone = f"these are {len(words):,} different words: name the column of winners"
+        return f"{words_alone} (--columns winner=)", {}
 
     # words and codes
     meanings = {word: _guess(word) for word in words}
     example = ",".join(f"{word}={meaning}" for word, meaning in meanings.items())
     each = ", with a, b or tie for each ?" if "?" in meanings.values() else ""
     scale = ", or middle=2 with positive= if they are a scale" if numbers == [1, 2, 3] else ""
-    what = "these codes" if numbers else "your words"
-    return f'say what {what} mean: winner_words="{example}"{each}{scale}', {
-        "winner_words": meanings
-    }
+    name = "these codes" if numbers else "your words"
+    remedy = f'say what {name} mean: winner_words="{example}"{each}{scale}'
+    return remedy, {"winner_words": meanings}
 
 
-SCALES = (
-    (0.0, 1.0),
-    (0.0, 4.0),
-    (1.0, 5.0),
-    (0.0, 6.0),
-    (1.0, 7.0),
-    (1.0, 9.0),
-    (0.0, 10.0),
-    (0.0, 100.0),
-)
-"""The ends of the usual scales of preference, whose middle means none."""
+def _such_middle(numbers: Sequence[float]) -> tuple[str, float | str]:
+    """Return the middle of the scale of numbers, in words and as an option, "?" if not sure."""
+    middle = middle_of(numbers)
+    return ("", "?") if middle is None else (f", such as middle={middle:g}", middle)
 
 
 def middle_of(numbers: Sequence[float]) -> float | None:
-    """Return the middle of the only usual scale that numbers, in order, can be of; None where this
-    is not sure.
+    """Return the middle of the only usual scale that sorted numbers can be of; None if not sure.
 
     A scale of up to ten points is sure if both its ends and its middle occur, or no other whose
     middle occurs holds all numbers. Those of fractions and of percentages are, if there are numbers
     on both sides of the middle.
     """
+    scales = ((0, 1), (0, 4), (1, 5), (0, 6), (1, 7), (1, 9), (0, 10), (0, 100))
     low, high = numbers[0], numbers[-1]
     fractions, percentages = high <= 1, high > 10
-    middles = {(first + last) / 2 for first, last in SCALES if first <= low and high <= last}
+    middles = {(first + last) / 2 for first, last in scales if first <= low and high <= last}
+
+    # numbers on both sides of the middle
     if fractions or percentages:
         middles = {0.5 if fractions else 50.0} & middles
         return next((middle for middle in middles if low < middle < high), None)
-    if (low, high) in SCALES and (low + high) / 2 in numbers:
+
+    # both ends and the middle, or the only middle that occurs
+    if (low, high) in scales and (low + high) / 2 in numbers:
         return (low + high) / 2
     middles &= set(numbers)
     return middles.pop() if len(middles) == 1 else None
 
 
-COMPARED = {
-    "better",
-    "best",
-    "wins",
-    "won",
-    "preferred",
-    "prefer",
-    "much",
-    "slightly",
-    "clearly",
-    "strongly",
-    "is",
-}
-COMPARED |= {
-    "was",
-    "are",
-    "the",
-    "on",
-    "list",
-    "system",
-    "side",
-    "option",
-    "response",
-    "result",
-    "results",
-    "model",
-}
-"""Words that stand beside the side that wins in a phrase such as "A is much better"; any other
-makes it unsure.
-"""
-
-
 def _guess(word: str) -> str:
-    """Return the meaning of a phrase that holds one known word, such as "Left is better", else a
-    question mark.
-    """
+    """Return the meaning of a phrase with one known word, such as "Left is better", else "?"."""
+    # words that may stand beside the side that wins
+    beside = {"better", "best", "wins", "won", "preferred", "prefer", "much", "slightly", "clearly"}
+    beside |= {"strongly", "is", "was", "are", "the", "on", "list", "system", "side", "option"}
+    beside |= {"response", "result", "results", "model"}
+
+    # one meaning, and no other word
     parts = re.findall(r"\w+", word.lower())
     meanings = {WINNERS[part] for part in parts if part in WINNERS}
-    sure = len(meanings) == 1 and {*parts} <= COMPARED | WINNERS.keys()
+    sure = len(meanings) == 1 and {*parts} <= beside | WINNERS.keys()
     return MEANINGS[meanings.pop()] if sure else "?"
 
 
 def by_sign(values: Floats, positive: str, middle: float | None) -> tuple[Winners, Floats]:
-    """Return the winners that numbers mean, and their strengths: sign and size of the distance to
-    `middle`.
+    """Return the winners that numbers mean, and their strengths.
+
+    They are sign and size of the distance to `middle`, by default 0.
     """
     if middle is None and values.min() >= 0:
-        middle = middle_of(np.unique(values).tolist())
-        such = "" if middle is None else f", such as middle={middle:g}"
+        such, cure = _such_middle(np.unique(values).tolist())
         raise InputError(
-            f"positive={positive!r} needs numbers of both signs; these are {values.min():g} to {values.max():g}: say "
-            f"which one means no preference{such}; middle=0 insists",
-            cure={"middle": "?" if middle is None else middle},
+            f"positive={positive!r} needs numbers of both signs; these are {values.min():g} to "
+            f"{values.max():g}: say which one means no preference{such}; middle=0 insists",
+            cure={"middle": cure},
         )
     distance = values - (middle or 0.0)
     side = WINNERS[positive]
     codes = np.where(distance == 0, WINNERS["tie"], np.where(distance > 0, side, 1 - side))
+
+    # the numbers as words, of many the ends
     distinct, first, counts = np.unique(values, return_index=True, return_counts=True)
     kept = range(len(distinct)) if len(distinct) <= MOST_WORDS else [0, len(distinct) - 1]
     words = {f"{distinct[i]:g}": (MEANINGS[codes[first[i]]], int(counts[i])) for i in kept}

@@ -20,7 +20,7 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parts import OpenLog, PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.readers.sense import SAMPLE, check_sense
+from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
 from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, mean_dcg
 
@@ -58,7 +58,7 @@ def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG 
         try:
             if not as_is:
                 check_sense(
-                    verdicts.sample(SAMPLE) if isinstance(verdicts, PartedLog) else verdicts
+                    verdicts.sample(CHECKED_PAIRS) if isinstance(verdicts, PartedLog) else verdicts
                 )
             return fit_blend(verdicts, DirectDescription(n_grades=like.n_grades)).dcg
         except InputError as error:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.audit import audit
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from tests.audits.makers import judged
 from tests.makers import noisy_runs
 

@@ -25,7 +25,7 @@ from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.plots import save_figure
 from dcglearn.rankers.synthetic import letor_queries
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from dcglearn.simulate import write_log
 from dcglearn.trust.next_pairs import Questions
 from tests.makers import TRUTH, random_log, refused

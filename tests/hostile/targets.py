@@ -34,14 +34,15 @@ from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker
+from dcglearn.readers.column_roles import PREFERENCE, RATING
 from dcglearn.readers.experiments import read_experiments
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.read_table import columns_of, opener_of
-from dcglearn.readers.readers import read_preferences, read_ratings
-from dcglearn.readers.roles import PREFERENCE, RATING
-from dcglearn.readers.sides import with_lists
+from dcglearn.readers.openers import opener_of
+from dcglearn.readers.read_log import read_preferences, read_ratings
+from dcglearn.readers.read_table import columns_of
+from dcglearn.readers.shown_order import with_lists
 from tests.hostile import referees
 from tests.hostile.damage import zipped
 from tests.hostile.referees import Refused

@@ -13,7 +13,7 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.trees import BoostedRanker
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from dcglearn.trust.next_pairs import suggest_pairs
 from tests.makers import random_log, refused
 

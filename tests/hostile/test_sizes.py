@@ -9,7 +9,7 @@ import pytest
 
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation import workbooks
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from tests.makers import refused
 
 SECONDS = 60.0

@@ -12,7 +12,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from tests.makers import refused, write_lines
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d1 0\nq2 0 7 2\nq2 0 d9 -2\n"

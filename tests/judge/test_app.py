@@ -24,7 +24,7 @@ with warnings.catch_warnings():
 from dcglearn.judge import verdict_log
 from dcglearn.judge.server import MOST_BODY, Access, allowed_hosts, judging_app
 from dcglearn.judge.study import Rules, Study
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from tests.judge.makers import TRUTH, answer, candidates, lines
 
 HOST = "127.0.0.1:8765"

@@ -27,7 +27,7 @@ from dcglearn.judge.candidates import read_candidates
 from dcglearn.judge.learned import Chooser, LatestFit
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from tests.judge.makers import lines
 from tests.makers import write_lines
 

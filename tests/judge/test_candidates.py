@@ -13,7 +13,7 @@ import pytest
 
 from dcglearn.judge.candidates import candidates_from_runs, read_candidates, seen_items, web_origin
 from dcglearn.judge.study import Rules, Study
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from tests.judge.makers import answer
 from tests.makers import refused, write_lines
 

@@ -32,7 +32,7 @@ from dcglearn.judge.progress import (
 from dcglearn.judge.study import Refused, Rules, Study, as_log
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from tests.judge.makers import TRUTH, answer, candidates, lines, verdict
 from tests.makers import refused
 

@@ -8,7 +8,7 @@ import pytest
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.parts.parts import joined
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from tests.makers import refused
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "file_formats.md"

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import read_preferences, read_ratings
+from dcglearn.readers.read_log import read_preferences, read_ratings
 from tests.makers import refused
 
 LISTS = np.random.default_rng(0).integers(0, 3, (60, 2))

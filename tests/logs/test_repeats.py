@@ -11,7 +11,7 @@ import pytest
 from dcglearn.logs.repeats import reasons_of, reasons_of_parts, shown_both_ways, units
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from tests.makers import refused, rows, write
 
 A, B, C = [2, 1, 0], [0, 1, 2], [1, 1, 1]

@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 from dcglearn import DCGLearner, ParquetLog, Preferences, UtilityLearner
 from dcglearn.parts.telling_pairs import REASON, Sides, one_sided_raters, telling_pairs
-from dcglearn.readers.sense import LEVEL
+from dcglearn.readers.shown_order import ONE_SIDED_LEVEL
 from tests.makers import random_log
 
 
@@ -69,7 +69,7 @@ def test_the_rule_is_a_binomial_test_against_the_other_raters():
         if not lone[-1] or lone[:-1].any():
             continue
         share = (second[:-1].sum() + 0.5) / (n[:-1].sum() + 1)
-        rare = bool(binom.sf(second[-1] - 1, n[-1], share) <= LEVEL / 5)
+        rare = bool(binom.sf(second[-1] - 1, n[-1], share) <= ONE_SIDED_LEVEL / 5)
         assert sides.always_one().tolist() == [4] * rare
         decided.add(rare)
     assert decided == {True, False}

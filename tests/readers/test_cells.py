@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers import cells
+from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.read_log import read_preferences
 from dcglearn.readers.read_table import columns_of
-from dcglearn.readers.readers import read_preferences
-from dcglearn.readers.roles import PREFERENCE
 from tests.makers import columns, quick, write
 from tests.readers import line_by_line
 
@@ -316,3 +316,19 @@ def test_a_header_of_many_blanks_takes_no_longer_than_others():
     assert (
         time.process_time() - began < 5
     )  # minutes with a pattern that tries each blank as a beginning
+
+
+def test_unknown_grades_are_neither_names_nor_numbers():
+    line = {"a": [-1, -1], "b": ["Good", "Bad"], "winner": "b"}
+    for log in ([line], pl.DataFrame([line])):
+        read = read_preferences(log, scale=["Bad", "Fair", "Good"])
+        assert (read.preferred.tolist(), read.other.tolist()) == ([[2, 0]], [[-1, -1]])
+
+
+@pytest.mark.parametrize("role", ["winner", "strength"])
+def test_a_column_of_other_words_is_refused_in_little_time(role):
+    lines = [{"a": [1, 0], "b": [0, 1], "winner": "a", role: f"id {i}"} for i in range(20_000)]
+    began = time.process_time()
+    with pytest.raises(InputError, match=f"record 1: {role} is 'id 0'"):
+        read_preferences(lines)
+    assert time.process_time() - began < 10

@@ -18,7 +18,7 @@ from dcglearn.joins.join_judgements import join_judgements
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.readers.mapping import OPTIONS, LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import read_preferences, read_ratings
+from dcglearn.readers.read_log import read_preferences, read_ratings
 from tests.makers import columns, refused, write
 
 WHOLE = LogMapping(

@@ -10,7 +10,7 @@ import pytest
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from tests.makers import columns, refused, write
 
 LISTS = {"a": [2, 0, 1], "b": [0, 1, 2]}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.readers import rated_lists as ratings
-from dcglearn.readers.readers import read_ratings
+from dcglearn.readers.read_log import read_ratings
 from tests.makers import columns, quick, refused, write
 
 RATED = '{"list": [3, 2], "rating": 4}\n'

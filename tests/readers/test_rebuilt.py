@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.read_log import read_preferences
 from dcglearn.readers.rebuilt import Rebuilt
-from dcglearn.readers.roles import PREFERENCE
 from tests.makers import refused, write
 from tests.readers.test_cells import both_passes
 from tests.readers.test_file_shapes import long

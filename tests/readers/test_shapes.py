@@ -11,7 +11,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.parts.open_log import opened_log
-from dcglearn.readers.roles import wide_columns
+from dcglearn.readers.column_roles import wide_columns
 from tests.makers import columns, refused, write
 from tests.readers.test_file_shapes import (
     OBJECTS,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import dcglearn as dl
-from dcglearn.readers import read_table
+from dcglearn.readers import openers
 from tests.makers import refused
 
 LINES = [{"query": f"q{i}", "a": [2, i % 3], "b": [0, 2], "winner": "ab"[i % 2]} for i in range(5)]
@@ -77,5 +77,5 @@ def test_bad_objects_are_set_aside_as_lines(here):
 
 def test_the_memory_of_objects_is_counted_before_they_are_read(here, monkeypatch):
     Path("log.json").write_text(indented(LINES * 1000), encoding="utf-8")
-    monkeypatch.setattr(read_table, "PARSED", {"json": 1.0, "array": 1e9})
+    monkeypatch.setattr(openers, "PARSED", {"json": 1.0, "array": 1e9})
     refused("log.json: reading its .* bytes needs", dl.read_preferences, "log.json")

@@ -1,6 +1,4 @@
-"""The meanings of a log's columns, and how columns are recognised by their names, one a list or one
-a position.
-"""
+"""Roles of a log's columns, and how columns are recognised by their names."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,13 +34,12 @@ class Role:
 def _roles_of_columns() -> Iterator[tuple[str, Role]]:
     """Yield the roles of the columns that files have for a pair beside its lists and its winner."""
     for name, column in COLUMNS.items():
-        sides = ("_a", "_b") if column.kind == "documents" else ("",) if column.names else ()
-        for side in sides:
+        if not column.names:
+            continue
+        for side in ("_a", "_b") if column.kind == "documents" else ("",):
             names = tuple(f"{word}{side}" for word in column.names)
-            yield (
-                f"{name}{side}",
-                Role(column.kind, names, uniform=column.uniform, learned=column.learned),
-            )
+            role = Role(column.kind, names, uniform=column.uniform, learned=column.learned)
+            yield f"{name}{side}", role
 
 
 PREFERENCE = {
@@ -85,16 +82,13 @@ VOTES = {
 PROBABILITY = {
     "probability": Role("number", ("probability", "prob_a", "probability_a"), required=True)
 }
-"""The column that stands for `winner` where each line says how probable it is that a is preferred.
-"""
+"""The column that stands for `winner` where each line has the probability of a preference for a."""
 
 LOGPROBS = {
     "logprob_a": Role("number", ("logprob_a", "logprob", "log_probability"), required=True),
     "logprob_b": Role("number", ("logprob_b",)),
 }
-"""The same as logarithms, such as those of a model's two answers; with both, what they leave of 1
-does not count.
-"""
+"""The same as logarithms, as of a model's two answers; what both leave of 1 does not count."""
 
 RATING = {
     "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),
@@ -150,58 +144,40 @@ LONG = {
     "position": Role("label", ("position", "pos", "rank"), required=True),
     "grade": Role("grade", ("grade", "relevance", "rel", "relevance_grade"), required=True),
 }
-"""The columns of tables with a row for each document: `list` for rated lists, `side` and `pair` for
-pairs.
-"""
+"""The columns of tables with a row for each document; pairs have `side` and `pair`."""
 
 
 NAMED = {**SYSTEMS, **LONG, **PREFERENCE, **OUTCOMES, **VOTES, **PROBABILITY, **LOGPROBS, **RATING}
 """The columns that a log may name in its own way."""
-
-MAX_COLUMNS = 20_000
-"""Most columns of a log, or keys of an object."""
 
 MAX_LABEL = 200
 """Longest query or rater label: numpy keeps every label as wide as the longest."""
 
 SWAPPED = dict.fromkeys(("false", "no", "0", "a", "ab", "a b", "a,b", "a-b", "a/b", "a first"), 0)
 SWAPPED |= dict.fromkeys(("true", "yes", "1", "b", "ba", "b a", "b,a", "b-a", "b/a", "b first"), 1)
-"""Words for whether b was shown first, in lower case; a and b name the list that was shown first.
-"""
+"""Words for whether b was shown first, in lower case; a and b name the list shown first."""
 
 PLACES = dict.fromkeys(("left", "first", "top", "1", "true", "yes"), 0)
 PLACES |= dict.fromkeys(("right", "second", "bottom", "2", "false", "no", "0"), 1)
 """Words for the place at which a was shown, in lower case, with 1 where b was shown first."""
 
-FILLERS = {
-    *(
-        "list",
-        "side",
-        "system",
-        "ranking",
-        "grade",
-        "grades",
-        "rel",
-        "relevance",
-        "judgement",
-        "judgment",
-    ),
-    *("result", "results", "item", "rank", "pos", "position", "at"),
-}
+FILLERS = {"list", "side", "system", "ranking", "grade", "grades", "rel", "relevance"}
+FILLERS |= {"judgement", "judgment", "result", "results", "item", "rank", "pos", "position", "at"}
 """Words that may stand beside a side's word and the number in the name of a position's column."""
 
 
-def refuse_columns(n: int) -> None:
-    """Raise InputError for more than `MAX_COLUMNS` columns."""
-    if n > MAX_COLUMNS:
+def refuse_columns(n: int, most: int = 20_000) -> None:
+    """Raise InputError for too many columns of a log, or keys of an object."""
+    if n > most:
         raise InputError(
-            f"{n:,} columns, and at most {MAX_COLUMNS:,} are read; drop those that are no use"
+            f"{n:,} columns, and at most {most:,} are read; drop those that are no use"
         )
 
 
 def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
-    """Return the column of each role, a tuple for a list by position; raise InputError if one is
-    missing or twice.
+    """Return the column of each role, or the columns of its positions.
+
+    Raise InputError if a required one is missing, or one is there twice.
     """
     refuse_columns(len(names))
     columns: ColumnsByRole = {}
@@ -210,34 +186,43 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
         matches = [name for name in names if name.lower() in about.names]
         if len(matches) > 1 and about.kind != "status":
             raise InputError(
-                f"{' and '.join(matches)} both give the {role!r} of a line; rename or drop one of them"
+                f"{' and '.join(matches)} both give the {role!r} of a line; "
+                "rename or drop one of them"
             )
+
+        # one column, or one for each position
         cells = wide_columns(names, about.marks) if about.marks and not matches else ()
         if matches or cells:
             columns[role] = matches[0] if matches else cells
         elif about.required:
             missing.append(role)
-    if missing:
-        hint, cure = _hint(names, roles, missing)
-        lacks = ", ".join(
-            f"no {role!r} (accepted names: {', '.join(roles[role].names)})" for role in missing
-        )
-        raise InputError(f"{lacks}; found {listed(names) or '-'}{hint}", see="columns", cure=cure)
-    return columns
+
+    # those that are missing
+    if not missing:
+        return columns
+    hint, cure = _hint(names, roles, missing)
+    accepted = {role: ", ".join(roles[role].names) for role in missing}
+    lacks = ", ".join(f"no {role!r} (accepted names: {them})" for role, them in accepted.items())
+    raise InputError(f"{lacks}; found {listed(names) or '-'}{hint}", see="columns", cure=cure)
+
+
+def names_in(columns: ColumnsByRole) -> list[str]:
+    """Return the names of all columns with a role."""
+    return [
+        name
+        for names in columns.values()
+        for name in ([names] if isinstance(names, str) else names)
+    ]
 
 
 def first_names(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, Role]:
-    """Return roles that accept only the first of their names that a table has, where it has
-    several.
-    """
+    """Return roles that accept only the first of their names that a table has, if it has any."""
     lower = {name.strip().lower() for name in names}
-    present = {
-        role: [name for name in about.names if name in lower][:1] for role, about in roles.items()
-    }
-    return {
-        role: replace(about, names=tuple(present[role]) or about.names)
-        for role, about in roles.items()
-    }
+    firsts = {}
+    for role, about in roles.items():
+        present = tuple(name for name in about.names if name in lower)
+        firsts[role] = replace(about, names=present[:1] or about.names)
+    return firsts
 
 
 def recognised(names: Sequence[str], roles: Mapping[str, Role]) -> bool:
@@ -251,24 +236,24 @@ def recognised(names: Sequence[str], roles: Mapping[str, Role]) -> bool:
 def _hint(
     names: Sequence[str], roles: Mapping[str, Role], missing: Sequence[str]
 ) -> tuple[str, dict[str, Any]]:
-    """Return what a table that lacks the columns of roles may be instead, and the options that read
-    it so.
-    """
-    found = {name.lower() for name in names}
+    """Return what a table that lacks columns may be instead, and the options that read it so."""
+    lower = {name.lower() for name in names}
 
     def has(kind: Mapping[str, Role]) -> bool:
         needed = [role for role in kind.values() if role.required]
-        return all(found & set(role.names) or wide_columns(names, role.marks) for role in needed)
+        return all(lower & set(role.names) or wide_columns(names, role.marks) for role in needed)
 
+    # a log of another kind
     if "a" in roles and has(RATING):
         return "; these are rated lists: read them with dl.read_ratings", {"ratings": True}
     if "rating" in roles and has(PREFERENCE):
-        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences)", {
-            "ratings": False
-        }
-    if "custom_id" in found and "custom_id" not in roles:
+        pairs = "these are pairs with a winner: leave --ratings out (dl.read_preferences)"
+        return f"; {pairs}", {"ratings": False}
+    if "custom_id" in lower and "custom_id" not in roles:
         return "; answers of a model are read with the prompts", {"prompts": "PROMPTS"}
-    if len(names) == 1 and not any(found & set(role.names) for role in roles.values()):
+
+    # another separator, or names of the log's own
+    if len(names) == 1 and not any(lower & set(role.names) for role in roles.values()):
         return "; separate the columns by commas, semicolons or tabs", {}
     return "", {"columns": dict.fromkeys(missing, "?")}
 
@@ -281,42 +266,52 @@ def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
     for no word beside fillers. Raises InputError if positions do not count from 0 or 1 without a
     gap, one occurs twice, or names differ in pattern.
     """
+    # the columns of each pattern by number
     patterns: dict[tuple[str, ...], dict[int, list[str]]] = {}
     for name in names:
-        if position := position_of(name, marks):
+        position = position_of(name, marks)
+        if position:
             pattern, number = position
             patterns.setdefault(pattern, {}).setdefault(number, []).append(name)
     if not patterns:
         return ()
+
+    # one pattern is meant
     if len(patterns) > 1:
         shown = " and ".join(next(iter(numbers.values()))[0] for numbers in patterns.values())
         raise InputError(
             f"{shown} both look like positions of one list; rename or drop one set of columns"
         )
+
+    # each number once
     (numbers,) = patterns.values()
     order = sorted(numbers)
     for number in order:
         if len(numbers[number]) > 1:
             raise InputError(f"{' and '.join(numbers[number])} give one position twice; keep one")
-    if order[0] > 1 or order[-1] - order[0] != len(order) - 1:
-        missing = next(
-            number for number in range(min(order[0], 1), order[-1]) if number not in numbers
-        )
-        found = ", ".join(numbers[number][0] for number in order)
-        raise InputError(
-            f"position {missing} is missing among the columns {found}; add it, or drop those beyond it"
-        )
-    return tuple(numbers[number][0] for number in order)
+
+    # positions from 0 or 1
+    columns = tuple(numbers[number][0] for number in order)
+    for number in range(min(order[0], 1), order[-1]):
+        if number not in numbers:
+            raise InputError(
+                f"position {number} is missing among the columns {', '.join(columns)}; "
+                "add it, or drop those beyond it"
+            )
+    return columns
 
 
 def position_of(name: str, marks: Sequence[str]) -> tuple[tuple[str, ...], int] | None:
-    """Return the words and the number in the name of a position's column, else None; ``{}`` in a
-    mark is the number.
+    """Return the words and the number in the name of a position's column, else None.
+
+    In a mark, ``{}`` stands for the number.
     """
     if "{}" in "".join(marks):
         before, _, after = marks[0].partition("{}")
         match = re.fullmatch(rf"{re.escape(before)}([0-9]{{1,3}}){re.escape(after)}", name.lower())
         return match and ((marks[0],), int(match[1]))
+
+    # one number, one mark, and words beside them
     tokens = re.findall(r"[^\W\d_]+|[0-9]+", name.lower())
     numbers = [token for token in tokens if token.isdecimal()]
     words = tuple(token for token in tokens if not token.isdecimal())
@@ -327,24 +322,9 @@ def position_of(name: str, marks: Sequence[str]) -> tuple[tuple[str, ...], int] 
     return (words, int(numbers[0])) if whole and FILLERS.issuperset(others) else None
 
 
-SIDES = {
-    "a": "a",
-    "left": "left",
-    "l": "left",
-    "first": "left",
-    "links": "left",
-    "linke": "left",
-    "gauche": "left",
-}
-SIDES |= {
-    "b": "b",
-    "right": "right",
-    "r": "right",
-    "second": "right",
-    "rechts": "right",
-    "rechte": "right",
-}
-SIDES |= {"droite": "right", "1": "left", "2": "right"}
+SIDES = {"a": "a", "b": "b"}
+SIDES |= dict.fromkeys(("left", "l", "first", "links", "linke", "gauche", "1"), "left")
+SIDES |= dict.fromkeys(("right", "r", "second", "rechts", "rechte", "droite", "2"), "right")
 """The sides that words in the name of a column stand for, in lower case."""
 
 
@@ -354,24 +334,21 @@ def words_of(name: str) -> list[str]:
 
 
 def side_of(name: str) -> str | None:
-    """Return a or b, the list of which a column's name speaks, None where it names no side or
-    both.
-    """
-    sides = {
-        "b" if SIDES[word] in ("b", "right") else "a" for word in words_of(name) if word in SIDES
-    }
-    return sides.pop() if len(sides) == 1 else None
+    """Return a or b, the list of which a column's name speaks, None for no side or both."""
+    sides = {SIDES[word] in ("b", "right") for word in words_of(name) if word in SIDES}
+    if len(sides) != 1:
+        return None
+    return "b" if sides.pop() else "a"
 
 
 def as_list(values: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Return a list's values up to the last that is not blank (None); raise InputError if one
-    before it is.
-    """
+    """Return a list's values up to the last that is not blank; raise InputError for gaps."""
     cells = list(values)
     while cells and cells[-1] is None:
         cells.pop()
     if None in cells:
         raise InputError(
-            f"{names[cells.index(None)]} is blank and {names[len(cells) - 1]} is not; write -1 where a grade is unknown"
+            f"{names[cells.index(None)]} is blank and {names[len(cells) - 1]} is not; "
+            "write -1 where a grade is unknown"
         )
     return cells

@@ -6,6 +6,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame, errors_in
+from dcglearn.readers.column_roles import PREFERENCE
 from dcglearn.readers.joined_files import name_of
 from dcglearn.readers.mapping import OPTIONS, LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
@@ -17,7 +18,6 @@ from dcglearn.readers.read_table import (
     read_pairs,
     read_rated,
 )
-from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.winner_words import MEANINGS
 
 
@@ -28,8 +28,7 @@ def read_preferences(
     skip_bad: PathLike | None = None,
     **options: Unpack[TableOptions],
 ) -> Preferences:
-    """Read a log of side-by-side judgements: files, a data frame, or a list of dictionaries or
-    tuples.
+    """Read a log of side-by-side judgements: files, a data frame, dictionaries or tuples.
 
     A line of JSON is ``{"query": "q1", "a": [3, 2, 0], "b": [2, 3, 0], "winner": "a", "strength":
     2, "weight": 1.5, "margin": 0.3, "rater": "ann"}``; only `a`, `b` and `winner` are required. A
@@ -43,16 +42,14 @@ def read_preferences(
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
     - winner: preferred, preference, label, choice, verdict, holding a or left or first, b or right
-      or second, tie or
-      draw or equal or same, or both good or both bad, which are ties; open: a question that is not
-      answered yet, left out and counted. Names of systems are looked up in two columns such as
-      model_a and model_b, or left_system and right_system. Numbers and other words have to be named
-      by `winner_words`;
+      or second, tie or draw or equal or same, or both good or both bad, which are ties; open: a
+      question that is not answered yet, left out and counted. Names of systems are looked up in two
+      columns such as model_a and model_b, or left_system and right_system. Numbers and other words
+      have to be named by `winner_words`;
     - query: query_id, qid, q_id; rater: user, judge, assessor, annotator;
     - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or
-      b; or order, holding
-      AB or BA; or position_of_a, holding left or right, or 1 or 2. Where there is such a column,
-      left, first and 1 name the list that was shown there;
+      b; or order, holding AB or BA; or position_of_a, holding left or right, or 1 or 2. Where there
+      is such a column, left, first and 1 name the list that was shown there;
     - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what
       was judged);
     - segment: the kind of query or rater (`segment_test` compares them); time: when it was judged,
@@ -61,8 +58,7 @@ def read_preferences(
     - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by
       learners);
     - scale: the names of the grades, worst first, or their number, the same on every line, as
-      `Preferences.save`
-      writes it; numbers in the lists are then grades, 0 = worst.
+      `Preferences.save` writes it; numbers in the lists are then grades, 0 = worst.
 
     The lists may be called chosen and rejected, without a winner; or the winner has a column of 0
     and 1 for each outcome, winner_model_a, winner_model_b and winner_tie. Exports of Label Studio
@@ -107,8 +103,9 @@ def read_preferences(
 
     Examples
     --------
-    >>> lines = [{"a": [2, 0], "b": [0, 1], "winner": "a"}, {"a": [1, 0], "b": [0, 2], "winner": "b"}]
-    >>> log = dl.read_preferences(lines)                      # or a path, such as "log.jsonl", or a data frame
+    >>> first = {"a": [2, 0], "b": [0, 1], "winner": "a"}
+    >>> second = {"a": [1, 0], "b": [0, 2], "winner": "b"}
+    >>> log = dl.read_preferences([first, second])  # or a path, or a data frame
     >>> log
     Preferences(2 pairs, depth 2, 3 grades)
     >>> log.preferred.tolist()
@@ -130,8 +127,7 @@ def read_ratings(
     equal_groups: bool = False,
     **options: Unpack[TableOptions],
 ) -> Preferences:
-    """Read a log of rated lists: of every two lists with different ratings, the higher rated is
-    preferred.
+    """Read a log of rated lists: of two with different ratings, the higher rated is preferred.
 
     A line is ``{"list": [3, 0, 1], "rating": 4, "group": "user 7", "weight": 2}``, in any format
     that `read_preferences` reads. Lists are compared within their group, or all with all if no line
@@ -174,8 +170,7 @@ def read_ratings(
 def read_questions(
     path: Any, n_grades: int | None = None, **options: Unpack[TableOptions]
 ) -> Grades:
-    """Read pairs of lists that could be judged, int8 of shape (n, 2, K); a winner, if any, is
-    ignored.
+    """Read pairs of lists that could be judged, int8 of shape (n, 2, K), without their winners.
 
     Options are those of `read_preferences` (`depth`, `pad`, `scale`, `mapping`); only `a` and `b`
     are required. Raises InputError if the file cannot be read, or a line is bad; the message names
@@ -201,9 +196,7 @@ def read_questions(
 def native_frame(
     log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[PolarsFrame, dict[str, int], Recognised]:
-    """Return a log as a table, with open and superseded lines, the counts of what was left out, and
-    the form.
-    """
+    """Return a log as a table with open and superseded lines, what was left out and recognised."""
     with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
         table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
         with errors_in(name_of(log) if is_path(log) else "the log"):

@@ -11,7 +11,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.metric.textbook_scores import textbook_scores
-from dcglearn.readers.sense import Agreements, check_sense
+from dcglearn.readers.upside_down import Agreements, check_sense
 from tests.makers import SHARED, call, random_lists, refused, write
 
 D1 = dl.simulate.ground_truth("D1")

@@ -16,9 +16,9 @@ import pytest
 
 from dcglearn.foundation.sources import FORMATS, WRITTEN
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers import cells, read_table
+from dcglearn.readers import cells, openers
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import read_preferences, read_ratings
+from dcglearn.readers.read_log import read_preferences, read_ratings
 from tests.makers import columns, refused, write
 
 GOOD = '{"a": [3, 2, 0], "b": [2, 3, 0], "winner": "a"}\n'
@@ -466,7 +466,7 @@ def test_what_would_take_more_memory_to_parse_than_there_is_is_refused_before(
         "array.json": "[" + "[]," * 100_000 + "{}]",
         "blanks.csv": " " * (1 << 23) + "a,b,winner\n",
     }
-    monkeypatch.setattr(read_table, "PARSED", {"json": 1.0, "text": 1.0, "array": 1e9})
+    monkeypatch.setattr(openers, "PARSED", {"json": 1.0, "text": 1.0, "array": 1e9})
     began = time.process_time()
     refused(
         "array.json: reading its 300,004 bytes needs|line [12]: more than 4 MB",
