@@ -2,13 +2,18 @@
 
 import numpy as np
 
+from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Grades, Integers
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int8s, int64s
-from dcglearn.losses.dcg_kernel import longest_query
+from dcglearn.losses.class_kernel import Classes
+from dcglearn.losses.objective import Batch
 
 _over_pairs = function("over_pairs", *[COUNT] * 2, *[ARRAY] * 3)
 _hinge = function("hinge", *[COUNT] * 5, NUMBER, *[ARRAY] * 9, result=NUMBER)
-_weighted_pairs = function("weighted_pairs", *[COUNT] * 5, NUMBER, *[ARRAY] * 6, result=NUMBER)
+weighted_pairs = function("weighted_pairs", *[COUNT] * 5, NUMBER, *[ARRAY] * 6, result=NUMBER)
+"""``sum |(G_a - G_b)(D_a - D_b)| phi(alpha v)`` over pairs, v = f_better - f_worse; see
+`WholeRankObjective._summed`.
+"""
 _lambdas = function("lambdas", *[COUNT] * 6, NUMBER, *[ARRAY] * 9)
 _work_of_lambdas = function("work_of_lambdas", COUNT, COUNT, result=COUNT)
 _sweep_pairs = function("sweep", *[COUNT] * 2, NUMBER, *[ARRAY] * 6, result=NUMBER)
@@ -22,152 +27,88 @@ BELL, HINGE, LOGISTIC = range(3)
 """Slopes of a pair's comparison: ``4 sigma(x) sigma(-x)`` of soft ranks, the smoothed hinge, ``2
 sigma(-x)``.
 """
-NEAR = 0.001
-"""Added to the distance in a lambda, in units of 1 / alpha, so that ties have finite lambdas."""
-PAST = 1.5
-"""Distance by which a Newton step overtakes, in units of 1 / alpha: with less trees learn slowly,
-with more noise.
-"""
 
 
 def over_pairs(segments: Integers, n_classes: int, weight: Floats) -> Floats:
-    """Return each query's weight over its number of pairs of documents of different classes, at
-    least 1.
-    """
+    """Return each query's weight over its number of pairs of different classes, at least 1."""
     n_queries, factors = len(weight), np.empty(len(weight))
-    columns = (
+    _over_pairs(
+        n_queries,
+        n_classes,
         int64s(segments, n_queries * n_classes + 1),
         floats(weight, n_queries),
         floats(factors, n_queries),
     )
-    _over_pairs(n_queries, n_classes, *columns)
     return factors
 
 
 def hinge(
-    f: Floats,
-    segments: Integers,
-    n_classes: int,
-    tops: Floats,
-    bottoms: Floats,
-    down: Floats,
-    squares: Floats,
-    up: Floats,
-    factor: Floats,
-    margin: float,
-    squared: bool,
-    first: int,
-    last: int,
-    out: Floats,
-) -> float:
-    """Return the sum of ``max(0, margin - (f_better - f_worse))`` over the better documents
-    first..last-1.
+    c: Classes, factor: Floats, margin: float, squared: bool, n_chunks: int
+) -> tuple[float, Floats]:
+    """Return the sum of ``max(0, margin - (f_better - f_worse))`` over pairs, and minus its slope.
 
-    If `squared`, the terms are halves of the squares. `out` takes minus the derivative of the sum
-    over all pairs. Documents are sorted by query, class and score. `down` and `squares` sum the
-    scores minus their class's largest, and the squares of these, from the top; `up` sums the scores
-    minus the smallest from the bottom.
+    If `squared`, the terms are halves of the squares. `factor` weighs queries. The slope has the
+    order of `c`, shape (n,).
     """
-    n, n_segments = len(f), len(segments) - 1
-    value: float = _hinge(
-        n_segments,
-        n_classes,
-        squared,
-        first,
-        last,
-        margin,
-        floats(f, n),
-        int64s(segments, n_segments + 1),
-        floats(tops, n_segments),
-        floats(bottoms, n_segments),
-        floats(down, n + n_segments),
-        floats(squares, n + n_segments),
-        floats(up, n + n_segments),
-        floats(factor, n_segments // n_classes),
-        floats(out, n),
-    )
-    return value
+    n, n_segments = len(c.f), len(c.segments) - 1
+    slope = np.empty(n)
 
+    # running sums of scores and squares from each end of a class
+    below = c.below_top()
+    sums = c.from_top(below), c.from_top(below * below), c.from_bottom(c.above_bottom())
+    arrays = *c.arguments, *c.extremes, *(floats(each, n + n_segments) for each in sums)
+    factors = floats(factor, n_segments // c.n_classes)
 
-def weighted_pairs(
-    f: Floats,
-    gain: Floats,
-    offsets: Integers,
-    discounts: Floats,
-    factor: Floats,
-    kind: int,
-    steepness: float,
-    first: int,
-    last: int,
-    out: Floats,
-) -> float:
-    """Return ``sum |(G_a - G_b)(D_a - D_b)| phi(steepness v)`` over pairs whose upper document is
-    among first..last-1.
+    def part(_: int, first: int, last: int) -> float:
+        sizes = n_segments, c.n_classes, squared, first, last
+        value: float = _hinge(*sizes, margin, *arrays, factors, floats(slope, n))
+        return value
 
-    v is the score of the better document minus that of the worse one, and D the discount at the
-    rank in the sort, 0 past `discounts`. `out`, shape (n,), takes minus the derivative.
-    """
-    n, n_queries, depth = len(f), len(offsets) - 1, len(discounts)
-    value: float = _weighted_pairs(
-        n_queries,
-        depth,
-        kind,
-        first,
-        last,
-        steepness,
-        floats(f, n),
-        floats(gain, n),
-        int64s(offsets, n_queries + 1),
-        floats(discounts, depth),
-        floats(factor, n_queries),
-        floats(out, n),
-    )
-    return value
+    return sum(in_chunks(part, n, n_chunks)), slope
 
 
 def lambdas(
-    scores: Floats,
-    classes: Integers,
-    n_classes: int,
+    batch: Batch,
+    classes: tuple[Integers, int],
     gains: Floats,
-    offsets: Integers,
-    c: Floats,
+    discounts: Floats,
+    factor: Floats,
     alpha: float,
     step: int,
     damped: bool,
-    factor: Floats,
-    first: int,
-    last: int,
-    out: Floats,
-    curvature: Floats,
-) -> None:
-    """Fill the lambdas of the documents of queries first..last-1, towards higher scores, and their
-    curvature.
+    n_chunks: int,
+) -> tuple[Floats, Floats]:
+    """Return the lambdas of documents, towards higher scores, and their curvature, shapes (n,).
 
-    `c` are discounts by position. If `damped`, the lambdas of a query that sum to S are scaled to
-    log2(1 + S).
+    `classes` are the class of each grade and their number, `gains` those of grades, and `discounts`
+    those of positions. If `damped`, the lambdas of a query that sum to S are scaled to log2(1 + S).
+    In units of 1 / alpha, 0.001 is added to a distance in a lambda, so that ties have finite ones,
+    and 1.5 in a curvature: with less, trees learn slowly; with more, they learn noise.
     """
-    n, n_queries = len(scores), len(offsets) - 1
-    longest = longest_query(offsets[first : last + 1])
-    work = np.empty(_work_of_lambdas(n_classes, longest))
-    _lambdas(
-        n_classes,
-        longest,
-        step,
-        damped,
-        first,
-        last,
-        alpha,
-        floats(scores, n),
-        int64s(classes, n),
-        floats(gains, n),
-        int64s(offsets, n_queries + 1),
-        floats(c, longest),
-        floats(factor, n_queries),
-        floats(out, n),
-        floats(curvature, n),
-        floats(work, work.size),
+    by_grade, n_classes = classes
+    n, n_queries = len(batch.scores), batch.n_queries
+    out, curvature = np.empty(n), np.empty(n)
+    arrays = (
+        floats(batch.scores, n),
+        int64s(by_grade[batch.grades], n),
+        floats(gains[batch.grades], n),
+        int64s(batch.offsets, n_queries + 1),
     )
+
+    def fill(_: int, first: int, last: int) -> None:
+        # memory for the longest query of the chunk
+        longest = int(batch.sizes[first:last].max(initial=0))
+        work = np.empty(_work_of_lambdas(n_classes, longest))
+        _lambdas(
+            *(n_classes, longest, step, damped, first, last, alpha),
+            *arrays,
+            floats(discounts, longest),
+            floats(factor, n_queries),
+            *(floats(each, each.size) for each in (out, curvature, work)),
+        )
+
+    in_chunks(fill, n_queries, min(n_chunks, n_queries))
+    return out, curvature
 
 
 def count_pairs(grades: Grades, offsets: Integers) -> int:
