@@ -1,4 +1,5 @@
-"""Columns of a data frame as features: their names, and the codes of categories (`FeatureColumns`)."""
+"""Columns of a data frame as features: their names, and the codes of categories
+(`FeatureColumns`)."""
 
 import re
 import warnings

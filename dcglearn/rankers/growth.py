@@ -20,10 +20,10 @@ from dcglearn.rankers.tree_text import check_trees
 
 @dataclass(frozen=True)
 class Task:
-    """A training of trees, checked.
+    """A checked training of trees.
 
     `weight`, shape (m,), and `by_document`, shape (n,), are weights of queries and documents.
-    `parameters` are those of LightGBM, except seed and objective, and `categorical` the indices of
+    `parameters` are LightGBM's, except seed and objective, and `categorical` the indices of
     features that are split by sets of categories.
     """
 
@@ -51,23 +51,21 @@ class Task:
         return bool(patience and history and len(history) - 1 - int(np.argmax(history)) >= patience)
 
     def values_of_prefixes(self, booster: Any) -> list[float]:
-        """Return the value of 1, 2, ... trees on the validation set, until `patience` is
-        exhausted.
-        """
+        """Return the validation set's value of 1, 2, ... trees, until `patience` is exhausted."""
         history: list[float] = []
-        if self.training.valid is not None:
-            scores = self.base_scores(self.training.valid)
-            while len(history) < booster.num_trees() and not self.is_stalled(history):
-                self.validate(booster, scores, history)
+        if self.training.valid is None:
+            return history
+        scores = self.base_scores(self.training.valid)
+        while len(history) < booster.num_trees() and not self.is_stalled(history):
+            self.validate(booster, scores, history)
         return history
 
     def add_tree(self, booster: Any, tree: int, scores: Floats) -> None:
         """Add the predictions of a tree to the scores of the validation set, if there is one."""
         if self.training.valid is not None:
+            only = {"start_iteration": tree, "num_iteration": 1}
             n_threads, features = threads_of(self.parameters), self.training.valid.features
-            scores += booster.predict(
-                features, start_iteration=tree, num_iteration=1, num_threads=n_threads
-            )
+            scores += booster.predict(features, num_threads=n_threads, **only)
 
     def validate(self, booster: Any, scores: Floats, history: list[float]) -> None:
         """Add the next tree to the scores of the validation set, and the value to the history."""
@@ -77,18 +75,13 @@ class Task:
 
 
 class Slopes:
-    """The slopes and curvatures that each tree is fitted to, after `n_grown` trees; the first fits
-    the gains.
-    """
+    """Slopes and curvatures for each tree after `n_grown` ones; the first tree fits the gains."""
 
     def __init__(self, task: Task, n_grown: int = 0) -> None:
-        self.objective, self.regression = task.training.loss, Regression(task.ranker.metric_)
-        self.n_trees, self.follow, self.curvature = (
-            task.ranker.n_trees,
-            task.ranker.follow,
-            task.ranker.curvature,
-        )
-        self.n_grown = n_grown
+        ranker = task.ranker
+        self.objective, self.regression = task.training.loss, Regression(ranker.metric_)
+        self.n_trees, self.follow = ranker.n_trees, ranker.follow
+        self.curvature, self.n_grown = ranker.curvature, n_grown
 
     def __call__(
         self,
@@ -98,9 +91,7 @@ class Slopes:
         weight: Floats | None,
         total: Callable[[Floats], Floats] | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return slope and curvature of the next tree, shapes (n,); for the parameters see
-        `descent`.
-        """
+        """Return slope and curvature of the next tree, shapes (n,); parameters as in `descent`."""
         self.n_grown += 1
         objective, follow = self.objective.at(self.n_grown, self.n_trees), self.follow
         if self.n_grown == 1:
@@ -109,22 +100,20 @@ class Slopes:
 
 
 class Growth:
-    """Trees under construction, in segments of `every` trees, each with its own seed of LightGBM's
-    random choices.
-    """
+    """Trees under construction, in segments of `every`, each with a seed of its own."""
 
     def __init__(self, task: Task, every: int) -> None:
         self.task, self.every = task, every
         self.history: list[float] = []
         self.booster: Any = None
-        self.base = task.base_scores(task.training.queries)
-        self.valid_scores = (
-            np.zeros(0) if task.training.valid is None else task.base_scores(task.training.valid)
-        )
-        features, grades = task.training.queries.features, task.training.queries.grades
-        self.data = lightgbm_itself().Dataset(
-            features, grades, params=task.parameters, free_raw_data=False, **task.columns
-        )
+
+        # scores that the trees add to
+        queries, valid = task.training.queries, task.training.valid
+        self.base = task.base_scores(queries)
+        self.valid_scores = np.zeros(0) if valid is None else task.base_scores(valid)
+
+        options = {"params": task.parameters, "free_raw_data": False, **task.columns}
+        self.data = lightgbm_itself().Dataset(queries.features, queries.grades, **options)
 
     @property
     def n_grown(self) -> int:
@@ -132,23 +121,17 @@ class Growth:
         return 0 if self.booster is None else int(self.booster.num_trees())
 
     def grow(self, save: Callable[[dict[str, Any]], None] | None) -> None:
-        """Grow all trees, or until the patience is exhausted; call `save` with the state after each
-        segment.
-        """
+        """Grow all trees, or until patience ends; `save` the state after each segment."""
         n_trees = self.task.ranker.n_trees
         with bar(n_trees, "trees", initial=self.n_grown) as shown:
             while self.n_grown < n_trees and not self.task.is_stalled(self.history):
                 before = self.n_grown
                 self._segment(min(self.every - before % self.every, n_trees - before), shown)
                 if save is not None:
-                    save(
-                        {
-                            "history": self.history,
-                            "trees": self.booster.model_to_string(num_iteration=-1),
-                        }
-                    )
+                    trees = self.booster.model_to_string(num_iteration=-1)
+                    save({"history": self.history, "trees": trees})
                 if self.n_grown == before:
-                    break
+                    break  # no leaf can be split
         if not self.task.is_stalled(self.history):
             warn_of_too_few(self.n_grown, n_trees)
 
@@ -159,19 +142,17 @@ class Growth:
             self.task.add_tree(self.booster, tree, self.valid_scores)
 
     def _segment(self, size: int, shown: Any) -> None:
+        """Grow up to `size` trees."""
         lightgbm, task, first = lightgbm_itself(), self.task, self.n_grown
         slopes, n_threads = Slopes(task, first), threads_of(task.parameters)
+        queries, by_document = task.training.queries, task.by_document
 
         def objective(grown_scores: Floats, _: Any) -> tuple[Floats, Floats]:
-            queries = task.training.queries
-            slope, curve = slopes(
-                grown_scores + self.base, queries.grades, queries.offsets, task.weight
-            )
-            return (
-                (slope, curve)
-                if task.by_document is None
-                else (slope * task.by_document, curve * task.by_document)
-            )
+            scores = grown_scores + self.base
+            slope, curve = slopes(scores, queries.grades, queries.offsets, task.weight)
+            if by_document is None:
+                return slope, curve
+            return slope * by_document, curve * by_document
 
         def after(env: Any) -> None:
             task.validate(env.model, self.valid_scores, self.history)
@@ -181,31 +162,20 @@ class Growth:
             if task.is_stalled(self.history):
                 raise lightgbm.callback.EarlyStopException(env.iteration, [])
 
-        parameters = {
-            **task.parameters,
-            "seed": task.ranker.seed + first // self.every,
-            "objective": objective,
-        }
-        parameters["num_threads"] = n_threads
+        # the segment's own seed, and its trees on top of the last ones
+        own = {"seed": task.ranker.seed + first // self.every, "num_threads": n_threads}
+        parameters = {**task.parameters, **own, "objective": objective}
+        options = {"num_boost_round": size, "init_model": self.booster, "callbacks": [after]}
         with at_most(n_threads):
-            self.booster = lightgbm.train(
-                parameters,
-                self.data,
-                num_boost_round=size,
-                init_model=self.booster,
-                callbacks=[after],
-            )
+            self.booster = lightgbm.train(parameters, self.data, **options)
 
 
 def warn_of_too_few(n_grown: int, n_trees: int) -> None:
     """Warn that growth ended before `n_trees`, if it did."""
     if n_grown < n_trees:
-        warnings.warn(
-            f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown; allow smaller leaves "
-            "(min_data_in_leaf)",
-            UserWarning,
-            stacklevel=5,
-        )
+        fact = f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown"
+        remedy = "allow smaller leaves (min_data_in_leaf)"
+        warnings.warn(f"{fact}; {remedy}", UserWarning, stacklevel=5)
 
 
 def base_scores(features: Any, base: Floats) -> Any:
@@ -221,10 +191,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def threads_of(parameters: dict[str, Any]) -> int:
-    """Return LightGBM's threads: its parameter or the free processors; 1 in a fork, where GNU's
-    OpenMP would hang.
-    """
-    return 1 if _FORKED else int(parameters.get("num_threads", 0)) or free_threads()
+    """Return LightGBM's threads: its parameter, or the free processors."""
+    if _FORKED:
+        return 1  # with more, GNU's OpenMP would hang
+    return int(parameters.get("num_threads", 0)) or free_threads()
 
 
 def lightgbm_itself() -> Any:
@@ -238,6 +208,7 @@ def lightgbm_itself() -> Any:
 
 def main_names(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return LightGBM's parameters under their main names; of several aliases the last counts."""
+    # main name of every alias
     aliases = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()
     main = {alias: name for name, others in aliases.items() for alias in (name, *others)}
     unknown = sorted(parameters.keys() - main.keys())

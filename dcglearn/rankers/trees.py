@@ -1,4 +1,5 @@
-"""Boosted trees that maximise any loss: functional gradient boosting on LightGBM (`BoostedRanker`)."""
+"""Boosted trees that maximise any loss: functional gradient boosting on LightGBM
+(`BoostedRanker`)."""
 
 from __future__ import annotations
 
