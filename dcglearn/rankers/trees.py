@@ -280,10 +280,10 @@ def check_codes(features: Any, column: int) -> None:
     wrong = ~(codes | np.isnan(values))
     if wrong.any():
         row = int(wrong.argmax())
-        fact = f"features[{row}, {column}] = {values[row]:g} is not a category"
-        remedy = "give a data frame with a categorical column for others"
         raise InputError(
-            f"{fact}: categorical features hold whole numbers from 0 to {most - 1}, or NaN; {remedy}"
+            f"features[{row}, {column}] = {values[row]:g} is not a category: categorical features "
+            f"hold whole numbers from 0 to {most - 1}, or NaN; "
+            "give a data frame with a categorical column for others"
         )
 
 
