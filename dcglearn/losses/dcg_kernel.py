@@ -67,21 +67,13 @@ def _over_ideals(
 ) -> Floats:
     """Return each query's weight over the ideal value that a kernel finds, shape (n_queries,)."""
     n, n_queries, n_grades = len(batch.grades), batch.n_queries, len(gains)
+    queries = int64s(batch.grades, n), int64s(batch.offsets, n_queries + 1)
+    grades = floats(gains, n_grades), int64s(by_gain, n_grades)
+
+    # room for the factors and for counts of grades
     factors, counts = np.empty(n_queries), np.empty(n_grades, np.int64)
-    kernel(
-        n_queries,
-        n_grades,
-        *sizes,
-        int64s(batch.grades, n),
-        int64s(batch.offsets, n_queries + 1),
-        floats(gains, n_grades),
-        int64s(by_gain, n_grades),
-        curve,
-        floats(weight, n_queries),
-        floats(factors, n_queries),
-        int64s(counts, n_grades),
-        *work,
-    )
+    results = floats(weight, n_queries), floats(factors, n_queries), int64s(counts, n_grades)
+    kernel(n_queries, n_grades, *sizes, *queries, *grades, curve, *results, *work)
     return factors
 
 
@@ -101,19 +93,16 @@ def dcg_of_ranks(
     query, or one for all.
     """
     n, n_queries, size = len(ranks), batch.n_queries, len(discount.numbers)
-    slope = np.empty(n)
-    value: float = _dcg_of_ranks(
-        *(n_queries, len(edges), discount.kind, size, beta),
-        floats(ranks, n),
-        int64s(order, n),
-        int64s(batch.grades, n),
-        int64s(batch.offsets, n_queries + 1),
-        floats(gains, len(gains)),
-        floats(discount.numbers, size),
-        floats(edges, n_queries if len(edges) > 1 else 1),
-        floats(factor, n_queries),
-        floats(slope, n),
-    )
+    slope, n_edges = np.empty(n), len(edges)
+    queries = int64s(batch.grades, n), int64s(batch.offsets, n_queries + 1)
+    documents = floats(ranks, n), int64s(order, n), *queries
+
+    # gains, discounts and the truncation
+    curves = floats(gains, len(gains)), floats(discount.numbers, size)
+    truncation = floats(edges, n_queries if n_edges > 1 else 1)
+    weights = truncation, floats(factor, n_queries)
+    sizes = n_queries, n_edges, discount.kind, size
+    value: float = _dcg_of_ranks(*sizes, beta, *documents, *curves, *weights, floats(slope, n))
     return value, slope
 
 
@@ -144,6 +133,8 @@ def average_precision(
     """
     n, m, n_queries = len(ranks), len(relevant), len(weight)
     slope, inner = np.zeros(n), np.empty(m)
+
+    # add up over the queries
     value: float = _average_precision(
         n_queries,
         floats(ranks, n),

@@ -165,7 +165,7 @@ class SoftRankObjective(DCGObjective):
     shift: float
 
     sharpness: ClassVar[str | None] = "alpha"
-    _step: ClassVar[int] = pair_kernel.BELL
+    _step: ClassVar[int] = pair_kernel.Comparison.BELL
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,5 +1,7 @@
 """Losses and lambdas of pairs of a better and a worse document of one query."""
 
+from enum import IntEnum
+
 import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
@@ -18,15 +20,20 @@ _lambdas = function("lambdas", *[COUNT] * 6, NUMBER, *[ARRAY] * 9)
 _work_of_lambdas = function("work_of_lambdas", COUNT, COUNT, result=COUNT)
 _sweep_pairs = function("sweep", *[COUNT] * 2, NUMBER, *[ARRAY] * 6, result=NUMBER)
 
-LOG_LOSS, MODIFIED_HUBER = range(2)
-"""Losses of a pair with margin v: ``log(1 + exp(-v))``, and ``-4v`` for v < -1, ``(v - 1)^2`` up to
-1, then 0.
-"""
 
-BELL, HINGE, LOGISTIC = range(3)
-"""Slopes of a pair's comparison: ``4 sigma(x) sigma(-x)`` of soft ranks, the smoothed hinge, ``2
-sigma(-x)``.
-"""
+class PairLoss(IntEnum):
+    """Losses of a pair with margin v; the modified Huber loss is ``(v - 1)^2`` for v in -1..1."""
+
+    LOG = 0  # log(1 + exp(-v))
+    MODIFIED_HUBER = 1  # -4v below -1, 0 above 1
+
+
+class Comparison(IntEnum):
+    """Slopes of a comparison of two scores, x apart times alpha."""
+
+    BELL = 0  # 4 sigma(x) sigma(-x), of soft ranks
+    HINGE = 1  # of smoothed hinge ranks
+    LOGISTIC = 2  # 2 sigma(-x)
 
 
 def over_pairs(segments: Integers, n_classes: int, weight: Floats) -> Floats:
@@ -113,6 +120,7 @@ def lambdas(
 
 def count_pairs(grades: Grades, offsets: Integers) -> int:
     """Return the number of pairs of different grades within queries."""
+    # all pairs less those of equal grades
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     table = np.zeros((len(offsets) - 1, int(grades.max(initial=0)) + 1), dtype=np.int64)
     np.add.at(table, (query, grades), 1)
@@ -129,9 +137,7 @@ def sorted_by_score(scores: Floats, offsets: Integers) -> Integers:
 def hinge_sums(
     scores: Floats, grades: Grades, offsets: Integers, order: Integers
 ) -> tuple[float, Floats]:
-    """Return the sum of ``max(0, 1 - f_i + f_j)^2`` over pairs with ``grade_i > grade_j``, and its
-    gradient, (n,).
-    """
+    """Return the sum of ``max(0, 1 - f_i + f_j)^2`` over pairs, grade_i > grade_j, and its slope."""
     slope = np.zeros_like(scores)
     return _sweep(scores, scores, grades, offsets, order, 1.0, slope), slope
 
@@ -154,8 +160,7 @@ def _sweep(
     margin: float,
     slope: Floats,
 ) -> float:
-    """Add ``2 (values_i - values_j - margin)`` to the slope of i, and its negative to that of j,
-    over violating pairs.
+    """Add ``2 (values_i - values_j - margin)`` to i's slope, less it to j's, over violating pairs.
 
     In the order of scores, the worse documents within the margin of a better one are a run from the
     top, whose end moves in one direction only: running counts and sums by grade give every sum over
@@ -163,15 +168,8 @@ def _sweep(
     squared hinges if values are scores.
     """
     n, n_queries, n_grades = len(scores), len(offsets) - 1, int(grades.max(initial=0)) + 1
-    total: float = _sweep_pairs(
-        n_queries,
-        n_grades,
-        margin,
-        floats(scores, n),
-        floats(values, n),
-        int8s(grades, n),
-        int64s(offsets, n_queries + 1),
-        int64s(order, n),
-        floats(slope, n),
-    )
+    documents = floats(scores, n), floats(values, n), int8s(grades, n)
+    sorted_queries = int64s(offsets, n_queries + 1), int64s(order, n)
+    sizes = n_queries, n_grades
+    total: float = _sweep_pairs(*sizes, margin, *documents, *sorted_queries, floats(slope, n))
     return total

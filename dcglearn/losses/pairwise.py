@@ -112,7 +112,7 @@ class LambdaRank(WholeRankObjective):
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "alpha"
-    _loss: ClassVar[int] = pair_kernel.LOG_LOSS
+    _loss: ClassVar[int] = pair_kernel.PairLoss.LOG
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         work = 16 * batch.n_pairs(len(self._discounts(batch.longest)))
@@ -121,7 +121,7 @@ class LambdaRank(WholeRankObjective):
         return -loss, gradient
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
-        return self._swap_lambdas(batch, pair_kernel.LOGISTIC)
+        return self._swap_lambdas(batch, pair_kernel.Comparison.LOGISTIC)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class RSRank(LambdaRank):
     (-0.8051, array([-1.215,  1.15 ,  0.065]))
     """
 
-    _loss: ClassVar[int] = pair_kernel.MODIFIED_HUBER
+    _loss: ClassVar[int] = pair_kernel.PairLoss.MODIFIED_HUBER
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         return Objective._lambdas(self, batch)

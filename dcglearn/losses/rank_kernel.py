@@ -82,14 +82,15 @@ class SoftRanks:
         n_chunks: int,
         points_pay: int = POINTS_PAY,
     ) -> None:
-        starts, slots, cuts, self.points, *blocks = prepare(f, segments, alpha, points_pay)
+        boxes_and_points = prepare(f, segments, alpha, points_pay)
+        starts, slots, cuts, self.points, ratio, head, tail = boxes_and_points
         self.f, self.n_chunks, self._n_boxes = f, n_chunks, len(starts) - 1
         n, n_points = len(f), len(self.points)
 
         # arguments of all kernels: boxes, segments, points
         boxes = floats(f, n), *(int64s(array, len(starts)) for array in (starts, slots))
         ends = [int64s(array, len(cuts)) for array in (segments, cuts)]
-        points = floats(self.points, n_points), *block_arguments(*blocks)
+        points = floats(self.points, n_points), *block_arguments(ratio, head, tail)
 
         # documents that each point stands for
         self._boxes = boxes

@@ -338,7 +338,7 @@ class DCG(NormalisedMetric):
     def table(self) -> str:
         """Return gains and discounts as a text table."""
         # gains, the best grade first
-        gains = []
+        gains: list[str] = []
         for grade, gain in enumerate(self.gains):
             name = one_line(self.grade_names[grade]) if self.grade_names else ""
             label = f"{grade} {name}".rstrip()
@@ -360,9 +360,12 @@ class DCG(NormalisedMetric):
 
 def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[dict[str, Any]]:
     """Return gains and discounts as curves, with the bands of the first DCG; see `Shown`."""
+    # the names of grades and positions
     first = next(iter(dcgs.values()))
     grades = first.grade_names or [str(grade) for grade in range(first.n_grades)]
     positions = [str(k + 1) for k in range(first.depth)]
+
+    # a picture of gains, and one of discounts
     pictures = []
     for side, ticks, words in (
         ("gain", grades, "of each grade, worst to best"),

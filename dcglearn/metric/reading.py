@@ -57,12 +57,15 @@ def metric_or_name(metric: Any, *, accept: Sequence[type] = (DCG,), name: str = 
     then. Raises InputError if it is of a kind that is not accepted, a file cannot be read, or no
     metric has the name.
     """
+    # objects and files
     if isinstance(metric, (*accept, NamedMetric)):
         return metric
     if not isinstance(metric, (str, os.PathLike)):
         _refuse(metric, accept, name)
     if is_metric_file(metric):
         return load_metric(metric, [kind for kind in accept if issubclass(kind, SavedMetric)])
+
+    # names
     word = os.fspath(metric)
     if not ListMetricName.is_one(word):
         return MetricName.of(word, name)
@@ -76,10 +79,12 @@ def labelled(metrics: Any) -> Mapping[Any, Any]:
     """Return one metric or several by name: words by themselves, objects by kind and number."""
     if isinstance(metrics, Mapping):
         return metrics
+
     several = isinstance(metrics, Iterable) and not isinstance(metrics, (str, os.PathLike))
     by_name: dict[Any, Any] = {}
     kinds: Counter[str] = Counter()
     for metric in metrics if several else [metrics]:
+        # an object by its kind, and a number where there are several
         label = metric
         if not isinstance(metric, (str, os.PathLike)):
             label = "DCG" if isinstance(metric, DCG) else getattr(metric, "kind", "utility")

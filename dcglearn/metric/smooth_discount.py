@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +15,12 @@ from dcglearn.metric.textbook import textbook_discounts
 
 _fill_discounts = function("fill_discounts", COUNT, COUNT, ARRAY, COUNT, *[ARRAY] * 3)
 
-TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC = range(5)
-"""Kinds of discounts: polynomial pieces, and four closed forms."""
+
+class Curve(IntEnum):
+    """Kinds of discounts: polynomial pieces, and four closed forms."""
+
+    TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC = range(5)
+
 
 TILT = 1e-3
 """Most that tilting plateaus adds to a discount, as a share of the largest discount."""
@@ -25,15 +30,16 @@ TILT = 1e-3
 class SmoothDiscount:
     """A discount vector as a function of real-valued ranks from 1 to infinity.
 
-    `kind` is `TABLE`, with the raveled (K, 4) polynomial pieces as `numbers`, or one of four closed
-    forms, with ``[factor]`` or ``[factor, log p]``. `knots`, shape (K,), holds the values at ranks
-    1..K. ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any factor) are recognised
-    by their values and keep their closed form. Every other vector is first made positive and
-    strictly decreasing: negative discounts become 0, a vector that rises somewhere is replaced by
-    the nearest non-increasing one, and drops smaller than ``TILT / K`` of the largest discount are
-    made that large. A piecewise cubic goes through these knots (PCHIP; the slope at rank 1 is that
-    of the first secant, at rank K that of the tail or three times the last secant, if that is less
-    steep), and after rank K follows the tail ``c[K-1] log2(K+1) / log2(r+1)``.
+    `kind` is a `Curve`: a table, with the raveled (K, 4) polynomial pieces as `numbers`, or one of
+    four closed forms, with ``[factor]`` or ``[factor, log p]``. `knots`, shape (K,), holds the
+    values at ranks 1..K. ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any
+    factor) are recognised by their values and keep their closed form. Every other vector is first
+    made positive and strictly decreasing: negative discounts become 0, a vector that rises
+    somewhere is replaced by the nearest non-increasing one, and drops smaller than ``TILT / K`` of
+    the largest discount are made that large. A piecewise cubic goes through these knots (PCHIP; the
+    slope at rank 1 is that of the first secant, at rank K that of the tail or three times the last
+    secant, if that is less steep), and after rank K follows the tail ``c[K-1] log2(K+1) /
+    log2(r+1)``.
     """
 
     kind: int
@@ -56,7 +62,7 @@ class SmoothDiscount:
         if (closed := _closed_form(c)) is not None:
             return cls(closed[0], frozen(np.array(closed[1])), c)
         knots = _strictly_decreasing(c)
-        return cls(TABLE, frozen(_pieces(knots).ravel()), frozen(knots))
+        return cls(Curve.TABLE, frozen(_pieces(knots).ravel()), frozen(knots))
 
     def __call__(self, ranks: ArrayLike) -> Floats:
         """Return the discounts at real-valued ranks >= 1, any shape."""
@@ -81,14 +87,15 @@ def _closed_form(c: Floats) -> tuple[int, list[float]] | None:
     """Return kind and numbers of the closed form that `c` is a multiple of, or None."""
     if c[0] <= 0:
         return None
-    same = {"rtol": 1e-12, "atol": 0.0}  # the factor may have been rounded
-    for kind, name in ((LOG2, "log2"), (RECIPROCAL, "reciprocal"), (SQRT, "sqrt")):
-        if np.allclose(c, c[0] * textbook_discounts(name, len(c)), **same):
+    same: dict[str, Any] = {"rtol": 1e-12, "atol": 0.0}  # the factor may have been rounded
+    for kind in (Curve.LOG2, Curve.RECIPROCAL, Curve.SQRT):
+        textbook = textbook_discounts(kind.name.lower(), len(c))
+        if np.allclose(c, c[0] * textbook, **same):
             return kind, [c[0]]
     if len(c) > 2:
         p = c[1] / c[0]
         if 0 < p < 1 and np.allclose(c, c[0] * p ** np.arange(len(c)), **same):
-            return GEOMETRIC, [c[0] / p, math.log(p)]
+            return Curve.GEOMETRIC, [c[0] / p, math.log(p)]
     return None
 
 

@@ -45,6 +45,8 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
         return grades
     if name == "exponential":
         return np.exp2(grades) - 1
+
+    # powers and steps by their number
     match = re.fullmatch(r"(power|binary)(\d+(?:\.\d+)?)", name)
     if match is None:
         raise InputError(f"gain {name!r} is not one of {', '.join(GAINS)}{nearest(name, GAINS)}")

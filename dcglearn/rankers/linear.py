@@ -261,6 +261,7 @@ class _Stages:
             record["valid"] = self.ndcg(self.valid, state.v)
         elif stage == n_stages:
             state.keep_if_better(state.v, objective, "objective", stage)
+
         state.history.append(record)
         message = "restart %d, stage %d: %d iterations, objective %.6g"
         _LOG.info(message, state.restart + 1, stage, iterations, objective)

@@ -323,6 +323,7 @@ def newton(
             length /= 2
         else:
             break  # no step improves, because of rounding
+
         v = v + length * direction
         value, slope, curvature = tried
     return v, value, gap, step

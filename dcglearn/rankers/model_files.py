@@ -65,6 +65,7 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
 
     # write the data file before what names it
     is_new = not target.exists()
+
     try:
         disk.made(target)
         with written_beside(target / name) as beside:
@@ -95,11 +96,11 @@ def refuse_folder(target: Path, *, force: bool) -> None:
     try:
         with contextlib.suppress(FileNotFoundError):
             target.stat()  # raises OSError for a circle of links, which does not exist to Path
-        is_there, is_folder = target.exists(), target.is_dir()
+        is_folder = target.is_dir()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", error)
         raise InputError(f"{target}: cannot write there ({reason})") from error
-    if is_there and not is_folder:
+    if target.exists() and not is_folder:
         raise InputError(f"{target} is a file; a model is a folder, name another")
 
     # of a model only

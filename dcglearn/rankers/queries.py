@@ -159,7 +159,7 @@ class Queries:
     def __repr__(self) -> str:
         n, d = self.shape
         sizes = number_of(len(self), "queries", ","), number_of(n, "documents", ",")
-        others = number_of(d, "features"), number_of(self.n_grades, "grades")
+        others = number_of(d, "features"), number_of(self.n_grades or 1, "grades")
         return f"Queries({', '.join([*sizes, *others])})"
 
 
@@ -278,7 +278,7 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
             _refuse_feature(row, int(matrix.indices[at]), matrix.data[at])
         return matrix
 
-    # a table of numbers
+    # numbers in a table
     if np.iscomplexobj(features):
         raise InputError("features must be real numbers: Complex data not supported")
     try:
@@ -286,6 +286,7 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
     except (TypeError, ValueError) as error:
         expected = "numbers in a table of shape (documents, features)"
         raise InputError(f"features must be {expected}: {error}") from error
+
     shape = table.shape
     if table.ndim != 2:
         expected = "expected (documents, features): Reshape your data"
@@ -330,6 +331,7 @@ def checked_grades(
     whole = labels == np.floor(labels)
     wrong = ~((labels >= 0) & (labels < top) & whole)
     if wrong.any():
+        # what is wrong with it
         row = int(wrong.argmax())
         if not whole[row]:
             expected = "a grade: grades are integers, 0 = worst"

@@ -324,9 +324,11 @@ def as_queries(
     """
     queries = X
     if not isinstance(X, Queries):
+        # arrays need y and qid
         if y is None:
             fact = "a ranker requires y to be passed, but the target y is None"
             raise InputError(f"{fact}: give the grade of each document")
+
         if qid is None:
             raise InputError(
                 "qid is missing: give the query of each document, one label per row of X; "
@@ -334,6 +336,7 @@ def as_queries(
                 "sklearn.set_config(enable_metadata_routing=True) is called: "
                 "search.fit(X, y, qid=qid, groups=qid) with cv=GroupKFold()"
             )
+
         queries = Queries(X, np.asarray(y), np.asarray(qid), missing=missing)
     elif y is not None or qid is not None:
         raise InputError("X is Queries, which have grades and qid: leave y and qid out")

@@ -144,7 +144,7 @@ class SparseRanker(LinearModel):
         v /= design.spread_of(v) or 1.0
 
         # penalties up to the one that leaves no feature
-        penalties = [self.l1]
+        penalties = [] if self.l1 is None else [self.l1]
         if self.l1 is None:
             v = self._converged(slope, v, 0.0)
             yield point(0.0, v)

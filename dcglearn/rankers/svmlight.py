@@ -112,6 +112,7 @@ def read_query_files(
     if not files:
         fact = "there are group sizes (.query), but no documents"
         raise InputError(f"{paths}: {fact}; name the files with features too")
+
     options: dict[str, Any] = {"n_features": n_features, "sparse": True, "missing": missing}
     parts = [read_queries(path, **options) for path in files]
 

@@ -185,13 +185,20 @@ class BoostedRanker(Ranker):
                 fact = "a linear model takes neither missing values nor categories"
                 raise InputError(f"start: {fact}; leave start out")
             self.base_ = start_of(self.start, queries, self.metric_)
-        return Task(training, self, *weights, self._parameters(), categorical)
+        by_query, by_document = weights
+        parameters = self._parameters()
+        return Task(training, self, by_query, by_document, parameters, categorical)
 
     def _parameters(self) -> dict[str, Any]:
         """Return LightGBM's parameters, with which the trees depend on no number of threads."""
+        # defaults that differ from LightGBM's
         own = main_names(self._lightgbm)
         own.pop("categorical_feature", None)
-        defaults = {"verbosity": -1, "feature_pre_filter": False, "deterministic": True}
+        defaults: dict[str, Any] = {
+            "verbosity": -1,
+            "feature_pre_filter": False,
+            "deterministic": True,
+        }
         defaults |= {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
         if "force_row_wise" not in own:
             defaults["force_col_wise"] = True
@@ -202,6 +209,8 @@ class BoostedRanker(Ranker):
         columns = self.columns_
         chosen = set() if columns is None else set(columns.unordered)
         named = main_names(self._lightgbm).get("categorical_feature")
+
+        # by name or by index
         for one in () if named in ("auto", "", None) else named:
             if isinstance(one, str) and columns is not None:
                 chosen.add(columns.index_of(one))

@@ -522,7 +522,7 @@ def add_document_pairs(digests, rng, batch):
         scores = scores / 1e200
     order, n, n_grades = batch.order, len(scores), len(batch.gains)
     f, gain = scores[order], batch.gains[grades[order]]
-    for kind in (pair_kernel.LOG_LOSS, pair_kernel.MODIFIED_HUBER):
+    for kind in pair_kernel.PairLoss:
         discounts, steepness = between(rng, -0.2, 1, pick(rng, (1, 5, 100))), pick(rng, (0.1, 30.0))
         for part in batch.parts():
             slopes = np.zeros(n)
@@ -555,7 +555,7 @@ def add_document_pairs(digests, rng, batch):
 
     # lambdas, from the widest scores too
     discounts = between(rng, -0.2, 1, int(np.diff(offsets).max()))
-    for step in (pair_kernel.BELL, pair_kernel.HINGE, pair_kernel.LOGISTIC):
+    for step in pair_kernel.Comparison:
         out, curvature = np.empty(n), np.empty(n)
         for part in pairwise((0, len(weight) // 2, len(weight))):
             longest = int(np.diff(offsets)[slice(*part)].max(initial=0))
