@@ -94,6 +94,8 @@ class ApproxNDCG(SoftRankObjective):
         # past this rank the truncation is exp(-746), which is 0 in float64
         ranks = soft.ranks(self._edge + 746.0 / self.beta)
         value, slope = self._dcg_of_ranks(ranks, order, batch, np.array([self._edge]))
+
+        # the chain rule, from ranks to scores
         return value, unsorted(order, soft.vjp(slope))
 
 
@@ -165,6 +167,8 @@ class ApproxAP(PrecisionObjective):
         inside = SoftRanks(negative_ranks, ends, self.beta, soft.n_chunks)
 
         value, slope, inner = average_precision(ranks, relevant, inside.ranks(), ends, batch.weight)
+
+        # the inner ranks fall with the outer ones
         slope[relevant] -= inside.vjp(inner)
         return value, unsorted(order, soft.vjp(slope))
 
@@ -236,8 +240,11 @@ class SHFSDCG(SoftRankObjective):
         return documents.widest_ranks(ranks, batch.offsets, int(k), self.shift)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+        # ranks grow with the number of pairs in the wrong order
         hinge = self._hinge_ranks(batch, n_chunks_of(8 * batch.n_pairs()))
         ranks, documents = hinge.ranks(), hinge.documents
+
+        # the truncation is a constant in the gradient
         edges = self._edges(ranks, batch, documents)
         value, w = self._dcg_of_ranks(ranks, documents.order, batch, edges)
         return value, unsorted(documents.order, hinge.vjp(w))
@@ -278,8 +285,10 @@ class RegSHFSDCG(SHFSDCG):
     def at(self, iteration: int, total: int) -> Self:
         """Return the objective with the tau of iteration 1..total."""
         super().at(iteration, total)
+        # two stages have no middle
         if total <= 2:
             return replace(self, tau=0.999999 if iteration == 1 else 0.0)
+        # equation 19: tau falls from 0.999999 to 0.000001
         gamma = math.log(999_999) / (total / 2 - 1)
         return replace(self, tau=1 / (1 + math.exp(gamma * (iteration - total / 2))))
 

@@ -90,6 +90,7 @@ class DCGObjective(Objective):
 
     def _swap_lambdas(self, batch: Batch, step: int) -> tuple[Floats, Floats]:
         """Return `Objective.lambdas`; `step` is a slope of a comparison, see `pair_kernel`."""
+        # discounts and normalisation of each query's swaps
         n_chunks = n_chunks_of(SWAP_COST * batch.n_pairs())
         discounts = self.swap_discounts(batch.longest)
         factor = self._factors(batch, np.ones(batch.n_queries))
@@ -97,6 +98,7 @@ class DCGObjective(Objective):
         direction, curvature = pair_kernel.lambdas(
             batch, *curves, self.per_score, step, self.normalise, n_chunks
         )
+
         weight = np.repeat(batch.weight, batch.sizes)
         return weight * direction, weight * curvature
 
@@ -106,6 +108,7 @@ class WholeRankObjective(DCGObjective):
 
     def _discounts(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in queries of up to `longest` documents."""
+        # ranks past the DCG's have its smooth tail
         own = len(self.dcg.discounts)
         k = int(min(depth_of(self.k, self.dcg), max(longest, own)))
         return self.dcg.discounts[:k] if k <= own else self._tailed(k)

@@ -26,6 +26,7 @@ class Regression(Objective):
     dcg: DCG
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+        # gains over the largest
         top = np.abs(self.dcg.gains).max()
         targets = self.dcg.gains / top if top > 0 else self.dcg.gains
         difference = batch.scores - targets[batch.grades]
@@ -83,5 +84,6 @@ def _weight_over_size(batch: Batch) -> Floats:
 
 def _log_softmax(values: Floats, starts: Integers, sizes: Integers) -> Floats:
     """Return the logarithm of the softmax within each non-empty query."""
+    # without the largest value, no exponential overflows
     shifted = values - np.repeat(np.maximum.reduceat(values, starts), sizes)
     return shifted - np.repeat(np.log(np.add.reduceat(np.exp(shifted), starts)), sizes)

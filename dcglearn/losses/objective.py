@@ -164,13 +164,16 @@ class Objective:
         >>> dl.losses.ApproxNDCG("linear-log2@5").set_params(alpha=3.0).alpha
         3.0
         """
+        # refuse names that are no parameters
         present = self.get_params()
         for name in params:
             if name not in present:
                 remedy = f"give one of {', '.join(present)}"
                 raise InputError(f"{type(self).__name__} has no parameter {name!r}; {remedy}")
+
+        # replace what was computed from the former parameters too
         changed = replace(self, **params)  # type: ignore[type-var]
-        self.__dict__.clear()  # what was computed from the former parameters too
+        self.__dict__.clear()
         self.__dict__.update(changed.__dict__)
         return self
 
@@ -234,6 +237,7 @@ class PrecisionObjective(Objective):
         whole_number(self.min_grade, "min_grade")
 
     def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+        # relevant documents down to each query's end
         counts = np.r_[0, np.cumsum(batch.grades >= self.min_grade)]
         return np.diff(counts[batch.offsets]) == 0
 
@@ -252,18 +256,21 @@ def check(
     weight: ArrayLike | None,
 ) -> Batch:
     """Return the checked arguments of a call; see `Objective.__call__`."""
+    # scores
     f = np.ascontiguousarray(scores, dtype=np.float64)
     if f.ndim != 1:
         raise InputError(f"scores has shape {f.shape}; expected one score per document, (n,)")
     problem = "is not a finite number; did the model diverge?"
     _refuse_first("scores", f, ~np.isfinite(f), problem)
 
+    # grades and queries
     y = _grades(grades, len(f), top_grade)
     ends = np.array([0, len(f)]) if offsets is None else _offsets(offsets, len(f))
     n_queries = len(ends) - 1
     if weight is None:
         return Batch(f, y, ends, np.ones(n_queries))
 
+    # weights of queries
     v = np.ascontiguousarray(weight, dtype=np.float64)
     if v.shape != (n_queries,):
         raise InputError(

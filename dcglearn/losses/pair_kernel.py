@@ -137,7 +137,7 @@ def sorted_by_score(scores: Floats, offsets: Integers) -> Integers:
 def hinge_sums(
     scores: Floats, grades: Grades, offsets: Integers, order: Integers
 ) -> tuple[float, Floats]:
-    """Return the sum of ``max(0, 1 - f_i + f_j)^2`` over pairs, grade_i > grade_j, and its slope."""
+    """Return the sum of ``max(0, 1 - f_i + f_j)^2`` over pairs, grade_i > grade_j, and slope."""
     slope = np.zeros_like(scores)
     return _sweep(scores, scores, grades, offsets, order, 1.0, slope), slope
 

@@ -48,9 +48,12 @@ class RankHinge(Objective):
     _squared: ClassVar[bool] = False
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+        # documents by grade and score
         n_classes = int(batch.grades.max()) + 1
         n_chunks = n_chunks_of(512.0 * len(batch.scores) * n_classes)
         c = Classes.of(batch, np.arange(n_classes), n_classes, n_chunks)
+
+        # each query over its number of pairs
         factor = batch.weight
         if self.normalise:
             factor = pair_kernel.over_pairs(c.segments, n_classes, batch.weight)

@@ -121,9 +121,12 @@ class SmoothAP(PrecisionObjective):
         return _at_soft_positions(batch, relevant, self.sigma, batch.longest, metric)
 
     def _evaluate_direct(self, batch: Batch) -> tuple[float, Floats]:
+        # ranks among all, and among the relevant documents
         order, soft = SoftRanks.of(batch.scores, batch.offsets, 1 / self.sigma)
         relevant, ends = relevant_of(order, batch, self.min_grade)
         within = SoftRanks(soft.f[relevant], ends, 1 / self.sigma, soft.n_chunks)
+
+        # the chain rule, through both ranks
         value, slope, inner = average_precision(
             soft.ranks(), relevant, within.ranks(), ends, batch.weight
         )
@@ -144,8 +147,11 @@ def _at_soft_positions(
     ``metric(gain, mean)`` takes the gains of sorted documents and the means, and returns its value
     and its derivative in these.
     """
+    # documents by query and falling score
     n_chunks = n_chunks_of(16 * batch.n_pairs(depth))
     order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
+
+    # mean gains of positions, and the chain rule through them
     positions = SoftPositions(f, gain[order], batch.offsets, s, depth, n_chunks)
     value, w = metric(gain[order], positions.mean)
     return value, unsorted(order, positions.vjp(w))

@@ -152,8 +152,11 @@ class NormalisedMetric(SavedMetric):
         largest grade of several lists plus 1. Warns with ScaleWarning if this metric has gains for
         more.
         """
+        # values over those of the best order
         pool = lists if documents is None else documents
         value, ideal = self.score(lists), self.ideal(pool)
+
+        # warn where the data have a smaller scale
         if n_grades is not None or np.ndim(value):
             top = max(int(np.max(part, initial=0)) for part in (lists, pool))
             size = scale_size(n_grades, top)

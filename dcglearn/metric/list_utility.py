@@ -182,10 +182,13 @@ class ListUtility(NormalisedMetric):
         ``(c_k - c_{k+1}) (g_a - g_b) - c_{k+1} (s_a g_b - s_b g_a)``; documents left out stand at
         positions whose discount is 0.
         """
+        # neighbours in that order
         order = np.lexsort((self.stops, -self.gains))
         g, s = self.gains[order], self.stops[order]
         falls, later = -np.diff(self.discounts, append=0.0), np.append(self.discounts[1:], 0.0)
         lead, lost = g[:, None] - g, s[:, None] * g - s * g[:, None]
+
+        # what each swap adds, at each position
         added = falls[:, None, None] * lead - later[:, None, None] * lost
         return bool((added[:, *np.triu_indices(len(g), 1)] >= 0).all())
 

@@ -38,9 +38,12 @@ def read_metric(
     of a name, K where it has none; objects and files have their own. `name` is what messages call
     it. Raises InputError as `metric_or_name` does; for a name whose L or K nothing says.
     """
+    # objects and files have their own scale
     metric = metric_or_name(metric, accept=accept, name=name)
     if not isinstance(metric, (MetricName, ListMetricName)):
         return metric
+
+    # names are taken at the scale of the data
     if n_grades is None:
         word = metric.at(10)
         remedy = f"give DCG.parse({word!r}, n_grades=5)"

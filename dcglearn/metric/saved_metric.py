@@ -74,9 +74,12 @@ class SavedMetric(Shown):
         Raises InputError if a key is missing or unknown, a value has another type, or the format
         another version.
         """
+        # format, version and fields
         check_format(values, [cls._kind], cls._version)
         optional = [field.name for field in fields(cls) if field.name not in cls._arrays]  # type: ignore[arg-type]
         own = fields_of(values, cls._arrays, optional, f"a {cls._kind}")
+
+        # types of the values
         for key in cls._arrays:
             check_numbers(own[key], key)
         for key in ("grade_names", "notes"):

@@ -92,6 +92,7 @@ def _closed_form(c: Floats) -> tuple[int, list[float]] | None:
         textbook = textbook_discounts(kind.name.lower(), len(c))
         if np.allclose(c, c[0] * textbook, **same):
             return kind, [c[0]]
+    # a factor times p^r
     if len(c) > 2:
         p = c[1] / c[0]
         if 0 < p < 1 and np.allclose(c, c[0] * p ** np.arange(len(c)), **same):

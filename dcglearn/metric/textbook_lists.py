@@ -70,6 +70,7 @@ def _inst(gains: Floats, target: float) -> Floats:
 
 def _bpm(gains: Floats, target: float, depth: int) -> Floats:
     """Return the static BPM, (n,), of gains, (n, M): users stop at a gain of T, or at rank K."""
+    # ranks that users look at, below the list too
     before = np.cumsum(gains, axis=-1) - gains
     looked_at = before < target - 1e-12
     unsatisfied = looked_at[..., -1] & (gains.sum(axis=-1) < target - 1e-12)
@@ -185,6 +186,7 @@ class ListMetricName(NamedMetric):
         if letter and not (least <= parameter < most and parameter > 0):
             raise InputError(f"metric {word!r}: {letter} must lie between {least:g} and {most:g}")
 
+        # K, on either side
         digits = match[2] or match[8]
         depth = whole_number(int(digits), "depth") if digits else None
         if rel is not None and not (rel.isdecimal() and int(rel) > 0):
@@ -200,6 +202,7 @@ class ListMetricName(NamedMetric):
 
     def metric(self, n_grades: int, depth: int | None = None) -> ListMetric:
         """Return the metric for L grades, K deep, or `depth` where the name has no K."""
+        # RBP with a `rel` has binary gains
         made = DEFINITIONS[self.kind].made
         metric = made(whole_number(n_grades, "n_grades"), self.deep(depth), self.parameter)
         if self.rel and isinstance(metric, DCG):
