@@ -123,9 +123,17 @@ def by_class(
     n, n_queries = len(order), len(offsets) - 1
     segments, places = np.empty(n_queries * n_classes + 1, np.int64), np.empty(n, np.int64)
     counts = np.empty(n_classes, np.int64)
-    arrays = (order, n), (offsets, n_queries + 1), (grades, n), (classes, len(classes))
-    results = (segments, len(segments)), (places, n), (counts, n_classes)
-    _by_class(n_queries, n_classes, *(int64s(*sized) for sized in (*arrays, *results)))
+    _by_class(
+        n_queries,
+        n_classes,
+        int64s(order, n),
+        int64s(offsets, n_queries + 1),
+        int64s(grades, n),
+        int64s(classes, len(classes)),
+        int64s(segments, len(segments)),
+        int64s(places, n),
+        int64s(counts, n_classes),
+    )
     return segments, places
 
 

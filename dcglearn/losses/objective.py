@@ -260,8 +260,7 @@ def check(
     f = np.ascontiguousarray(scores, dtype=np.float64)
     if f.ndim != 1:
         raise InputError(f"scores has shape {f.shape}; expected one score per document, (n,)")
-    problem = "is not a finite number; did the model diverge?"
-    _refuse_first("scores", f, ~np.isfinite(f), problem)
+    _refuse_wrong("scores", f, np.isfinite(f), "is not a finite number; did the model diverge?")
 
     # grades and queries
     y = _grades(grades, len(f), top_grade)
@@ -276,14 +275,14 @@ def check(
         raise InputError(
             f"weight has shape {v.shape}; expected one value per query, ({n_queries},)"
         )
-    _refuse_first("weight", v, ~(np.isfinite(v) & (v >= 0)), "is not a finite number >= 0")
+    _refuse_wrong("weight", v, np.isfinite(v) & (v >= 0), "is not a finite number >= 0")
     return Batch(f, y, ends, v)
 
 
-def _refuse_first(name: str, values: NDArray[Any], wrong: NDArray[np.bool_], problem: str) -> None:
-    """Raise InputError, with place and value, for the first wrong value, if there is one."""
-    if wrong.any():
-        place = int(np.argmax(wrong))
+def _refuse_wrong(name: str, values: NDArray[Any], right: NDArray[np.bool_], problem: str) -> None:
+    """Raise InputError, with place and value, for the first value that is not right."""
+    if not right.all():
+        place = int(np.argmin(right))
         raise InputError(f"{name}[{place}]: {values[place]} {problem}")
 
 
@@ -295,9 +294,9 @@ def _grades(grades: ArrayLike, n: int, top: int) -> Integers:
     if y.dtype.kind not in "iuf":
         raise InputError(f"grades holds {y.dtype}; grades are integers, 0 = worst")
     if y.dtype.kind == "f":
-        fraction = ~(np.isfinite(y) & (y == np.floor(y)))
+        whole = np.isfinite(y) & (y == np.floor(y))
         remedy = "map labels to 0, 1, 2, ... first"
-        _refuse_first("grades", y, fraction, f"is not an integer grade; {remedy}")
+        _refuse_wrong("grades", y, whole, f"is not an integer grade; {remedy}")
 
     # find the first grade that is not on the scale
     if n and (y.max() > top or y.min() < 0):

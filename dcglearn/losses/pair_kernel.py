@@ -63,7 +63,9 @@ def hinge(
     # running sums of scores and squares from each end of a class
     below = c.below_top()
     sums = c.from_top(below), c.from_top(below * below), c.from_bottom(c.above_bottom())
-    arrays = *c.arguments, *c.extremes, *(floats(each, n + n_segments) for each in sums)
+    size = n + n_segments
+    running = floats(sums[0], size), floats(sums[1], size), floats(sums[2], size)
+    arrays = *c.arguments, *c.extremes, *running
     factors = floats(factor, n_segments // c.n_classes)
 
     def part(_: int, first: int, last: int) -> float:
@@ -103,15 +105,17 @@ def lambdas(
     )
 
     def fill(_: int, first: int, last: int) -> None:
-        # memory for the longest query of the chunk
-        longest = int(batch.sizes[first:last].max(initial=0))
+        # memory for the longest query
+        longest = batch.longest
         work = np.empty(_work_of_lambdas(n_classes, longest))
         _lambdas(
             *(n_classes, longest, step, damped, first, last, alpha),
             *arrays,
             floats(discounts, longest),
             floats(factor, n_queries),
-            *(floats(each, each.size) for each in (out, curvature, work)),
+            floats(out, n),
+            floats(curvature, n),
+            floats(work, work.size),
         )
 
     in_chunks(fill, n_queries, min(n_chunks, n_queries))

@@ -88,8 +88,8 @@ class SoftRanks:
         n, n_points = len(f), len(self.points)
 
         # arguments of all kernels: boxes, segments, points
-        boxes = floats(f, n), *(int64s(array, len(starts)) for array in (starts, slots))
-        ends = [int64s(array, len(cuts)) for array in (segments, cuts)]
+        boxes = floats(f, n), int64s(starts, len(starts)), int64s(slots, len(starts))
+        ends = int64s(segments, len(cuts)), int64s(cuts, len(cuts))
         points = floats(self.points, n_points), *block_arguments(ratio, head, tail)
 
         # documents that each point stands for
@@ -151,7 +151,11 @@ def prepare(
     """
     # room for as many boxes and points as documents
     n, m, sizes = len(f), len(segments), np.empty(2, np.int64)
-    starts, slots, cuts = (np.empty(size, np.int64) for size in (n + 1, n + 1, m))
+    starts, slots, cuts = (
+        np.empty(n + 1, np.int64),
+        np.empty(n + 1, np.int64),
+        np.empty(m, np.int64),
+    )
     points, ratio = np.empty(n), np.empty(n)
     head, tail = np.empty(n, np.int64), np.empty(n, np.int64)
 
@@ -160,7 +164,10 @@ def prepare(
         points_pay,
         float(alpha),
         floats(f, n),
-        *(int64s(array, len(array)) for array in (segments, starts, slots, cuts)),
+        int64s(segments, m),
+        int64s(starts, n + 1),
+        int64s(slots, n + 1),
+        int64s(cuts, m),
         floats(points, n),
         *block_arguments(ratio, head, tail),
         int64s(sizes, 2),

@@ -42,8 +42,8 @@ class SoftPositions:
 
         # mass_j = sum_i exp(-u_ij^2/s), mean_j = sum_i h_ij G_i,
         # turn_j = sum_i h_ij u_ij (G_i - mean_j)
-        mass, self.mean, turn = (np.empty(n) for _ in range(3))
-        self._sums = [floats(each, n) for each in (mass, self.mean, turn)]
+        mass, self.mean, turn = np.empty(n), np.empty(n), np.empty(n)
+        self._sums = floats(mass, n), floats(self.mean, n), floats(turn, n)
         self._over_chunks(_soft_positions, *self._sums)
 
     def vjp(self, w: Floats) -> Floats:
