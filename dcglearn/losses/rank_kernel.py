@@ -43,7 +43,7 @@ _fill_cosines(_OF_COSINES)
 
 
 def n_chunks_of(n_pairs: float) -> int:
-    """Return the number of chunks for `n_pairs` of work; it depends on no number of threads."""
+    """Return the number of chunks for `n_pairs` of work, however many threads there are."""
     return int(min(max(n_pairs // CHUNK_PAIRS, 1), MAX_CHUNKS))
 
 

@@ -22,7 +22,7 @@ from dcglearn.metric.textbook import NamedMetric
 
 @dataclass(frozen=True)
 class AdaptiveMetric:
-    """A metric of users who go on as long as they have not found what they want: INST or BPM.
+    """A metric of users who go on until their gains reach a target: INST or BPM.
 
     It is the expected gain per document that a user looks at (C/W/L, Moffat et al. 2017): with
     ``V_i`` the probability of reaching rank ``i``, the value is ``sum_i V_i r_i / sum_i V_i``. No

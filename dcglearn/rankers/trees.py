@@ -190,7 +190,7 @@ class BoostedRanker(Ranker):
         return Task(training, self, by_query, by_document, parameters, categorical)
 
     def _parameters(self) -> dict[str, Any]:
-        """Return LightGBM's parameters, with which the trees depend on no number of threads."""
+        """Return LightGBM's parameters; the trees are the same with any number of threads."""
         # defaults that differ from LightGBM's
         own = main_names(self._lightgbm)
         own.pop("categorical_feature", None)
