@@ -220,9 +220,7 @@ class SHFSDCG(SoftRankObjective):
     def ranks(
         self, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike | None = None
     ) -> Floats:
-        """Return the smoothed hinge ranks of the documents of a call, shape (n,); errors as in a
-        call.
-        """
+        """Return the smoothed hinge ranks of documents, shape (n,); errors as in a call."""
         batch = check(scores, grades, self._top_grade, offsets, None)
         if len(batch.scores) == 0:
             return np.zeros(0)

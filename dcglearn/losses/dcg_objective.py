@@ -40,8 +40,7 @@ class DCGObjective(Objective):
     normalise: bool
 
     log2_share: ClassVar[float] = 0.5
-    """Share of ``1 / log2(rank + 1)`` in the discounts that weigh swaps; the rest is the DCG's
-    own."""
+    """Share of ``1 / log2(rank + 1)`` in the discounts of swaps; the rest is the DCG's own."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,9 +13,7 @@ from dcglearn.losses.objective import Batch
 _over_pairs = function("over_pairs", *[COUNT] * 2, *[ARRAY] * 3)
 _hinge = function("hinge", *[COUNT] * 5, NUMBER, *[ARRAY] * 9, result=NUMBER)
 weighted_pairs = function("weighted_pairs", *[COUNT] * 5, NUMBER, *[ARRAY] * 6, result=NUMBER)
-"""``sum |(G_a - G_b)(D_a - D_b)| phi(alpha v)`` over pairs, v = f_better - f_worse; see
-`WholeRankObjective._summed`.
-"""
+"""``sum |(G_a - G_b)(D_a - D_b)| phi(alpha (f_a - f_b))``; see `WholeRankObjective._summed`."""
 _lambdas = function("lambdas", *[COUNT] * 6, NUMBER, *[ARRAY] * 9)
 _work_of_lambdas = function("work_of_lambdas", COUNT, COUNT, result=COUNT)
 _sweep_pairs = function("sweep", *[COUNT] * 2, NUMBER, *[ARRAY] * 6, result=NUMBER)

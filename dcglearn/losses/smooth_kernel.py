@@ -1,5 +1,4 @@
-"""Soft positions of documents (Chapelle and Wu 2010), and their ranks under Gaussian noise
-(SoftRank).
+"""Soft positions of documents (Chapelle and Wu 2010), and ranks under Gaussian noise (SoftRank).
 
 ``h_ij = exp(-u_ij^2 / s) / sum_k exp(-u_kj^2 / s)`` with ``u_ij = f_i - f_d(j)``, d(j) the document
 at position j. Documents are sorted by query and score, so that i and j index one array. Terms below

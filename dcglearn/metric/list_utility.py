@@ -97,9 +97,7 @@ class ListUtility(NormalisedMetric):
 
     @classmethod
     def of_dcg(cls, dcg: DCG) -> ListUtility:
-        """Return a DCG as a list utility without stops; its gains and discounts must be those of
-        one.
-        """
+        """Return a DCG as a list utility without stops; its numbers must suit one."""
         texts: dict[str, Any] = {"grade_names": dcg.grade_names, "notes": dcg.notes}
         return cls(dcg.gains, dcg.discounts, plain=dcg.plain, **texts)
 

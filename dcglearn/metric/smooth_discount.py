@@ -118,8 +118,7 @@ def _strictly_decreasing(c: Floats) -> Floats:
 
 
 def _pieces(c: Floats) -> Floats:
-    """Return the cubic pieces between ranks 1..K and the tail's factor, shape (K, 4), constant term
-    first.
+    """Return cubic pieces between ranks 1..K and the tail's factor, (K, 4), constant term first.
 
     SciPy's `CubicHermiteSpline` rounds them differently, so trained models would change in their
     last bits.

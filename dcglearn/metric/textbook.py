@@ -116,9 +116,7 @@ class NamedMetric:
 
 @dataclass(frozen=True)
 class MetricName(NamedMetric):
-    """The name of a textbook DCG; ``nDCG@K`` means what trec_eval means, linear gain and log2
-    discount.
-    """
+    """The name of a textbook DCG; ``nDCG@K`` is trec_eval's: linear gain, log2 discount."""
 
     word: str
     gain: str

@@ -47,8 +47,7 @@ class Ranker(BaseEstimator):
     takes_missing: ClassVar[bool] = False
     """Whether the model takes NaN as a missing value, and categories."""
     _options: ClassVar[tuple[str, ...]] = ()
-    """Options of `fit` that this kind of ranker takes and others do not; scikit-learn routes
-    them."""
+    """Options of `fit` that only this kind of ranker takes; scikit-learn routes them."""
     _default_loss: ClassVar[type[Any] | None] = None
     """The class of the objective, with the textbook DCG, where the parameter `loss` is None."""
     _data_file: ClassVar[str] = "weights.npz"

@@ -99,8 +99,7 @@ def nonlinear_queries(
     noise: float = 0.3,
     seed: Seed = None,
 ) -> Queries:
-    """Return queries whose grades depend on sines, products and steps of the features: data for
-    trees.
+    """Return queries whose grades depend on sines, products and steps of features, for trees.
 
     The utility of a document is ``sin(2 x0) + x1 x2 + |x3| + 1/2 x5 1{x4 > 0} + 2/5 x6``, plus an
     offset of the query and noise; all features are standard normal, and the others have no effect.
