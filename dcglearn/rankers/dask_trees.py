@@ -125,8 +125,9 @@ class DaskBoostedRanker(BoostedRanker):
         """Return the text of the model that LightGBM trains; worker i has the queries mine[i]."""
         from lightgbm import DaskLGBMRanker
 
-        # the objective on each worker, whose sums an actor adds up
-        sums = own.submit(Sums, len(workers), actor=True, workers=workers[:1]).result()
+        # the objective on each worker, whose sums an actor adds up while its future is held
+        future = own.submit(Sums, len(workers), actor=True, workers=workers[:1])
+        sums = future.result()
         weights = [None if task.weight is None else task.weight[chosen] for chosen in mine]
         objective = WorkerObjective(Slopes(task), workers, weights, sums, f"{own.id}-trees")
 
