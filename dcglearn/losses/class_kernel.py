@@ -130,6 +130,7 @@ def by_class(
         int64s(offsets, n_queries + 1),
         int64s(grades, n),
         int64s(classes, len(classes)),
+        # results, and room for counts
         int64s(segments, len(segments)),
         int64s(places, n),
         int64s(counts, n_classes),

@@ -168,6 +168,7 @@ def prepare(
         int64s(starts, n + 1),
         int64s(slots, n + 1),
         int64s(cuts, m),
+        # of each point
         floats(points, n),
         *block_arguments(ratio, head, tail),
         int64s(sizes, 2),
