@@ -14,6 +14,7 @@ from dcglearn.losses.pairwise import GBRank, LambdaRank, RankHinge, RSRank
 from dcglearn.losses.smooth import SmoothAP, SmoothNDCG, SoftRankNDCG
 
 __all__ = [
-    "SDCG", "SHFSDCG", "ApproxAP", "ApproxNDCG", "GBRank", "LambdaRank", "ListNet", "Objective", "RSRank",
-    "RankHinge", "RegSHFSDCG", "Regression", "SmoothAP", "SmoothNDCG", "SoftRankNDCG", "soft_ranks",
+    "SDCG", "SHFSDCG", "ApproxAP", "ApproxNDCG", "GBRank", "LambdaRank", "ListNet", "Objective",
+    "RSRank", "RankHinge", "RegSHFSDCG", "Regression", "SmoothAP", "SmoothNDCG", "SoftRankNDCG",
+    "soft_ranks",
 ]  # fmt: skip

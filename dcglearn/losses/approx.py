@@ -1,24 +1,21 @@
-"""Metrics at soft ranks: ApproxNDCG, SDCG, ApproxAP; at smoothed hinge ranks: SHFSDCG, RegSHFSDCG
-(Wu et al. 2009).
-"""
+"""Metrics at soft ranks, and at smoothed hinge ranks (SHFSDCG, RegSHFSDCG; Wu et al. 2009)."""
 
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import Floats, Integers, whole_number, within
-from dcglearn.losses import class_kernel, dcg_kernel
-from dcglearn.losses.class_kernel import Classes, sums_from_bottom, sums_from_top
+from dcglearn.foundation.validation import Floats, within
+from dcglearn.losses.class_kernel import Classes, HingeRanks
+from dcglearn.losses.dcg_kernel import average_precision, relevant_of
 from dcglearn.losses.dcg_objective import SoftRankObjective, depth_of
 from dcglearn.losses.listwise import Regression
-from dcglearn.losses.objective import Batch, Objective, check, positive, without_relevant
-from dcglearn.losses.pair_kernel import HINGE
-from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, prepare, sorted_queries, unsorted
+from dcglearn.losses.objective import Batch, PrecisionObjective, check, positive
+from dcglearn.losses.pair_kernel import Comparison
+from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
 from dcglearn.metric.dcg import DCG
 
 
@@ -94,15 +91,17 @@ class ApproxNDCG(SoftRankObjective):
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         order, soft = SoftRanks.of(batch.scores, batch.offsets, self.alpha)
-        ranks = soft.ranks(self._edge + dcg_kernel.ZERO / self.beta)
+        # past this rank the truncation is exp(-746), which is 0 in float64
+        ranks = soft.ranks(self._edge + 746.0 / self.beta)
         value, slope = self._dcg_of_ranks(ranks, order, batch, np.array([self._edge]))
+
+        # the chain rule, from ranks to scores
         return value, unsorted(order, soft.vjp(slope))
 
 
 @dataclass(frozen=True)
 class SDCG(ApproxNDCG):
-    """Smoothed DCG@k of Wu et al. 2009, equation 8: the formula of `ApproxNDCG` with a sharper
-    truncation by default.
+    """Smoothed DCG@k of Wu et al. 2009, equation 8: `ApproxNDCG` with a sharper truncation.
 
     For the parameters see `ApproxNDCG`; ``shift=0`` is the paper's truncation.
 
@@ -121,13 +120,12 @@ class SDCG(ApproxNDCG):
 
 
 @dataclass(frozen=True)
-class ApproxAP(Objective):
-    """Average precision at soft ranks, ``1/R sum_y [1 + sum_{x != y} sigma(beta (r_y - r_x))] /
-    r_y``.
+class ApproxAP(PrecisionObjective):
+    """Average precision at soft ranks, ``1/R sum_y [1 + sum_{x != y} sigma(b (r_y - r_x))] / r_y``.
 
-    The sums are over the R relevant documents of a query. Source: Qin, Liu, Li 2010, equation 15.
-    The bracket is itself a soft rank, of ``-r_y`` among the relevant documents. A query without a
-    relevant document counts 0.
+    The sums are over the R relevant documents of a query, b is beta. Source: Qin, Liu, Li 2010,
+    equation 15. The bracket is itself a soft rank, of ``-r_y`` among the relevant documents. A
+    query without a relevant document counts 0.
 
     Parameters
     ----------
@@ -156,30 +154,23 @@ class ApproxAP(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive(beta=self.beta)
-        whole_number(self.min_grade, "min_grade")
-
-    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
-        return without_relevant(batch, self.min_grade)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+        # ranks among all documents
         order, soft = SoftRanks.of(batch.scores, batch.offsets, self.alpha)
         ranks = soft.ranks()
-        relevant, ends = dcg_kernel.relevant_of(order, batch.grades, batch.offsets, self.min_grade)
+
+        # ranks of these among the relevant documents
+        relevant, ends = relevant_of(order, batch, self.min_grade)
         among, negative_ranks = sorted_queries(-ranks[relevant], ends, soft.n_chunks)
         relevant = relevant[among]
         inside = SoftRanks(negative_ranks, ends, self.beta, soft.n_chunks)
-        slope, inner = np.zeros(len(ranks)), np.empty(len(relevant))
-        value = dcg_kernel.precision(
-            ranks, relevant, inside.ranks(), ends, batch.weight, slope, inner
-        )
+
+        value, slope, inner = average_precision(ranks, relevant, inside.ranks(), ends, batch.weight)
+
+        # the inner ranks fall with the outer ones
         slope[relevant] -= inside.vjp(inner)
         return value, unsorted(order, soft.vjp(slope))
-
-
-EARLIER = 1e5
-"""Weight of the lambdas relative to the gradient: with it the regression's share is 1/2 at tree
-M/12 of M, not M/2.
-"""
 
 
 @dataclass(frozen=True)
@@ -224,74 +215,42 @@ class SHFSDCG(SoftRankObjective):
     shift: float = 0.5
     normalise: bool = True
 
-    _step: ClassVar[int] = HINGE
+    _step: ClassVar[int] = Comparison.HINGE
 
     def ranks(
         self, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike | None = None
     ) -> Floats:
-        """Return the smoothed hinge ranks of the documents of a call, shape (n,); errors as in a
-        call.
-        """
+        """Return the smoothed hinge ranks of documents, shape (n,); errors as in a call."""
         batch = check(scores, grades, self._top_grade, offsets, None)
         if len(batch.scores) == 0:
             return np.zeros(0)
-        own = self._on(batch)
-        c, blocks = own._regrouped(batch, 1)
-        return unsorted(c.order, own._ranks(c, blocks, 1))
+        hinge = self._on(batch)._hinge_ranks(batch, 1)
+        return unsorted(hinge.documents.order, hinge.ranks())
 
-    def _edges(self, ranks: Floats, batch: Batch, segments: Integers) -> Floats:
+    def _hinge_ranks(self, batch: Batch, n_chunks: int) -> HingeRanks:
+        return HingeRanks(Classes.of(batch, *self._classes, n_chunks), self.alpha, n_chunks)
+
+    def _edges(self, ranks: Floats, batch: Batch, documents: Classes) -> Floats:
         """Return the rank of each query's truncation, or one value for all."""
         k = depth_of(self.k, self.dcg)
         if not self.annealed or k == np.inf:
             return np.array([k + self.shift])
-        edges = np.full(batch.n_queries, self.shift)
-        class_kernel.widest_ranks(ranks, batch.offsets, segments, self._classes[1], int(k), edges)
-        return edges
-
-    def _regrouped(
-        self, batch: Batch, n_chunks: int
-    ) -> tuple[Classes, tuple[Floats, Integers, Integers]]:
-        c = Classes.of(batch, *self._classes, n_chunks)
-        return c, prepare(c.f, c.segments, self.alpha, len(c.f) + 1)[-3:]
-
-    def _ranks(
-        self, c: Classes, blocks: tuple[Floats, Integers, Integers], n_chunks: int
-    ) -> Floats:
-        down, up = (
-            sums_from_top(c.below_top(), c.segments),
-            sums_from_bottom(c.above_bottom(), c.segments),
-        )
-        arrays = c.f, c.segments, c.n_classes, c.tops, c.bottoms, down, up, *blocks, self.alpha
-        ranks = np.empty(len(c.f))
-        in_chunks(
-            lambda _, first, last: class_kernel.hinge_ranks(*arrays, first, last, ranks),
-            len(ranks),
-            n_chunks,
-        )
-        return ranks
+        return documents.widest_ranks(ranks, batch.offsets, int(k), self.shift)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = n_chunks_of(8 * batch.n_pairs())
-        c, blocks = self._regrouped(batch, n_chunks)
-        ranks = self._ranks(c, blocks, n_chunks)
-        value, w = self._dcg_of_ranks(ranks, c.order, batch, self._edges(ranks, batch, c.segments))
-        down, up = sums_from_top(w, c.segments), sums_from_bottom(w, c.segments)
-        arrays, slope = (
-            (c.f, c.segments, c.n_classes, w, down, up, *blocks, self.alpha),
-            np.empty(len(ranks)),
-        )
-        in_chunks(
-            lambda _, first, last: class_kernel.hinge_ranks_vjp(*arrays, first, last, slope),
-            len(slope),
-            n_chunks,
-        )
-        return value, unsorted(c.order, slope)
+        # ranks grow with the number of pairs in the wrong order
+        hinge = self._hinge_ranks(batch, n_chunks_of(8 * batch.n_pairs()))
+        ranks, documents = hinge.ranks(), hinge.documents
+
+        # the truncation is a constant in the gradient
+        edges = self._edges(ranks, batch, documents)
+        value, w = self._dcg_of_ranks(ranks, documents.order, batch, edges)
+        return value, unsorted(documents.order, hinge.vjp(w))
 
 
 @dataclass(frozen=True)
 class RegSHFSDCG(SHFSDCG):
-    """A mixture that begins as a regression and ends as `SHFSDCG`: ``(1 - tau) SHF-SDCG + tau
-    Regression``.
+    """A regression that becomes `SHFSDCG`: ``(1 - tau) SHF-SDCG + tau Regression``.
 
     Source: Wu et al. 2009, equations 18-19, with the sign reversed, since objectives are maximised.
     In `lambdas` the regression has the smaller weight `share`.
@@ -324,32 +283,34 @@ class RegSHFSDCG(SHFSDCG):
     def at(self, iteration: int, total: int) -> Self:
         """Return the objective with the tau of iteration 1..total."""
         super().at(iteration, total)
+        # two stages have no middle
         if total <= 2:
             return replace(self, tau=0.999999 if iteration == 1 else 0.0)
+        # equation 19: tau falls from 0.999999 to 0.000001
         gamma = math.log(999_999) / (total / 2 - 1)
         return replace(self, tau=1 / (1 + math.exp(gamma * (iteration - total / 2))))
 
     @property
     def share(self) -> float:
-        """The regression's share in `lambdas`: below tau, because lambdas improve the order from
-        any start.
-        """
-        return self.tau / (self.tau + EARLIER * (1 - self.tau))
+        """The regression's share in `lambdas`: below tau, because they improve any order."""
+        # with 1e5 the share is 1/2 at tree M/12 of M, not at M/2
+        return self.tau / (self.tau + 1e5 * (1 - self.tau))
 
     @cached_property
     def _regression(self) -> Regression:
         return Regression(self.dcg)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        value, gradient = super()._evaluate(batch)
-        fit, slope = self._regression._evaluate(batch)
-        return (1 - self.tau) * value + self.tau * fit, (1 - self.tau) * gradient + self.tau * slope
+        fit = self._regression._evaluate(batch)
+        value, gradient = _mixed(super()._evaluate(batch), fit, self.tau)
+        return value, gradient
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
-        direction, curvature = super()._lambdas(batch)
-        slope, slope_curvature = self._regression._lambdas(batch)
-        rest = 1 - self.share
-        return (
-            rest * direction + self.share * slope,
-            rest * curvature + self.share * slope_curvature,
-        )
+        fit = self._regression._lambdas(batch)
+        direction, curvature = _mixed(super()._lambdas(batch), fit, self.share)
+        return direction, curvature
+
+
+def _mixed(first: tuple[Any, Any], second: tuple[Any, Any], share: float) -> list[Any]:
+    """Return two pairs of results mixed, with a share of the second."""
+    return [(1 - share) * a + share * b for a, b in zip(first, second, strict=True)]

@@ -11,10 +11,7 @@ from dcglearn.losses.objective import Objective
 DIRECTIONS = ("lambdas", "gradient")
 """What trees can follow."""
 CURVATURES = ("diagonal", "constant")
-FLOOR = 0.1
-"""Smallest curvature of a document, as a share of the mean: LightGBM counts documents by their
-curvature.
-"""
+"""How leaves divide it."""
 
 
 def check_words(follow: str, curvature: str) -> None:
@@ -33,8 +30,7 @@ def descent(
     curvature: str = "diagonal",
     total: Callable[[Floats], Floats] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return minus the ascent direction, scaled to mean size 1, and its curvature, shapes (n,), for
-    a booster.
+    """Return minus the ascent direction, of mean size 1, and its curvature, for a booster; (n,).
 
     The trees depend neither on the size of gains, nor on the number of queries, nor on the unit of
     scores. `follow` is "lambdas", the objective's `lambdas` and their curvature, or "gradient",
@@ -44,16 +40,22 @@ def descent(
     The others are as in a call of the objective.
     """
     check_words(follow, curvature)
+
+    # the ascent direction and its curvature
     if follow == "lambdas":
         direction, curvatures = objective.lambdas(scores, grades, offsets, weight)
     else:
         _, direction = objective(scores, grades, offsets, weight)
         curvatures = objective.per_score * np.abs(direction)
+
+    # means over the documents of all workers
     sums = np.array([len(direction), np.abs(direction).sum(), curvatures.sum()])
     n, sizes, curvature_sum = sums if total is None else total(sums)
     if sizes == 0:
         return np.zeros_like(direction), np.ones_like(direction)
-    size = sizes / n
+
+    # LightGBM counts documents by their curvature: at least a tenth of the mean
+    size, least = sizes / n, 0.1 * curvature_sum / n
     if curvature == "constant":
         return -direction / size, np.full_like(direction, objective.per_score)
-    return -direction / size, np.maximum(curvatures, FLOOR * curvature_sum / n) / size
+    return -direction / size, np.maximum(curvatures, least) / size

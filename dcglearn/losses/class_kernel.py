@@ -1,5 +1,6 @@
-"""Documents of a query by class (equal grade, or equal gain), and their smoothed hinge ranks of Wu
-et al. 2009.
+"""Documents of a query by class (equal grade or gain), and their smoothed hinge ranks.
+
+Source of the ranks: Wu et al. 2009, equations 12-17.
 
 A pair of a better and a worse document, ``x = f_better - f_worse``, adds ``A(x)`` to the rank of
 the better one and ``1 + A(x)`` to that of the worse one, with ``A(x) = sigma(-alpha x)`` in the
@@ -11,14 +12,17 @@ running sums.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
 from dcglearn.losses.objective import Batch
-from dcglearn.losses.rank_kernel import sorted_queries
+from dcglearn.losses.rank_kernel import block_arguments, prepare, sorted_queries
 
 _by_class = function("by_class", COUNT, COUNT, *[ARRAY] * 7)
 _sums_from_top = function("sums_from_top", COUNT, *[ARRAY] * 3)
@@ -31,8 +35,7 @@ _work_of_classes = function("work_of_classes", COUNT, result=COUNT)
 
 @dataclass(frozen=True)
 class Classes:
-    """Documents sorted by query, class and falling score: index in the batch and score f, shape
-    (n,).
+    """Documents sorted by query, class and falling score: index in the batch and score f, (n,).
 
     `segments` are the ends of each query's classes, worst first, shape (n_queries * n_classes +
     1,); `tops` and `bottoms` the largest and the smallest score of each class, 0 for an empty one.
@@ -47,38 +50,76 @@ class Classes:
 
     @classmethod
     def of(cls, batch: Batch, classes: Integers, n_classes: int, n_chunks: int) -> Classes:
-        """Sort and group the documents of a batch; `classes` holds the class of each grade, shape
-        (L,).
-        """
-        order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        segments, place = by_class(order, batch.offsets, batch.grades, classes, n_classes)
-        regrouped, g = np.empty_like(order), np.empty_like(f)
-        regrouped[place], g[place] = order, f
+        """Sort and group a batch's documents; `classes`, shape (L,), is the class of each grade."""
+        # order documents by query, class and score
+        by_score, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
+        segments, place = by_class(by_score, batch.offsets, batch.grades, classes, n_classes)
+        order, g = np.empty_like(by_score), np.empty_like(f)
+        order[place], g[place] = by_score, f
+
+        # extreme scores of each class
         filled = np.diff(segments) > 0
         tops = np.where(filled, g[np.minimum(segments[:-1], len(g) - 1)], 0.0)
         bottoms = np.where(filled, g[segments[1:] - 1], 0.0)
-        return cls(regrouped, g, n_classes, segments, tops, bottoms)
-
-    @property
-    def sizes(self) -> Integers:
-        """Documents of each class, shape (n_queries * n_classes,)."""
-        return np.diff(self.segments)
+        return cls(order, g, n_classes, segments, tops, bottoms)
 
     def below_top(self) -> Floats:
         """Return scores minus the largest score of their class, shape (n,)."""
-        return self.f - np.repeat(self.tops, self.sizes)
+        return self.f - np.repeat(self.tops, np.diff(self.segments))
 
     def above_bottom(self) -> Floats:
         """Return scores minus the smallest score of their class, shape (n,)."""
-        return self.f - np.repeat(self.bottoms, self.sizes)
+        return self.f - np.repeat(self.bottoms, np.diff(self.segments))
+
+    def from_top(self, values: Floats) -> Floats:
+        """Return an array with the sum of ``values[segments[s]:j]`` at ``s + j``."""
+        return self._sums(_sums_from_top, values)
+
+    def from_bottom(self, values: Floats) -> Floats:
+        """Return an array with the sum of ``values[j:segments[s + 1]]`` at ``s + j``."""
+        return self._sums(_sums_from_bottom, values)
+
+    def _sums(self, kernel: Callable[..., None], values: Floats) -> Floats:
+        """Return running sums, shape (n + n_segments + 1,)."""
+        n, m = len(values), len(self.segments)
+        sums = np.empty(n + m)
+        kernel(m - 1, int64s(self.segments, m), floats(values, n), floats(sums, n + m))
+        return sums
+
+    @property
+    def arguments(self) -> tuple[Any, Any]:
+        """Scores and segments, as arguments of a kernel."""
+        return floats(self.f, len(self.f)), int64s(self.segments, len(self.segments))
+
+    @property
+    def extremes(self) -> tuple[Any, Any]:
+        """Largest and smallest scores of classes, as arguments of a kernel."""
+        n_segments = len(self.segments) - 1
+        return floats(self.tops, n_segments), floats(self.bottoms, n_segments)
+
+    def widest_ranks(self, ranks: Floats, offsets: Integers, k: int, shift: float) -> Floats:
+        """Return `shift` plus the largest rank of each query's k most relevant documents.
+
+        Of equally relevant ones, those scored higher count.
+        """
+        n_queries = len(offsets) - 1
+        edges = np.full(n_queries, shift)
+        _widest_ranks(
+            n_queries,
+            self.n_classes,
+            k,
+            floats(ranks, len(self.f)),
+            int64s(offsets, n_queries + 1),
+            int64s(self.segments, n_queries * self.n_classes + 1),
+            floats(edges, n_queries),
+        )
+        return edges
 
 
 def by_class(
     order: Integers, offsets: Integers, grades: Integers, classes: Integers, n_classes: int
 ) -> tuple[Integers, Integers]:
-    """Return `Classes.segments`, and the new position of each document of `order`; `classes` has
-    shape (L,).
-    """
+    """Return `Classes.segments`, and the new position of each document of `order`."""
     n, n_queries = len(order), len(offsets) - 1
     segments, places = np.empty(n_queries * n_classes + 1, np.int64), np.empty(n, np.int64)
     counts = np.empty(n_classes, np.int64)
@@ -89,6 +130,7 @@ def by_class(
         int64s(offsets, n_queries + 1),
         int64s(grades, n),
         int64s(classes, len(classes)),
+        # results, and room for counts
         int64s(segments, len(segments)),
         int64s(places, n),
         int64s(counts, n_classes),
@@ -96,121 +138,46 @@ def by_class(
     return segments, places
 
 
-def sums_from_top(values: Floats, segments: Integers) -> Floats:
-    """Return an array with the sum of ``values[segments[s]:j]`` at ``s + j``, shape (n + n_segments
-    + 1,).
-    """
-    n, m = len(values), len(segments)
-    sums = np.empty(n + m)
-    _sums_from_top(m - 1, int64s(segments, m), floats(values, n), floats(sums, n + m))
-    return sums
+class HingeRanks:
+    """Smoothed hinge ranks of documents by class at sharpness `alpha`, and their VJP."""
 
+    def __init__(self, documents: Classes, alpha: float, n_chunks: int) -> None:
+        c = self.documents = documents
+        self.n_chunks = n_chunks
+        self._sizes = len(c.segments) - 1, c.n_classes, float(alpha)
+        points_pay = len(c.f) + 1  # every document is a point
+        *_, ratio, head, tail = prepare(c.f, c.segments, alpha, points_pay)
+        self._blocks = block_arguments(ratio, head, tail)
 
-def sums_from_bottom(values: Floats, segments: Integers) -> Floats:
-    """Return an array with the sum of ``values[j:segments[s + 1]]`` at ``s + j``, shape (n +
-    n_segments + 1,).
-    """
-    n, m = len(values), len(segments)
-    sums = np.empty(n + m)
-    _sums_from_bottom(m - 1, int64s(segments, m), floats(values, n), floats(sums, n + m))
-    return sums
+    def ranks(self) -> Floats:
+        """Return the ranks, shape (n,).
 
+        Sums of the scores minus their class's largest go from the top, and those of the scores
+        minus the smallest from the bottom, so that no sum is a difference of two larger ones.
+        """
+        c = self.documents
+        return self._filled(
+            _hinge_ranks, c.extremes, c.from_top(c.below_top()), c.from_bottom(c.above_bottom())
+        )
 
-def hinge_ranks(
-    f: Floats,
-    segments: Integers,
-    n_classes: int,
-    tops: Floats,
-    bottoms: Floats,
-    down: Floats,
-    up: Floats,
-    ratio: Floats,
-    head: Integers,
-    tail: Integers,
-    alpha: float,
-    first: int,
-    last: int,
-    ranks: Floats,
-) -> None:
-    """Fill the ranks of documents first..last-1, sorted by query, class and score.
+    def vjp(self, w: Floats) -> Floats:
+        """Return ``sum_i w_i dr_i/df_p``, shape (n,)."""
+        c = self.documents
+        weights = (floats(w, len(c.f)),)
+        return self._filled(_hinge_ranks_vjp, weights, c.from_top(w), c.from_bottom(w))
 
-    `down` sums the scores minus their class's largest from the top, `up` the scores minus the
-    smallest from the bottom, so that no sum is a difference of two larger ones.
-    """
-    n, m = len(f), len(segments) - 1
-    work = np.empty(_work_of_classes(n_classes), np.int64)
-    _hinge_ranks(
-        first,
-        last,
-        m,
-        n_classes,
-        float(alpha),
-        floats(f, n),
-        int64s(segments, m + 1),
-        floats(tops, m),
-        floats(bottoms, m),
-        floats(down, n + m),
-        floats(up, n + m),
-        floats(ratio, n),
-        int64s(head, n),
-        int64s(tail, n),
-        floats(ranks, n),
-        int64s(work, len(work)),
-    )
+    def _filled(
+        self, kernel: Callable[..., None], arguments: tuple[Any, ...], down: Floats, up: Floats
+    ) -> Floats:
+        """Return an array, shape (n,), that a kernel fills from running sums."""
+        c, n = self.documents, len(self.documents.f)
+        out, size = np.empty(n), n + len(c.segments) - 1
+        arrays = *c.arguments, *arguments, floats(down, size), floats(up, size), *self._blocks
 
+        def fill(_: int, first: int, last: int) -> None:
+            work = np.empty(_work_of_classes(c.n_classes), np.int64)
+            results = floats(out, n), int64s(work, len(work))
+            kernel(first, last, *self._sizes, *arrays, *results)
 
-def hinge_ranks_vjp(
-    f: Floats,
-    segments: Integers,
-    n_classes: int,
-    w: Floats,
-    down: Floats,
-    up: Floats,
-    ratio: Floats,
-    head: Integers,
-    tail: Integers,
-    alpha: float,
-    first: int,
-    last: int,
-    out: Floats,
-) -> None:
-    """Fill ``sum_i w_i dr_i/df_p``; `down` and `up` sum w from the top and from the bottom of each
-    class.
-    """
-    n, m = len(f), len(segments) - 1
-    work = np.empty(_work_of_classes(n_classes), np.int64)
-    _hinge_ranks_vjp(
-        first,
-        last,
-        m,
-        n_classes,
-        float(alpha),
-        floats(f, n),
-        int64s(segments, m + 1),
-        floats(w, n),
-        floats(down, n + m),
-        floats(up, n + m),
-        floats(ratio, n),
-        int64s(head, n),
-        int64s(tail, n),
-        floats(out, n),
-        int64s(work, len(work)),
-    )
-
-
-def widest_ranks(
-    ranks: Floats, offsets: Integers, segments: Integers, n_classes: int, k: int, edges: Floats
-) -> None:
-    """Add to `edges` the largest rank of each query's k most relevant documents, among equals those
-    scored higher.
-    """
-    n_queries = len(offsets) - 1
-    _widest_ranks(
-        n_queries,
-        n_classes,
-        k,
-        floats(ranks, len(ranks)),
-        int64s(offsets, n_queries + 1),
-        int64s(segments, n_queries * n_classes + 1),
-        floats(edges, n_queries),
-    )
+        in_chunks(fill, n, self.n_chunks)
+        return out

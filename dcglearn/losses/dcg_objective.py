@@ -1,16 +1,15 @@
-"""What objectives that follow a DCG share: its depth, its ideal values, and lambdas by swaps of two
-documents.
-"""
+"""What objectives that follow a DCG share: its depth, ideal values, and lambdas by swaps."""
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.kernels.library import floats, int64s
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Objective, positive
 from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
@@ -22,17 +21,14 @@ SWAP_COST = 16.0
 
 
 def depth_of(k: int | str | None, dcg: DCG) -> float:
-    """Return the last rank that counts: the DCG's own depth for "depth", k itself, or infinity for
-    None.
-    """
+    """Return the last rank that counts: the DCG's depth for "depth", k, or infinity for None."""
     if k is None:
         return np.inf
     if isinstance(k, str) and k == "depth":
         return dcg.depth
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(
-            f'k={k!r} is neither a positive integer, "depth" (that of the DCG), nor None (all ranks)'
-        )
+        allowed = 'a positive integer, "depth" (that of the DCG), nor None (all ranks)'
+        raise InputError(f"k={k!r} is neither {allowed}")
     return int(k)
 
 
@@ -44,8 +40,7 @@ class DCGObjective(Objective):
     normalise: bool
 
     log2_share: ClassVar[float] = 0.5
-    """Share of ``1 / log2(rank + 1)`` in the discounts that weigh swaps; the rest is the DCG's
-    own."""
+    """Share of ``1 / log2(rank + 1)`` in the discounts of swaps; the rest is the DCG's own."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,9 +58,7 @@ class DCGObjective(Objective):
 
     @cached_property
     def _classes(self) -> tuple[Integers, int]:
-        """The class of each grade (grades of equal gain share one; 0 = least gain), and the number
-        of classes.
-        """
+        """The class of each grade (equal gains share one; 0 = least), and the number of classes."""
         values, classes = np.unique(self.dcg.gains, return_inverse=True)
         return classes.astype(np.int64), len(values)
 
@@ -73,20 +66,15 @@ class DCGObjective(Objective):
         return self._over_ideal(batch, np.ones(batch.n_queries)) == 0
 
     def _factors(self, batch: Batch, weight: Floats) -> Floats:
-        """Return the factor of each query's DCG: its weight, over its ideal value if normalised;
-        shape (n_queries,).
-        """
+        """Return each query's weight, over its ideal value if normalised, shape (n_queries,)."""
         return self._over_ideal(batch, weight) if self.normalise else weight
 
     def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
-        """Return each query's weight over its ideal value, or 0 unless that is positive, shape
-        (n_queries,).
-        """
+        """Return each query's weight over its ideal value, or 0 unless that is positive."""
         raise NotImplementedError
 
     def swap_discounts(self, longest: int) -> Floats:
-        """Return the discounts at ranks 1..longest by which `lambdas` weighs a swap, shape
-        (longest,).
+        """Return the discounts at ranks 1..longest by which `lambdas` weighs a swap.
 
         Half is that of log2, since discounts nearly flat, or nearly all at the first rank, leave
         pairs without weight.
@@ -96,40 +84,30 @@ class DCGObjective(Objective):
         return (1 - self.log2_share) * own + self.log2_share * textbook
 
     def _tailed(self, longest: int) -> Floats:
-        """Return the DCG's discounts at ranks 1..longest, past the last one those of its smooth
-        tail.
-        """
+        """Return the discounts at ranks 1..longest, past the DCG's last those of a smooth tail."""
         raise NotImplementedError
 
     def _swap_lambdas(self, batch: Batch, step: int) -> tuple[Floats, Floats]:
-        """Return `Objective.lambdas`; `step`, the slope of a pair's comparison, is a constant of
-        `pair_kernel`.
-        """
-        classes, n_classes = self._classes
-        gains, discounts = self.dcg.gains[batch.grades], self.swap_discounts(batch.longest)
-        arrays = batch.scores, classes[batch.grades], n_classes, gains, batch.offsets, discounts
-        how = self.per_score, step, self.normalise, self._factors(batch, np.ones(batch.n_queries))
-        out = np.empty(len(batch.scores)), np.empty(len(batch.scores))
-        n, n_chunks = (
-            batch.n_queries,
-            min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries),
+        """Return `Objective.lambdas`; `step` is a slope of a comparison, see `pair_kernel`."""
+        # discounts and normalisation of each query's swaps
+        n_chunks = n_chunks_of(SWAP_COST * batch.n_pairs())
+        discounts = self.swap_discounts(batch.longest)
+        factor = self._factors(batch, np.ones(batch.n_queries))
+        curves = self._classes, self.dcg.gains, discounts, factor
+        direction, curvature = pair_kernel.lambdas(
+            batch, *curves, self.per_score, step, self.normalise, n_chunks
         )
-        in_chunks(
-            lambda _, first, last: pair_kernel.lambdas(*arrays, *how, first, last, *out),
-            n,
-            n_chunks,
-        )
+
         weight = np.repeat(batch.weight, batch.sizes)
-        return weight * out[0], weight * out[1]
+        return weight * direction, weight * curvature
 
 
 class WholeRankObjective(DCGObjective):
-    """An objective at whole ranks, for which the DCG's discounts act as they are, whatever their
-    signs.
-    """
+    """An objective at whole ranks: the DCG's discounts act as they are, whatever their signs."""
 
     def _discounts(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in queries of up to `longest` documents."""
+        # ranks past the DCG's have its smooth tail
         own = len(self.dcg.discounts)
         k = int(min(depth_of(self.k, self.dcg), max(longest, own)))
         return self.dcg.discounts[:k] if k <= own else self._tailed(k)
@@ -139,33 +117,49 @@ class WholeRankObjective(DCGObjective):
         return np.concatenate([c[:longest], self._discount(np.arange(len(c) + 1.0, longest + 1))])
 
     def _summed(
-        self, batch: Batch, work: float, kernel: Callable[..., float], *how: Any
+        self,
+        kernel: Callable[..., float],
+        batch: Batch,
+        n_pairs: float,
+        setting: int,
+        number: float,
+        memory: int = 0,
     ) -> tuple[float, Floats]:
-        """Return the sum of a kernel over chunks of sorted documents, and its gradient; `work` is
-        in pairs of ranks.
+        """Return the sum of a kernel over chunks of sorted documents, and its gradient.
+
+        `setting` and `number` are parameters of the kernel, `n_pairs` is its work, and `memory` the
+        floats that it needs beside.
         """
-        discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
-        n_chunks = n_chunks_of(work)
+        # sort the documents of each query
+        n_chunks = n_chunks_of(n_pairs)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        arrays = f, self.dcg.gains[batch.grades[order]], batch.offsets, discounts, factor, *how
-        slopes = np.zeros((n_chunks, len(f)))
-        value = sum(
-            in_chunks(
-                lambda i, first, last: kernel(*arrays, first, last, slopes[i]), len(f), n_chunks
-            )
-        )
+        discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
+        n, m, depth = len(f), batch.n_queries, len(discounts)
+        gain = self.dcg.gains[batch.grades[order]]
+        documents = floats(f, n), floats(gain, n), int64s(batch.offsets, m + 1)
+        arrays = *documents, floats(discounts, depth), floats(factor, m)
+
+        # each chunk adds to slopes of its own
+        slopes = np.zeros((n_chunks, n))
+
+        def part(i: int, first: int, last: int) -> float:
+            work = [floats(np.empty(memory), memory)] if memory else []
+            sizes = m, depth, setting, first, last
+            return kernel(*sizes, number, *arrays, floats(slopes[i], n), *work)
+
+        value = sum(in_chunks(part, n, n_chunks))
         return value, unsorted(order, slopes.sum(axis=0))
 
     def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
-        grades, falling = (batch.grades, batch.offsets), -np.sort(-self._discounts(batch.longest))
-        return dcg_kernel.over_whole_rank_ideals(
-            *grades, self.dcg.gains, self._by_gain, falling, weight
-        )
+        falling = -np.sort(-self._discounts(batch.longest))
+        gains = self.dcg.gains, self._by_gain
+        return dcg_kernel.over_whole_rank_ideals(batch, weight, *gains, falling)
 
 
 class SoftRankObjective(DCGObjective):
-    """A DCG at soft ranks r, ``sum_i G_i D(r_i) sigma(beta (k + shift - r_i)) / ideal``; see
-    `ApproxNDCG`.
+    """A DCG at soft ranks r, ``sum_i G_i D(r_i) sigma(beta (k + shift - r_i)) / ideal``.
+
+    See `ApproxNDCG`.
     """
 
     alpha: float
@@ -173,7 +167,7 @@ class SoftRankObjective(DCGObjective):
     shift: float
 
     sharpness: ClassVar[str | None] = "alpha"
-    _step: ClassVar[int] = pair_kernel.BELL
+    _step: ClassVar[int] = pair_kernel.Comparison.BELL
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -185,22 +179,17 @@ class SoftRankObjective(DCGObjective):
         return depth_of(self.k, self.dcg) + self.shift
 
     def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
-        d, grades = self._discount, (batch.grades, batch.offsets)
-        sums = dcg_kernel.truncated_sums(d.kind, d.numbers, self._edge, self.beta, batch.longest)
-        return dcg_kernel.over_soft_rank_ideals(
-            *grades, self.dcg.gains, self._by_gain, sums, weight
-        )
+        sums = dcg_kernel.truncated_sums(self._discount, self._edge, self.beta, batch.longest)
+        gains = self.dcg.gains, self._by_gain
+        return dcg_kernel.over_soft_rank_ideals(batch, weight, *gains, sums)
 
     def _dcg_of_ranks(
         self, ranks: Floats, order: Integers, batch: Batch, edges: Floats
     ) -> tuple[float, Floats]:
-        """Return the value at the ranks of the documents `order`, and its derivative with respect
-        to each rank.
-        """
-        d, slope = self._discount, np.empty(len(ranks))
-        gains = ranks, order, batch.grades, batch.offsets, self.dcg.gains
-        how = d.kind, d.numbers, edges, self.beta, self._factors(batch, batch.weight)
-        return dcg_kernel.dcg_of_ranks(*gains, *how, slope), slope
+        """Return the value at the ranks of the documents `order`, and its slope in each rank."""
+        factor = self._factors(batch, batch.weight)
+        curves = self.dcg.gains, self._discount, edges, self.beta, factor
+        return dcg_kernel.dcg_of_ranks(ranks, order, batch, *curves)
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         return self._swap_lambdas(batch, self._step)

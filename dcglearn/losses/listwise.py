@@ -11,8 +11,7 @@ from dcglearn.metric.dcg import DCG
 
 @dataclass(frozen=True)
 class Regression(Objective):
-    """Minus the mean over a query's documents of ``(f_i - G_i / max |G|)^2``, where G are the gains
-    of `dcg`.
+    """Minus the mean over a query's documents of ``(f_i - G_i / max |G|)^2``, G the DCG's gains.
 
     See Also
     --------
@@ -27,13 +26,13 @@ class Regression(Objective):
     dcg: DCG
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+        # gains over the largest
         top = np.abs(self.dcg.gains).max()
         targets = self.dcg.gains / top if top > 0 else self.dcg.gains
         difference = batch.scores - targets[batch.grades]
         weighted = _weight_over_size(batch) * difference
-        return -float(
-            (weighted * difference).sum()
-        ), -2 * weighted  # a sum: BLAS's dot would wake threads
+        value = (weighted * difference).sum()  # BLAS's dot would wake threads
+        return -float(value), -2 * weighted
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         return self._evaluate(batch)[1], 2 * _weight_over_size(batch)
@@ -61,32 +60,30 @@ class ListNet(Objective):
     dcg: DCG | None = None
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+        # targets: grades, or gains on their scale
         targets = batch.grades.astype(np.float64)
         if self.dcg is not None:
             span = np.ptp(self.dcg.gains)
             scale = (self.dcg.n_grades - 1) / span if span > 0 else 0.0
             targets = ((self.dcg.gains - self.dcg.gains.min()) * scale)[batch.grades]
+
+        # top-one probabilities of targets and scores
         filled = batch.sizes > 0
-        starts, sizes, weight = (
-            batch.offsets[:-1][filled],
-            batch.sizes[filled],
-            np.repeat(batch.weight, batch.sizes),
-        )
-        p, log_q = (
-            np.exp(_log_softmax(targets, starts, sizes)),
-            _log_softmax(batch.scores, starts, sizes),
-        )
+        starts, sizes = batch.offsets[:-1][filled], batch.sizes[filled]
+        p = np.exp(_log_softmax(targets, starts, sizes))
+        log_q = _log_softmax(batch.scores, starts, sizes)
+
+        weight = np.repeat(batch.weight, batch.sizes)
         return float((weight * p) @ log_q), weight * (p - np.exp(log_q))
 
 
 def _weight_over_size(batch: Batch) -> Floats:
-    """Return the weight of each document's query over the query's number of documents, shape
-    (n,).
-    """
+    """Return the weight of each document's query over the query's size, shape (n,)."""
     return np.repeat(batch.weight / np.maximum(batch.sizes, 1), batch.sizes)
 
 
 def _log_softmax(values: Floats, starts: Integers, sizes: Integers) -> Floats:
     """Return the logarithm of the softmax within each non-empty query."""
+    # without the largest value, no exponential overflows
     shifted = values - np.repeat(np.maximum.reduceat(values, starts), sizes)
     return shifted - np.repeat(np.log(np.add.reduceat(np.exp(shifted), starts)), sizes)

@@ -7,7 +7,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError, Integers, flag, within
+from dcglearn.foundation.validation import (
+    MAX_GRADES,
+    Floats,
+    InputError,
+    Integers,
+    flag,
+    whole_number,
+    within,
+)
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import metric_or_name
 from dcglearn.metric.textbook import MetricName
@@ -15,9 +23,7 @@ from dcglearn.metric.textbook import MetricName
 
 @dataclass(frozen=True)
 class Batch:
-    """The checked arguments of a call: documents, shape (n,), by query, whose weights have shape
-    (n_queries,).
-    """
+    """Checked arguments of a call: documents by query, shape (n,), and the queries' weights."""
 
     scores: Floats
     grades: Integers
@@ -40,19 +46,16 @@ class Batch:
         return int(self.sizes.max(initial=0))
 
     def n_pairs(self, depth: float = np.inf) -> float:
-        """Return the number of pairs of a position up to `depth` and a document of its query: the
-        size of the work.
-        """
+        """Return the number of pairs of a position up to `depth` and a document of its query."""
         sizes = self.sizes.astype(np.float64)
         return float(sizes @ np.minimum(sizes, depth))
 
 
 class Objective:
-    """A function ``objective(scores, grades, offsets=None, weight=None) -> (value, gradient)`` to
-    be maximised.
+    """A function ``objective(scores, grades, offsets=None, weight=None) -> (value, gradient)``.
 
-    A higher value is a better ranking. Where the literature minimises a loss (hinge, cross
-    entropy), it is minus that.
+    Rankers maximise it. A higher value is a better ranking. Where the literature minimises a loss
+    (hinge, cross entropy), it is minus that.
     """
 
     sharpness: ClassVar[str | None] = None
@@ -61,6 +64,7 @@ class Objective:
     """The power of the unit of scores in the sharpness: -1 for a number per unit of score."""
 
     def __post_init__(self) -> None:
+        # check numbers and flags
         if self.sharpness is not None:
             positive(**{self.sharpness: getattr(self, self.sharpness)})
         if hasattr(self, "shift"):
@@ -69,11 +73,12 @@ class Objective:
             if hasattr(self, name):
                 flag(getattr(self, name), name)
 
+        # read the metric; a name stays one until the lists are known
         dcg = getattr(self, "dcg", None)
         needed = hasattr(self, "dcg") and not hasattr(type(self), "dcg")  # there is no default
         if dcg is not None or needed:
             metric = metric_or_name(dcg, name=f"the metric of {type(self).__name__}")
-            if not isinstance(metric, MetricName):  # a name stays one until the lists are known
+            if not isinstance(metric, MetricName):
                 object.__setattr__(self, "dcg", metric)
 
     def __call__(
@@ -103,9 +108,7 @@ class Objective:
             Weighted sum over queries, higher is better; its slope in each score.
         """
         batch = check(scores, grades, self._top_grade, offsets, weight)
-        if len(batch.scores) == 0:
-            return 0.0, np.zeros(0)
-        return self._on(batch)._evaluate(batch)
+        return self._on(batch)._evaluate(batch) if len(batch.scores) else (0.0, np.zeros(0))
 
     def lambdas(
         self,
@@ -114,8 +117,7 @@ class Objective:
         offsets: ArrayLike | None = None,
         weight: ArrayLike | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return LambdaMART's lambdas and their curvature, shapes (n,), to which boosted trees are
-        fitted.
+        """Return LambdaMART's lambdas and their curvature, shapes (n,), which boosted trees fit.
 
         Objectives of soft ranks, and LambdaRank, weigh a pair of documents a, b with gains G,
         scores f, and discounts D at their ranks (`DCGObjective.swap_discounts`: the mean of the
@@ -138,8 +140,9 @@ class Objective:
         return self._on(batch)._lambdas(batch)
 
     def at(self, iteration: int, total: int) -> Self:
-        """Return the objective of iteration 1..total (else raise InputError): this one, unless it
-        is scheduled.
+        """Return the objective of iteration 1..total: this one, unless it is scheduled.
+
+        Raises InputError for another iteration.
         """
         if not 1 <= iteration <= total:
             raise InputError(f"iteration={iteration} lies outside 1..total={total}")
@@ -161,20 +164,21 @@ class Objective:
         >>> dl.losses.ApproxNDCG("linear-log2@5").set_params(alpha=3.0).alpha
         3.0
         """
+        # refuse names that are no parameters
         present = self.get_params()
         for name in params:
             if name not in present:
-                raise InputError(
-                    f"{type(self).__name__} has no parameter {name!r}; give one of {', '.join(present)}"
-                )
+                remedy = f"give one of {', '.join(present)}"
+                raise InputError(f"{type(self).__name__} has no parameter {name!r}; {remedy}")
+
+        # replace what was computed from the former parameters too
         changed = replace(self, **params)  # type: ignore[type-var]
-        self.__dict__.clear()  # what was computed from the former parameters too
+        self.__dict__.clear()
         self.__dict__.update(changed.__dict__)
         return self
 
     def count_empty(self, grades: ArrayLike, offsets: ArrayLike | None = None) -> int:
-        """Return the number of empty queries: those without a positive ideal DCG, or without a
-        relevant document.
+        """Return the number of queries without a positive ideal DCG, or a relevant document.
 
         Normalised, such a query adds 0 to the value and has no gradient. Arguments and errors are
         those of a call.
@@ -184,9 +188,7 @@ class Objective:
         return int(self._on(batch)._is_empty(batch).sum())
 
     def for_lists(self, n_grades: int, longest: int) -> Self:
-        """Return the objective with the DCG that its name stands for; a name without ``@K`` is
-        `longest` deep.
-        """
+        """Return the objective with the DCG that its name stands for, by default `longest` deep."""
         dcg = getattr(self, "dcg", None)
         if not isinstance(dcg, str):
             return self
@@ -204,14 +206,10 @@ class Objective:
 
     @property
     def per_score(self) -> float:
-        """The sharpness to the power ``-sharpness_power``, such as alpha or 1 / margin; 1 without a
-        sharpness.
-        """
-        return (
-            1.0
-            if self.sharpness is None
-            else float(getattr(self, self.sharpness) ** -self.sharpness_power)
-        )
+        """The sharpness per unit of score, such as alpha or 1 / margin; 1 without a sharpness."""
+        if self.sharpness is None:
+            return 1.0
+        return float(getattr(self, self.sharpness) ** -self.sharpness_power)
 
     @property
     def _top_grade(self) -> int:
@@ -229,10 +227,19 @@ class Objective:
         return batch.sizes == 0
 
 
-def without_relevant(batch: Batch, min_grade: int) -> NDArray[np.bool_]:
-    """Return which queries have no document of `min_grade` or better, shape (n_queries,)."""
-    counts = np.r_[0, np.cumsum(batch.grades >= min_grade)]
-    return np.diff(counts[batch.offsets]) == 0
+class PrecisionObjective(Objective):
+    """An objective that follows average precision: grades from `min_grade` on are relevant."""
+
+    min_grade: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number(self.min_grade, "min_grade")
+
+    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+        # relevant documents down to each query's end
+        counts = np.r_[0, np.cumsum(batch.grades >= self.min_grade)]
+        return np.diff(counts[batch.offsets]) == 0
 
 
 def positive(**values: float) -> None:
@@ -249,30 +256,38 @@ def check(
     weight: ArrayLike | None,
 ) -> Batch:
     """Return the checked arguments of a call; see `Objective.__call__`."""
+    # scores
     f = np.ascontiguousarray(scores, dtype=np.float64)
     if f.ndim != 1:
         raise InputError(f"scores has shape {f.shape}; expected one score per document, (n,)")
-    if not np.isfinite(f).all():
-        wrong = int(np.argmin(np.isfinite(f)))
-        raise InputError(
-            f"scores[{wrong}]: {f[wrong]} is not a finite number; did the model diverge?"
-        )
+    _refuse_wrong("scores", f, np.isfinite(f), "is not a finite number; did the model diverge?")
+
+    # grades and queries
     y = _grades(grades, len(f), top_grade)
     ends = np.array([0, len(f)]) if offsets is None else _offsets(offsets, len(f))
+    n_queries = len(ends) - 1
     if weight is None:
-        return Batch(f, y, ends, np.ones(len(ends) - 1))
+        return Batch(f, y, ends, np.ones(n_queries))
+
+    # weights of queries
     v = np.ascontiguousarray(weight, dtype=np.float64)
-    if v.shape != (len(ends) - 1,):
+    if v.shape != (n_queries,):
         raise InputError(
-            f"weight has shape {v.shape}; expected one value per query, ({len(ends) - 1},)"
+            f"weight has shape {v.shape}; expected one value per query, ({n_queries},)"
         )
-    if not (np.isfinite(v) & (v >= 0)).all():
-        wrong = int(np.argmin(np.isfinite(v) & (v >= 0)))
-        raise InputError(f"weight[{wrong}]: {v[wrong]} is not a finite number >= 0")
+    _refuse_wrong("weight", v, np.isfinite(v) & (v >= 0), "is not a finite number >= 0")
     return Batch(f, y, ends, v)
 
 
+def _refuse_wrong(name: str, values: NDArray[Any], right: NDArray[np.bool_], problem: str) -> None:
+    """Raise InputError, with place and value, for the first value that is not right."""
+    if not right.all():
+        place = int(np.argmin(right))
+        raise InputError(f"{name}[{place}]: {values[place]} {problem}")
+
+
 def _grades(grades: ArrayLike, n: int, top: int) -> Integers:
+    """Return the checked grades as int64, shape (n,)."""
     y = np.asarray(grades)
     if y.shape != (n,):
         raise InputError(f"grades has shape {y.shape}; expected one grade per score, ({n},)")
@@ -280,35 +295,30 @@ def _grades(grades: ArrayLike, n: int, top: int) -> Integers:
         raise InputError(f"grades holds {y.dtype}; grades are integers, 0 = worst")
     if y.dtype.kind == "f":
         whole = np.isfinite(y) & (y == np.floor(y))
-        if not whole.all():
-            wrong = int(np.argmin(whole))
-            raise InputError(
-                f"grades[{wrong}]: {y[wrong]} is not an integer grade; map labels to 0, 1, 2, ... first"
-            )
+        remedy = "map labels to 0, 1, 2, ... first"
+        _refuse_wrong("grades", y, whole, f"is not an integer grade; {remedy}")
+
+    # find the first grade that is not on the scale
     if n and (y.max() > top or y.min() < 0):
         wrong = int(np.argmax((y > top) | (y < 0)))
+        problem = f"lies above the DCG's grades 0..{top}; give each grade a gain"
         if y[wrong] < 0:
-            raise InputError(
-                f"grades[{wrong}]: {y[wrong]:g} is below 0; leave unjudged documents out, or grade them 0"
-            )
-        raise InputError(
-            f"grades[{wrong}]: {y[wrong]:g} lies above the DCG's grades 0..{top}; give each grade a gain"
-        )
+            problem = "is below 0; leave unjudged documents out, or grade them 0"
+        raise InputError(f"grades[{wrong}]: {y[wrong]:g} {problem}")
     return np.ascontiguousarray(y, dtype=np.int64)
 
 
 def _offsets(offsets: ArrayLike, n: int) -> Integers:
+    """Return the checked offsets as int64, shape (n_queries + 1,)."""
     ends = np.asarray(offsets)
     if ends.ndim != 1 or len(ends) == 0 or ends.dtype.kind not in "iu":
-        raise InputError(
-            f"offsets has shape {ends.shape} and type {ends.dtype}; expected integers, (n_queries + 1,)"
-        )
+        shape = f"shape {ends.shape} and type {ends.dtype}"
+        raise InputError(f"offsets has {shape}; expected integers, (n_queries + 1,)")
     ends = np.ascontiguousarray(ends, dtype=np.int64)
-    if ends[0] != 0 or ends[-1] != n or (ends[1:] < ends[:-1]).any():
-        sizes = (
-            "; these look like group sizes: give np.r_[0, np.cumsum(sizes)]"
-            if ends.sum() == n
-            else ""
-        )
-        raise InputError(f"offsets must rise from 0 to the number of documents, {n}{sizes}")
-    return ends
+    if ends[0] == 0 and ends[-1] == n and (ends[1:] >= ends[:-1]).all():
+        return ends
+
+    remedy = ""
+    if ends.sum() == n:
+        remedy = "; these look like group sizes: give np.r_[0, np.cumsum(sizes)]"
+    raise InputError(f"offsets must rise from 0 to the number of documents, {n}{remedy}")

@@ -1,177 +1,128 @@
 """Losses and lambdas of pairs of a better and a worse document of one query."""
 
+from enum import IntEnum
+
 import numpy as np
 
+from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Grades, Integers
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int8s, int64s
-from dcglearn.losses.dcg_kernel import longest_query
+from dcglearn.losses.class_kernel import Classes
+from dcglearn.losses.objective import Batch
 
 _over_pairs = function("over_pairs", *[COUNT] * 2, *[ARRAY] * 3)
 _hinge = function("hinge", *[COUNT] * 5, NUMBER, *[ARRAY] * 9, result=NUMBER)
-_weighted_pairs = function("weighted_pairs", *[COUNT] * 5, NUMBER, *[ARRAY] * 6, result=NUMBER)
+weighted_pairs = function("weighted_pairs", *[COUNT] * 5, NUMBER, *[ARRAY] * 6, result=NUMBER)
+"""``sum |(G_a - G_b)(D_a - D_b)| phi(alpha (f_a - f_b))``; see `WholeRankObjective._summed`."""
 _lambdas = function("lambdas", *[COUNT] * 6, NUMBER, *[ARRAY] * 9)
 _work_of_lambdas = function("work_of_lambdas", COUNT, COUNT, result=COUNT)
 _sweep_pairs = function("sweep", *[COUNT] * 2, NUMBER, *[ARRAY] * 6, result=NUMBER)
 
-LOG_LOSS, MODIFIED_HUBER = range(2)
-"""Losses of a pair with margin v: ``log(1 + exp(-v))``, and ``-4v`` for v < -1, ``(v - 1)^2`` up to
-1, then 0.
-"""
 
-BELL, HINGE, LOGISTIC = range(3)
-"""Slopes of a pair's comparison: ``4 sigma(x) sigma(-x)`` of soft ranks, the smoothed hinge, ``2
-sigma(-x)``.
-"""
-NEAR = 0.001
-"""Added to the distance in a lambda, in units of 1 / alpha, so that ties have finite lambdas."""
-PAST = 1.5
-"""Distance by which a Newton step overtakes, in units of 1 / alpha: with less trees learn slowly,
-with more noise.
-"""
+class PairLoss(IntEnum):
+    """Losses of a pair with margin v; the modified Huber loss is ``(v - 1)^2`` for v in -1..1."""
+
+    LOG = 0  # log(1 + exp(-v))
+    MODIFIED_HUBER = 1  # -4v below -1, 0 above 1
+
+
+class Comparison(IntEnum):
+    """Slopes of a comparison of two scores, x apart times alpha."""
+
+    BELL = 0  # 4 sigma(x) sigma(-x), of soft ranks
+    HINGE = 1  # of smoothed hinge ranks
+    LOGISTIC = 2  # 2 sigma(-x)
 
 
 def over_pairs(segments: Integers, n_classes: int, weight: Floats) -> Floats:
-    """Return each query's weight over its number of pairs of documents of different classes, at
-    least 1.
-    """
+    """Return each query's weight over its number of pairs of different classes, at least 1."""
     n_queries, factors = len(weight), np.empty(len(weight))
-    columns = (
+    _over_pairs(
+        n_queries,
+        n_classes,
         int64s(segments, n_queries * n_classes + 1),
         floats(weight, n_queries),
         floats(factors, n_queries),
     )
-    _over_pairs(n_queries, n_classes, *columns)
     return factors
 
 
 def hinge(
-    f: Floats,
-    segments: Integers,
-    n_classes: int,
-    tops: Floats,
-    bottoms: Floats,
-    down: Floats,
-    squares: Floats,
-    up: Floats,
-    factor: Floats,
-    margin: float,
-    squared: bool,
-    first: int,
-    last: int,
-    out: Floats,
-) -> float:
-    """Return the sum of ``max(0, margin - (f_better - f_worse))`` over the better documents
-    first..last-1.
+    c: Classes, factor: Floats, margin: float, squared: bool, n_chunks: int
+) -> tuple[float, Floats]:
+    """Return the sum of ``max(0, margin - (f_better - f_worse))`` over pairs, and minus its slope.
 
-    If `squared`, the terms are halves of the squares. `out` takes minus the derivative of the sum
-    over all pairs. Documents are sorted by query, class and score. `down` and `squares` sum the
-    scores minus their class's largest, and the squares of these, from the top; `up` sums the scores
-    minus the smallest from the bottom.
+    If `squared`, the terms are halves of the squares. `factor` weighs queries. The slope has the
+    order of `c`, shape (n,).
     """
-    n, n_segments = len(f), len(segments) - 1
-    value: float = _hinge(
-        n_segments,
-        n_classes,
-        squared,
-        first,
-        last,
-        margin,
-        floats(f, n),
-        int64s(segments, n_segments + 1),
-        floats(tops, n_segments),
-        floats(bottoms, n_segments),
-        floats(down, n + n_segments),
-        floats(squares, n + n_segments),
-        floats(up, n + n_segments),
-        floats(factor, n_segments // n_classes),
-        floats(out, n),
-    )
-    return value
+    n, n_segments = len(c.f), len(c.segments) - 1
+    slope = np.empty(n)
 
+    # running sums of scores and squares from each end of a class
+    below = c.below_top()
+    sums = c.from_top(below), c.from_top(below * below), c.from_bottom(c.above_bottom())
+    size = n + n_segments
+    running = floats(sums[0], size), floats(sums[1], size), floats(sums[2], size)
+    arrays = *c.arguments, *c.extremes, *running
+    factors = floats(factor, n_segments // c.n_classes)
 
-def weighted_pairs(
-    f: Floats,
-    gain: Floats,
-    offsets: Integers,
-    discounts: Floats,
-    factor: Floats,
-    kind: int,
-    steepness: float,
-    first: int,
-    last: int,
-    out: Floats,
-) -> float:
-    """Return ``sum |(G_a - G_b)(D_a - D_b)| phi(steepness v)`` over pairs whose upper document is
-    among first..last-1.
+    def part(_: int, first: int, last: int) -> float:
+        sizes = n_segments, c.n_classes, squared, first, last
+        value: float = _hinge(*sizes, margin, *arrays, factors, floats(slope, n))
+        return value
 
-    v is the score of the better document minus that of the worse one, and D the discount at the
-    rank in the sort, 0 past `discounts`. `out`, shape (n,), takes minus the derivative.
-    """
-    n, n_queries, depth = len(f), len(offsets) - 1, len(discounts)
-    value: float = _weighted_pairs(
-        n_queries,
-        depth,
-        kind,
-        first,
-        last,
-        steepness,
-        floats(f, n),
-        floats(gain, n),
-        int64s(offsets, n_queries + 1),
-        floats(discounts, depth),
-        floats(factor, n_queries),
-        floats(out, n),
-    )
-    return value
+    return sum(in_chunks(part, n, n_chunks)), slope
 
 
 def lambdas(
-    scores: Floats,
-    classes: Integers,
-    n_classes: int,
+    batch: Batch,
+    classes: tuple[Integers, int],
     gains: Floats,
-    offsets: Integers,
-    c: Floats,
+    discounts: Floats,
+    factor: Floats,
     alpha: float,
     step: int,
     damped: bool,
-    factor: Floats,
-    first: int,
-    last: int,
-    out: Floats,
-    curvature: Floats,
-) -> None:
-    """Fill the lambdas of the documents of queries first..last-1, towards higher scores, and their
-    curvature.
+    n_chunks: int,
+) -> tuple[Floats, Floats]:
+    """Return the lambdas of documents, towards higher scores, and their curvature, shapes (n,).
 
-    `c` are discounts by position. If `damped`, the lambdas of a query that sum to S are scaled to
-    log2(1 + S).
+    `classes` are the class of each grade and their number, `gains` those of grades, and `discounts`
+    those of positions. If `damped`, the lambdas of a query that sum to S are scaled to log2(1 + S).
+    In units of 1 / alpha, 0.001 is added to a distance in a lambda, so that ties have finite ones,
+    and 1.5 in a curvature: with less, trees learn slowly; with more, they learn noise.
     """
-    n, n_queries = len(scores), len(offsets) - 1
-    longest = longest_query(offsets[first : last + 1])
-    work = np.empty(_work_of_lambdas(n_classes, longest))
-    _lambdas(
-        n_classes,
-        longest,
-        step,
-        damped,
-        first,
-        last,
-        alpha,
-        floats(scores, n),
-        int64s(classes, n),
-        floats(gains, n),
-        int64s(offsets, n_queries + 1),
-        floats(c, longest),
-        floats(factor, n_queries),
-        floats(out, n),
-        floats(curvature, n),
-        floats(work, work.size),
+    by_grade, n_classes = classes
+    n, n_queries = len(batch.scores), batch.n_queries
+    out, curvature = np.empty(n), np.empty(n)
+    arrays = (
+        floats(batch.scores, n),
+        int64s(by_grade[batch.grades], n),
+        floats(gains[batch.grades], n),
+        int64s(batch.offsets, n_queries + 1),
     )
+
+    def fill(_: int, first: int, last: int) -> None:
+        # memory for the longest query
+        longest = batch.longest
+        work = np.empty(_work_of_lambdas(n_classes, longest))
+        _lambdas(
+            *(n_classes, longest, step, damped, first, last, alpha),
+            *arrays,
+            floats(discounts, longest),
+            floats(factor, n_queries),
+            floats(out, n),
+            floats(curvature, n),
+            floats(work, work.size),
+        )
+
+    in_chunks(fill, n_queries, min(n_chunks, n_queries))
+    return out, curvature
 
 
 def count_pairs(grades: Grades, offsets: Integers) -> int:
     """Return the number of pairs of different grades within queries."""
+    # all pairs less those of equal grades
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     table = np.zeros((len(offsets) - 1, int(grades.max(initial=0)) + 1), dtype=np.int64)
     np.add.at(table, (query, grades), 1)
@@ -188,9 +139,7 @@ def sorted_by_score(scores: Floats, offsets: Integers) -> Integers:
 def hinge_sums(
     scores: Floats, grades: Grades, offsets: Integers, order: Integers
 ) -> tuple[float, Floats]:
-    """Return the sum of ``max(0, 1 - f_i + f_j)^2`` over pairs with ``grade_i > grade_j``, and its
-    gradient, (n,).
-    """
+    """Return the sum of ``max(0, 1 - f_i + f_j)^2`` over pairs, grade_i > grade_j, and slope."""
     slope = np.zeros_like(scores)
     return _sweep(scores, scores, grades, offsets, order, 1.0, slope), slope
 
@@ -213,8 +162,7 @@ def _sweep(
     margin: float,
     slope: Floats,
 ) -> float:
-    """Add ``2 (values_i - values_j - margin)`` to the slope of i, and its negative to that of j,
-    over violating pairs.
+    """Add ``2 (values_i - values_j - margin)`` to i's slope, less it to j's, over violating pairs.
 
     In the order of scores, the worse documents within the margin of a better one are a run from the
     top, whose end moves in one direction only: running counts and sums by grade give every sum over
@@ -222,15 +170,8 @@ def _sweep(
     squared hinges if values are scores.
     """
     n, n_queries, n_grades = len(scores), len(offsets) - 1, int(grades.max(initial=0)) + 1
-    total: float = _sweep_pairs(
-        n_queries,
-        n_grades,
-        margin,
-        floats(scores, n),
-        floats(values, n),
-        int8s(grades, n),
-        int64s(offsets, n_queries + 1),
-        int64s(order, n),
-        floats(slope, n),
-    )
+    documents = floats(scores, n), floats(values, n), int8s(grades, n)
+    sorted_queries = int64s(offsets, n_queries + 1), int64s(order, n)
+    sizes = n_queries, n_grades
+    total: float = _sweep_pairs(*sizes, margin, *documents, *sorted_queries, floats(slope, n))
     return total

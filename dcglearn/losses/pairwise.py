@@ -1,16 +1,13 @@
-"""Losses of pairs of documents: hinges, and pairs weighted by the change of a DCG if the two are
-swapped.
-"""
+"""Losses of pairs of documents: hinges, and pairs weighted by what a swap changes in a DCG."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats
 from dcglearn.losses import pair_kernel
-from dcglearn.losses.class_kernel import Classes, sums_from_bottom, sums_from_top
+from dcglearn.losses.class_kernel import Classes
 from dcglearn.losses.dcg_objective import WholeRankObjective
 from dcglearn.losses.objective import Batch, Objective
 from dcglearn.losses.rank_kernel import n_chunks_of, unsorted
@@ -19,11 +16,10 @@ from dcglearn.metric.dcg import DCG
 
 @dataclass(frozen=True)
 class RankHinge(Objective):
-    """Minus the mean of ``max(0, margin - (f_better - f_worse))`` over a query's pairs of different
-    grades.
+    """Minus the mean of ``max(0, margin - (f_better - f_worse))`` over a query's pairs.
 
-    The loss of RankSVM (Joachims 2002). The time for n documents grows as n log n, not as the
-    number of pairs.
+    A pair has different grades. The loss of RankSVM (Joachims 2002). The time for n documents grows
+    as n log n, not as the number of pairs.
 
     Parameters
     ----------
@@ -52,43 +48,22 @@ class RankHinge(Objective):
     _squared: ClassVar[bool] = False
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n, n_classes = len(batch.scores), int(batch.grades.max()) + 1
-        n_chunks = n_chunks_of(512.0 * n * n_classes)
+        # documents by grade and score
+        n_classes = int(batch.grades.max()) + 1
+        n_chunks = n_chunks_of(512.0 * len(batch.scores) * n_classes)
         c = Classes.of(batch, np.arange(n_classes), n_classes, n_chunks)
-        below = c.below_top()
-        down, squares = sums_from_top(below, c.segments), sums_from_top(below * below, c.segments)
-        up = sums_from_bottom(c.above_bottom(), c.segments)
-        factor = (
-            pair_kernel.over_pairs(c.segments, n_classes, batch.weight)
-            if self.normalise
-            else batch.weight
-        )
-        arrays = (
-            c.f,
-            c.segments,
-            n_classes,
-            c.tops,
-            c.bottoms,
-            down,
-            squares,
-            up,
-            factor,
-            self.margin,
-            self._squared,
-        )
-        slope = np.empty(n)
-        value = -sum(
-            in_chunks(
-                lambda _, first, last: pair_kernel.hinge(*arrays, first, last, slope), n, n_chunks
-            )
-        )
-        return value, unsorted(c.order, slope)
+
+        # each query over its number of pairs
+        factor = batch.weight
+        if self.normalise:
+            factor = pair_kernel.over_pairs(c.segments, n_classes, batch.weight)
+        loss, slope = pair_kernel.hinge(c, factor, self.margin, self._squared, n_chunks)
+        return -loss, unsorted(c.order, slope)
 
 
 @dataclass(frozen=True)
 class GBRank(RankHinge):
-    """Minus the mean of ``1/2 max(0, margin - (f_better - f_worse))^2`` over a query's pairs of
-    different grades.
+    """Minus the mean of ``1/2 max(0, margin - (f_better - f_worse))^2`` over a query's pairs.
 
     Source: Zheng et al. 2007, equation 1, with their tau as margin. For the parameters see
     `RankHinge`.
@@ -109,12 +84,11 @@ class GBRank(RankHinge):
 
 @dataclass(frozen=True)
 class LambdaRank(WholeRankObjective):
-    """``-sum |(G_a - G_b) (D_a - D_b)| log(1 + exp(-alpha (f_a - f_b))) / ideal`` over pairs in
-    which a is better.
+    """``-sum |(G_a - G_b) (D_a - D_b)| log(1 + exp(-alpha (f_a - f_b))) / ideal`` over pairs.
 
-    The weight of a pair is the change of NDCG if the two documents are swapped. Source: Burges et
-    al. 2006. D are the discounts at the ranks in the sort, ties in input order, constants in the
-    gradient: it jumps where scores cross.
+    Document a is better. The weight of a pair is the change of NDCG if the two documents are
+    swapped. Source: Burges et al. 2006. D are the discounts at the ranks in the sort, ties in input
+    order, constants in the gradient: it jumps where scores cross.
 
     Parameters
     ----------
@@ -141,23 +115,21 @@ class LambdaRank(WholeRankObjective):
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "alpha"
-    _loss: ClassVar[int] = pair_kernel.LOG_LOSS
+    _loss: ClassVar[int] = pair_kernel.PairLoss.LOG
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         work = 16 * batch.n_pairs(len(self._discounts(batch.longest)))
-        loss, gradient = self._summed(
-            batch, work, pair_kernel.weighted_pairs, self._loss, self.alpha
-        )
+        kernel = pair_kernel.weighted_pairs
+        loss, gradient = self._summed(kernel, batch, work, self._loss, self.alpha)
         return -loss, gradient
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
-        return self._swap_lambdas(batch, pair_kernel.LOGISTIC)
+        return self._swap_lambdas(batch, pair_kernel.Comparison.LOGISTIC)
 
 
 @dataclass(frozen=True)
 class RSRank(LambdaRank):
-    """``-sum |(G_a - G_b) (D_a - D_b)| phi(alpha (f_a - f_b)) / ideal`` over pairs in which a is
-    better.
+    """``-sum |(G_a - G_b) (D_a - D_b)| phi(alpha (f_a - f_b)) / ideal`` over pairs, a the better.
 
     phi is the modified Huber loss: ``phi(v) = -4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0.
     Source: Sun et al. 2009, equation 14, with the absolute value of the weight as in their equation
@@ -175,7 +147,7 @@ class RSRank(LambdaRank):
     (-0.8051, array([-1.215,  1.15 ,  0.065]))
     """
 
-    _loss: ClassVar[int] = pair_kernel.MODIFIED_HUBER
+    _loss: ClassVar[int] = pair_kernel.PairLoss.MODIFIED_HUBER
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         return Objective._lambdas(self, batch)

@@ -12,6 +12,9 @@ overflows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from dcglearn.foundation.threads import MAX_CHUNKS, in_chunks
@@ -25,16 +28,14 @@ _condense = function("condense", COUNT, COUNT, *[ARRAY] * 6)
 _soft_ranks = function("soft_ranks", *[COUNT] * 3, NUMBER, NUMBER, *[ARRAY] * 12)
 _soft_ranks_vjp = function("soft_ranks_vjp", *[COUNT] * 3, NUMBER, *[ARRAY] * 14)
 
-FAR = 37.0
-"""Half-width of the window, in units of 1 / alpha: 1 + exp(-37) is 1 in float64."""
 NODES = 32
 """Chebyshev points of a box."""
-FEWEST = 3 * NODES // 2
+
+POINTS_PAY = 3 * NODES // 2
 """Documents of a box that may count as `NODES` points; it does so where that saves time."""
-PART = 1 << 24
-"""Pairs of documents in a chunk, which take some milliseconds; starting a pool of threads takes
-one.
-"""
+
+CHUNK_PAIRS = 1 << 24
+"""Pairs of documents in a chunk: some milliseconds of work, where starting threads takes one."""
 
 _COSINES = np.empty((NODES, NODES // 2))
 _OF_COSINES = floats(_COSINES, _COSINES.size)
@@ -42,15 +43,14 @@ _fill_cosines(_OF_COSINES)
 
 
 def n_chunks_of(n_pairs: float) -> int:
-    """Return the number of chunks for that many pairs of work, independent of the number of
-    threads.
-    """
-    return int(min(max(n_pairs // PART, 1), MAX_CHUNKS))
+    """Return the number of chunks for `n_pairs` of work, however many threads there are."""
+    return int(min(max(n_pairs // CHUNK_PAIRS, 1), MAX_CHUNKS))
 
 
 def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[Integers, Floats]:
-    """Return the documents of each query by falling score, ties in input order, and their scores;
-    shapes (n,).
+    """Return each query's documents by falling score, and their scores, shapes (n,).
+
+    Documents whose scores tie keep their order.
     """
     n, n_queries = len(scores), len(offsets) - 1
     order, f = np.empty(n, np.int64), np.empty(n)
@@ -72,38 +72,31 @@ def unsorted(order: Integers, values: Floats) -> Floats:
 
 
 class SoftRanks:
-    """Soft ranks of scores f, shape (n,), falling within each segment, at sharpness `alpha`, and
-    their VJP.
-    """
+    """Soft ranks of scores f, shape (n,), that fall within each segment, and their VJP."""
 
-    def __init__(self, f: Floats, segments: Integers, alpha: float, n_chunks: int) -> None:
-        self.f, self.n_chunks = f, n_chunks
-        starts, slots, cuts, self.points, ratio, head, tail = prepare(f, segments, alpha, FEWEST)
-        n, n_points, n_segments, self._n_boxes = (
-            len(f),
-            len(self.points),
-            len(cuts),
-            len(starts) - 1,
-        )
-        self._boxes = (
-            floats(f, n),
-            int64s(starts, self._n_boxes + 1),
-            int64s(slots, self._n_boxes + 1),
-        )
-        ends, blocks = (
-            (int64s(array, n_segments) for array in (segments, cuts)),
-            (ratio, head, tail),
-        )
-        of_points = (
-            floats(self.points, n_points),
-            floats(ratio, n_points),
-            *(int64s(a, n_points) for a in blocks[1:]),
-        )
-        counts = None
-        if n_points < n:
-            counts = floats(self._condensed(np.ones(n)), n_points)
-        self._sums = *self._boxes, *ends, *of_points, counts
-        self._sizes = n_segments - 1, float(alpha)
+    def __init__(
+        self,
+        f: Floats,
+        segments: Integers,
+        alpha: float,
+        n_chunks: int,
+        points_pay: int = POINTS_PAY,
+    ) -> None:
+        boxes_and_points = prepare(f, segments, alpha, points_pay)
+        starts, slots, cuts, self.points, ratio, head, tail = boxes_and_points
+        self.f, self.n_chunks, self._n_boxes = f, n_chunks, len(starts) - 1
+        n, n_points = len(f), len(self.points)
+
+        # arguments of all kernels: boxes, segments, points
+        boxes = floats(f, n), int64s(starts, len(starts)), int64s(slots, len(starts))
+        ends = int64s(segments, len(cuts)), int64s(cuts, len(cuts))
+        points = floats(self.points, n_points), *block_arguments(ratio, head, tail)
+
+        # documents that each point stands for
+        self._boxes = boxes
+        counts = floats(self._condensed(np.ones(n)), n_points) if n_points < n else None
+        self._sums = *boxes, *ends, *points, counts
+        self._sizes = len(cuts) - 1, float(alpha)
 
     @classmethod
     def of(cls, scores: Floats, offsets: Integers, alpha: float) -> tuple[Integers, SoftRanks]:
@@ -113,81 +106,80 @@ class SoftRanks:
         order, f = sorted_queries(scores, offsets, n_chunks)
         return order, cls(f, offsets, alpha, n_chunks)
 
-    def _condensed(self, values: Floats) -> Floats:
-        """Return the weights of the points that stand for documents with values, shape
-        (n_points,).
-        """
-        n, n_points = len(self.f), len(self.points)
-        if n_points == n:
-            return values
-        weights = np.empty(n_points)
-        arrays = _OF_COSINES, *self._boxes, floats(values, n), floats(weights, n_points)
-        in_chunks(
-            lambda _, first, last: _condense(first, last, *arrays), self._n_boxes, self.n_chunks
-        )
-        return weights
-
     def ranks(self, most: float = np.inf) -> Floats:
-        """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,); of a rank above `most`,
-        a lower bound.
+        """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,).
+
+        Of a rank above `most`, it is a lower bound.
         """
-        out = np.empty(len(self.f))
-        arrays = *self._sizes, float(most), _OF_COSINES, *self._sums, floats(out, len(out))
-        in_chunks(
-            lambda _, first, last: _soft_ranks(first, last, *arrays), self._n_boxes, self.n_chunks
-        )
-        return out
+        arguments = *self._sizes, float(most), _OF_COSINES, *self._sums
+        return self._filled(len(self.f), _soft_ranks, *arguments)
 
     def vjp(self, w: Floats) -> Floats:
         """Return ``sum_i w_i dr_i/df_p``, shape (n,)."""
-        n, n_points, pulls = len(self.f), len(self.points), self._condensed(w)
-        out = np.empty(n)
-        weights = floats(w, n), floats(pulls, n_points)
-        arrays = *self._sizes, _OF_COSINES, *self._sums, *weights, floats(out, n)
-        in_chunks(
-            lambda _, first, last: _soft_ranks_vjp(first, last, *arrays),
-            self._n_boxes,
-            self.n_chunks,
-        )
+        n, condensed = len(self.f), self._condensed(w)
+        weights = floats(w, n), floats(condensed, len(self.points))
+        return self._filled(n, _soft_ranks_vjp, *self._sizes, _OF_COSINES, *self._sums, *weights)
+
+    def _condensed(self, values: Floats) -> Floats:
+        """Return weights of points for documents with values, shape (n_points,)."""
+        n, n_points = len(self.f), len(self.points)
+        if n_points == n:
+            return values
+        return self._filled(n_points, _condense, _OF_COSINES, *self._boxes, floats(values, n))
+
+    def _filled(self, size: int, kernel: Callable[..., None], *arguments: Any) -> Floats:
+        """Return an array of a size that a kernel fills box by box."""
+        out = np.empty(size)
+        last_argument = floats(out, size)
+
+        def fill(_: int, first: int, last: int) -> None:
+            kernel(first, last, *arguments, last_argument)
+
+        in_chunks(fill, self._n_boxes, self.n_chunks)
         return out
 
 
 def prepare(
-    f: Floats, segments: Integers, alpha: float, fewest: int
+    f: Floats, segments: Integers, alpha: float, points_pay: int
 ) -> tuple[Integers, Integers, Integers, Floats, Floats, Integers, Integers]:
-    """Cut sorted segments into boxes no wider than 4 / alpha, and replace boxes of `fewest`
-    documents where that pays.
+    """Cut sorted segments into boxes no wider than 4 / alpha.
 
-    Returns the documents and the points where boxes start, those where segments do, and of each
-    point the score, the ratio ``exp(alpha (f[head] - f[j]))``, the start `head` of its block, and
+    Boxes of `points_pay` documents or more become points where that saves time. Returns the
+    documents and the points where boxes start, the points where segments do, and of each point the
+    score, the ratio ``exp(alpha (f[head] - f[j]))``, the start `head` of its block, and
     ``tail[head]``, the block's end.
     """
-    n, n_segments, sizes = len(f), len(segments) - 1, np.empty(2, np.int64)
+    # room for as many boxes and points as documents
+    n, m, sizes = len(f), len(segments), np.empty(2, np.int64)
     starts, slots, cuts = (
         np.empty(n + 1, np.int64),
         np.empty(n + 1, np.int64),
-        np.empty(n_segments + 1, np.int64),
+        np.empty(m, np.int64),
     )
-    points, ratio, head, tail = (
-        np.empty(n),
-        np.empty(n),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-    )
+    points, ratio = np.empty(n), np.empty(n)
+    head, tail = np.empty(n, np.int64), np.empty(n, np.int64)
+
     _prepare(
-        n_segments,
-        fewest,
+        m - 1,
+        points_pay,
         float(alpha),
         floats(f, n),
-        int64s(segments, n_segments + 1),
+        int64s(segments, m),
         int64s(starts, n + 1),
         int64s(slots, n + 1),
-        int64s(cuts, n_segments + 1),
+        int64s(cuts, m),
+        # of each point
         floats(points, n),
-        floats(ratio, n),
-        int64s(head, n),
-        int64s(tail, n),
+        *block_arguments(ratio, head, tail),
         int64s(sizes, 2),
     )
+
+    # keep what is used of it
     b, k = sizes
     return starts[: b + 1], slots[: b + 1], cuts, points[:k], ratio[:k], head[:k], tail[:k]
+
+
+def block_arguments(ratio: Floats, head: Integers, tail: Integers) -> tuple[Any, Any, Any]:
+    """Return the blocks of n points, see `prepare`, as arguments of a kernel."""
+    n = len(ratio)
+    return floats(ratio, n), int64s(head, n), int64s(tail, n)

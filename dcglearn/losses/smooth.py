@@ -1,20 +1,18 @@
-"""Metrics at soft positions (SmoothNDCG, SmoothAP; Chapelle and Wu 2010), and of noisy scores
-(SoftRankNDCG).
-"""
+"""Metrics at soft positions (Chapelle and Wu 2010), and of noisy scores (Taylor et al. 2008)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import Floats, one_of, whole_number
-from dcglearn.losses import dcg_kernel, smooth_kernel
+from dcglearn.foundation.validation import Floats, one_of
+from dcglearn.losses import smooth_kernel
+from dcglearn.losses.dcg_kernel import average_precision, relevant_of
 from dcglearn.losses.dcg_objective import WholeRankObjective
-from dcglearn.losses.objective import Batch, Objective, without_relevant
+from dcglearn.losses.objective import Batch, PrecisionObjective
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
+from dcglearn.losses.smooth_kernel import SoftPositions
 from dcglearn.metric.dcg import DCG
 
 
@@ -59,16 +57,15 @@ class SmoothNDCG(WholeRankObjective):
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
 
-        def metric(_: Floats, mean: Floats, slope: Floats) -> float:
-            return smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean, slope)
+        def metric(_: Floats, mean: Floats) -> tuple[float, Floats]:
+            return smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean)
 
-        return _at_soft_positions(
-            batch, self.dcg.gains[batch.grades], self.sigma, len(discounts), metric
-        )
+        gain = self.dcg.gains[batch.grades]
+        return _at_soft_positions(batch, gain, self.sigma, len(discounts), metric)
 
 
 @dataclass(frozen=True)
-class SmoothAP(Objective):
+class SmoothAP(PrecisionObjective):
     """Average precision at soft positions, ``1/R sum_j Prec@j H_j``, or at soft ranks.
 
     R is the number of relevant documents, rel_i 1 for these and else 0, ``H_j = sum_i h_ij rel_i``
@@ -111,29 +108,27 @@ class SmoothAP(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole_number(self.min_grade, "min_grade")
         one_of(self.form, "form", ("positions", "direct"))
-
-    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
-        return without_relevant(batch, self.min_grade)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         if self.form == "direct":
             return self._evaluate_direct(batch)
 
-        def metric(gain: Floats, mean: Floats, slope: Floats) -> float:
-            return smooth_kernel.precision_of_means(batch.offsets, gain, batch.weight, mean, slope)
+        def metric(gain: Floats, mean: Floats) -> tuple[float, Floats]:
+            return smooth_kernel.precision_of_means(batch.offsets, gain, batch.weight, mean)
 
         relevant = (batch.grades >= self.min_grade).astype(np.float64)
         return _at_soft_positions(batch, relevant, self.sigma, batch.longest, metric)
 
     def _evaluate_direct(self, batch: Batch) -> tuple[float, Floats]:
+        # ranks among all, and among the relevant documents
         order, soft = SoftRanks.of(batch.scores, batch.offsets, 1 / self.sigma)
-        relevant, ends = dcg_kernel.relevant_of(order, batch.grades, batch.offsets, self.min_grade)
+        relevant, ends = relevant_of(order, batch, self.min_grade)
         within = SoftRanks(soft.f[relevant], ends, 1 / self.sigma, soft.n_chunks)
-        slope, inner = np.zeros(len(order)), np.empty(len(relevant))
-        value = dcg_kernel.precision(
-            soft.ranks(), relevant, within.ranks(), ends, batch.weight, slope, inner
+
+        # the chain rule, through both ranks
+        value, slope, inner = average_precision(
+            soft.ranks(), relevant, within.ranks(), ends, batch.weight
         )
         gradient = soft.vjp(slope)
         gradient[relevant] += within.vjp(inner)
@@ -145,32 +140,26 @@ def _at_soft_positions(
     gain: Floats,
     s: float,
     depth: int,
-    metric: Callable[[Floats, Floats, Floats], float],
+    metric: Callable[[Floats, Floats], tuple[float, Floats]],
 ) -> tuple[float, Floats]:
     """Return a metric of the mean gains of soft positions, and its gradient.
 
-    ``metric(gain, mean, slope)`` takes the gains of sorted documents and the means, and fills its
-    derivative in these.
+    ``metric(gain, mean)`` takes the gains of sorted documents and the means, and returns its value
+    and its derivative in these.
     """
-    n = len(batch.scores)
+    # documents by query and falling score
     n_chunks = n_chunks_of(16 * batch.n_pairs(depth))
     order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-    arrays, sums = (
-        (f, gain[order], batch.offsets, s, depth),
-        (np.empty(n), np.empty(n), np.empty(n)),
-    )
-    w, slope = np.empty(n), np.empty(n)
-    forward, backward = smooth_kernel.soft_positions, smooth_kernel.soft_positions_vjp
-    in_chunks(lambda _, first, last: forward(*arrays, first, last, *sums), n, n_chunks)
-    value = metric(arrays[1], sums[1], w)
-    in_chunks(lambda _, first, last: backward(*arrays, w, first, last, *sums, slope), n, n_chunks)
-    return value, unsorted(order, slope)
+
+    # mean gains of positions, and the chain rule through them
+    positions = SoftPositions(f, gain[order], batch.offsets, s, depth, n_chunks)
+    value, w = metric(gain[order], positions.mean)
+    return value, unsorted(order, positions.vjp(w))
 
 
 @dataclass(frozen=True)
 class SoftRankNDCG(WholeRankObjective):
-    """NDCG with expected discounts under Gaussian noise of the scores, ``sum_i G_i E[D(r_i)] /
-    ideal``.
+    """NDCG expected under Gaussian noise of the scores, ``sum_i G_i E[D(r_i)] / ideal``.
 
     Source: Taylor et al. 2008, who take the rank of a document as a sum of independent comparisons
     with each other document. The comparisons are not independent: where all scores tie, true ranks
@@ -192,7 +181,8 @@ class SoftRankNDCG(WholeRankObjective):
 
     Examples
     --------
-    >>> value, gradient = SoftRankNDCG(dl.DCG.standard(3, 10), sigma=0.1)([0.3, 0.1, 0.2], [0, 2, 1])
+    >>> loss = SoftRankNDCG(dl.DCG.standard(3, 10), sigma=0.1)
+    >>> value, gradient = loss([0.3, 0.1, 0.2], [0, 2, 1])
     >>> round(value, 4), gradient.round(3)
     (0.637, array([-0.35 ,  0.319,  0.031]))
     """
@@ -206,6 +196,7 @@ class SoftRankNDCG(WholeRankObjective):
     sharpness_power = 1
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        return self._summed(
-            batch, batch.n_pairs() * batch.longest, smooth_kernel.expected_dcg, self.sigma
-        )
+        depth, longest = len(self._discounts(batch.longest)), batch.longest
+        kernel, memory = smooth_kernel.expected_dcg, smooth_kernel.memory_of_noise(depth, longest)
+        n_pairs = batch.n_pairs() * longest
+        return self._summed(kernel, batch, n_pairs, longest, self.sigma, memory)

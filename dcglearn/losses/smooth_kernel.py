@@ -1,5 +1,4 @@
-"""Soft positions of documents (Chapelle and Wu 2010), and their ranks under Gaussian noise
-(SoftRank).
+"""Soft positions of documents (Chapelle and Wu 2010), and ranks under Gaussian noise (SoftRank).
 
 ``h_ij = exp(-u_ij^2 / s) / sum_k exp(-u_kj^2 / s)`` with ``u_ij = f_i - f_d(j)``, d(j) the document
 at position j. Documents are sorted by query and score, so that i and j index one array. Terms below
@@ -7,96 +6,64 @@ at position j. Documents are sorted by query and score, so that i and j index on
 probability is below 2e-17.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
-from dcglearn.losses.dcg_kernel import longest_query
 
 _soft_positions = function("soft_positions", *[COUNT] * 4, NUMBER, *[ARRAY] * 6)
 _soft_positions_vjp = function("soft_positions_vjp", *[COUNT] * 4, NUMBER, *[ARRAY] * 8)
 _dcg_of_means = function("dcg_of_means", *[COUNT] * 2, *[ARRAY] * 5, result=NUMBER)
 _precision_of_means = function("precision_of_means", COUNT, *[ARRAY] * 5, result=NUMBER)
-_expected_dcg = function("expected_dcg", *[COUNT] * 5, NUMBER, *[ARRAY] * 7, result=NUMBER)
-_work_of_expected_dcg = function("work_of_expected_dcg", COUNT, COUNT, result=COUNT)
+expected_dcg = function("expected_dcg", *[COUNT] * 5, NUMBER, *[ARRAY] * 7, result=NUMBER)
+"""``sum_i factor G_i E D(r_i)`` over sorted documents; see `WholeRankObjective._summed`."""
+
+memory_of_noise = function("work_of_expected_dcg", COUNT, COUNT, result=COUNT)
 
 
-def soft_positions(
-    f: Floats,
-    gain: Floats,
-    offsets: Integers,
-    s: float,
-    depth: int,
-    first: int,
-    last: int,
-    mass: Floats,
-    mean: Floats,
-    turn: Floats,
-) -> None:
-    """Fill three sums over documents for the first `depth` positions j of each query, those among
-    first..last-1.
+class SoftPositions:
+    """Mean gains of the first `depth` soft positions of each query, and their VJP.
 
-    ``mass_j = sum_i exp(-u_ij^2/s)``, ``mean_j = sum_i h_ij G_i`` and ``turn_j = sum_i h_ij u_ij
-    (G_i - mean_j)``; past `depth` the latter two are 0.
+    `f` and `gain` are scores and gains of sorted documents, shape (n,). Past `depth` a mean is 0.
     """
-    n, n_queries = len(f), len(offsets) - 1
-    _soft_positions(
-        n_queries,
-        depth,
-        first,
-        last,
-        s,
-        floats(f, n),
-        floats(gain, n),
-        int64s(offsets, n_queries + 1),
-        floats(mass, n),
-        floats(mean, n),
-        floats(turn, n),
-    )
 
+    def __init__(
+        self, f: Floats, gain: Floats, offsets: Integers, s: float, depth: int, n_chunks: int
+    ) -> None:
+        n, n_queries = len(f), len(offsets) - 1
+        self.n_chunks, self._number = n_chunks, s
+        self._sizes = n_queries, depth
+        self._documents = floats(f, n), floats(gain, n), int64s(offsets, n_queries + 1)
 
-def soft_positions_vjp(
-    f: Floats,
-    gain: Floats,
-    offsets: Integers,
-    s: float,
-    depth: int,
-    w: Floats,
-    first: int,
-    last: int,
-    mass: Floats,
-    mean: Floats,
-    turn: Floats,
-    out: Floats,
-) -> None:
-    """Fill the derivative of ``sum_j w_j mean_j`` with respect to the scores of sorted documents
-    first..last-1.
-    """
-    n, n_queries = len(f), len(offsets) - 1
-    _soft_positions_vjp(
-        n_queries,
-        depth,
-        first,
-        last,
-        s,
-        floats(f, n),
-        floats(gain, n),
-        int64s(offsets, n_queries + 1),
-        floats(w, n),
-        floats(mass, n),
-        floats(mean, n),
-        floats(turn, n),
-        floats(out, n),
-    )
+        # mass_j = sum_i exp(-u_ij^2/s), mean_j = sum_i h_ij G_i,
+        # turn_j = sum_i h_ij u_ij (G_i - mean_j)
+        mass, self.mean, turn = np.empty(n), np.empty(n), np.empty(n)
+        self._sums = floats(mass, n), floats(self.mean, n), floats(turn, n)
+        self._over_chunks(_soft_positions, *self._sums)
+
+    def vjp(self, w: Floats) -> Floats:
+        """Return the derivative of ``sum_j w_j mean_j`` in each score, shape (n,)."""
+        n, out = len(w), np.empty(len(w))
+        self._over_chunks(_soft_positions_vjp, floats(w, n), *self._sums, floats(out, n))
+        return out
+
+    def _over_chunks(self, kernel: Callable[..., None], *arrays: Any) -> None:
+        def fill(_: int, first: int, last: int) -> None:
+            kernel(*self._sizes, first, last, self._number, *self._documents, *arrays)
+
+        in_chunks(fill, len(self.mean), self.n_chunks)
 
 
 def dcg_of_means(
-    offsets: Integers, discounts: Floats, factor: Floats, mean: Floats, slope: Floats
-) -> float:
-    """Return ``sum_q factor_q sum_j D_j mean_j``; fill `slope` with its derivative with respect to
-    each mean.
-    """
+    offsets: Integers, discounts: Floats, factor: Floats, mean: Floats
+) -> tuple[float, Floats]:
+    """Return ``sum_q factor_q sum_j D_j mean_j``, and its derivative in each mean."""
     n, n_queries, depth = len(mean), len(offsets) - 1, len(discounts)
+    slope = np.empty(n)
     value: float = _dcg_of_means(
         n_queries,
         depth,
@@ -106,16 +73,15 @@ def dcg_of_means(
         floats(mean, n),
         floats(slope, n),
     )
-    return value
+    return value, slope
 
 
 def precision_of_means(
-    offsets: Integers, gain: Floats, weight: Floats, mean: Floats, slope: Floats
-) -> float:
-    """Return the weighted sum over queries of ``1/R sum_j mean_j Prec@j`` (see `SmoothAP`); fill
-    its derivative.
-    """
+    offsets: Integers, gain: Floats, weight: Floats, mean: Floats
+) -> tuple[float, Floats]:
+    """Return the weighted sum of ``1/R sum_j mean_j Prec@j`` (see `SmoothAP`), and its slope."""
     n, n_queries = len(mean), len(offsets) - 1
+    slope = np.empty(n)
     value: float = _precision_of_means(
         n_queries,
         int64s(offsets, n_queries + 1),
@@ -124,39 +90,4 @@ def precision_of_means(
         floats(mean, n),
         floats(slope, n),
     )
-    return value
-
-
-def expected_dcg(
-    f: Floats,
-    gain: Floats,
-    offsets: Integers,
-    discounts: Floats,
-    factor: Floats,
-    sigma: float,
-    first: int,
-    last: int,
-    out: Floats,
-) -> float:
-    """Return ``sum_i factor G_i E D(r_i)`` over sorted documents first..last-1; `out` takes its
-    derivative, (n,).
-    """
-    n, n_queries, depth = len(f), len(offsets) - 1, len(discounts)
-    longest = longest_query(offsets)
-    work = np.empty(_work_of_expected_dcg(depth, longest))
-    value: float = _expected_dcg(
-        n_queries,
-        depth,
-        longest,
-        first,
-        last,
-        sigma,
-        floats(f, n),
-        floats(gain, n),
-        int64s(offsets, n_queries + 1),
-        floats(discounts, depth),
-        floats(factor, n_queries),
-        floats(out, n),
-        floats(work, work.size),
-    )
-    return value
+    return value, slope

@@ -1,6 +1,4 @@
-"""Values of ranked lists: DCG with any gains and discounts (`DCG`), and any K x L weights
-(`Utility`).
-"""
+"""Values of ranked lists: DCG with any gains and discounts, and any K x L weights (`Utility`)."""
 
 from __future__ import annotations
 
@@ -99,33 +97,28 @@ class Utility(SavedMetric):
         return self._score(lists, np.zeros(self.depth))
 
     def _score(self, lists: ArrayLike, unknown: Floats) -> Floats:
-        """Return the values of lists in which an unknown grade counts so much at each position,
-        shape (K,).
-        """
+        """Return the values of lists; `unknown`, shape (K,), is that of an unknown grade."""
         grades = graded_lists(lists, n_grades=self.n_grades, empty=True)
-        table = np.column_stack(
-            [self.weights, np.zeros(self.depth), unknown]
-        )  # the last columns are those of -2, -1
+        # the last columns are those of -2, -1
+        table = np.column_stack([self.weights, np.zeros(self.depth), unknown])
         total = np.zeros(grades.shape[:-1])
         for k in range(min(self.depth, grades.shape[-1])):
             total += table[k][grades[..., k]]
-        return total if total.ndim else total[()]
+        return total[()]
 
     def table(self) -> str:
         """Return the weights as a text table, one row per position."""
-        names = tuple(
-            map(one_line, self.grade_names or [f"grade {grade}" for grade in range(self.n_grades)])
-        )
+        names = [f"grade {grade}" for grade in range(self.n_grades)]
+        names = [one_line(name) for name in self.grade_names or names]
         width = max(9, *(len(name) + 1 for name in names))
-        head = "position" + "".join(f"{name:>{width}}" for name in names)
-        rows = [
-            f"{k + 1:>8}" + "".join(f"{x:>{width}.4g}" for x in row)
-            for k, row in enumerate(self.weights)
-        ]
-        return "\n".join([head, *rows])
+        rows = ["position" + "".join(f"{name:>{width}}" for name in names)]
+        for k, row in enumerate(self.weights):
+            rows.append(f"{k + 1:>8}" + "".join(f"{x:>{width}.4g}" for x in row))
+        return "\n".join(rows)
 
     def __repr__(self) -> str:
-        return f"Utility(depth={self.depth}, n_grades={self.n_grades}, weights={short_row(self.weights.ravel())})"
+        sizes = f"depth={self.depth}, n_grades={self.n_grades}"
+        return f"Utility({sizes}, weights={short_row(self.weights.ravel())})"
 
 
 class NormalisedMetric(SavedMetric):
@@ -159,13 +152,15 @@ class NormalisedMetric(SavedMetric):
         largest grade of several lists plus 1. Warns with ScaleWarning if this metric has gains for
         more.
         """
+        # values over those of the best order
         pool = lists if documents is None else documents
         value, ideal = self.score(lists), self.ideal(pool)
+
+        # warn where the data have a smaller scale
         if n_grades is not None or np.ndim(value):
             top = max(int(np.max(part, initial=0)) for part in (lists, pool))
-            warn_of_scale(
-                {self._name: self.n_grades}, scale_size(n_grades, top), "the data", stacklevel=2
-            )
+            size = scale_size(n_grades, top)
+            warn_of_scale({self._name: self.n_grades}, size, "the data", stacklevel=2)
         return normalised_values(value, ideal, empty)
 
 
@@ -242,10 +237,8 @@ class DCG(NormalisedMetric):
         >>> DCG.standard(n_grades=3, depth=2)
         DCG(gains=[0, 1, 3], discounts=[1, 0.63093])
         """
-        grades = np.arange(scale_size(n_grades, 0), dtype=np.float64)
-        return cls(
-            textbook_gains(gain, grades), textbook_discounts(discount, whole_number(depth, "depth"))
-        )
+        gains = textbook_gains(gain, np.arange(scale_size(n_grades, 0), dtype=np.float64))
+        return cls(gains, textbook_discounts(discount, whole_number(depth, "depth")))
 
     @classmethod
     def parse(cls, file_or_name: PathLike, n_grades: int, depth: int | None = None) -> DCG:
@@ -292,8 +285,7 @@ class DCG(NormalisedMetric):
         return self.utility._score(lists, min(self.gains[0], 0.0) * self.discounts)
 
     def ideal(self, documents: ArrayLike) -> Floats:
-        """Return the largest DCG that a ranking of documents can have, shape (n,), or a float for
-        one set of documents.
+        """Return the largest DCG of a ranking of documents, shape (n,), or a float for one set.
 
         Gains and discounts are both sorted (rearrangement inequality), so neither needs to be
         monotone or positive. Positions may stay empty: documents that do harm are left out.
@@ -305,9 +297,8 @@ class DCG(NormalisedMetric):
         total = np.zeros(gains.shape[:-1])
         for sign in (1.0, -1.0):
             best = np.sort(np.minimum(-sign * gains, 0.0), axis=-1)[..., : self.depth]
-            total = (
-                total + best @ np.sort(np.minimum(-sign * self.discounts, 0.0))[: best.shape[-1]]
-            )
+            falls = np.sort(np.minimum(-sign * self.discounts, 0.0))
+            total = total + best @ falls[: best.shape[-1]]
         return total
 
     def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
@@ -316,43 +307,47 @@ class DCG(NormalisedMetric):
         `counts`, shape (n, L), holds the number of documents of each grade, `filler` is the gain of
         a position that is left empty for want of documents.
         """
+        # positions that stay empty have a grade of their own
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         empty = np.maximum(self.depth - table.sum(axis=1, keepdims=True), 0)
+        table = np.hstack([table, empty])
         gains = np.append(self.gains, filler)
         total = np.zeros(len(table))
         for sign in (1.0, -1.0):
+            # positions of each grade, the best grade first
             best = np.argsort(-sign * gains, kind="stable")
+            ends = np.minimum(np.cumsum(table[:, best], axis=1), self.depth)
+
+            # sums of the discounts there, times gains
             falls = -np.sort(np.minimum(-sign * self.discounts, 0.0))
-            ends = np.minimum(np.cumsum(np.hstack([table, empty])[:, best], axis=1), self.depth)
-            worth = np.maximum(sign * gains[best], 0.0)
-            total += np.diff(np.append(0.0, np.cumsum(falls))[ends], axis=1, prepend=0.0) @ worth
+            sums = np.append(0.0, np.cumsum(falls))[ends]
+            total += np.diff(sums, axis=1, prepend=0.0) @ np.maximum(sign * gains[best], 0.0)
         return total
 
     def normalised(self) -> DCG:
-        """Return the same metric with gains from 0 to 1 and a first discount of 1, where their
-        signs allow it.
+        """Return the same metric with gains from 0 to 1 and a first discount of 1, if it can be.
 
         Subtracting a gain from all grades changes no comparison of lists without unknown grades.
         """
         span, first = self.gains[-1] - self.gains[0], self.discounts[0]
         if span <= 0 or first <= 0:
             raise InputError(
-                "only a DCG whose best grade gains more than its worst, at a first position that counts, has this form"
+                "only a DCG whose best grade gains more than its worst, "
+                "at a first position that counts, has this form"
             )
-        return DCG(
-            (self.gains - self.gains[0]) / span,
-            self.discounts / first,
-            self.grade_names,
-            self.notes,
-        )
+        gains = (self.gains - self.gains[0]) / span
+        return DCG(gains, self.discounts / first, self.grade_names, self.notes)
 
     def table(self) -> str:
         """Return gains and discounts as a text table."""
-        names = self.grade_names or ("",) * self.n_grades
-        labels = [f"{grade} {one_line(name)}".rstrip() for grade, name in enumerate(names)]
-        gains = [
-            f"{label:<16}{gain:>10.4f}" for label, gain in zip(labels, self.gains, strict=True)
-        ][::-1]
+        # gains, the best grade first
+        gains: list[str] = []
+        for grade, gain in enumerate(self.gains):
+            name = one_line(self.grade_names[grade]) if self.grade_names else ""
+            label = f"{grade} {name}".rstrip()
+            gains.insert(0, f"{label:<16}{gain:>10.4f}")
+
+        # discounts beside them
         discounts = [f"{k + 1:>8}{discount:>10.4f}" for k, discount in enumerate(self.discounts)]
         columns = itertools.zip_longest(gains, discounts, fillvalue="")
         rows = [f"{left:<26}    {right}".rstrip() for left, right in columns]
@@ -367,25 +362,24 @@ class DCG(NormalisedMetric):
 
 
 def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[dict[str, Any]]:
-    """Return gains and discounts for pictures of curves, with the bands of the first DCG; see
-    `Shown`.
-    """
+    """Return gains and discounts as curves, with the bands of the first DCG; see `Shown`."""
+    # the names of grades and positions
     first = next(iter(dcgs.values()))
     grades = first.grade_names or [str(grade) for grade in range(first.n_grades)]
-    sides = [("gain", grades, "of each grade, worst to best")]
-    sides += [("discount", [str(k + 1) for k in range(first.depth)], "by position")]
-    return [
-        {
-            "title": f"{side} {words}",
-            "ticks": ticks,
-            "lines": {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()},
-            "bands": [
-                getattr(part, f"{side}_band").tolist()
-                for part in ([bands.simultaneous, bands] if bands else [])
-            ],
-        }
-        for side, ticks, words in sides
-    ]
+    positions = [str(k + 1) for k in range(first.depth)]
+
+    # a picture of gains, and one of discounts
+    pictures = []
+    for side, ticks, words in (
+        ("gain", grades, "of each grade, worst to best"),
+        ("discount", positions, "by position"),
+    ):
+        lines = {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()}
+        parts = [bands.simultaneous, bands] if bands else []
+        shades = [getattr(part, f"{side}_band").tolist() for part in parts]
+        title = f"{side} {words}"
+        pictures.append({"title": title, "ticks": ticks, "lines": lines, "bands": shades})
+    return pictures
 
 
 DCGLike: TypeAlias = "DCG | PathLike"
@@ -393,9 +387,7 @@ DCGLike: TypeAlias = "DCG | PathLike"
 
 
 def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:
-    """Return ``value / ideal``, and `empty` where the ideal is not positive; arrays of one shape,
-    or two floats.
-    """
+    """Return ``value / ideal``, and `empty` where the ideal is not positive, all of one shape."""
     positive = ideal > 0
     return np.where(positive, value / np.where(positive, ideal, 1.0), empty)[()]
 
@@ -414,12 +406,12 @@ def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
     >>> len(textbook_dcgs(n_grades=5, depth=10)), len(textbook_dcgs(n_grades=2, depth=10))
     (36, 30)
     """
-    pairs = itertools.product(GAINS, DISCOUNTS)
-    dcgs = {
-        f"{gain}-{discount}": DCG.standard(n_grades, depth, gain, discount)
-        for gain, discount in pairs
-    }
-    return {name: dcg for name, dcg in dcgs.items() if dcg.gains.any()}
+    dcgs = {}
+    for gain, discount in itertools.product(GAINS, DISCOUNTS):
+        dcg = DCG.standard(n_grades, depth, gain, discount)
+        if dcg.gains.any():
+            dcgs[f"{gain}-{discount}"] = dcg
+    return dcgs
 
 
 def short_row(values: Floats) -> str:

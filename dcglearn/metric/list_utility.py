@@ -1,13 +1,12 @@
-"""`ListUtility`: values of ranked lists beyond the sum, nested around DCG: saturation, and the best
-result.
-"""
+"""Values of ranked lists beyond the sum, nested around DCG: saturation, and the best result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 from math import comb
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,22 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, graded_lists
 from dcglearn.metric.dcg import DCG, NormalisedMetric, short_row
 
-MOST_STATES = 500_000
-"""Maximum number of states of the dynamic programme."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListUtility(NormalisedMetric):
-    """A utility of ranked lists that contains DCG, and in which a good result can make those below
-    it worth less.
+    """A utility that contains DCG, in which a good result can make those below it worth less.
 
     With the grade ``l_k`` at position ``k``, a list is worth one of
 
     - saturation: ``sum_k c_k g_{l_k} prod_{m<k} (1 - s_{l_m})``. After a result of grade ``l`` the
-      user goes on with
-      probability ``1 - s_l``. ``s = 0`` is DCG; ``s_l = g_l`` and ``c_k = 1/k`` is ERR (Chapelle et
-      al. 2009); one ``s`` for all grades and positions is RBP's persistence (Moffat and Zobel
-      2008).
+      user goes on with probability ``1 - s_l``. ``s = 0`` is DCG; ``s_l = g_l`` and ``c_k = 1/k``
+      is ERR (Chapelle et al. 2009); one ``s`` for all grades and positions is RBP's persistence
+      (Moffat and Zobel 2008).
     - best result: ``(1 - x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``. ``x = 0`` is DCG, ``x = 1``
       the best alone.
 
@@ -78,88 +72,84 @@ class ListUtility(NormalisedMetric):
     _by_grade: ClassVar[tuple[str, ...]] = ("gains", "stops")
 
     def __post_init__(self) -> None:
-        gains, discounts = (
-            finite_array(self.gains, "gains", 1),
-            finite_array(self.discounts, "discounts", 1),
-        )
+        gains = finite_array(self.gains, "gains", 1)
+        discounts = finite_array(self.discounts, "discounts", 1)
         stops = finite_array(np.zeros(len(gains)) if self.stops is None else self.stops, "stops", 1)
         best = np.float64(finite_array(self.best, "best", 0))
+
+        # gains and discounts
         if gains.min() < 0:
             raise InputError(f"gains {short_row(gains)} must be at least 0 in a list utility")
         if discounts.min() < 0 or (np.diff(discounts) > 0).any():
-            raise InputError(
-                f"discounts {short_row(discounts)} must be at least 0 and never rise in a list utility"
-            )
+            rule = "must be at least 0 and never rise in a list utility"
+            raise InputError(f"discounts {short_row(discounts)} {rule}")
+
+        # stops, or a share of the best
         if len(stops) != len(gains):
             raise InputError(f"{len(stops)} stops for {len(gains)} gains")
         if stops.min() < 0 or stops.max() > 1 or not 0 <= best <= 1:
             raise InputError(f"stops {short_row(stops)} and best {best:g} must lie between 0 and 1")
         if stops.any() and best:
             raise InputError("give stops (saturation) or best (the best result's share), not both")
-        for name, value in (
-            ("gains", gains),
-            ("discounts", discounts),
-            ("stops", stops),
-            ("best", best),
-        ):
-            object.__setattr__(self, name, value)
+
+        self.__dict__.update(gains=gains, discounts=discounts, stops=stops, best=best)
         self._set_texts()
 
     @classmethod
     def of_dcg(cls, dcg: DCG) -> ListUtility:
-        """Return a DCG as a list utility without stops; its gains and discounts must be those of
-        one.
-        """
-        return cls(
-            dcg.gains, dcg.discounts, grade_names=dcg.grade_names, notes=dcg.notes, plain=dcg.plain
-        )
+        """Return a DCG as a list utility without stops; its numbers must suit one."""
+        texts: dict[str, Any] = {"grade_names": dcg.grade_names, "notes": dcg.notes}
+        return cls(dcg.gains, dcg.discounts, plain=dcg.plain, **texts)
 
     @property
     def form(self) -> str:
         """The form: "dcg", "saturation" or "best"."""
-        return "best" if self.best else "saturation" if self.stops.any() else "dcg"
+        if self.best:
+            return "best"
+        return "saturation" if self.stops.any() else "dcg"
 
     @property
     def dcg(self) -> DCG:
-        """The DCG with the same gains and discounts, which has neither stops nor a share of the
-        best result.
-        """
+        """The DCG with the same gains and discounts, without stops or a share of the best."""
         return DCG(self.gains, self.discounts, self.grade_names, self.notes, self.plain)
 
     def score(self, lists: ArrayLike) -> Floats:
-        """Score graded lists, shape (n, M) or (M,); see `Utility.score`. No grade (-1) and no
-        position stop nobody.
+        """Score graded lists, shape (n, M) or (M,); see `Utility.score`.
+
+        Unknown grades (-1) and positions without a result stop nobody.
         """
         grades = graded_lists(lists, n_grades=self.n_grades)
         gains, going_on = np.append(self.gains, 0.0), np.append(1 - self.stops, 1.0)
         total, highest = np.zeros(grades.shape[:-1]), np.zeros(grades.shape[:-1])
         survival = np.ones(grades.shape[:-1])
+
+        # add up what users see before they stop
         for k in range(min(self.depth, grades.shape[-1])):
             worth = self.discounts[k] * gains[grades[..., k]] * survival
             total = total + worth
             highest = np.maximum(highest, worth)
             survival = survival * going_on[grades[..., k]]
-        value: Floats = total + self.best * (highest - total) if self.best else total
-        return value if value.ndim else value[()]
+
+        if self.best:
+            total = total + self.best * (highest - total)
+        return total[()]
 
     def ideal(self, documents: ArrayLike) -> Floats:
-        """Return the largest value that a ranking of documents can have; for parameters see
-        `DCG.ideal`.
+        """Return the largest value of a ranking of documents; for parameters see `DCG.ideal`.
 
         Under saturation the order by grade is not the best in general: a document that stops the
         user may be worth more below others. The maximum is exact; for errors see `ideal_of_counts`.
 
         Examples
         --------
-        >>> utility = ListUtility([0, 0.4, 0.9, 1], DCG.standard(4, 3).discounts, stops=[0, 0, 1, 1])
+        >>> discounts = DCG.standard(4, 3).discounts
+        >>> utility = ListUtility([0, 0.4, 0.9, 1], discounts, stops=[0, 0, 1, 1])
         >>> utility.score([3, 1, 1]).round(5), utility.ideal([3, 1, 1]).round(5)
         (np.float64(1.0), np.float64(1.15237))
         """
         grades = graded_lists(documents, "documents", self.n_grades)
-        counts = np.stack(
-            [(grades == grade).sum(axis=-1) for grade in range(self.n_grades)], axis=-1
-        )
-        value = self.ideal_of_counts(counts)
+        counts = [(grades == grade).sum(axis=-1) for grade in range(self.n_grades)]
+        value = self.ideal_of_counts(np.stack(counts, axis=-1))
         return value if grades.ndim > 1 else value[0]
 
     def ideal_of_counts(self, counts: ArrayLike) -> Floats:
@@ -175,6 +165,8 @@ class ListUtility(NormalisedMetric):
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         if not self._ordered_by_gain:
             return _best_by_counts(self.gains, self.discounts, self.stops, table)
+
+        # lists in the order by gain, equal gains by stops
         order = np.lexsort((self.stops, -self.gains))
         ends = np.cumsum(table[:, order], axis=1)
         place = (np.arange(self.depth)[None, :, None] >= ends[:, None, :]).sum(axis=2)
@@ -182,24 +174,24 @@ class ListUtility(NormalisedMetric):
 
     @cached_property
     def _ordered_by_gain(self) -> bool:
-        """Whether no two neighbours in the order by gain (equal gains by stops) are better
-        exchanged, at any position.
+        """Whether no swap of neighbours in the order by gain (equal gains by stops) adds value.
 
-        Exchanging b, then a at positions k and k + 1 for a, then b adds, before survival, ``(c_k -
-        c_{k+1}) (g_a - g_b)
-        - c_{k+1} (s_a g_b - s_b g_a)``; documents left out stand at positions whose discount is 0.
+        Swapping b, then a at positions k and k + 1 for a, then b adds, before survival,
+        ``(c_k - c_{k+1}) (g_a - g_b) - c_{k+1} (s_a g_b - s_b g_a)``; documents left out stand at
+        positions whose discount is 0.
         """
+        # neighbours in that order
         order = np.lexsort((self.stops, -self.gains))
         g, s = self.gains[order], self.stops[order]
         falls, later = -np.diff(self.discounts, append=0.0), np.append(self.discounts[1:], 0.0)
         lead, lost = g[:, None] - g, s[:, None] * g - s * g[:, None]
+
+        # what each swap adds, at each position
         added = falls[:, None, None] * lead - later[:, None, None] * lost
         return bool((added[:, *np.triu_indices(len(g), 1)] >= 0).all())
 
     def normalised(self) -> ListUtility:
-        """Return the same metric with a largest gain and a first discount of 1, where there is
-        any.
-        """
+        """Return the same metric with a largest gain and a first discount of 1, if there is one."""
         top, first = self.gains.max(), self.discounts[0]
         if top <= 0 or first <= 0:
             raise InputError("a list utility that is worth nothing has no such form")
@@ -207,51 +199,47 @@ class ListUtility(NormalisedMetric):
         return ListUtility(gains, discounts, self.stops, self.best, self.grade_names, self.notes)
 
     def table(self) -> str:
-        """Return gains, stop probabilities or the share of the best result, and discounts as a text
-        table.
-        """
+        """Return the DCG's text table with stop probabilities, or with the share of the best."""
         head, *rows = self.dcg.table().split("\n")
         if self.form == "best":
             return "\n".join([head, *rows, f"share of the best result{float(self.best):>16.4f}"])
-        stops = [f"{stop:>8.4f}" for stop in self.stops[::-1]] + [" " * 8] * max(
-            self.depth - self.n_grades, 0
-        )
-        wide = [
-            f"{row:<26}"[:26] + f"{stop}{row[26:]}" for row, stop in zip(rows, stops, strict=True)
-        ]
-        return "\n".join([f"{head[:26]}{'stop':>8}{head[26:]}", *(row.rstrip() for row in wide)])
+
+        # a column of stops behind that of gains
+        stops = [f"{stop:>8.4f}" for stop in self.stops[::-1]]
+        wide = [f"{head[:26]}{'stop':>8}{head[26:]}"]
+        for row, stop in zip_longest(rows, stops, fillvalue=" " * 8):
+            wide.append(f"{row[:26]:<26}{stop}{row[26:]}".rstrip())
+        return "\n".join(wide)
 
     def __repr__(self) -> str:
-        more = (
-            f", best={float(self.best):.5g}"
-            if self.form == "best"
-            else f", stops={short_row(self.stops)}"
-        )
-        more += ", plain=True" if self.plain else ""
-        return f"ListUtility(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
+        parts = [f"gains={short_row(self.gains)}", f"discounts={short_row(self.discounts)}"]
+        is_best = self.form == "best"
+        parts.append(f"best={self.best:.5g}" if is_best else f"stops={short_row(self.stops)}")
+        return f"ListUtility({', '.join(parts)}{', plain=True' if self.plain else ''})"
 
 
 def _best_by_counts(gains: Floats, discounts: Floats, stops: Floats, counts: Integers) -> Floats:
-    """Return the largest saturation utility of documents counted by grade, shape (Q, L) to (Q,);
-    see `ListUtility`.
-    """
+    """Return the largest saturation utility of documents counted by grade, (Q, L) to (Q,)."""
+    # distinct counts, of the grades that occur
     depth = len(discounts)
     distinct, query = np.unique(np.minimum(counts, depth), axis=0, return_inverse=True)
     used = np.flatnonzero(distinct.any(axis=0))
     if not len(used):
         return np.zeros(len(counts))
-    n_states = comb(depth + len(used), len(used))
-    if n_states > MOST_STATES:
+
+    n_states, most_states = comb(depth + len(used), len(used)), 500_000
+    if n_states > most_states:
         raise InputError(
-            f"the best order of {len(used)} grades at {depth} positions has {n_states:,} states, more than the "
-            f"{MOST_STATES:,} that are searched: give the metric a smaller depth, or do not normalise"
+            f"the best order of {len(used)} grades at {depth} positions has {n_states:,} states, "
+            f"more than the {most_states:,} that are searched: "
+            "give the metric a smaller depth, or do not normalise"
         )
-    states, following = _states(depth, len(used))
-    size = max((1 << 22) // n_states, 1)  # queries whose values are held at a time
+
+    # solve for some queries at a time
+    model = gains[used], discounts, 1 - stops[used], *_states(depth, len(used))
+    size = max((1 << 22) // n_states, 1)
     parts = np.split(distinct[:, used], range(size, len(distinct), size))
-    values = [
-        _values(gains[used], discounts, 1 - stops[used], states, following, part) for part in parts
-    ]
+    values = [_values(*model, part) for part in parts]
     return np.concatenate(values)[query.ravel()]
 
 
@@ -263,8 +251,9 @@ def _values(
     following: NDArray[np.intp],
     counts: Integers,
 ) -> Floats:
-    """Return the value of the empty list before documents counted by grade, shape (Q, L); states
-    are lists so far.
+    """Return the value of the best list of documents counted by grade, (Q, L) to (Q,).
+
+    States are lists so far; the last positions are solved first.
     """
     value = np.zeros((len(states), len(counts)))
     length = states.sum(axis=1)
@@ -280,17 +269,19 @@ def _values(
 
 @lru_cache(maxsize=8)
 def _states(depth: int, n_grades: int) -> tuple[Integers, NDArray[np.intp]]:
-    """Return the counts of documents of each grade with a sum of at most K, and where one more of a
-    grade leads.
+    """Return the counts of each grade with a sum of at most K, and where one more leads.
 
     Both have shape (S, L), in lexicographic order; where nothing leads on, 0 stands.
     """
+    # all counts, a grade at a time
     left, columns = np.array([depth]), np.zeros((1, 0), dtype=np.int64)
     for _ in range(n_grades):
         rows = np.repeat(np.arange(len(left)), left + 1)
         starts = np.cumsum(left + 1) - (left + 1)
         chosen = np.arange(len(rows)) - starts[rows]
         columns, left = np.column_stack([columns[rows], chosen]), left[rows] - chosen
+
+    # the place of each successor in the order
     counted = np.array([[comb(r + d, d) for d in range(n_grades + 1)] for r in range(depth + 1)])
     following = np.zeros(columns.shape, dtype=np.intp)
     short = np.flatnonzero(left > 0)

@@ -38,53 +38,56 @@ def read_metric(
     of a name, K where it has none; objects and files have their own. `name` is what messages call
     it. Raises InputError as `metric_or_name` does; for a name whose L or K nothing says.
     """
+    # objects and files have their own scale
     metric = metric_or_name(metric, accept=accept, name=name)
     if not isinstance(metric, (MetricName, ListMetricName)):
         return metric
+
+    # names are taken at the scale of the data
     if n_grades is None:
         word = metric.at(10)
-        raise InputError(
-            f"{name}: nothing says how many grades {word} has; give DCG.parse({word!r}, n_grades=5)"
-        )
+        remedy = f"give DCG.parse({word!r}, n_grades=5)"
+        raise InputError(f"{name}: nothing says how many grades {word} has; {remedy}")
     if isinstance(metric, ListMetricName):
         return metric.metric(n_grades, depth)
     return DCG.from_name(metric.word, n_grades, depth)
 
 
 def metric_or_name(metric: Any, *, accept: Sequence[type] = (DCG,), name: str = "metric") -> Any:
-    """Return the metric of an object or a file, or a name as `MetricName` or `ListMetricName`,
-    checked.
+    """Return the metric of an object or a file, or a checked name (of class `NamedMetric`).
 
     Callers that learn the number of grades and the depth of a name later hand it to `read_metric`
     then. Raises InputError if it is of a kind that is not accepted, a file cannot be read, or no
     metric has the name.
     """
+    # objects and files
     if isinstance(metric, (*accept, NamedMetric)):
         return metric
     if not isinstance(metric, (str, os.PathLike)):
         _refuse(metric, accept, name)
     if is_metric_file(metric):
         return load_metric(metric, [kind for kind in accept if issubclass(kind, SavedMetric)])
+
+    # names
     word = os.fspath(metric)
     if not ListMetricName.is_one(word):
         return MetricName.of(word, name)
     if AdaptiveMetric not in accept:
-        raise InputError(
-            f"{name} {word!r} is no DCG, but one of {LIST_NAMES}; here it is neither a file nor {NAMES}"
-        )
+        fact = f"{name} {word!r} is no DCG, but one of {LIST_NAMES}"
+        raise InputError(f"{fact}; here it is neither a file nor {NAMES}")
     return ListMetricName.of(word)
 
 
 def labelled(metrics: Any) -> Mapping[Any, Any]:
-    """Return one metric or several by name: a mapping as it is, a word by itself, an object by its
-    kind, numbered.
-    """
+    """Return one metric or several by name: words by themselves, objects by kind and number."""
     if isinstance(metrics, Mapping):
         return metrics
+
     several = isinstance(metrics, Iterable) and not isinstance(metrics, (str, os.PathLike))
     by_name: dict[Any, Any] = {}
     kinds: Counter[str] = Counter()
     for metric in metrics if several else [metrics]:
+        # an object by its kind, and a number where there are several
         label = metric
         if not isinstance(metric, (str, os.PathLike)):
             label = "DCG" if isinstance(metric, DCG) else getattr(metric, "kind", "utility")
@@ -95,14 +98,14 @@ def labelled(metrics: Any) -> Mapping[Any, Any]:
 
 
 def _refuse(metric: Any, accept: Sequence[type], name: str) -> None:
+    """Raise InputError for an object that is not accepted."""
     kind = type(metric).__name__
     if isinstance(metric, SavedMetric) and list(accept) == [DCG]:
         raise InputError(
-            f"{name} is a {kind}, no sum of gains times discounts; what is asked for is only true of a DCG (the gains "
-            "and discounts of a ListUtility alone are ListUtility.dcg)",
+            f"{name} is a {kind}, no sum of gains times discounts; what is asked for is only true "
+            "of a DCG (the gains and discounts of a ListUtility alone are ListUtility.dcg)",
             see="only-a-dcg",
         )
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept if issubclass(kind, SavedMetric))
-    raise InputError(
-        f"{name} is a {kind}; give {kinds}, its file, or a name such as exponential-log2@10"
-    )
+    forms = f"{kinds}, its file, or a name such as exponential-log2@10"
+    raise InputError(f"{name} is a {kind}; give {forms}")

@@ -1,6 +1,4 @@
-"""Base class of metrics: arrays with grade names and notes, compared by value and saved as strict
-JSON.
-"""
+"""Base class of metrics: arrays, grade names and notes, saved as strict JSON."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -15,15 +13,12 @@ from dcglearn.metric.scales import grade_map
 Kind = TypeVar("Kind", bound="SavedMetric")
 Saved = TypeVar("Saved")
 
-SCHEMA_VERSION = 1
-"""Version of the file format; others are refused."""
-
 
 class SavedMetric(Shown):
-    """A metric whose class names its kind and its arrays, and those with an entry a grade on the
-    last axis.
-    """
+    """A metric whose class names its kind, its arrays, and those whose last axis is the grade."""
 
+    _version: ClassVar[int] = 1
+    """Version of the file format; others are refused."""
     _kind: ClassVar[str]
     _arrays: ClassVar[tuple[str, ...]]
     _by_grade: ClassVar[tuple[str, ...]] = ("gains",)
@@ -53,16 +48,16 @@ class SavedMetric(Shown):
         DCG(gains=[0, 3, 15], discounts=[1, 0.5])
         """
         grades, names = grade_map(mapping, self.n_grades), self.grade_names
-        merged = len(set(grades)) < len(grades)  # two grades of the data would have one name
         values: dict[str, Any] = {key: getattr(self, key)[..., grades] for key in self._by_grade}
-        values["grade_names"] = (
-            None if names is None or merged else tuple(names[grade] for grade in grades)
-        )
+        # no names where two grades of the data would have one
+        values["grade_names"] = None
+        if names is not None and len(set(grades)) == len(grades):
+            values["grade_names"] = tuple(names[grade] for grade in grades)
         return replace(self, **values)  # type: ignore[type-var]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, as `save` writes them."""
-        values: dict[str, Any] = {"format": f"dcglearn.{self._kind}", "version": SCHEMA_VERSION}
+        values: dict[str, Any] = {"format": f"dcglearn.{self._kind}", "version": self._version}
         values |= {key: getattr(self, key).tolist() for key in self._arrays}
         if self.grade_names is not None:
             values["grade_names"] = list(self.grade_names)
@@ -79,9 +74,12 @@ class SavedMetric(Shown):
         Raises InputError if a key is missing or unknown, a value has another type, or the format
         another version.
         """
-        check_format(values, [cls._kind], SCHEMA_VERSION)
+        # format, version and fields
+        check_format(values, [cls._kind], cls._version)
         optional = [field.name for field in fields(cls) if field.name not in cls._arrays]  # type: ignore[arg-type]
         own = fields_of(values, cls._arrays, optional, f"a {cls._kind}")
+
+        # types of the values
         for key in cls._arrays:
             check_numbers(own[key], key)
         for key in ("grade_names", "notes"):
@@ -92,16 +90,12 @@ class SavedMetric(Shown):
         return cls(**own)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write strict JSON beside `path` and rename it into place; ``force=False`` refuses an
-        existing file.
-        """
+        """Write strict JSON, whole or not at all; ``force=False`` refuses an existing file."""
         write_json(path, self.to_dict(), force=force)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
-        """Read what `save` wrote. Raises InputError if the file is damaged, or of another kind or
-        version.
-        """
+        """Read what `save` wrote; raise InputError for a damaged file, another kind or version."""
         return load_metric(path, (cls,))
 
     def _set_texts(self) -> None:
@@ -124,13 +118,11 @@ class SavedMetric(Shown):
 
 
 def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
-    """Return the metric in a file, which is of one of several kinds; raise InputError, naming the
-    file, otherwise.
-    """
+    """Return the metric in a file, of one of several kinds; an InputError names the file."""
 
     def metric_of(values: dict[str, Any]) -> Kind:
         by_name = {kind._kind: kind for kind in kinds}
-        check_format(values, list(by_name), SCHEMA_VERSION)
+        check_format(values, list(by_name), SavedMetric._version)
         return by_name[values["format"].removeprefix("dcglearn.")].from_dict(values)
 
     return read_saved(path, metric_of)
@@ -146,13 +138,9 @@ def read_saved(path: PathLike, made_of: Callable[[dict[str, Any]], Saved]) -> Sa
 def fields_of(
     values: dict[str, Any], needed: Iterable[str], optional: Sequence[str], thing: str
 ) -> dict[str, Any]:
-    """Return a file's fields without format and version; raise InputError if one is missing or
-    unknown.
-    """
-    needed, fields = (
-        list(needed),
-        {key: value for key, value in values.items() if key not in ("format", "version")},
-    )
+    """Return a file's fields without format and version; raise InputError for a wrong one."""
+    needed = list(needed)
+    fields = {key: value for key, value in values.items() if key not in ("format", "version")}
     missing = [key for key in needed if key not in fields]
     unknown = sorted(fields.keys() - {*needed, *optional})
     if missing or unknown:
@@ -163,29 +151,24 @@ def fields_of(
 
 
 def check_format(values: dict[str, Any], kinds: Sequence[str], version: int) -> None:
-    """Raise InputError unless a file's "format" is of one of the kinds, and its "version" the one
-    that is read.
-    """
+    """Raise InputError unless a file's "format" is of one of the kinds, and of this "version"."""
     kind, written = values.get("format"), values.get("version")
     if kind not in [f"dcglearn.{name}" for name in kinds]:
-        is_list = kind == "dcglearn.list_utility"
-        why = (
-            "; it is no sum of gains times discounts, as what is asked for needs" if is_list else ""
-        )
+        why = ""
+        if kind == "dcglearn.list_utility":
+            why = "; it is no sum of gains times discounts, as what is asked for needs"
         expected = " or ".join(f'"dcglearn.{name}"' for name in kinds)
         raise InputError(f'"format" is {kind!r}, expected {expected}{why}')
+
     if type(written) is not int or written != version:
-        later = isinstance(written, int) and written > version
-        remedy = (
-            "written by a later dcglearn: upgrade dcglearn" if later else "no dcglearn writes it"
-        )
+        remedy = "no dcglearn writes it"
+        if isinstance(written, int) and written > version:
+            remedy = "written by a later dcglearn: upgrade dcglearn"
         raise InputError(f'"version" is {written!r}, expected {version}; {remedy}')
 
 
 def check_numbers(value: Any, key: str) -> None:
-    """Raise InputError unless `value` is a number or nested lists of numbers; texts and booleans
-    are not numbers.
-    """
+    """Raise InputError unless `value` is a number or nested lists of numbers, no text or flag."""
     if isinstance(value, list):
         for item in value:
             check_numbers(item, key)

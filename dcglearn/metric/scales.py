@@ -1,4 +1,4 @@
-"""Scales of grades: whether that of a metric is that of the data, and maps from one to the other."""
+"""Scales of grades: comparison of a metric's with that of the data, and maps between them."""
 
 import warnings
 from collections.abc import Mapping
@@ -27,15 +27,14 @@ class ScaleWarning(UserWarning):
     """
 
     def __init__(self, declared: Mapping[str, int], n_grades: int, data: str) -> None:
-        metrics = " and ".join(
-            f"{name} has gains for {grades_of(size)}" for name, size in declared.items()
-        )
+        sizes = [f"{name} has gains for {grades_of(size)}" for name, size in declared.items()]
+        metrics = " and ".join(sizes)
         self.declared, self.n_grades = dict(declared), n_grades
         self.fact = f"{metrics}, but {data} has {grades_of(n_grades)}"
         super().__init__(
-            f"{self.fact}; give DCG.map_grades the grade of the metric that each grade of the data stands for, or give "
-            "the data its n_grades if the scale is the same and its top grade does not occur "
-            + pointer("scales")
+            f"{self.fact}; give DCG.map_grades the grade of the metric that each grade of the data "
+            "stands for, or give the data its n_grades if the scale is the same and its top grade "
+            "does not occur " + pointer("scales")
         )
 
 
@@ -45,9 +44,7 @@ def grades_of(n_grades: int) -> str:
 
 
 def example_map(n_grades: int, of_metric: int) -> str:
-    """Return a map from a scale to a larger one, ends to ends, to show how a map is written:
-    ``0=0,1=2,2=4``.
-    """
+    """Return a map from a scale to a larger one, ends to ends, as an example: ``0=0,1=2,2=4``."""
     step = (of_metric - 1) / max(n_grades - 1, 1)
     return ",".join(f"{grade}={round(grade * step)}" for grade in range(n_grades))
 
@@ -55,8 +52,7 @@ def example_map(n_grades: int, of_metric: int) -> str:
 def warn_of_scale(
     declared: Mapping[str, int], n_grades: int, data: str, stacklevel: int = 3
 ) -> None:
-    """Warn once, by `ScaleWarning`, if metrics are declared on more grades than the whole of the
-    data has.
+    """Warn once, by `ScaleWarning`, if metrics have gains for more grades than the data have.
 
     `declared` has the number of grades of each metric with a scale of its own (a file or a DCG, not
     a name), `n_grades` that of the `data`, which are called so. `stacklevel` is as in
@@ -68,28 +64,23 @@ def warn_of_scale(
 
 
 def grade_map(mapping: Mapping[int, int], n_grades: int) -> list[int]:
-    """Return the grade of a metric of `n_grades` grades that each grade 0, 1, 2, ... of the data
-    stands for.
-    """
+    """Return the grade of a metric, of `n_grades`, that each grade 0, 1, 2, ... of data is."""
     if not mapping:
-        raise InputError(
-            "the map of grades is empty; give a grade of the metric for each grade of the data"
-        )
+        fact = "the map of grades is empty"
+        raise InputError(f"{fact}; give a grade of the metric for each grade of the data")
+
+    # a grade for each of the data's
     gaps = sorted(set(range(max(mapping) + 1)) ^ set(mapping))
     if gaps:
-        raise InputError(
-            f"the map of grades {_shown(mapping)} has no grade {gaps[0]}; give each of 0..{max(mapping)} one"
-            if gaps[0] >= 0
-            else f"the map of grades {_shown(mapping)} has grade {gaps[0]}; the grades of the data begin at 0"
-        )
+        fact, remedy = f"has no grade {gaps[0]}", f"give each of 0..{max(mapping)} one"
+        if gaps[0] < 0:
+            fact, remedy = f"has grade {gaps[0]}", "the grades of the data begin at 0"
+        raise InputError(f"the map of grades {_shown(mapping)} {fact}; {remedy}")
+
+    # each of the metric's scale
+    remedy = f"the metric has {grades_of(n_grades)}"
     for grade, other in mapping.items():
-        whole_number(
-            other,
-            f"the map of grade {grade}",
-            0,
-            n_grades - 1,
-            f"the metric has {grades_of(n_grades)}",
-        )
+        whole_number(other, f"the map of grade {grade}", 0, n_grades - 1, remedy)
     return [int(mapping[grade]) for grade in range(len(mapping))]
 
 

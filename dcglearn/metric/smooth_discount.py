@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,31 +15,31 @@ from dcglearn.metric.textbook import textbook_discounts
 
 _fill_discounts = function("fill_discounts", COUNT, COUNT, ARRAY, COUNT, *[ARRAY] * 3)
 
-TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC = range(5)
-"""Kinds of discounts: polynomial pieces, and four closed forms."""
+
+class Curve(IntEnum):
+    """Kinds of discounts: polynomial pieces, and four closed forms."""
+
+    TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC = range(5)
+
 
 TILT = 1e-3
 """Most that tilting plateaus adds to a discount, as a share of the largest discount."""
-
-SAME = 1e-12
-"""Relative difference up to which a vector counts as a textbook's times a factor: the factor may
-have been rounded.
-"""
 
 
 @dataclass(frozen=True)
 class SmoothDiscount:
     """A discount vector as a function of real-valued ranks from 1 to infinity.
 
-    `kind` is `TABLE`, with the raveled (K, 4) polynomial pieces as `numbers`, or one of four closed
-    forms, with ``[factor]`` or ``[factor, log p]``. `knots`, shape (K,), holds the values at ranks
-    1..K. ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any factor) are recognised
-    by their values and keep their closed form. Every other vector is first made positive and
-    strictly decreasing: negative discounts become 0, a vector that rises somewhere is replaced by
-    the nearest non-increasing one, and drops smaller than ``TILT / K`` of the largest discount are
-    made that large. A piecewise cubic goes through these knots (PCHIP; the slope at rank 1 is that
-    of the first secant, at rank K that of the tail or three times the last secant, if that is less
-    steep), and after rank K follows the tail ``c[K-1] log2(K+1) / log2(r+1)``.
+    `kind` is a `Curve`: a table, with the raveled (K, 4) polynomial pieces as `numbers`, or one of
+    four closed forms, with ``[factor]`` or ``[factor, log p]``. `knots`, shape (K,), holds the
+    values at ranks 1..K. ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any
+    factor) are recognised by their values and keep their closed form. Every other vector is first
+    made positive and strictly decreasing: negative discounts become 0, a vector that rises
+    somewhere is replaced by the nearest non-increasing one, and drops smaller than ``TILT / K`` of
+    the largest discount are made that large. A piecewise cubic goes through these knots (PCHIP; the
+    slope at rank 1 is that of the first secant, at rank K that of the tail or three times the last
+    secant, if that is less steep), and after rank K follows the tail ``c[K-1] log2(K+1) /
+    log2(r+1)``.
     """
 
     kind: int
@@ -47,9 +48,7 @@ class SmoothDiscount:
 
     @classmethod
     def of(cls, discounts: ArrayLike) -> Self:
-        """Return the smooth form of a discount vector, shape (K,), which must hold a positive
-        discount.
-        """
+        """Return the smooth form of discounts, shape (K,), one of which must be positive."""
         c = finite_array(discounts, "discounts", 1)
         if c.max() <= 0:
             raise InputError("no discount is positive; a smooth metric needs at least one that is")
@@ -58,14 +57,12 @@ class SmoothDiscount:
     @classmethod
     @lru_cache(maxsize=64)
     def _of(cls, discounts: tuple[float, ...]) -> Self:
-        """Return the form of checked discounts, cached because scheduled losses ask for it at every
-        step.
-        """
+        """Return the form of checked discounts; scheduled losses ask for it at every step."""
         c = finite_array(discounts, "discounts", 1)
         if (closed := _closed_form(c)) is not None:
             return cls(closed[0], frozen(np.array(closed[1])), c)
         knots = _strictly_decreasing(c)
-        return cls(TABLE, frozen(_pieces(knots).ravel()), frozen(knots))
+        return cls(Curve.TABLE, frozen(_pieces(knots).ravel()), frozen(knots))
 
     def __call__(self, ranks: ArrayLike) -> Floats:
         """Return the discounts at real-valued ranks >= 1, any shape."""
@@ -75,12 +72,8 @@ class SmoothDiscount:
         """Return the discounts and their derivatives at real-valued ranks >= 1, any shape."""
         ranks = np.asarray(ranks, dtype=np.float64)
         flat = np.ascontiguousarray(ranks).ravel()
-        n, size, value, slope = (
-            len(flat),
-            len(self.numbers),
-            np.empty(flat.shape),
-            np.empty(flat.shape),
-        )
+        n, size = len(flat), len(self.numbers)
+        value, slope = np.empty(n), np.empty(n)
         columns = floats(flat, n), floats(value, n), floats(slope, n)
         _fill_discounts(self.kind, size, floats(self.numbers, size), n, *columns)
         return value.reshape(ranks.shape)[()], slope.reshape(ranks.shape)[()]
@@ -94,25 +87,29 @@ def _closed_form(c: Floats) -> tuple[int, list[float]] | None:
     """Return kind and numbers of the closed form that `c` is a multiple of, or None."""
     if c[0] <= 0:
         return None
-    for kind, name in ((LOG2, "log2"), (RECIPROCAL, "reciprocal"), (SQRT, "sqrt")):
-        if np.allclose(c, c[0] * textbook_discounts(name, len(c)), rtol=SAME, atol=0):
+    same: dict[str, Any] = {"rtol": 1e-12, "atol": 0.0}  # the factor may have been rounded
+    for kind in (Curve.LOG2, Curve.RECIPROCAL, Curve.SQRT):
+        textbook = textbook_discounts(kind.name.lower(), len(c))
+        if np.allclose(c, c[0] * textbook, **same):
             return kind, [c[0]]
+    # a factor times p^r
     if len(c) > 2:
         p = c[1] / c[0]
-        if 0 < p < 1 and np.allclose(c, c[0] * p ** np.arange(len(c)), rtol=SAME, atol=0):
-            return GEOMETRIC, [c[0] / p, math.log(p)]
+        if 0 < p < 1 and np.allclose(c, c[0] * p ** np.arange(len(c)), **same):
+            return Curve.GEOMETRIC, [c[0] / p, math.log(p)]
     return None
 
 
 def _strictly_decreasing(c: Floats) -> Floats:
-    """Return the nearest non-increasing non-negative vector, with drops of at least TILT / K of its
-    largest.
-    """
+    """Return the nearest non-increasing non-negative vector, with drops of at least TILT / K."""
+    # the nearest that does not increase
     c = np.maximum(c, 0.0)
     if (np.diff(c) > 0).any():
         from scipy.optimize import isotonic_regression
 
         c = isotonic_regression(c, increasing=False).x
+
+    # larger drops, of a share of the largest discount
     least = TILT * c[0] / len(c)
     drops = -np.diff(c, append=0.0)
     if (drops < least).any():
@@ -121,22 +118,26 @@ def _strictly_decreasing(c: Floats) -> Floats:
 
 
 def _pieces(c: Floats) -> Floats:
-    """Return the cubic pieces between ranks 1..K and the tail's factor, shape (K, 4), constant term
-    first.
+    """Return cubic pieces between ranks 1..K and the tail's factor, (K, 4), constant term first.
 
     SciPy's `CubicHermiteSpline` rounds them differently, so trained models would change in their
     last bits.
     """
+    # the tail's factor
     depth = len(c)
     pieces = np.zeros((depth, 4))
     pieces[-1, 0] = c[-1] * math.log(depth + 1)
     if depth == 1:
         return pieces
+
+    # slopes at the knots: harmonic means of secants (PCHIP)
     secant = np.diff(c)
     slope = np.empty(depth)
     slope[0] = secant[0]
     slope[1:-1] = 2 * secant[:-1] * secant[1:] / (secant[:-1] + secant[1:])
     slope[-1] = max(-c[-1] / ((depth + 1) * math.log(depth + 1)), 3 * secant[-1])
+
+    # Hermite's cubics
     pieces[:-1, 0], pieces[:-1, 1] = c[:-1], slope[:-1]
     pieces[:-1, 2] = 3 * secant - 2 * slope[:-1] - slope[1:]
     pieces[:-1, 3] = slope[:-1] + slope[1:] - 2 * secant

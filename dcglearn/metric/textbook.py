@@ -1,6 +1,4 @@
-"""Gains and discounts of the textbooks by name, and textbook metrics by name:
-``GAIN-DISCOUNT[@K]``, ``nDCG[@K]``.
-"""
+"""Gains, discounts and metrics of the textbooks by name: ``GAIN-DISCOUNT[@K]``, ``nDCG[@K]``."""
 
 import os
 import re
@@ -13,26 +11,25 @@ import numpy as np
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError, PathLike, whole_number
 
-GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
-DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
+GAIN_FORMULAS = {
+    "linear": "grade",
+    "exponential": "2^grade - 1",
+    "power3": "3^grade - 1",
+    "power5": "5^grade - 1",
+    "binary1": "1 from grade 1 on",
+    "binary2": "1 from grade 2 on",
+}
+DISCOUNT_FORMULAS = {
+    "flat": "1",
+    "log2": "1/log2(rank + 1)",
+    "reciprocal": "1/rank",
+    "sqrt": "1/sqrt(rank)",
+    "rbp0.8": "0.8^rank",
+    "linear": "(K + 1 - rank)/K",
+}
+"""Gains and discounts of the textbooks by name, with their formulas for people to read."""
 
-GAIN_FORMULAS = (
-    "grade",
-    "2^grade - 1",
-    "3^grade - 1",
-    "5^grade - 1",
-    "1 from grade 1 on",
-    "1 from grade 2 on",
-)
-DISCOUNT_FORMULAS = (
-    "1",
-    "1/log2(rank + 1)",
-    "1/rank",
-    "1/sqrt(rank)",
-    "0.8^rank",
-    "(K + 1 - rank)/K",
-)
-"""Formulas of `GAINS` and `DISCOUNTS`, in their order, for people to read."""
+GAINS, DISCOUNTS = tuple(GAIN_FORMULAS), tuple(DISCOUNT_FORMULAS)
 
 MAX_DEPTH = 9_999_999
 """Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory.
@@ -48,6 +45,8 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
         return grades
     if name == "exponential":
         return np.exp2(grades) - 1
+
+    # powers and steps by their number
     match = re.fullmatch(r"(power|binary)(\d+(?:\.\d+)?)", name)
     if match is None:
         raise InputError(f"gain {name!r} is not one of {', '.join(GAINS)}{nearest(name, GAINS)}")
@@ -63,8 +62,7 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
 def textbook_formula(name: str) -> str:
     """Return the formulas of ``GAIN-DISCOUNT``, one of `GAINS` and one of `DISCOUNTS`, in words."""
     gain, _, discount = name.partition("-")
-    gain, discount = GAIN_FORMULAS[GAINS.index(gain)], DISCOUNT_FORMULAS[DISCOUNTS.index(discount)]
-    return f"gain {gain}, discount {discount}"
+    return f"gain {GAIN_FORMULAS[gain]}, discount {DISCOUNT_FORMULAS[discount]}"
 
 
 def has_textbook_gains(gains: Floats) -> bool:
@@ -75,6 +73,7 @@ def has_textbook_gains(gains: Floats) -> bool:
 
 def textbook_discounts(name: str, depth: int) -> Floats:
     """Return the discounts called `name` at ranks 1..K, shape (K,); see `DCG.standard`."""
+    # those without a number in the name
     ranks = np.arange(1.0, depth + 1)
     closed: dict[str, Callable[[Floats], Floats]] = {
         "flat": np.ones_like,
@@ -86,6 +85,8 @@ def textbook_discounts(name: str, depth: int) -> Floats:
     }
     if name in closed:
         return closed[name](ranks)
+
+    # rank-biased precision
     match = re.fullmatch(r"rbp(0?\.\d+)", name)
     if match is None or not 0 < float(match[1]) < 1:
         raise InputError(
@@ -96,9 +97,7 @@ def textbook_discounts(name: str, depth: int) -> Floats:
 
 
 class NamedMetric:
-    """A metric by name, which has no number of grades of its own; `depth` is K, or None where the
-    name has none.
-    """
+    """A metric by name, for any number of grades; `depth` is K, or None where there is none."""
 
     depth: int | None
 
@@ -110,17 +109,14 @@ class NamedMetric:
         """Return K, or `depth` where the name has none; raise InputError if both are None."""
         if self.depth is None and depth is None:
             name, _, _ = self.at(10).rpartition("@")
-            raise InputError(
-                f"metric {name!r} has no depth, and nothing here says one: write {self.at(10)}"
-            )
+            fact = f"metric {name!r} has no depth, and nothing here says one"
+            raise InputError(f"{fact}: write {self.at(10)}")
         return whole_number(self.depth or depth, "depth")
 
 
 @dataclass(frozen=True)
 class MetricName(NamedMetric):
-    """The name of a textbook DCG; ``nDCG@K`` means what trec_eval means, linear gain and log2
-    discount.
-    """
+    """The name of a textbook DCG; ``nDCG@K`` is trec_eval's: linear gain, log2 discount."""
 
     word: str
     gain: str
@@ -129,20 +125,18 @@ class MetricName(NamedMetric):
 
     @classmethod
     def of(cls, word: str, name: str = "metric") -> Self:
-        """Return the metric that a word names; raise InputError, about `name`, for none or a K out
-        of range.
-        """
+        """Return the metric that a word names; raise InputError, about `name`, if there is none."""
         match = re.fullmatch(r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?", word)
         if match is None:
             names = [f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS]
-            raise InputError(
-                f"{name} {word!r} is neither a file nor {NAMES}{nearest(word, [*names, 'nDCG'])}"
-            )
+            hint = nearest(word, [*names, "nDCG"])
+            raise InputError(f"{name} {word!r} is neither a file nor {NAMES}{hint}")
         digits = match[3] or ""
         if len(digits) > len(str(MAX_DEPTH)):
-            raise InputError(
-                f"{name} {word!r}: K has {len(digits)} digits; give at most {MAX_DEPTH}"
-            )
+            fact = f"{name} {word!r}: K has {len(digits)} digits"
+            raise InputError(f"{fact}; give at most {MAX_DEPTH}")
+
+        # try the names of gain and discount
         gain, discount = match[1] or "linear", match[2] or "log2"
         try:
             textbook_gains(gain, np.zeros(1))

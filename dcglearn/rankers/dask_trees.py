@@ -24,23 +24,10 @@ from dcglearn.rankers.growth import Slopes, Task, booster_of, main_names, warn_o
 from dcglearn.rankers.queries import Queries, balanced
 from dcglearn.rankers.ranker import Training
 from dcglearn.rankers.svmlight import read_query_files
-from dcglearn.rankers.trees import BoostedRanker
+from dcglearn.rankers.trees import BoostedRanker, main_name
 
 if TYPE_CHECKING:
     from distributed import Client
-
-SETTLED = {
-    "machines",
-    "num_machines",
-    "machine_list_filename",
-    "tree_learner",
-    "pre_partition",
-    "num_threads",
-}
-"""LightGBM's parameters that the cluster settles."""
-
-_NETWORK = re.compile(r"^\[(machines|local_listen_port): .*\]\n", re.MULTILINE)
-"""The lines of a model that name addresses and ports of the workers."""
 
 
 class DaskBoostedRanker(BoostedRanker):
@@ -78,13 +65,7 @@ class DaskBoostedRanker(BoostedRanker):
     >>> ranker = DaskBoostedRanker(n_trees=30).fit(data[:30], engine=2)  # doctest: +SKIP
     """
 
-    _options: ClassVar[tuple[str, ...]] = (
-        "eval_set",
-        "query_weight",
-        "sample_weight",
-        "engine",
-        "sparse",
-    )
+    _options: ClassVar[Any] = ("eval_set", "query_weight", "sample_weight", "engine", "sparse")
 
     def _queries_of(
         self, X: Any, y: Any, qid: Any, options: dict[str, Any], n_features: int | None = None
@@ -93,17 +74,17 @@ class DaskBoostedRanker(BoostedRanker):
             return super()._queries_of(X, y, qid, options)
         if y is not None or qid is not None:
             raise InputError("X names files, which have grades and qid: leave y and qid out")
-        return read_query_files(
-            X, n_features=n_features, sparse=options.get("sparse", False), missing=True
-        )
+        sparse = options.get("sparse", False)
+        return read_query_files(X, n_features=n_features, sparse=sparse, missing=True)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        settled = {"machines", "num_machines", "machine_list_filename"}
+        settled |= {"tree_learner", "pre_partition", "num_threads"}
         for name in self._lightgbm:
-            if main_names({name: None}).keys() & SETTLED:
-                raise InputError(
-                    f"{name}: DaskBoostedRanker settles that by the cluster; leave it out"
-                )
+            if main_name(name) in settled:
+                remedy = "DaskBoostedRanker settles that by the cluster; leave it out"
+                raise InputError(f"{name}: {remedy}")
 
     def _fit(self, training: Training) -> None:
         queries, task = training.queries, self._task(training)
@@ -113,49 +94,57 @@ class DaskBoostedRanker(BoostedRanker):
             if not workers:
                 raise InputError("the cluster has no worker; start some")
             if len(queries) < len(workers):
-                raise InputError(
-                    f"{number_of(len(queries), 'queries')} for {len(workers)} workers: each needs a query"
-                )
+                few = f"{number_of(len(queries), 'queries')} for {len(workers)} workers"
+                raise InputError(f"{few}: each needs a query")
+
+            # share the queries among the workers
             rank = balanced(queries.sizes, len(workers))
-            self.shares_ = [queries.names[rank == i].tolist() for i in range(len(workers))]
-            own = closing.enter_context(_pinned_client(client, workers))
+            mine = [rank == i for i in range(len(workers))]
+            self.shares_ = [queries.names[chosen].tolist() for chosen in mine]
+
             # LightGBM's network is one a process, and a model whose training failed ends it when
             # Python collects it.
+            own = closing.enter_context(_pinned_client(client, workers))
             client.run(gc.collect, workers=workers, on_error="ignore")
+
+            # grow the trees, and show how many there are
             shown = closing.enter_context(bar(self.n_trees, "trees"))
             own.subscribe_topic(f"{own.id}-trees", lambda event: shown.update(event[1] - shown.n))
-            text = watched(client, own, workers, lambda: self._model(own, workers, task, rank))
-        booster = booster_of(_NETWORK.sub("", text), "the workers' model")
+            text = watched(client, own, workers, lambda: self._model(own, workers, task, mine))
+
+        # leave out the lines that name addresses and ports of the workers
+        network = r"^\[(machines|local_listen_port): .*\]\n"
+        text = re.sub(network, "", text, flags=re.MULTILINE)
+        booster = booster_of(text, "the workers' model")
         warn_of_too_few(booster.num_trees(), self.n_trees)
         self._keep(booster, task.values_of_prefixes(booster))
 
-    def _model(self, own: Any, workers: list[str], task: Task, rank: NDArray[np.int64]) -> str:
-        """Return the model that LightGBM trains on the workers, query q on worker ``rank[q]``, as
-        text.
-        """
+    def _model(
+        self, own: Any, workers: list[str], task: Task, mine: list[NDArray[np.bool_]]
+    ) -> str:
+        """Return the text of the model that LightGBM trains; worker i has the queries mine[i]."""
         from lightgbm import DaskLGBMRanker
 
-        sums = own.submit(Sums, len(workers), actor=True, workers=workers[:1])
-        weights = [
-            None if task.weight is None else task.weight[rank == i] for i in range(len(workers))
-        ]
+        # the objective on each worker, whose sums an actor adds up while its future is held
+        future = own.submit(Sums, len(workers), actor=True, workers=workers[:1])
+        sums = future.result()
+        weights = [None if task.weight is None else task.weight[chosen] for chosen in mine]
+        objective = WorkerObjective(Slopes(task), workers, weights, sums, f"{own.id}-trees")
+
+        # the time limit of a connection is in minutes
         ranker = DaskLGBMRanker(
             client=own,
-            objective=WorkerObjective(
-                Slopes(task), workers, weights, sums.result(), f"{own.id}-trees"
-            ),
+            objective=objective,
             n_estimators=self.n_trees,
             random_state=self.seed,
-            **main_names(
-                {"time_out": 2, **task.parameters}
-            ),  # the time limit of a connection, in minutes
+            **main_names({"time_out": 2, **task.parameters}),
         )
-        data = self._placed(own, task, [rank == i for i in range(len(workers))])
+
+        data = self._placed(own, task, mine)
         with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored")
-            return str(
-                ranker.fit(**data, **task.columns).booster_.model_to_string(num_iteration=-1)
-            )
+            fitted = ranker.fit(**data, **task.columns)
+        return str(fitted.booster_.model_to_string(num_iteration=-1))
 
     def _placed(self, own: Any, task: Task, mine: list[NDArray[np.bool_]]) -> dict[str, Any]:
         """Send each worker its queries; return what `DaskLGBMRanker.fit` takes."""
@@ -179,9 +168,7 @@ class Sums:
         self._complete = asyncio.Event()
 
     async def total(self, rank: int, sums: Floats) -> Floats:
-        """Return the sum over all workers, in the order of ranks, as soon as each has given its
-        own.
-        """
+        """Return the sum over all workers, in the order of ranks, once each has given its own."""
         parts, complete = self._parts, self._complete
         parts[rank] = sums
         if len(parts) == self.n_workers:
@@ -207,13 +194,17 @@ class WorkerObjective:
         """Return slope and curvature of each document of this worker, shapes (n,)."""
         from distributed import get_worker
 
+        # this worker's queries
         worker = get_worker()
         rank = self.workers.index(worker.address)
         queries = y.astype(np.int64), np.concatenate([[0], np.cumsum(group)]), self.weights[rank]
+
+        def total(sums: Floats) -> Any:
+            return self.sums.total(rank, sums).result()
+
+        # their slopes; the first worker reports the progress
         with one_thread() if worker.state.nthreads == 1 else contextlib.nullcontext():
-            slope, curvature = self.slopes(
-                score, *queries, lambda sums: self.sums.total(rank, sums).result()
-            )
+            slope, curvature = self.slopes(score, *queries, total)
         if rank == 0:
             worker.log_event(self.topic, self.slopes.n_grown)
         return (slope, curvature) if weight is None else (slope * weight, curvature * weight)
@@ -232,27 +223,20 @@ def _pinned_client(client: Client, workers: list[str]) -> Any:
     class PinnedClient(Client):
         def placed(self, pieces: list[Any]) -> Any:
             """Return arrays or CSR matrices, one a worker, as one Dask array."""
-            tables = [
-                csr_matrix(one) if hasattr(one, "tocsr") else one for one in pieces
-            ]  # it takes no csr_array
-            homes = [
-                self.scatter(one, workers=[w], hash=False)
-                for w, one in zip(workers, tables, strict=True)
-            ]
-            pairs = zip(homes, tables, strict=True)
-            return da.concatenate(
-                [da.from_delayed(home, one.shape, one.dtype) for home, one in pairs]
-            )
+            arrays = []
+            for worker, piece in zip(workers, pieces, strict=True):
+                # Dask takes no csr_array
+                table = csr_matrix(piece) if hasattr(piece, "tocsr") else piece
+                home = self.scatter(table, workers=[worker], hash=False)
+                arrays.append(da.from_delayed(home, table.shape, table.dtype))
+            return da.concatenate(arrays)
 
         def compute(self, collections: Any, **options: Any) -> Any:  # type: ignore[override]
-            pairs = zip(collections, workers, strict=True)
-            return [
-                super(PinnedClient, self).compute(one, workers=[w], **options) for one, w in pairs
-            ]
+            compute, pairs = super().compute, zip(collections, workers, strict=True)
+            return [compute(one, workers=[worker], **options) for one, worker in pairs]
 
         def who_has(self, futures: Any = None, **options: Any) -> Any:
             return {future.key: [worker] for future, worker in zip(futures, workers, strict=True)}
 
-    return PinnedClient(
-        client.scheduler.address, security=client.security, set_as_default=False, timeout=CONNECT
-    )
+    options = {"security": client.security, "set_as_default": False, "timeout": CONNECT}
+    return PinnedClient(client.scheduler.address, **options)

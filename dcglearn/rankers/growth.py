@@ -1,9 +1,6 @@
-"""Growing boosted trees for any objective on LightGBM, in segments that a checkpoint can hold;
-checks of their text.
-"""
+"""Growth of boosted trees for any objective on LightGBM, in segments that a checkpoint can hold."""
 
 import os
-import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,31 +15,15 @@ from dcglearn.losses import Regression
 from dcglearn.losses.boosting import descent
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training
-
-_TREE = re.compile(r"Tree=(\d+)\n")
-_NODES = ["split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child"]
-_NODES += ["internal_value", "internal_weight", "internal_count"]
-_LEAVES = ["leaf_value", "leaf_weight", "leaf_count", "leaf_const", "num_features"]
-_TAIL = re.compile(
-    r"end of trees\n\nfeature_importances:\n([^\r\n]+=\d+\n)*"
-    r"(\nparameters:\n(\[\w+: [^\r\n]*\]\n)*\nend of parameters\n)?(\npandas_categorical:(null|\[\])\n?)?"
-)
-_OPTIONAL = (
-    "split_gain",
-    "internal_value",
-    "internal_weight",
-    "internal_count",
-    "leaf_weight",
-    "leaf_count",
-)
+from dcglearn.rankers.tree_text import check_trees
 
 
 @dataclass(frozen=True)
 class Task:
-    """A training of trees, checked.
+    """A checked training of trees.
 
     `weight`, shape (m,), and `by_document`, shape (n,), are weights of queries and documents.
-    `parameters` are those of LightGBM, except seed and objective, and `categorical` the indices of
+    `parameters` are LightGBM's, except seed and objective, and `categorical` the indices of
     features that are split by sets of categories.
     """
 
@@ -70,23 +51,21 @@ class Task:
         return bool(patience and history and len(history) - 1 - int(np.argmax(history)) >= patience)
 
     def values_of_prefixes(self, booster: Any) -> list[float]:
-        """Return the value of 1, 2, ... trees on the validation set, until `patience` is
-        exhausted.
-        """
+        """Return the validation set's value of 1, 2, ... trees, until `patience` is exhausted."""
         history: list[float] = []
-        if self.training.valid is not None:
-            scores = self.base_scores(self.training.valid)
-            while len(history) < booster.num_trees() and not self.is_stalled(history):
-                self.validate(booster, scores, history)
+        if self.training.valid is None:
+            return history
+        scores = self.base_scores(self.training.valid)
+        while len(history) < booster.num_trees() and not self.is_stalled(history):
+            self.validate(booster, scores, history)
         return history
 
     def add_tree(self, booster: Any, tree: int, scores: Floats) -> None:
         """Add the predictions of a tree to the scores of the validation set, if there is one."""
         if self.training.valid is not None:
+            only = {"start_iteration": tree, "num_iteration": 1}
             n_threads, features = threads_of(self.parameters), self.training.valid.features
-            scores += booster.predict(
-                features, start_iteration=tree, num_iteration=1, num_threads=n_threads
-            )
+            scores += booster.predict(features, num_threads=n_threads, **only)
 
     def validate(self, booster: Any, scores: Floats, history: list[float]) -> None:
         """Add the next tree to the scores of the validation set, and the value to the history."""
@@ -96,18 +75,13 @@ class Task:
 
 
 class Slopes:
-    """The slopes and curvatures that each tree is fitted to, after `n_grown` trees; the first fits
-    the gains.
-    """
+    """Slopes and curvatures for each tree after `n_grown` ones; the first tree fits the gains."""
 
     def __init__(self, task: Task, n_grown: int = 0) -> None:
-        self.objective, self.regression = task.training.loss, Regression(task.ranker.metric_)
-        self.n_trees, self.follow, self.curvature = (
-            task.ranker.n_trees,
-            task.ranker.follow,
-            task.ranker.curvature,
-        )
-        self.n_grown = n_grown
+        ranker = task.ranker
+        self.objective, self.regression = task.training.loss, Regression(ranker.metric_)
+        self.n_trees, self.follow = ranker.n_trees, ranker.follow
+        self.curvature, self.n_grown = ranker.curvature, n_grown
 
     def __call__(
         self,
@@ -117,9 +91,7 @@ class Slopes:
         weight: Floats | None,
         total: Callable[[Floats], Floats] | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return slope and curvature of the next tree, shapes (n,); for the parameters see
-        `descent`.
-        """
+        """Return slope and curvature of the next tree, shapes (n,); parameters as in `descent`."""
         self.n_grown += 1
         objective, follow = self.objective.at(self.n_grown, self.n_trees), self.follow
         if self.n_grown == 1:
@@ -128,22 +100,20 @@ class Slopes:
 
 
 class Growth:
-    """Trees under construction, in segments of `every` trees, each with its own seed of LightGBM's
-    random choices.
-    """
+    """Trees under construction, in segments of `every`, each with a seed of its own."""
 
     def __init__(self, task: Task, every: int) -> None:
         self.task, self.every = task, every
         self.history: list[float] = []
         self.booster: Any = None
-        self.base = task.base_scores(task.training.queries)
-        self.valid_scores = (
-            np.zeros(0) if task.training.valid is None else task.base_scores(task.training.valid)
-        )
-        features, grades = task.training.queries.features, task.training.queries.grades
-        self.data = lightgbm_itself().Dataset(
-            features, grades, params=task.parameters, free_raw_data=False, **task.columns
-        )
+
+        # scores that the trees add to
+        queries, valid = task.training.queries, task.training.valid
+        self.base = task.base_scores(queries)
+        self.valid_scores = np.zeros(0) if valid is None else task.base_scores(valid)
+
+        options = {"params": task.parameters, "free_raw_data": False, **task.columns}
+        self.data = lightgbm_itself().Dataset(queries.features, queries.grades, **options)
 
     @property
     def n_grown(self) -> int:
@@ -151,23 +121,17 @@ class Growth:
         return 0 if self.booster is None else int(self.booster.num_trees())
 
     def grow(self, save: Callable[[dict[str, Any]], None] | None) -> None:
-        """Grow all trees, or until the patience is exhausted; call `save` with the state after each
-        segment.
-        """
+        """Grow all trees, or until patience ends; `save` the state after each segment."""
         n_trees = self.task.ranker.n_trees
         with bar(n_trees, "trees", initial=self.n_grown) as shown:
             while self.n_grown < n_trees and not self.task.is_stalled(self.history):
                 before = self.n_grown
                 self._segment(min(self.every - before % self.every, n_trees - before), shown)
                 if save is not None:
-                    save(
-                        {
-                            "history": self.history,
-                            "trees": self.booster.model_to_string(num_iteration=-1),
-                        }
-                    )
+                    trees = self.booster.model_to_string(num_iteration=-1)
+                    save({"history": self.history, "trees": trees})
                 if self.n_grown == before:
-                    break
+                    break  # no leaf can be split
         if not self.task.is_stalled(self.history):
             warn_of_too_few(self.n_grown, n_trees)
 
@@ -178,19 +142,17 @@ class Growth:
             self.task.add_tree(self.booster, tree, self.valid_scores)
 
     def _segment(self, size: int, shown: Any) -> None:
+        """Grow up to `size` trees."""
         lightgbm, task, first = lightgbm_itself(), self.task, self.n_grown
         slopes, n_threads = Slopes(task, first), threads_of(task.parameters)
+        queries, by_document = task.training.queries, task.by_document
 
         def objective(grown_scores: Floats, _: Any) -> tuple[Floats, Floats]:
-            queries = task.training.queries
-            slope, curve = slopes(
-                grown_scores + self.base, queries.grades, queries.offsets, task.weight
-            )
-            return (
-                (slope, curve)
-                if task.by_document is None
-                else (slope * task.by_document, curve * task.by_document)
-            )
+            scores = grown_scores + self.base
+            slope, curve = slopes(scores, queries.grades, queries.offsets, task.weight)
+            if by_document is None:
+                return slope, curve
+            return slope * by_document, curve * by_document
 
         def after(env: Any) -> None:
             task.validate(env.model, self.valid_scores, self.history)
@@ -200,31 +162,20 @@ class Growth:
             if task.is_stalled(self.history):
                 raise lightgbm.callback.EarlyStopException(env.iteration, [])
 
-        parameters = {
-            **task.parameters,
-            "seed": task.ranker.seed + first // self.every,
-            "objective": objective,
-        }
-        parameters["num_threads"] = n_threads
+        # the segment's own seed, and its trees on top of the last ones
+        own = {"seed": task.ranker.seed + first // self.every, "num_threads": n_threads}
+        parameters = {**task.parameters, **own, "objective": objective}
+        options = {"num_boost_round": size, "init_model": self.booster, "callbacks": [after]}
         with at_most(n_threads):
-            self.booster = lightgbm.train(
-                parameters,
-                self.data,
-                num_boost_round=size,
-                init_model=self.booster,
-                callbacks=[after],
-            )
+            self.booster = lightgbm.train(parameters, self.data, **options)
 
 
 def warn_of_too_few(n_grown: int, n_trees: int) -> None:
     """Warn that growth ended before `n_trees`, if it did."""
     if n_grown < n_trees:
-        warnings.warn(
-            f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown; allow smaller leaves "
-            "(min_data_in_leaf)",
-            UserWarning,
-            stacklevel=5,
-        )
+        fact = f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown"
+        remedy = "allow smaller leaves (min_data_in_leaf)"
+        warnings.warn(f"{fact}; {remedy}", UserWarning, stacklevel=5)
 
 
 def base_scores(features: Any, base: Floats) -> Any:
@@ -240,10 +191,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def threads_of(parameters: dict[str, Any]) -> int:
-    """Return LightGBM's threads: its parameter or the free processors; 1 in a fork, where GNU's
-    OpenMP would hang.
-    """
-    return 1 if _FORKED else int(parameters.get("num_threads", 0)) or free_threads()
+    """Return LightGBM's threads: its parameter, or the free processors."""
+    if _FORKED:
+        return 1  # with more, GNU's OpenMP would hang
+    return int(parameters.get("num_threads", 0)) or free_threads()
 
 
 def lightgbm_itself() -> Any:
@@ -257,6 +208,7 @@ def lightgbm_itself() -> Any:
 
 def main_names(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return LightGBM's parameters under their main names; of several aliases the last counts."""
+    # main name of every alias
     aliases = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()
     main = {alias: name for name, others in aliases.items() for alias in (name, *others)}
     unknown = sorted(parameters.keys() - main.keys())
@@ -268,148 +220,8 @@ def main_names(parameters: dict[str, Any]) -> dict[str, Any]:
 def booster_of(text: str, name: str) -> Any:
     """Return the model in the text of a file called `name`; raise InputError if it is damaged."""
     lightgbm = lightgbm_itself()
-    check_trees(
-        text, name
-    )  # LightGBM trusts the text: with a damaged one it may read other memory, or never end
+    check_trees(text, name)
     try:
         return lightgbm.Booster(model_str=text)
     except (lightgbm.basic.LightGBMError, ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{name} holds no whole LightGBM model ({error})") from error
-
-
-def check_trees(text: str, name: str) -> None:
-    """Raise InputError unless the text of a model, from a file called `name`, holds whole trees on
-    its features.
-    """
-    try:
-        _check_model(text)
-    except (ValueError, KeyError, IndexError, OverflowError) as error:
-        reason = f"no {error}" if isinstance(error, KeyError) else error
-        raise InputError(
-            f"{name} holds no whole LightGBM model ({reason}); it is damaged or was changed"
-        ) from error
-
-
-def _check_model(text: str) -> None:
-    if "\0" in text:
-        raise ValueError("a NUL, which would end the text for LightGBM")
-    head, _, rest = text.partition("\n\n")
-    header = _fields(head)
-    if (
-        not head.startswith("tree\n")
-        or header["num_class"] != "1"
-        or header["num_tree_per_iteration"] != "1"
-    ):
-        raise ValueError("not one tree an iteration")
-    n_features = int(header["max_feature_idx"]) + 1
-    if n_features != len(header["feature_names"].split()) or n_features != len(
-        header["feature_infos"].split()
-    ):
-        raise ValueError("max_feature_idx is not the number of features")
-    data = rest.encode()
-    start = 0
-    for number, size in enumerate(map(int, header["tree_sizes"].split())):
-        tree = data[start : start + size].decode()
-        title = _TREE.match(tree)
-        if size <= 0 or title is None or int(title[1]) != number or len(_TREE.findall(tree)) != 1:
-            raise ValueError(f"tree_sizes do not say where tree {number} is")
-        try:
-            _check_tree(_fields(tree), n_features)
-        except ValueError as error:
-            raise ValueError(f"tree {number}: {error}") from error
-        start += size
-    if not _TAIL.fullmatch(data[start:].decode()):
-        raise ValueError(
-            "what follows the trees is not whole: feature_importances, parameters, end of parameters"
-        )
-
-
-def _fields(block: str) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    for line in block.splitlines():
-        key, equals, value = line.partition("=")
-        if equals and key in fields:
-            raise ValueError(f"{key} occurs twice")
-        if equals:
-            fields[key] = value
-    return fields
-
-
-def _check_tree(fields: dict[str, str], n_features: int) -> None:
-    n_leaves = int(fields["num_leaves"])
-    numbers: dict[str, list[float]] = {}
-    for names, length in ((_NODES, n_leaves - 1), (_LEAVES, n_leaves)):
-        for key in names:
-            if key not in fields:
-                continue
-            numbers[key] = [float(word) for word in fields[key].split()]
-            if len(numbers[key]) != length and not (key in _OPTIONAL and not numbers[key]):
-                raise ValueError(f"{key} has {len(numbers[key])} numbers, not {length}")
-    if not np.isfinite(numbers["leaf_value"]).all() or not np.isfinite(float(fields["shrinkage"])):
-        raise ValueError("a value of a leaf is not finite")
-    if n_leaves > 1:
-        _check_features(numbers["split_feature"], n_features)
-        _check_children(_whole(numbers["left_child"]), _whole(numbers["right_child"]), n_leaves)
-        _check_splits(fields, numbers)
-    if int(fields.get("is_linear", "0")):
-        used = [float(word) for word in fields["leaf_features"].split()]
-        _check_features(used, n_features)
-        if sum(numbers["num_features"]) != len(used) or len(fields["leaf_coeff"].split()) != len(
-            used
-        ):
-            raise ValueError("num_features is not the number of features of the leaves")
-
-
-def _check_features(features: list[float], n_features: int) -> None:
-    if any(not 0 <= feature < n_features for feature in _whole(features)):
-        raise ValueError(f"a feature outside 0..{n_features - 1}")
-
-
-def _check_children(left: list[int], right: list[int], n_leaves: int) -> None:
-    """Raise ValueError unless the children make one tree: from the root, each node and leaf is
-    reached once.
-    """
-    seen, left_to_visit = 0, [0]
-    leaves = set()
-    while left_to_visit:
-        node = left_to_visit.pop()
-        seen += 1
-        if seen >= n_leaves:
-            raise ValueError("children make a circle")
-        for child in (left[node], right[node]):
-            if not -n_leaves <= child < n_leaves - 1:
-                raise ValueError(f"a child {child} of {n_leaves} leaves")
-            if child < 0:
-                leaves.add(child)
-            else:
-                left_to_visit.append(child)
-    if seen != n_leaves - 1 or len(leaves) != n_leaves:
-        raise ValueError("children do not reach each leaf once")
-
-
-def _check_splits(fields: dict[str, str], numbers: dict[str, list[float]]) -> None:
-    n_sets = int(fields["num_cat"])
-    categorical = [bool(int(kind) & 1) for kind in _whole(numbers["decision_type"])]
-    sets = [
-        value for value, is_set in zip(numbers["threshold"], categorical, strict=True) if is_set
-    ]
-    if any(not 0 <= number < n_sets for number in _whole(sets)):
-        raise ValueError(f"a split by a set outside 0..{n_sets - 1}")
-    if any(np.isnan(value) for value in numbers["threshold"]):
-        raise ValueError("a threshold is not a number")
-    if n_sets:
-        ends = [int(word) for word in fields["cat_boundaries"].split()]
-        words = fields["cat_threshold"].split()
-        if (
-            len(ends) != n_sets + 1
-            or ends != sorted(ends)
-            or ends[0] != 0
-            or ends[-1] != len(words)
-        ):
-            raise ValueError("cat_boundaries do not divide cat_threshold")
-
-
-def _whole(values: list[float]) -> list[int]:
-    if any(value != int(value) for value in values):
-        raise ValueError("a fraction where an index is expected")
-    return [int(value) for value in values]

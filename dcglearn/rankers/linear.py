@@ -1,6 +1,4 @@
-"""Linear rankers that maximise any loss: annealed, restarted, with a penalty on the distance from
-the start.
-"""
+"""Linear rankers that maximise any loss: annealed, restarted, kept near their start."""
 
 from __future__ import annotations
 
@@ -23,16 +21,10 @@ from dcglearn.rankers.linear_model import (
     coefficients_of,
     least_squares,
 )
+from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training
 
 _LOG = logging.getLogger(__name__)
-
-SOLVERS = ("lbfgs", "cg", "sgd")
-STARTS = ("ridge", "ranksvm", "random")
-STAGES = (2.5, 5.0, 10.0)
-"""Default sharpness of each stage for smooth metrics: lower values reward outliers, higher ones
-overfit.
-"""
 
 
 @dataclass(eq=False, repr=False)
@@ -121,9 +113,10 @@ class LinearRanker(LinearModel):
     _default_loss: ClassVar[type[Any] | None] = ApproxNDCG
 
     def _check_parameters(self) -> None:
-        one_of(self.solver, "solver", SOLVERS)
+        one_of(self.solver, "solver", ("lbfgs", "cg", "sgd"))
         if isinstance(self.start, str):
-            one_of(self.start, "start", STARTS, ", coefficients, or a fitted ranker")
+            starts = "ridge", "ranksvm", "random"
+            one_of(self.start, "start", starts, ", coefficients, or a fitted ranker")
         self._check_whole("n_restarts", "max_iter", "patience")
         whole_number(self.seed, "seed", 0)
         within(self.l2, "l2")
@@ -131,9 +124,12 @@ class LinearRanker(LinearModel):
         positive(learning_rate=self.learning_rate)
 
     def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
+        # begin, or continue from a checkpoint
         stages = _Stages(self, design, training)
         before, save = self._checkpointing(training)
         state = _State(np.zeros(self.n_features_in_)) if before is None else _State.of(before)
+
+        # run the stages that are left
         n_stages = len(stages.sharpness)
         done = state.restart * n_stages + state.stage
         with bar(self.n_restarts * n_stages, "stages", initial=done) as shown:
@@ -142,30 +138,26 @@ class LinearRanker(LinearModel):
                 shown.update()
                 if save is not None:
                     save(state.to_dict())
+
         self.history_, self.best_ = state.history, dict(state.choice)
         return state.best, 0.0
 
 
 def stages_of(annealing: Any, loss: Any) -> list[float | None]:
-    """Return the sharpness of each stage per unit of spread, or [None] to use the loss with its own
-    sharpness.
-    """
+    """Return the sharpness of each stage per unit of spread; [None] keeps the loss's own."""
     if isinstance(annealing, str) and annealing == "auto":
-        annealing = (1.0,) if isinstance(loss, (LambdaRank, RankHinge)) else STAGES
+        # for smooth metrics, lower values reward outliers, and higher ones overfit
+        annealing = (1.0,) if isinstance(loss, (LambdaRank, RankHinge)) else (2.5, 5.0, 10.0)
     if annealing is None or loss.sharpness is None:
         return [None]
+
     try:
         stages = np.asarray(annealing, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         stages = np.zeros(0)
-    if (
-        stages.ndim != 1
-        or not len(stages)
-        or not (np.isfinite(stages).all() and (stages > 0).all())
-    ):
-        raise InputError(
-            f'annealing={annealing!r}: give positive numbers, in increasing order, "auto", or None'
-        )
+    if stages.ndim != 1 or not len(stages) or not ((stages > 0) & (stages < np.inf)).all():
+        allowed = 'positive numbers, in increasing order, "auto", or None'
+        raise InputError(f"annealing={annealing!r}: give {allowed}")
     return stages.tolist()
 
 
@@ -186,18 +178,13 @@ class _State:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as JSON."""
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in vars(self).items()
-        }
+        return vars(self) | {name: vars(self)[name].tolist() for name in ("v", "v0", "best")}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> _State:
         """Build from what `to_dict` returned."""
-        return cls(
-            **state
-            | {name: np.array(state[name], dtype=np.float64) for name in ("v", "v0", "best")}
-        )
+        arrays = {name: np.array(state[name], dtype=np.float64) for name in ("v", "v0", "best")}
+        return cls(**state | arrays)
 
     def keep_if_better(self, v: Floats, value: float, by: str, stage: int) -> None:
         """Keep v as the best model if its value is better."""
@@ -216,30 +203,28 @@ class _Stages:
 
     def run(self, state: _State) -> Iterator[None]:
         """Run the stages that are left, changing `state`; yield after each."""
-        patience = self.ranker.patience if self.valid is not None else None
+        patience = None if self.valid is None else self.ranker.patience
         while state.restart < self.ranker.n_restarts:
+            # a new start
             if state.stage == 0:
                 state.v = state.v0 = self.start(state.restart)
                 state.stalled = 0
                 self.validate(state, state.v0, 0)
+
             self.one_stage(state)
             state.stage += 1
-            if state.stage == len(self.sharpness) or (
-                patience is not None and state.stalled >= patience
-            ):
+            impatient = patience is not None and state.stalled >= patience
+            if impatient or state.stage == len(self.sharpness):
                 state.restart, state.stage = state.restart + 1, 0
             yield
 
     def start(self, restart: int) -> Floats:
-        """Return the start of a restart; its scores have spread 1 if sharpness is per unit of
-        spread.
-        """
+        """Return the start of a restart, with a spread of 1 if sharpness is per unit of spread."""
         v = self._start(restart)
         spread = self.design.spread_of(v)
         if not spread > 0:
-            raise InputError(
-                "the start gives all documents of a query the same score; are the features constant within queries?"
-            )
+            fact = "the start gives all documents of a query the same score"
+            raise InputError(f"{fact}; are the features constant within queries?")
         return v if self.sharpness == [None] else v / spread
 
     def _start(self, restart: int) -> Floats:
@@ -257,48 +242,49 @@ class _Stages:
         """Maximise the loss at one sharpness, from `state`, and record the result in it."""
         n_stages, stage = len(self.sharpness), state.stage + 1
         sharpness, loss = self.sharpness[state.stage], self.loss.at(stage, n_stages)
-        v = state.v
+
+        # sharpness is per unit of spread
+        v, before = state.v, state.choice.get("value", -np.inf)
         if sharpness is not None:
-            v = v / (self.design.spread_of(v) or 1.0)  # the sharpness is per unit of spread
+            v = v / (self.design.spread_of(v) or 1.0)
             loss = replace(loss, **{loss.sharpness: sharpness**-loss.sharpness_power})
-        before = state.choice.get("value", -np.inf)
+
         maximise = self.stochastic if self.ranker.solver == "sgd" else self.deterministic
         state.v, iterations = maximise(loss, v, state)
+
+        # record the stage
         objective = -self.objective(loss, state.v, state.v0)[0]
-        record = {
-            "restart": state.restart,
-            "stage": stage,
-            "sharpness": sharpness,
-            "iterations": iterations,
-        }
-        record |= {
-            "objective": objective,
-            "train": self.ranker._mean_ndcg(self.design, self.queries, state.v),
-        }
+        record = {"restart": state.restart, "stage": stage, "sharpness": sharpness}
+        record |= {"iterations": iterations, "objective": objective}
+        record["train"] = self.ndcg(self.queries, state.v)
         if self.valid is not None:
-            record["valid"] = self.ranker._mean_ndcg(self.design, self.valid, state.v)
+            record["valid"] = self.ndcg(self.valid, state.v)
         elif stage == n_stages:
             state.keep_if_better(state.v, objective, "objective", stage)
+
         state.history.append(record)
         message = "restart %d, stage %d: %d iterations, objective %.6g"
         _LOG.info(message, state.restart + 1, stage, iterations, objective)
-        state.stalled = 0 if state.choice.get("value", -np.inf) > before else state.stalled + 1
+
+        # count stages without a better value
+        improved = state.choice.get("value", -np.inf) > before
+        state.stalled = 0 if improved else state.stalled + 1
+
+    def ndcg(self, queries: Queries, v: Floats) -> float:
+        """Return the mean normalised DCG of scaled coefficients."""
+        return self.ranker._mean_ndcg(self.design, queries, v)
 
     def validate(self, state: _State, v: Floats, stage: int) -> None:
         """Keep v if it is the best so far on the validation set."""
         if self.valid is not None:
-            state.keep_if_better(
-                v, self.ranker._mean_ndcg(self.design, self.valid, v), "valid", stage
-            )
+            state.keep_if_better(v, self.ndcg(self.valid, v), "valid", stage)
 
     def objective(self, loss: Any, v: Floats, v0: Floats) -> tuple[float, Floats]:
         """Return the penalty minus the mean loss, which is minimised, and its gradient."""
-        queries, l2 = self.queries, self.ranker.l2
+        queries, l2, apart = self.queries, self.ranker.l2, v - v0
         value, slope = loss(self.design.scores(v), queries.grades, queries.offsets)
-        apart = v - v0
-        return l2 * float(apart @ apart) - value / len(queries), 2 * l2 * apart - self.design.vjp(
-            slope
-        ) / len(queries)
+        gradient = 2 * l2 * apart - self.design.vjp(slope) / len(queries)
+        return l2 * float(apart @ apart) - value / len(queries), gradient
 
     def deterministic(self, loss: Any, v: Floats, state: _State) -> tuple[Floats, int]:
         """Return v and the iterations of conjugate gradients or L-BFGS on all queries."""
@@ -315,23 +301,22 @@ class _Stages:
         return optimum.x, int(optimum.nit)
 
     def stochastic(self, loss: Any, v: Floats, state: _State) -> tuple[Floats, int]:
-        """Return v and the passes of stochastic gradients, a query a step, in an order shuffled in
-        each pass.
-        """
+        """Return v and the passes of stochastic gradients, a query a step, in a random order."""
         ranker, queries, design, v = self.ranker, self.queries, self.design, v.copy()
         rng = np.random.default_rng([ranker.seed, state.restart, state.stage + 1])
-        n_passes = 0
-        while n_passes < ranker.max_iter:
-            n_passes += 1
+        for n_passes in range(1, ranker.max_iter + 1):
             before = v.copy()
             for q in rng.permutation(len(queries)):
+                # the slope of one query
                 start, stop = int(queries.offsets[q]), int(queries.offsets[q + 1])
                 rows = queries.features[start:stop]
                 scores = rows @ (v / design.spread)
                 _, slope = loss(scores, queries.grades[start:stop], np.array([0, stop - start]))
+
+                # a step towards it, and the start
                 gradient = (rows.T @ slope - design.mean * slope.sum()) / design.spread
                 v += ranker.learning_rate * (gradient - 2 * ranker.l2 * (v - state.v0))
             self.validate(state, v, state.stage + 1)
             if np.linalg.norm(v - before) <= ranker.tol:
-                break
-        return v, n_passes
+                return v, n_passes
+        return v, ranker.max_iter

@@ -1,6 +1,4 @@
-"""What linear rankers share (`LinearModel`), and those at which others start: `RidgeRanker`,
-`RankSVMRanker`.
-"""
+"""What linear rankers share, and those at which others start: ridge regression and RankSVM."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -63,16 +61,13 @@ def coefficients_of(start: Any, n_features: int) -> Floats:
     """Return the coefficients of a start, a fitted linear ranker or an array, shape (d,)."""
     coefficients = finite_array(getattr(start, "coef_", start), "start", 1)
     if len(coefficients) != n_features:
-        raise InputError(
-            f"start has shape {coefficients.shape}; expected a coefficient a feature, ({n_features},)"
-        )
+        shape = f"start has shape {coefficients.shape}"
+        raise InputError(f"{shape}; expected a coefficient a feature, ({n_features},)")
     return coefficients
 
 
 class Design:
-    """Features scaled by their spread within queries: coefficients v of these score ``(X - mean) @
-    (v / spread)``.
-    """
+    """Features scaled by their spread within queries: v scores ``(X - mean) @ (v / spread)``."""
 
     def __init__(self, queries: Queries) -> None:
         X, self.offsets = queries.features, queries.offsets
@@ -87,9 +82,7 @@ class Design:
         return self.features @ w - self.mean @ w
 
     def vjp(self, slope: Floats) -> Floats:
-        """Return the gradient by scaled coefficient, shape (d,), of a gradient by score, shape
-        (n,).
-        """
+        """Return the gradient by scaled coefficient, (d,), of a gradient by score, (n,)."""
         return (self._rows @ slope - self.mean * slope.sum()) / self.spread
 
     def scaled(self) -> Any:
@@ -113,54 +106,54 @@ def spread_of_scores(scores: Floats, offsets: Integers) -> float:
 
 
 def _spread_within(X: Any, offsets: Integers) -> Floats:
-    """Return each feature's standard deviation within queries, 1 where it is constant in every
-    query.
-    """
-    sizes = np.diff(offsets)
+    """Return each feature's standard deviation within queries, 1 where that is 0 in all."""
+    n, sizes = X.shape[0], np.diff(offsets)
     if hasattr(X, "tocsr"):
         from scipy.sparse import csr_array
 
-        member = csr_array(
-            (np.ones(X.shape[0]), np.arange(X.shape[0]), offsets), shape=(len(sizes), X.shape[0])
-        )
+        # squares less those of the queries' sums
+        member = csr_array((np.ones(n), np.arange(n), offsets), shape=(len(sizes), n))
         sums = member @ X
         total = np.asarray(X.multiply(X).sum(axis=0)).ravel()
         between = np.asarray(sums.multiply(sums).multiply(1 / sizes[:, None]).sum(axis=0)).ravel()
         squares = np.where(total - between > 1e-12 * total, total - between, 0.0)
     else:
+        # squares about each query's mean
         squares, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
         for start, stop in pairwise(offsets):
             block = X[start:stop]
             squares += ((block - block.mean(axis=0)) ** 2).sum(axis=0)
             total += (block**2).sum(axis=0)
         squares = np.where(squares > 1e-24 * total, squares, 0.0)
-    return np.where(squares > 0, np.sqrt(squares / X.shape[0]), 1.0)
+    return np.where(squares > 0, np.sqrt(squares / n), 1.0)
 
 
 def least_squares(
     design: Design, queries: Queries, dcg: DCG | None, l2: float, reweighted: bool
 ) -> Floats:
-    """Return intercept and scaled coefficients of the ridge regression on gains, or on grades
-    without a DCG.
-    """
+    """Return intercept and scaled coefficients of the ridge regression on gains, or on grades."""
     from sklearn.linear_model import Ridge
 
+    # gains, in units of their range
     grades = queries.grades
     target = grades.astype(np.float64) if dcg is None else dcg.gains[grades]
     unit = float(np.ptp(target))
     if unit == 0:
-        raise InputError(
-            "the DCG's gains are the same for all grades in the data: it prefers no order"
-        )
+        fact = "the DCG's gains are the same for all grades in the data"
+        raise InputError(f"{fact}: it prefers no order")
+
+    # both halves of the grades weigh the same
     weight = np.full(len(grades), 1.0 / len(grades))
     if reweighted:
         relevant = grades > 0
         share = relevant.mean()
         if 0 < share < 1:
             weight = np.where(relevant, 0.5 / share, 0.5 / (1 - share)) / len(grades)
+
+    # sparse features are scaled, but not centred
     ridge = Ridge(alpha=l2, tol=1e-10).fit(design.scaled(), target / unit, sample_weight=weight)
     offset = ridge.intercept_
-    if hasattr(design.features, "tocsr"):  # sparse features are scaled, but not centred
+    if hasattr(design.features, "tocsr"):
         offset += design.mean / design.spread @ ridge.coef_
     return np.concatenate([[offset], ridge.coef_]) * unit
 
@@ -216,8 +209,7 @@ class RidgeRanker(LinearModel):
 
 @dataclass(eq=False, repr=False)
 class RankSVMRanker(LinearModel):
-    """Rank by a linear model that orders pairs: RankSVM with the squared hinge, solved to a proven
-    gap.
+    """Rank by a linear model that orders pairs: RankSVM with the squared hinge, to a proven gap.
 
     Minimises ``|v|^2 / 2 + C mean_pairs max(0, 1 - f_i + f_j)^2`` over pairs of different grades in
     a query, v the coefficients of features in units of their spread within queries. Source:
@@ -272,53 +264,57 @@ class RankSVMRanker(LinearModel):
         self.n_pairs_ = count_pairs(grades, offsets)
         strength = self.C / self.n_pairs_
 
-        def evaluate(v: Floats) -> tuple[float, Floats, Callable[[Floats], Floats]]:
+        def evaluate(v: Floats) -> Evaluation:
             scores = design.scores(v)
             order = sorted_by_score(scores, offsets)
             loss, slope = hinge_sums(scores, grades, offsets, order)
+            value, gradient = 0.5 * float(v @ v) + strength * loss, v + strength * design.vjp(slope)
 
             def curvature(x: Floats) -> Floats:
-                return x + strength * design.vjp(
-                    hinge_curvature(design.scores(x), scores, grades, offsets, order)
-                )
+                curved = hinge_curvature(design.scores(x), scores, grades, offsets, order)
+                return x + strength * design.vjp(curved)
 
-            return 0.5 * float(v @ v) + strength * loss, v + strength * design.vjp(slope), curvature
+            return value, gradient, curvature
 
+        # solve, and prove how well
         start = np.zeros(self.n_features_in_)
-        v, self.objective_, self.gap_, self.n_iter_ = newton(
-            evaluate, start, self.tol, self.max_iter
-        )
+        solution = newton(evaluate, start, self.tol, self.max_iter)
+        v, self.objective_, self.gap_, self.n_iter_ = solution
         if self.gap_ > self.tol:
-            warnings.warn(
-                f"RankSVM stopped after {self.n_iter_} Newton steps with a gap of {self.gap_:.1e}; raise max_iter",
-                ConvergenceWarning,
-                stacklevel=4,
+            fact = (
+                f"RankSVM stopped after {self.n_iter_} Newton steps with a gap of {self.gap_:.1e}"
             )
+            warnings.warn(f"{fact}; raise max_iter", ConvergenceWarning, stacklevel=4)
         return v, 0.0
 
 
-def newton(
-    evaluate: Callable[[Floats], tuple[float, Floats, Callable[[Floats], Floats]]],
-    v: Floats,
-    tol: float,
-    max_iter: int,
-) -> tuple[Floats, float, float, int]:
-    """Minimise a 1-strongly convex, piecewise quadratic function by Newton's method with conjugate
-    gradients.
+Evaluation: TypeAlias = tuple[float, Floats, Callable[[Floats], Floats]]
+"""Value, gradient, and the product with the (generalised) Hessian at a point."""
 
-    `evaluate` returns value, gradient and the product with the (generalised) Hessian at v. Returns
-    v, the objective, its gap (see `RankSVMRanker`) and the number of steps.
+
+def newton(
+    evaluate: Callable[[Floats], Evaluation], v: Floats, tol: float, max_iter: int
+) -> tuple[Floats, float, float, int]:
+    """Minimise a 1-strongly convex, piecewise quadratic function by Newton's method.
+
+    Conjugate gradients find each step. Returns v, the objective, its gap (see `RankSVMRanker`) and
+    the number of steps.
     """
     from scipy.sparse.linalg import LinearOperator, cg
 
     value, slope, curvature = evaluate(v)
     for step in range(max_iter + 1):
+        # |gradient|^2 / 2 bounds the distance to the optimum
         gap = 0.5 * float(slope @ slope) / max(value, np.finfo(float).tiny)
         if gap <= tol or step == max_iter:
             break
+
+        # Newton's direction
         operator = LinearOperator((len(v), len(v)), matvec=curvature, dtype=np.float64)
         direction, _ = cg(operator, -slope, rtol=1e-3, maxiter=max(len(v), 20))
         descent = float(slope @ direction)
+
+        # halve the step until the value falls (Armijo)
         length = 1.0
         while length > 1e-10:
             tried = evaluate(v + length * direction)
@@ -327,6 +323,7 @@ def newton(
             length /= 2
         else:
             break  # no step improves, because of rounding
+
         v = v + length * direction
         value, slope, curvature = tried
     return v, value, gap, step

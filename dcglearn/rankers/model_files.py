@@ -1,6 +1,4 @@
-"""Fitted rankers as folders: parameters as strict JSON, numbers as npz read without pickle or as
-LightGBM's text.
-"""
+"""Fitted rankers as folders: parameters as strict JSON, numbers as npz or LightGBM's text."""
 
 import contextlib
 import dataclasses
@@ -22,11 +20,11 @@ from dcglearn.foundation.validation import InputError, PathLike, as_path
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.feature_columns import FeatureColumns
 
-FORMAT, VERSION = "dcglearn.ranker", 1
-"""Format of ``model.json``, and its version."""
-
 CHECKPOINT = "training.checkpoint"
 """Name of the checkpoint that `dcglearn train` keeps in the model's folder."""
+
+_MODEL = {"format": "dcglearn.ranker", "version": 1}
+"""Format of ``model.json``, and its version."""
 
 _DATA = re.compile(r"(weights|trees)-[0-9a-f]{16}\.(npz|txt)")
 _LEFTOVER = re.compile(
@@ -38,8 +36,7 @@ R = TypeVar("R")
 
 
 def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
-    """Write a fitted ranker into the folder `path`: its numbers in a file named by their checksum,
-    then ``model.json``.
+    """Write a fitted ranker into a folder: numbers in a file named by their checksum, then JSON.
 
     A kill leaves the old model or the new one, since ``model.json`` names its data file, and is
     replaced by a rename.
@@ -49,20 +46,26 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
         raise InputError(f"this {kind} is not fitted; fit it before saving")
     target = as_path(path)
     refuse_folder(target, force=force)
-    fields: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": kind}
-    fields["parameters"] = {
-        name: _encoded(value) for name, value in ranker.get_params(deep=False).items()
-    }
+
+    # parameters, metric and features
+    parameters = ranker.get_params(deep=False)
+    fields: dict[str, Any] = {**_MODEL, "kind": kind}
+    fields["parameters"] = {name: _encoded(value) for name, value in parameters.items()}
     fields["metric"] = ranker.metric_.to_dict()
     fields["n_features"] = ranker.n_features_in_
     if ranker.columns_ is not None:
         fields["columns"] = dataclasses.asdict(ranker.columns_)
+
+    # numbers, with their checksum
     content, more = ranker._numbers()
     checksum = hashlib.sha256(content).hexdigest()
     stem, suffix = ranker._data_file.split(".")
     name = f"{stem}-{checksum[:16]}.{suffix}"
     fields |= more | {"files": {name: checksum}}
+
+    # write the data file before what names it
     is_new = not target.exists()
+
     try:
         disk.made(target)
         with written_beside(target / name) as beside:
@@ -74,6 +77,8 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
         if isinstance(error, OSError):
             raise InputError(f"{target}: cannot write there ({error.strerror})") from error
         raise
+
+    # remove the former model and what a kill left
     disk.entered(target.parent)
     for file in target.iterdir():
         if _DATA.fullmatch(file.name) and file.name != name:
@@ -83,34 +88,34 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
 
 
 def refuse_folder(target: Path, *, force: bool) -> None:
-    """Raise InputError if a model cannot be written to `target`, or (unless `force`) a whole one is
-    there already.
-    """
+    """Raise InputError if no model can be written to `target`, or one is there (unless `force`)."""
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
+
+    # a folder, or nothing yet
     try:
         with contextlib.suppress(FileNotFoundError):
             target.stat()  # raises OSError for a circle of links, which does not exist to Path
-        is_there, is_folder = target.exists(), target.is_dir()
+        is_folder = target.is_dir()
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"{target}: cannot write there ({getattr(error, 'strerror', error)})"
-        ) from error
-    if is_there and not is_folder:
+        reason = getattr(error, "strerror", error)
+        raise InputError(f"{target}: cannot write there ({reason})") from error
+    if target.exists() and not is_folder:
         raise InputError(f"{target} is a file; a model is a folder, name another")
+
+    # of a model only
     if is_folder:
         names = {file.name for file in target.iterdir()} - {CHECKPOINT}
         others = {
-            name for name in names if not _DATA.fullmatch(name) and not _LEFTOVER.fullmatch(name)
+            name for name in names if not (_DATA.fullmatch(name) or _LEFTOVER.fullmatch(name))
         }
         if others - {"model.json"}:
-            raise InputError(
-                f"{target} holds other files ({min(others)}); name a new folder for the model"
-            )
+            fact = f"{target} holds other files ({min(others)})"
+            raise InputError(f"{fact}; name a new folder for the model")
         if "model.json" in names and not force:
-            raise InputError(
-                f"{target} holds a model; choose another name, or --force to replace it"
-            )
+            remedy = "choose another name, or --force to replace it"
+            raise InputError(f"{target} holds a model; {remedy}")
+
     folder = target if is_folder else target.parent
     try_to_write(folder / "file", folder)
 
@@ -121,49 +126,53 @@ def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None 
     # Path raises OSError where the name is too long.
     if os.path.isfile(folder):  # noqa: PTH113
         raise InputError(
-            f"{path} is a file; a model is a folder that `dcglearn train` or save() wrote: name that"
+            f"{path} is a file; a model is a folder that `dcglearn train` or save() wrote: "
+            "name that"
         )
+
     file = folder / "model.json"
     fields = read_json_object(file)
-    if fields.get("format") != FORMAT:
-        raise InputError(f'{file}: "format" is {fields.get("format")!r}, expected "{FORMAT}"')
-    if fields.get("version") != VERSION:
-        raise InputError(
-            f"{file}: written by another version ({fields.get('version')!r}; this one reads {VERSION})"
-        )
-    if fields.get("kind") not in kinds:
-        raise InputError(
-            f"{path} holds a {fields.get('kind')}, not a {' or '.join(kinds)}; load_ranker reads every kind of model "
-            "that this version knows"
-        )
+    _check_format(path, file, fields, kinds)
     try:
-        parameters = {name: _decoded(value) for name, value in fields["parameters"].items()}
-        ranker: Any = kinds[fields["kind"]](**parameters)
-        ranker.metric_ = DCG.from_dict(fields["metric"])
-        ranker.n_features_in_ = int(fields["n_features"])
-        if "columns" in fields:
-            ranker._set_columns(FeatureColumns.from_dict(fields["columns"], ranker.n_features_in_))
-        ranker._set_numbers(_checked_content(folder, fields["files"]), fields)
+        ranker = _ranker_of(folder, fields, kinds)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        OSError,
-        AttributeError,
-        EOFError,
-        BadZipFile,
-    ) as error:
-        raise InputError(
-            f"{path}: the model is damaged, or not of this version ({error})"
-        ) from error
+    except (LookupError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as e:
+        raise InputError(f"{path}: the model is damaged, or not of this version ({e})") from e
+
     if metric is not None and not same_numbers(metric, ranker.metric_):
         raise InputError(
-            f"{path} was trained for other gains or discounts, {ranker.metric_!r}; train for this metric, or load the "
-            "model without naming one"
+            f"{path} was trained for other gains or discounts, {ranker.metric_!r}; "
+            "train for this metric, or load the model without naming one"
         )
     return cast("R", ranker)
+
+
+def _check_format(path: PathLike, file: Path, fields: Any, kinds: Mapping[str, type[R]]) -> None:
+    """Raise InputError unless the fields of ``model.json`` are of one of `kinds`."""
+    form, version, kind = (fields.get(name) for name in ("format", "version", "kind"))
+    if form != _MODEL["format"]:
+        raise InputError(f'{file}: "format" is {form!r}, expected "{_MODEL["format"]}"')
+    if version != _MODEL["version"]:
+        reads = f"this one reads {_MODEL['version']}"
+        raise InputError(f"{file}: written by another version ({version!r}; {reads})")
+    if kind not in kinds:
+        raise InputError(
+            f"{path} holds a {kind}, not a {' or '.join(kinds)}; "
+            "load_ranker reads every kind of model that this version knows"
+        )
+
+
+def _ranker_of(folder: Path, fields: dict[str, Any], kinds: Mapping[str, type[R]]) -> Any:
+    """Return the fitted ranker of the fields of ``model.json`` and the data file beside it."""
+    parameters = {name: _decoded(value) for name, value in fields["parameters"].items()}
+    ranker: Any = kinds[fields["kind"]](**parameters)
+    ranker.metric_ = DCG.from_dict(fields["metric"])
+    ranker.n_features_in_ = int(fields["n_features"])
+    if "columns" in fields:
+        ranker._set_columns(FeatureColumns.from_dict(fields["columns"], ranker.n_features_in_))
+    ranker._set_numbers(_checked_content(folder, fields["files"]), fields)
+    return ranker
 
 
 def _checked_content(folder: Path, files: dict[str, str]) -> bytes:
@@ -173,35 +182,30 @@ def _checked_content(folder: Path, files: dict[str, str]) -> bytes:
         raise InputError(f"{name!r} is not the name of a data file")
     content = read_bytes(folder / name)
     if hashlib.sha256(content).hexdigest() != checksum:
-        raise InputError(
-            f"{name} is damaged or was changed: it has another SHA-256; use a copy, or train again",
-            see="damaged",
-        )
+        fact = f"{name} is damaged or was changed: it has another SHA-256"
+        raise InputError(f"{fact}; use a copy, or train again", see="damaged")
     return content
 
 
 def same_numbers(first: DCG, second: DCG) -> bool:
-    """Return whether two DCGs have the same gains and discounts; names of grades and notes may
-    differ.
-    """
-    return np.array_equal(first.gains, second.gains) and np.array_equal(
-        first.discounts, second.discounts
-    )
+    """Return whether two DCGs have the same gains and discounts; names and notes may differ."""
+    pairs = (first.gains, second.gains), (first.discounts, second.discounts)
+    return all(np.array_equal(*pair) for pair in pairs)
 
 
 def _encoded(value: Any) -> Any:
     """Return a parameter as JSON; a fitted ranker (a start) as its coefficients."""
+    # metrics, starts and losses
     if isinstance(value, DCG):
         return {"dcg": value.to_dict()}
     if hasattr(value, "coef_"):
         value = value.coef_
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {
-            field.name: _encoded(getattr(value, field.name))
-            for field in dataclasses.fields(value)
-            if field.init
-        }
+        names = [field.name for field in dataclasses.fields(value) if field.init]
+        fields = {name: _encoded(getattr(value, name)) for name in names}
         return {"loss": type(value).__name__, "fields": fields}
+
+    # numbers, texts and lists
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, (list, tuple)):
@@ -214,6 +218,7 @@ def _encoded(value: Any) -> Any:
 
 
 def _decoded(value: Any) -> Any:
+    """Return the parameter that `_encoded` wrote."""
     from dcglearn import losses
 
     if isinstance(value, dict) and "dcg" in value:
@@ -221,7 +226,6 @@ def _decoded(value: Any) -> Any:
     if isinstance(value, dict):
         if value["loss"] not in losses.__all__:
             raise InputError(f"{value['loss']!r} is no loss that this version knows")
-        return getattr(losses, value["loss"])(
-            **{name: _decoded(item) for name, item in value["fields"].items()}
-        )
+        fields = {name: _decoded(item) for name, item in value["fields"].items()}
+        return getattr(losses, value["loss"])(**fields)
     return value

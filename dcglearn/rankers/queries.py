@@ -29,7 +29,7 @@ from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_tabl
 LARGEST_FEATURE = 1e100
 """Largest size of a feature: the squares of larger ones overflow when they are summed."""
 
-_CELLS = 1 << 22
+_TABLE_CELLS = 1 << 22
 """Most cells of the table of queries by documents that `ndcg_by_query` scores at a time."""
 
 
@@ -86,26 +86,21 @@ class Queries:
     names: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
+        # features, names and categories
         features, columns = self.features, self.columns
         if is_table(features):
             features, columns = from_frame(features)
-        features = checked_features(features, missing=self.missing)
-        grades = checked_grades(self.grades, features.shape[0], self.n_grades)
+        fields = {"features": checked_features(features, missing=self.missing), "columns": columns}
+
+        # grades, queries and names of documents
+        grades = checked_grades(self.grades, fields["features"].shape[0], self.n_grades)
         offsets, names = query_offsets(self.qid, len(grades))
-        n_grades = scale_size(self.n_grades, int(grades.max(initial=0)))
-        fields = {
-            "features": features,
-            "grades": frozen(grades),
-            "qid": np.repeat(names, np.diff(offsets)),
-        }
-        fields |= {
-            "columns": columns,
-            "n_grades": n_grades,
-            "offsets": frozen(offsets),
-            "names": frozen(names),
-        }
+        fields |= {"grades": frozen(grades), "offsets": frozen(offsets), "names": frozen(names)}
+        fields["n_grades"] = scale_size(self.n_grades, int(grades.max(initial=0)))
+        fields["qid"] = np.repeat(names, np.diff(offsets))
         if self.documents is not None and len(self.documents) != len(grades):
             raise InputError(f"{len(self.documents)} document names for {len(grades)} documents")
+
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
@@ -113,9 +108,7 @@ class Queries:
     def from_groups(
         cls, features: Any, grades: ArrayLike, sizes: ArrayLike, **options: Any
     ) -> Queries:
-        """Build from the number of documents of each query, in the order of the rows; queries are
-        named 1, 2, ...
-        """
+        """Build from the number of documents of each query; queries are named 1, 2, ..."""
         labels = np.asarray(grades)
         return cls(features, labels, group_labels(sizes, len(labels)), **options)
 
@@ -149,15 +142,12 @@ class Queries:
             raise InputError(f"share={share} must lie between 0 and 1")
         first = np.random.default_rng(seed).permutation(len(self)) < round(share * len(self))
         if first.all() or not first.any():
-            raise InputError(
-                f"share={share} of {len(self)} queries leaves one side empty; give more queries"
-            )
+            size = f"share={share} of {len(self)} queries"
+            raise InputError(f"{size} leaves one side empty; give more queries")
         return self[first], self[~first]
 
     def evaluate(self, scores: ArrayLike, dcg: DCG, **options: Any) -> Floats:
-        """Return the normalised DCG of each query under `scores`, shape (m,); see
-        `ndcg_by_query`.
-        """
+        """Return each query's normalised DCG under `scores`, shape (m,); see `ndcg_by_query`."""
         return ndcg_by_query(dcg, scores, self.grades, self.offsets, **options)
 
     def fingerprint(self) -> str:
@@ -168,13 +158,9 @@ class Queries:
 
     def __repr__(self) -> str:
         n, d = self.shape
-        sizes = (
-            (len(self), "queries", ","),
-            (n, "documents", ","),
-            (d, "features"),
-            (self.n_grades, "grades"),
-        )
-        return f"Queries({', '.join(number_of(*size) for size in sizes)})"
+        sizes = number_of(len(self), "queries", ","), number_of(n, "documents", ",")
+        others = number_of(d, "features"), number_of(self.n_grades or 1, "grades")
+        return f"Queries({', '.join([*sizes, *others])})"
 
 
 def fingerprint_of(*arrays: NDArray[Any]) -> str:
@@ -200,19 +186,21 @@ def ndcg_by_query(
     (``"worst"``). The ideal value is that of all documents of the query; where it is not positive
     (no relevant document), the value is `empty`.
     """
-    ranked, place = _ranked(scores, grades, offsets, dcg.n_grades, ties, "the DCG's scale")
-    offsets = np.asarray(offsets, dtype=np.int64)
+    ranked, place, query = _ranked(scores, grades, offsets, dcg.n_grades, ties, "the DCG's scale")
     sizes = np.diff(offsets)
-    query = np.repeat(np.arange(len(sizes)), sizes)
     values = np.full(len(sizes), float(empty))
+
+    # queries of similar size share a padded table, the largest first
     order = np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]
-    while len(order):  # queries of similar size share a padded table
-        chunk = order[max(len(order) - max(_CELLS // int(sizes[order[-1]]), 1), 0) :]
-        order = order[: len(order) - len(chunk)]
+    while len(order):
+        rows = max(_TABLE_CELLS // int(sizes[order[-1]]), 1)
+        chunk, order = order[-rows:], order[:-rows]
         row = np.full(len(sizes), -1)
         row[chunk] = np.arange(len(chunk))
+
+        # grades as ranked, -2 where there is no document
         inside = row[query] >= 0
-        table = np.full((len(chunk), int(sizes[chunk].max())), -2, dtype=np.int8)  # no document
+        table = np.full((len(chunk), int(sizes[chunk].max())), -2, dtype=np.int8)
         table[row[query[inside]], place[inside]] = ranked[inside]
         values[chunk] = normalised_values(dcg.score(table), dcg.ideal(table), empty)
     return values
@@ -220,27 +208,27 @@ def ndcg_by_query(
 
 def _ranked(
     scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int, ties: str, scale: str
-) -> tuple[Grades, Integers]:
-    """Return the grades of each query's documents as ranked, and their positions from 0, both of
-    shape (n,).
-    """
+) -> tuple[Grades, Integers, Integers]:
+    """Return grades of each query's documents as ranked, positions from 0, and queries; (n,)."""
     if ties not in ("stable", "worst"):
         raise InputError(f'ties={ties!r}: give "stable" or "worst"')
+
+    # check scores and grades
     values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
     labels = checked_grades(grades, ends[-1], n_grades, scale)
     if values.shape != labels.shape:
-        raise InputError(
-            f"scores has shape {values.shape}; expected one score per document, {labels.shape}"
-        )
+        expected = f"expected one score per document, {labels.shape}"
+        raise InputError(f"scores has shape {values.shape}; {expected}")
     if np.isnan(values).any():
-        raise InputError(
-            f"scores[{np.isnan(values).argmax()}] is NaN; documents without a score cannot be ranked"
-        )
+        place = np.isnan(values).argmax()
+        raise InputError(f"scores[{place}] is NaN; documents without a score cannot be ranked")
+
+    # order documents by query and score
     sizes = np.diff(ends)
     query = np.repeat(np.arange(len(sizes)), sizes)
     last = np.arange(len(values)) if ties == "stable" else labels
     ranked = labels[np.lexsort((last, -values, query))]
-    return ranked, np.arange(len(values)) - np.repeat(ends[:-1], sizes)
+    return ranked, np.arange(len(values)) - np.repeat(ends[:-1], sizes), query
 
 
 def precision_by_query(
@@ -250,19 +238,18 @@ def precision_by_query(
     ks: Sequence[int] = (),
     ties: str = "stable",
 ) -> Floats:
-    """Return precision at each of `ks`, then average precision, of each query ranked by score,
-    shape (m, len(ks) + 1).
+    """Return each query's precision at each of `ks`, then its average precision.
 
-    Arguments are as in `ndcg_by_query`. Documents of grade 1 or better are relevant; positions past
-    the last document count as not relevant. All values of a query without a relevant document are
-    0.
+    The shape is (m, len(ks) + 1). Arguments are as in `ndcg_by_query`. Documents of grade 1 or
+    better are relevant; positions past the last document count as not relevant. All values of a
+    query without a relevant document are 0.
 
     Examples
     --------
     >>> precision_by_query([0.2, 0.7, 0.1], [1, 0, 2], [0, 3], ks=[1, 3]).round(3)
     array([[0.   , 0.667, 0.583]])
     """
-    ranked, place = _ranked(scores, grades, offsets, MAX_GRADES, ties, "the scale")
+    ranked, place, query = _ranked(scores, grades, offsets, MAX_GRADES, ties, "the scale")
     ends = np.asarray(offsets, dtype=np.int64)
     relevant = (ranked > 0).astype(np.float64)
 
@@ -270,17 +257,18 @@ def precision_by_query(
         """Return the sum of each query, 0 for empty ones."""
         return np.diff(np.concatenate([[0.0], np.cumsum(values)])[ends])
 
+    # relevant documents down to each rank
     before = np.concatenate([[0.0], np.cumsum(relevant)])
-    hits = before[1:] - np.repeat(before[ends[:-1]], np.diff(ends))
+    hits = before[1:] - before[ends[query]]
+
     n_relevant = total(relevant)
     average = total(relevant * hits / (place + 1)) / np.maximum(n_relevant, 1)
     return np.column_stack([*(total(relevant * (place < k)) / k for k in ks), average])
 
 
 def checked_features(features: Any, *, missing: bool = False) -> Any:
-    """Return finite float64 features (or NaN if `missing`), shape (n, d), dense (read-only) or
-    CSR.
-    """
+    """Return finite float64 features (or NaN if `missing`), (n, d), dense (read-only) or CSR."""
+    # sparse features
     if hasattr(features, "tocsr"):
         matrix = features.tocsr().astype(np.float64)
         usable = usable_features(matrix.data, missing=missing)
@@ -289,22 +277,24 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
             row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
             _refuse_feature(row, int(matrix.indices[at]), matrix.data[at])
         return matrix
+
+    # numbers in a table
     if np.iscomplexobj(features):
         raise InputError("features must be real numbers: Complex data not supported")
     try:
         table = np.asarray(features, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"features must be numbers in a table of shape (documents, features): {error}"
-        ) from error
+        expected = "numbers in a table of shape (documents, features)"
+        raise InputError(f"features must be {expected}: {error}") from error
+
+    shape = table.shape
     if table.ndim != 2:
-        raise InputError(
-            f"features have shape {table.shape}; expected (documents, features): Reshape your data"
-        )
-    if table.shape[1] == 0:
-        raise InputError(
-            f"features have 0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
-        )
+        expected = "expected (documents, features): Reshape your data"
+        raise InputError(f"features have shape {shape}; {expected}")
+    if shape[1] == 0:
+        required = f"(shape={shape}) while a minimum of 1 is required."
+        raise InputError(f"features have 0 feature(s) {required}")
+
     usable = usable_features(table, missing=missing)
     if not usable.all():
         row, column = np.argwhere(~usable)[0]
@@ -313,9 +303,7 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
 
 
 def usable_features(values: Floats, *, missing: bool) -> NDArray[np.bool_]:
-    """Return which values are finite numbers of a size whose square is finite, or NaN if
-    `missing`.
-    """
+    """Return which values are numbers with a finite square, or NaN if `missing`."""
     usable = np.abs(values) <= LARGEST_FEATURE  # not NaN
     return usable | np.isnan(values) if missing else usable
 
@@ -328,57 +316,52 @@ def has_missing(features: Any) -> bool:
 def checked_grades(
     grades: ArrayLike, n: int, n_grades: int | None = None, scale: str = "the scale"
 ) -> Any:
-    """Return grades as int8, shape (n,), each known and on the scale; an error names the first that
-    is not.
-    """
+    """Return grades as int8, shape (n,); an error names the first that is not on the scale."""
     labels = np.asarray(grades)
     if labels.shape != (n,):
         raise InputError(f"grades have shape {labels.shape}; expected one per document, ({n},)")
     if n == 0:
         return labels.astype(np.int8)
     if labels.dtype.kind not in "iuf":
-        raise InputError(
-            f"Unknown label type: grades are {labels.dtype}; expected integers, 0 = worst"
-        )
+        kind = f"grades are {labels.dtype}"
+        raise InputError(f"Unknown label type: {kind}; expected integers, 0 = worst")
+
+    # find the first grade off the scale
     top = scale_size(n_grades, MAX_GRADES - 1)
     whole = labels == np.floor(labels)
     wrong = ~((labels >= 0) & (labels < top) & whole)
     if wrong.any():
+        # what is wrong with it
         row = int(wrong.argmax())
         if not whole[row]:
             expected = "a grade: grades are integers, 0 = worst"
         elif labels[row] < 0:
             expected = "a known grade; leave unjudged documents out, or grade them 0"
         else:
-            expected = f"a grade of {scale}, 0..{top - 1}; give a DCG, or n_grades, with as many grades as the labels"
+            remedy = "give a DCG, or n_grades, with as many grades as the labels"
+            expected = f"a grade of {scale}, 0..{top - 1}; {remedy}"
         raise InputError(f"grades[{row}] = {labels[row]:g} is not {expected}")
     return labels.astype(np.int8)
 
 
 def group_labels(sizes: ArrayLike, n: int) -> Integers:
-    """Return the query of each of `n` documents, numbered from 1, given the number of documents of
-    each query.
-    """
+    """Return the query of each of `n` documents, numbered from 1, from sizes of queries."""
     counts = np.asarray(sizes)
     if counts.ndim != 1 or counts.dtype.kind not in "iuf" or (counts != np.floor(counts)).any():
         raise InputError("group sizes must be whole numbers, one per query")
     if len(counts) == n and counts.sum() != n:
-        raise InputError(
-            f"{n} group sizes for {n} documents: looks like the query of each document; give it as qid"
-        )
+        guess = "looks like the query of each document; give it as qid"
+        raise InputError(f"{n} group sizes for {n} documents: {guess}")
     if (counts < 1).any():
-        raise InputError(
-            f"group size {int((counts < 1).argmax())} is {counts.min():g}; leave empty queries out"
-        )
+        size = f"group size {int((counts < 1).argmax())} is {counts.min():g}"
+        raise InputError(f"{size}; leave empty queries out")
     if counts.sum() != n:
         raise InputError(f"group sizes sum to {int(counts.sum())}, but there are {n} documents")
     return np.repeat(np.arange(1, len(counts) + 1), counts.astype(np.int64))
 
 
 def balanced(sizes: NDArray[np.integer], n: int) -> NDArray[np.int64]:
-    """Return the share, 0..n - 1, of each item, the largest first, each to the smallest share,
-    shape (len(sizes),).
-    """
+    """Return the share, 0..n - 1, of each item: the largest first, each to the smallest share."""
     share = np.zeros(len(sizes), dtype=np.int64)
     load = [(0, i) for i in range(n)]
     for item in np.argsort(-sizes, kind="stable").tolist():
@@ -390,5 +373,6 @@ def balanced(sizes: NDArray[np.integer], n: int) -> NDArray[np.int64]:
 def _refuse_feature(row: int, column: int, value: float) -> None:
     raise InputError(
         f"features[{row}, {column}] = {value} is not a finite number up to {LARGEST_FEATURE:g}; "
-        "fill missing values (NaN) in (trees take them: missing=True), and scale the others, before training"
+        "fill missing values (NaN) in (trees take them: missing=True), and scale the others, "
+        "before training"
     )

@@ -25,9 +25,7 @@ from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, 
 
 @dataclass(frozen=True)
 class Training:
-    """What a ranker is fitted to: checked data, and objective if there is one; `options` are
-    further ones of `fit`.
-    """
+    """Checked data, the objective if there is one, and further options of `fit`."""
 
     queries: Queries
     valid: Queries | None
@@ -36,8 +34,9 @@ class Training:
 
 
 class Ranker(BaseEstimator):
-    """A model that scores documents; subclasses have `_fit`, and a parameter `loss` or `metric`
-    that holds the DCG.
+    """A model that scores documents.
+
+    Subclasses have `_fit`, and a parameter `loss` or `metric` that holds the DCG.
     """
 
     metric_: DCG
@@ -48,8 +47,7 @@ class Ranker(BaseEstimator):
     takes_missing: ClassVar[bool] = False
     """Whether the model takes NaN as a missing value, and categories."""
     _options: ClassVar[tuple[str, ...]] = ()
-    """Options of `fit` that this kind of ranker takes and others do not; scikit-learn routes
-    them."""
+    """Options of `fit` that only this kind of ranker takes; scikit-learn routes them."""
     _default_loss: ClassVar[type[Any] | None] = None
     """The class of the objective, with the textbook DCG, where the parameter `loss` is None."""
     _data_file: ClassVar[str] = "weights.npz"
@@ -109,11 +107,14 @@ class Ranker(BaseEstimator):
         for name in [*options, *([] if eval_set is None else ["eval_set"])]:
             if name not in self._options:
                 raise TypeError(f"{type(self).__name__}.fit takes no {name}")
+
+        # check data, parameters, metric and objective
         queries = self._queries_of(X, y, qid, options)
         self._check_parameters()
         self.metric_ = self._own_metric(queries)
         loss = self._objective(queries)
         check_training(queries, self._taught_dcg(loss))
+
         self.n_features_in_ = queries.shape[1]
         self._set_columns(queries.columns)
         valid = None if eval_set is None else self._validation_set(eval_set, options)
@@ -130,19 +131,15 @@ class Ranker(BaseEstimator):
         """Raise InputError unless the parameters can be used."""
 
     def _objective(self, queries: Queries) -> Any:
-        """Return the objective, with the DCG that its name stands for on the queries; None without
-        one.
-        """
+        """Return the objective, or None without one; a name of a DCG is taken at the queries."""
         if self._default_loss is None:
             return None
         loss: Any = self.loss
         if loss is None:
             loss = self._default_loss(DCG.standard(queries.n_grades or 1, 10))
         if not isinstance(loss, Objective):
-            example = f"{self._default_loss.__name__}(dcg)"
-            raise InputError(
-                f"loss={loss!r} is no loss; give one of dcglearn.losses, such as {example}"
-            )
+            remedy = f"give one of dcglearn.losses, such as {self._default_loss.__name__}(dcg)"
+            raise InputError(f"loss={loss!r} is no loss; {remedy}")
         loss = loss.for_lists(*scale_of(queries))
         if getattr(loss, "dcg", None) is not None:
             check_scale(queries, loss.dcg)
@@ -163,16 +160,17 @@ class Ranker(BaseEstimator):
                 whole_number(getattr(self, name), name)
 
     def predict(self, X: Any) -> Floats:
-        """Return the score of each document, shape (n,); raise InputError if X has not the features
-        of the training.
+        """Return the score of each document, shape (n,).
+
+        Raise InputError if X has not the features of the training.
         """
         return self._scores(self._features_of(X))
 
     def score(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> float:
-        """Return the mean normalised DCG over queries (0 for one without a relevant document); see
-        `fit` for X, y, qid.
+        """Return the mean normalised DCG over queries; see `fit` for X, y, qid.
 
-        Raise InputError if qid is missing, or a grade is not on the metric's scale.
+        It is 0 for a query without a relevant document. Raise InputError if qid is missing, or a
+        grade is not on the metric's scale.
         """
         return float(self.evaluate(X, y, qid).mean())
 
@@ -184,8 +182,9 @@ class Ranker(BaseEstimator):
         metric: DCGLike | None = None,
         **options: Any,
     ) -> Floats:
-        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own; see
-        `ndcg_by_query`.
+        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own.
+
+        `options` are those of `ndcg_by_query`.
         """
         check_is_fitted(self)
         queries = as_queries(X, y, qid, missing=self.takes_missing)
@@ -193,8 +192,7 @@ class Ranker(BaseEstimator):
         return queries.evaluate(self.predict(queries), dcg, **options)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the fitted model into a folder: parameters as JSON, arrays as npz; nothing is
-        pickled.
+        """Write the fitted model into a folder: parameters as JSON, arrays as npz, no pickle.
 
         Raise InputError if the ranker is not fitted or is of a kind that has no file, or the folder
         cannot be written.
@@ -207,9 +205,7 @@ class Ranker(BaseEstimator):
         return read_model(path, dict.fromkeys((cls.__name__, *cls._also_reads), cls), metric)
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
-        """Return the fitted numbers as the content of `_data_file`, and further fields of
-        ``model.json``.
-        """
+        """Return the content of `_data_file`, and further fields of ``model.json``."""
         raise NotImplementedError
 
     def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
@@ -219,39 +215,33 @@ class Ranker(BaseEstimator):
     def _checkpointing(
         self, training: Training, **more: Any
     ) -> tuple[dict[str, Any] | None, Callable[[dict[str, Any]], None] | None]:
-        """Return the state to resume from, if parameters, data and `more` are equal, and a function
-        that saves one.
+        """Return the state to resume from, and a function that saves one.
+
+        A state is that of equal parameters, data and `more`.
         """
         path, resume = training.options.get("checkpoint"), training.options.get("resume", False)
         if path is None:
             if resume:
                 raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE")
             return None, None
+
+        # parameters; a start counts by its coefficients
         start = getattr(self, "start", None)
-        start = (
-            start
-            if isinstance(start, str | None)
-            else np.asarray(getattr(start, "coef_", start)).tolist()
-        )
+        if not isinstance(start, str | None):
+            start = np.asarray(getattr(start, "coef_", start)).tolist()
         identity = {name: _exact(value) for name, value in self.get_params(deep=False).items()}
-        identity |= {
-            "ranker": type(self).__name__,
-            "loss": _exact(training.loss),
-            "start": _exact(start),
-        }
-        valid = "none" if training.valid is None else training.valid.fingerprint()
-        identity |= {"data": training.queries.fingerprint(), "validation data": valid}
+        identity |= {"ranker": type(self).__name__, "loss": _exact(training.loss)}
+        identity["start"] = _exact(start)
+
+        # data
+        valid = None if training.valid is None else training.valid.fingerprint()
+        more = {"data": training.queries.fingerprint(), "validation data": valid, **more}
         for name, value in more.items():
-            identity[name] = (
-                value
-                if isinstance(value, str)
-                else "none"
-                if value is None
-                else fingerprint_of(value)
-            )
-        return (read_state(path, identity) if resume else None), partial(
-            write_state, path, identity
-        )
+            is_text = isinstance(value, str | None)
+            identity[name] = (value or "none") if is_text else fingerprint_of(value)
+
+        state = read_state(path, identity) if resume else None
+        return state, partial(write_state, path, identity)
 
     def _set_columns(self, columns: FeatureColumns | None) -> None:
         """Keep the names and categories of the features, if they are known."""
@@ -271,13 +261,14 @@ class Ranker(BaseEstimator):
             features = checked_features(features, missing=self.takes_missing)
         if not self.takes_missing:
             refuse_what_trees_take(features, columns)
+
+        # columns in the order of the training set
         if self.columns_ is not None and columns is not None:
             features = self.columns_.aligned(features, columns)
         elif self.columns_ is not None and self.columns_.categories:
             name = next(iter(self.columns_.categories))
-            raise InputError(
-                f"the model was trained on categories of {name!r}: give X as a data frame"
-            )
+            fact = f"the model was trained on categories of {name!r}"
+            raise InputError(f"{fact}: give X as a data frame")
         if features.shape[1] != self.n_features_in_:
             expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
             raise InputError(f"X has {features.shape[1]} features, but {expected}")
@@ -288,31 +279,29 @@ class Ranker(BaseEstimator):
         raise NotImplementedError
 
     def _own_metric(self, queries: Queries) -> DCG:
-        """Return the DCG that evaluates the model: `metric`, that of the loss, or the
-        textbook's.
-        """
-        for dcg in (
-            getattr(self, "metric", None),
-            getattr(getattr(self, "loss", None), "dcg", None),
-        ):
-            if dcg is not None:
-                metric: DCG = read_metric(dcg, *scale_of(queries))
-                check_scale(queries, metric)
-                return metric
-        return DCG.standard(queries.n_grades or 1, 10)
+        """Return the DCG that evaluates the model: `metric`, the loss's, or the textbook's."""
+        own = getattr(self, "metric", None)
+        if own is None:
+            own = getattr(getattr(self, "loss", None), "dcg", None)
+        if own is None:
+            return DCG.standard(queries.n_grades or 1, 10)
+        metric: DCG = read_metric(own, *scale_of(queries))
+        check_scale(queries, metric)
+        return metric
 
     def _validation_set(self, eval_set: Any, options: dict[str, Any]) -> Queries:
         """Return `Queries` or (X, y, qid) as `Queries` with the features of the training set."""
         parts = eval_set if isinstance(eval_set, tuple) else (eval_set, None, None)
-        if len(parts) != 3 or (
-            not isinstance(parts[0], Queries) and parts[1] is None and not is_path(parts[0])
-        ):
+        whole = isinstance(parts[0], Queries) or is_path(parts[0])
+        if len(parts) != 3 or (parts[1] is None and not whole):
             raise InputError("eval_set must be Queries or (X, y, qid)")
+
+        # the same features and grades as in training
         valid = self._queries_of(*parts, options, self.n_features_in_)
-        if valid.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"eval_set has {valid.shape[1]} features, the training set {self.n_features_in_}"
-            )
+        n_features = valid.shape[1]
+        if n_features != self.n_features_in_:
+            sizes = f"{n_features} features, the training set {self.n_features_in_}"
+            raise InputError(f"eval_set has {sizes}")
         check_scale(valid, self.metric_, "eval_set")
         if self.columns_ is None or valid.columns is None:
             return valid
@@ -321,85 +310,81 @@ class Ranker(BaseEstimator):
 
 
 def scale_of(queries: Queries) -> tuple[int, int]:
-    """Return the number of grades of queries, and the documents of the longest: what a metric's
-    name is taken at.
-    """
+    """Return the number of grades and the longest query, at which a metric's name is taken."""
     return queries.n_grades or 1, int(queries.sizes.max(initial=1))
 
 
 def as_queries(
     X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: bool = False
 ) -> Queries:
-    """Return X, y and qid, or `Queries` X, as `Queries`; refuse missing values and categories
-    unless `missing`.
+    """Return X, y and qid, or `Queries` X, as `Queries`.
+
+    Missing values and categories are refused unless `missing`.
     """
-    if isinstance(X, Queries):
-        if y is not None or qid is not None:
-            raise InputError("X is Queries, which have grades and qid: leave y and qid out")
-        if not missing:
-            refuse_what_trees_take(X.features, X.columns)
-        return X
-    if y is None:
-        raise InputError(
-            "a ranker requires y to be passed, but the target y is None: give the grade of each document"
-        )
-    if qid is None:
-        raise InputError(
-            "qid is missing: give the query of each document, one label per row of X; a Pipeline or a search such as "
-            "GridSearchCV passes qid on if sklearn.set_config(enable_metadata_routing=True) is called: "
-            "search.fit(X, y, qid=qid, groups=qid) with cv=GroupKFold()"
-        )
-    queries = Queries(X, np.asarray(y), np.asarray(qid), missing=missing)
-    return queries if missing else as_queries(queries, None, None)
+    queries = X
+    if not isinstance(X, Queries):
+        # arrays need y and qid
+        if y is None:
+            fact = "a ranker requires y to be passed, but the target y is None"
+            raise InputError(f"{fact}: give the grade of each document")
+
+        if qid is None:
+            raise InputError(
+                "qid is missing: give the query of each document, one label per row of X; "
+                "a Pipeline or a search such as GridSearchCV passes qid on if "
+                "sklearn.set_config(enable_metadata_routing=True) is called: "
+                "search.fit(X, y, qid=qid, groups=qid) with cv=GroupKFold()"
+            )
+
+        queries = Queries(X, np.asarray(y), np.asarray(qid), missing=missing)
+    elif y is not None or qid is not None:
+        raise InputError("X is Queries, which have grades and qid: leave y and qid out")
+
+    if not missing:
+        refuse_what_trees_take(queries.features, queries.columns)
+    return queries
 
 
 def refuse_what_trees_take(features: Any, columns: FeatureColumns | None) -> None:
     """Raise InputError if a feature is missing or categorical."""
     if columns is not None and columns.categories:
-        name = next(iter(columns.categories))
-        raise InputError(
-            f"column {name!r} is categorical: make it numbers, or train a BoostedRanker, which takes it"
-        )
+        fact = f"column {next(iter(columns.categories))!r} is categorical"
+        raise InputError(f"{fact}: make it numbers, or train a BoostedRanker, which takes it")
     if has_missing(features):
-        raise InputError(
-            "a feature is missing (NaN): fill it in, or train a BoostedRanker, which takes missing values"
-        )
+        remedy = "fill it in, or train a BoostedRanker, which takes missing values"
+        raise InputError(f"a feature is missing (NaN): {remedy}")
 
 
 def check_scale(queries: Queries, dcg: DCG, name: str = "the data") -> None:
     """Raise InputError if the DCG has no gain for a grade of the queries."""
     top = int(queries.grades.max(initial=0))
     if top >= dcg.n_grades:
-        raise InputError(
-            f"{name} has grade {top}, but the DCG has gains for grades 0..{dcg.n_grades - 1}; give a DCG with "
-            f"{top + 1} gains, or map the labels to its scale"
-        )
+        fact = f"{name} has grade {top}, but the DCG has gains for grades 0..{dcg.n_grades - 1}"
+        remedy = f"give a DCG with {top + 1} gains, or map the labels to its scale"
+        raise InputError(f"{fact}; {remedy}")
 
 
 def check_training(queries: Queries, dcg: DCG | None = None) -> None:
-    """Raise InputError if no order can be learned: no document, or grades (or gains) that are equal
-    in each query.
+    """Raise InputError if no order can be learned.
+
+    That is so without documents, or if grades (or gains) are equal in each query.
     """
-    if queries.shape[0] < 2:
-        raise InputError(
-            f"there are n_samples={queries.shape[0]} documents to learn from, and no order of them"
-        )
+    n = queries.shape[0]
+    if n < 2:
+        raise InputError(f"there are n_samples={n} documents to learn from, and no order of them")
+
     low, high = (f.reduceat(queries.grades, queries.offsets[:-1]) for f in (np.minimum, np.maximum))
     if (low == high).all():
-        raise InputError(
-            "all documents of each query have the same grade, so no order can be learned; "
-            "check that the labels are grades, and that qid names queries, not documents"
-        )
-    if dcg is not None and not (dcg.gains[low] != dcg.gains[high]).any():
-        raise InputError(
-            "the DCG's gains are the same for all grades within each query: it prefers no order here"
-        )
+        fact = "all documents of each query have the same grade, so no order can be learned"
+        remedy = "check that the labels are grades, and that qid names queries, not documents"
+        raise InputError(f"{fact}; {remedy}")
+    if dcg is not None and (dcg.gains[low] == dcg.gains[high]).all():
+        fact = "the DCG's gains are the same for all grades within each query"
+        raise InputError(f"{fact}: it prefers no order here")
 
 
 def _exact(value: Any) -> str:
-    """Return a parameter as text; texts of two losses or DCGs are equal if their numbers are, to
-    the last bit.
-    """
+    """Return a parameter as text; texts of losses or DCGs are equal if their bits are."""
     if hasattr(value, "to_dict"):
         return repr(value.to_dict())
     if hasattr(value, "__dataclass_fields__"):

@@ -1,4 +1,4 @@
-"""Ranking by any learner of pairs: the reductions NDCG-Train and NDCG-Test (`PairwiseRanker`)."""
+"""Ranking by any learner of pairs: the reductions NDCG-Train and NDCG-Test."""
 
 from __future__ import annotations
 
@@ -22,9 +22,6 @@ from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Ranker, Training
-
-_PAIRS = 1 << 18
-"""Number of pairs of documents that are classified at a time."""
 
 
 @dataclass(eq=False, repr=False)
@@ -79,12 +76,10 @@ class PairwiseRanker(Ranker):
     seed: int = 0
 
     def _check_parameters(self) -> None:
-        if self.learner is not None and (
-            isinstance(self.learner, type) or not hasattr(self.learner, "fit")
-        ):
-            raise InputError(
-                f"learner={self.learner!r} is no classifier: give one of scikit-learn, or None"
-            )
+        learner = self.learner
+        if learner is not None and (isinstance(learner, type) or not hasattr(learner, "fit")):
+            remedy = "give one of scikit-learn, or None"
+            raise InputError(f"learner={learner!r} is no classifier: {remedy}")
         one_of(self.pairs, "pairs", ("difference", "both"))
         self._check_whole("n_rounds")
         whole_number(self.seed, "seed", 0)
@@ -94,22 +89,20 @@ class PairwiseRanker(Ranker):
         """Train by NDCG-Train."""
         from sklearn.linear_model import LogisticRegression
 
-        queries = training.queries
-        learner = (
-            LogisticRegression(fit_intercept=False, max_iter=1000)
-            if self.learner is None
-            else self.learner
-        )
-        rng = np.random.default_rng(self.seed)
+        learner = self.learner
+        if learner is None:
+            learner = LogisticRegression(fit_intercept=False, max_iter=1000)
+
+        # positions of the first round
+        queries, rng = training.queries, np.random.default_rng(self.seed)
         scores = RidgeRanker(self.metric_, reweighted=False).fit(queries).predict(queries)
+
+        # weigh pairs by the last positions, and learn their order
         for _ in range(self.n_rounds):
             first, second, weight = self._sampled(queries, scores, rng)
             label = queries.grades[first] > queries.grades[second]
-            self.learner_ = clone(learner).fit(
-                self._pair_features(queries.features, first, second),
-                label,
-                sample_weight=weight / weight.mean(),
-            )
+            pairs = self._pair_features(queries.features, first, second)
+            self.learner_ = clone(learner).fit(pairs, label, sample_weight=weight / weight.mean())
             scores = self._positions(queries.features, queries.offsets)
 
     def predict(self, X: Any, qid: ArrayLike | None = None) -> Floats:
@@ -120,16 +113,16 @@ class PairwiseRanker(Ranker):
         """
         features = self._features_of(X)
         n = features.shape[0]
+        offsets = np.array([0, n])
         if isinstance(X, Queries):
-            return self._positions(features, X.offsets)
-        return self._positions(
-            features, np.array([0, n]) if qid is None else query_offsets(qid, n)[0]
-        )
+            offsets = X.offsets
+        elif qid is not None:
+            offsets, _ = query_offsets(qid, n)
+        return self._positions(features, offsets)
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
-        raise InputError(
-            "a PairwiseRanker's learner is another library's: no file without pickle; keep it yourself"
-        )
+        fact = "a PairwiseRanker's learner is another library's: no file without pickle"
+        raise InputError(f"{fact}; keep it yourself")
 
     def _pair_features(
         self, features: Any, first: NDArray[np.intp], second: NDArray[np.intp]
@@ -143,17 +136,16 @@ class PairwiseRanker(Ranker):
         return np.hstack([features[first], features[second]])
 
     def _positions(self, features: Any, offsets: Integers) -> Floats:
-        """Return minus (1 + the number of documents that beat it) for each document; a pair is
-        classified both ways.
-        """
-        beaten = np.zeros(features.shape[0])
+        """Return minus (1 + the number of documents that beat it) for each document."""
+        beaten, most = np.zeros(features.shape[0]), 1 << 18  # pairs that are classified at a time
         for start, stop in pairwise(offsets):
             upper = np.triu_indices(stop - start, 1)
-            for at in range(0, len(upper[0]), _PAIRS):
-                i, j = (index[at : at + _PAIRS] + start for index in upper)
+            for at in range(0, len(upper[0]), most):
+                # classify both ways, 1/2 where the two decisions contradict each other
+                i, j = (index[at : at + most] + start for index in upper)
                 forth = self.learner_.predict(self._pair_features(features, i, j)).astype(float)
                 back = self.learner_.predict(self._pair_features(features, j, i)).astype(float)
-                first = (forth + 1 - back) / 2  # 1/2 where the two decisions contradict each other
+                first = (forth + 1 - back) / 2
                 np.add.at(beaten, j, first)
                 np.add.at(beaten, i, 1 - first)
         return -1 - beaten
@@ -161,35 +153,40 @@ class PairwiseRanker(Ranker):
     def _sampled(
         self, queries: Queries, scores: Floats, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-        """Return both documents of each pair, in random order, and its weight; a sample if there
-        are too many pairs.
-        """
+        """Return both documents of each pair, in random order, and its weight; or a sample."""
+        # pairs whose order matters
         pairs = [weighted_pairs(queries, q, scores, self.metric_) for q in range(len(queries))]
         first, second, weight = (np.concatenate(column) for column in zip(*pairs, strict=True))
         if not weight.any():
-            raise InputError(
-                "to this DCG, the order of no pair of documents matters; are the discounts all equal?"
-            )
+            fact = "to this DCG, the order of no pair of documents matters"
+            raise InputError(f"{fact}; are the discounts all equal?")
+
+        # draw by weight if there are too many
         if len(weight) > self.max_pairs:
-            drawn, counts = np.unique(
-                rng.choice(len(weight), self.max_pairs, p=weight / weight.sum()), return_counts=True
-            )
+            chosen = rng.choice(len(weight), self.max_pairs, p=weight / weight.sum())
+            drawn, counts = np.unique(chosen, return_counts=True)
             first, second, weight = first[drawn], second[drawn], counts.astype(np.float64)
+
+        # swap half, so that both labels occur
         swap = rng.random(len(weight)) < 0.5
-        swap[:2] = (True, False)[: len(swap)]  # both labels occur
+        swap[:2] = (True, False)[: len(swap)]
         return np.where(swap, second, first), np.where(swap, first, second), weight
 
 
 def weighted_pairs(queries: Queries, q: int, scores: Floats, dcg: DCG) -> tuple[Any, Any, Floats]:
-    """Return better and worse document of each pair of query q, and the weight of their order (Sun
-    et al., eq. 3).
+    """Return better and worse document of each pair of query q, and their order's weight.
+
+    Source: Sun et al. 2009, equation 3.
     """
+    # gains, and discounts at the ranks of the scores
     start, stop = queries.offsets[q], queries.offsets[q + 1]
     grades = queries.grades[start:stop]
     rank = np.empty(stop - start, dtype=np.int64)
     rank[np.argsort(-scores[start:stop], kind="stable")] = np.arange(stop - start)
     discount = np.append(dcg.discounts, 0.0)[np.minimum(rank, dcg.depth)]
     gain = dcg.gains[grades]
+
+    # what each order is worth, over the ideal value
     ideal = float(dcg.ideal(grades))
     better, worse = np.nonzero(grades[:, None] > grades[None, :])
     weight = np.abs((gain[better] - gain[worse]) * (discount[better] - discount[worse]))

@@ -1,6 +1,4 @@
-"""Sparse linear rankers: RSRank, importance-weighted pairs with truncated gradients
-(`SparseRanker`).
-"""
+"""Sparse linear rankers: RSRank, importance-weighted pairs with truncated gradients."""
 
 from __future__ import annotations
 
@@ -41,7 +39,8 @@ class PathPoint:
 
     def __str__(self) -> str:
         valid = "" if self.valid is None else f", {self.valid:.4f} on the validation set"
-        return f"l1 = {self.l1:.3g}: {self.n_features} features, {self.train:.4f} on the training set{valid}"
+        train = f"{self.n_features} features, {self.train:.4f} on the training set"
+        return f"l1 = {self.l1:.3g}: {train}{valid}"
 
 
 @dataclass(eq=False, repr=False)
@@ -128,35 +127,31 @@ class SparseRanker(LinearModel):
         return self.chosen_.coef, 0.0
 
     def _path(self, design: Design, training: Training) -> Iterator[PathPoint]:
-        """Yield the points of the path: without penalty, then with larger and larger ones until no
-        feature is left.
-        """
+        """Yield the points of the path: without penalty, then with larger ones, to no feature."""
         queries, valid, loss = training.queries, training.valid, training.loss
-        v = least_squares(design, queries, self.metric_, 1e-3, reweighted=False)[1:]
-        v /= design.spread_of(v) or 1.0
 
-        def slope(at: Floats) -> Floats:
-            return design.vjp(loss(design.scores(at), queries.grades, queries.offsets)[1]) / len(
-                queries
-            )
+        def slope(v: Floats) -> Floats:
+            _, by_score = loss(design.scores(v), queries.grades, queries.offsets)
+            return design.vjp(by_score) / len(queries)
 
         def point(l1: float, v: Floats) -> PathPoint:
             held_out = None if valid is None else self._mean_ndcg(design, valid, v)
-            return PathPoint(
-                l1, int(np.count_nonzero(v)), self._mean_ndcg(design, queries, v), held_out, v
-            )
+            train = self._mean_ndcg(design, queries, v)
+            return PathPoint(l1, int(np.count_nonzero(v)), train, held_out, v)
 
-        if self.l1 is not None:
-            penalties = [self.l1]
-        else:
+        # begin at a ridge regression, with a spread of 1
+        v = least_squares(design, queries, self.metric_, 1e-3, reweighted=False)[1:]
+        v /= design.spread_of(v) or 1.0
+
+        # penalties up to the one that leaves no feature
+        penalties = [] if self.l1 is None else [self.l1]
+        if self.l1 is None:
             v = self._converged(slope, v, 0.0)
             yield point(0.0, v)
             top = float(np.abs(slope(np.zeros_like(v))).max()) or 1.0
-            penalties = (
-                np.geomspace(top / 1000, top, self.n_points - 1).tolist()
-                if self.n_points > 1
-                else []
-            )
+            penalties = np.geomspace(top / 1000, top, self.n_points - 1).tolist()
+
+        # each point starts from the last
         for l1 in counted(penalties, len(penalties), "points"):
             v = self._converged(slope, v, l1)
             yield point(l1, v)
@@ -182,9 +177,7 @@ def soft_threshold(v: Floats, by: float) -> Floats:
 
 
 def largest_curvature(slope: Any, v: Floats, rounds: int = 12) -> float:
-    """Estimate the largest curvature along any direction at v, by power iteration on differences of
-    the slope.
-    """
+    """Estimate the largest curvature at v, by power iteration on differences of the slope."""
     here = slope(v)
     direction = np.where(here != 0, here, 1.0)
     size = 0.0

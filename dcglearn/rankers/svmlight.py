@@ -1,6 +1,4 @@
-"""Learning-to-rank files: svmlight with qid, or with a file of group sizes beside it; plain, .gz,
-.xz or .zst.
-"""
+"""Learning-to-rank files: svmlight with qid, or with group sizes beside it, plain or compressed."""
 
 import io
 import re
@@ -13,9 +11,6 @@ from dcglearn.foundation.inputs import expand_paths, read_bytes, refuse_beyond_m
 from dcglearn.foundation.sources import decompressed
 from dcglearn.foundation.validation import InputError, PathLike, as_path, errors_in
 from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, usable_features
-
-_DOCUMENT = re.compile(rb"#\s*docid\s*=\s*(\S+)")
-_FIELD = re.compile(r"(\d+):(\S+)")
 
 
 def read_queries(
@@ -66,78 +61,84 @@ def read_queries(
     file = as_path(path)
     data = _bytes(file)
     features, labels, qid = _loaded(str(path), data, n_features, zero_based)
-    wrong = ~((labels >= 0) & (labels == np.floor(labels)))
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InputError(
-            f"{path}, {_line(data, row)}: label {labels[row]:g} is not a grade; grades are 0, 1, 2, ..."
-        )
-    usable = usable_features(features.data, missing=missing)
-    if not usable.all():
-        at = int((~usable).argmax())
-        row = int(np.searchsorted(features.indptr, at, side="right")) - 1
-        wrong_value = (
-            f"feature value {features.data[at]:g} is not a finite number up to {LARGEST_FEATURE:g}"
-        )
-        remedy = (
-            "fill it in, or train trees" if np.isnan(features.data[at]) else "scale the features"
-        )
-        raise InputError(f"{path}, {_line(data, row)}: {wrong_value}; {remedy}")
+    _check_values(path, data, features, labels, missing=missing)
     if not sparse:
         n, d = features.shape
         size = f"{path}: the table of {n:,} documents and {d:,} features"
-        refuse_beyond_memory(
-            16.0 * n * d, size, "number the features without gaps, or read with sparse=True"
-        )
+        remedy = "number the features without gaps, or read with sparse=True"
+        refuse_beyond_memory(16.0 * n * d, size, remedy)
+
+    # queries, and the names of all documents
     qid = _grouped(file, groups, data, qid, len(labels))
-    names = [name.decode("utf-8", "replace") for name in _DOCUMENT.findall(data)]
-    documents = names if len(names) == len(labels) else None
+    names = re.findall(rb"#\s*docid\s*=\s*(\S+)", data)
+    documents = None
+    if len(names) == len(labels):
+        documents = [name.decode("utf-8", "replace") for name in names]
+
     try:
-        return Queries(
-            features if sparse else features.toarray(), labels, qid, n_grades, documents, missing
-        )
+        table = features if sparse else features.toarray()
+        return Queries(table, labels, qid, n_grades, documents, missing)
     except InputError as error:
         row_named = re.match(r"(?:qid|grades)\[(\d+)\]", str(error))
         line = f", {_line(data, int(row_named[1]))}" if row_named else ""
         raise InputError(f"{path}{line}: {error}") from error
 
 
+def _check_values(path: PathLike, data: bytes, features: Any, labels: Any, missing: bool) -> None:
+    """Raise InputError, with the line, unless all labels are grades and all features numbers."""
+    grades = (labels >= 0) & (labels == np.floor(labels))
+    if not grades.all():
+        row = int((~grades).argmax())
+        fact = f"label {labels[row]:g} is not a grade"
+        raise InputError(f"{path}, {_line(data, row)}: {fact}; grades are 0, 1, 2, ...")
+
+    usable = usable_features(features.data, missing=missing)
+    if not usable.all():
+        at = int((~usable).argmax())
+        row = int(np.searchsorted(features.indptr, at, side="right")) - 1
+        value = features.data[at]
+        remedy = "fill it in, or train trees" if np.isnan(value) else "scale the features"
+        fact = f"feature value {value:g} is not a finite number up to {LARGEST_FEATURE:g}"
+        raise InputError(f"{path}, {_line(data, row)}: {fact}; {remedy}")
+
+
 def read_query_files(
     paths: Any, *, n_features: int | None = None, sparse: bool = False, missing: bool = False
 ) -> Queries:
-    """Read files (a path, pattern, folder, or sequence of these) as one, in order; see
-    `read_queries`.
-    """
+    """Read files as one, in order: a path, pattern, folder, or sequence; see `read_queries`."""
     from scipy.sparse import vstack
 
     files = [path for path in expand_paths(paths, "*") if not path.endswith(".query")]
     if not files:
-        raise InputError(
-            f"{paths}: there are group sizes (.query), but no documents; name the files with features too"
-        )
-    parts = [
-        read_queries(path, n_features=n_features, sparse=True, missing=missing) for path in files
-    ]
+        fact = "there are group sizes (.query), but no documents"
+        raise InputError(f"{paths}: {fact}; name the files with features too")
+
+    options: dict[str, Any] = {"n_features": n_features, "sparse": True, "missing": missing}
+    parts = [read_queries(path, **options) for path in files]
+
+    # each query is in one file; with group sizes, names count the queries of a file
     place: dict[Any, str] = {}
     for path, part in zip(files, parts, strict=True):
-        part.features.resize(part.shape[0], max(one.shape[1] for one in parts))
-        numbered = _group_sizes(
-            Path(path)
-        ).exists()  # then the names count the queries of this file
+        prefix = f"{path}:" if _group_sizes(Path(path)).exists() else ""
         for name in part.names.tolist():
-            first = place.setdefault(f"{path}:{name}" if numbered else name, path)
+            first = place.setdefault(f"{prefix}{name}" if prefix else name, path)
             if first != path:
                 raise InputError(
-                    f"query {name} is in {first} and in {path}: a query must not be split; keep its documents in one "
-                    "file, and number queries of different files differently"
+                    f"query {name} is in {first} and in {path}: a query must not be split; "
+                    "keep its documents in one file, and number queries of different files "
+                    "differently"
                 )
+
+    # one table of all features
+    widest = max(part.shape[1] for part in parts)
+    for part in parts:
+        part.features.resize(part.shape[0], widest)
     features = vstack([part.features for part in parts], format="csr")
-    grades, sizes = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("grades", "sizes")
-    )
+    grades = np.concatenate([part.grades for part in parts])
+    qid = np.repeat(list(place), np.concatenate([part.sizes for part in parts]))
     n_grades = max(part.n_grades or 1 for part in parts)
     table = features if sparse else features.toarray()
-    return Queries(table, grades, np.repeat(list(place), sizes), n_grades, missing=missing)
+    return Queries(table, grades, qid, n_grades, missing=missing)
 
 
 def _line(data: bytes, row: int) -> str:
@@ -152,44 +153,41 @@ def _bytes(path: Path) -> bytes:
     """Return the text of a file, decompressed."""
     data = decompressed(str(path), read_bytes(path))
     if not data.strip():
-        raise InputError(
-            f"{path} is empty; expected a document a line, such as: 2 qid:1 1:0.3 2:1.5"
-        )
+        expected = "expected a document a line, such as: 2 qid:1 1:0.3 2:1.5"
+        raise InputError(f"{path} is empty; {expected}")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
 def _loaded(
     name: str, data: bytes, n_features: int | None, zero_based: bool
 ) -> tuple[Any, Any, Any]:
-    """Return features (CSR), labels and qid (or an empty array) of a text, and name the line of an
-    error.
+    """Return features (CSR), labels and qid (or an empty array) of a text.
+
+    An error names the line.
     """
     from sklearn.datasets import load_svmlight_file
 
+    # Python's numbers may have underscores
     spread = re.search(rb"^[^#\n]*_", data, re.MULTILINE) if b"_" in data else None
-    if spread:  # Python's numbers may have underscores
-        raise InputError(
-            f"{name}, line {data.count(10, 0, spread.end()) + 1}: '_' in a number; write 10, not 1_0"
-        )
+    if spread:
+        line = data.count(10, 0, spread.end()) + 1
+        raise InputError(f"{name}, line {line}: '_' in a number; write 10, not 1_0")
 
-    for odd in re.finditer(rb"[^\S\n]qid(?!:)\S*", data):  # scikit-learn reads qid0x1:2 as a qid
+    # scikit-learn reads qid0x1:2 as a qid
+    for odd in re.finditer(rb"[^\S\n]qid(?!:)\S*", data):
         if b"#" not in data[data.rfind(b"\n", 0, odd.start()) + 1 : odd.start()]:
             word = odd[0].strip().decode("ascii", "backslashreplace")
-            raise InputError(
-                f"{name}, line {data.count(10, 0, odd.start()) + 1}: {word!r}: write qid:NUMBER"
-            )
+            line = data.count(10, 0, odd.start()) + 1
+            raise InputError(f"{name}, line {line}: {word!r}: write qid:NUMBER")
 
-    def load(text: bytes) -> tuple[Any, Any, Any]:
-        return load_svmlight_file(
-            io.BytesIO(text), zero_based=zero_based, query_id=True, n_features=n_features
-        )
-
+    # features out of order are put in order
+    options = {"zero_based": zero_based, "query_id": True, "n_features": n_features}
     try:
-        return load(data)
+        return load_svmlight_file(io.BytesIO(data), **options)
     except (ValueError, OverflowError) as error:
         ordered = _ordered(name, data, zero_based, n_features)
         try:
-            return load(ordered)
+            return load_svmlight_file(io.BytesIO(ordered), **options)
         except (ValueError, OverflowError):
             raise InputError(f"{name}: not svmlight text ({error})") from error
 
@@ -198,17 +196,21 @@ def _ordered(name: str, data: bytes, zero_based: bool, n_features: int | None) -
     """Return the lines with their features in order; an error names the line."""
     lines = []
     for number, line in enumerate(data.split(b"\n"), 1):
-        words = line.split(b"#")[0].split()  # at white space of ASCII alone
+        # words at white space of ASCII alone
+        words = line.split(b"#")[0].split()
         label, *fields = [word.decode("ascii", "backslashreplace") for word in words] or [""]
         if not label:
             lines.append("")
             continue
+
+        # label, query and features
         place = f"{name}, line {number}"
         try:
             float(label)
         except ValueError:
             raise InputError(f"{place}: label {label!r} is not a number") from None
         query, values = _line_fields(place, fields)
+
         if values and not zero_based and min(values) == 0:
             raise InputError(f"{place}: feature 0, but features count from 1; say zero_based=True")
         if values and n_features is not None and max(values) >= n_features + (not zero_based):
@@ -222,16 +224,18 @@ def _line_fields(place: str, fields: list[str]) -> tuple[list[str], dict[int, st
     query: list[str] = []
     values: dict[int, str] = {}
     for field in fields:
+        # the query, once
         if field.startswith("qid:"):
             if not re.fullmatch(r"qid:-?\d+", field):
                 raise InputError(f"{place}: {field!r}: a qid must be a whole number")
             if query:
-                raise InputError(
-                    f"{place}: {query[0]} and {field}: a document belongs to one query"
-                )
+                both = f"{query[0]} and {field}"
+                raise InputError(f"{place}: {both}: a document belongs to one query")
             query = [field]
             continue
-        match = _FIELD.fullmatch(field)
+
+        # a feature, once
+        match = re.fullmatch(r"(\d+):(\S+)", field)
         try:
             index, _ = int(match[1]), float(match[2])  # type: ignore[index]
         except (TypeError, ValueError):
@@ -253,20 +257,19 @@ def _grouped(path: Path, groups: PathLike | None, data: bytes, qid: Any, n: int)
         return qid
     if b"qid:" in data:
         if groups is not None:
-            raise InputError(
-                f"{path} has qid, so its queries are known; leave the group sizes {groups} out"
-            )
+            remedy = f"leave the group sizes {groups} out"
+            raise InputError(f"{path} has qid, so its queries are known; {remedy}")
         raise InputError(f"{path}: {n - len(qid)} of {n} lines have no qid")
+
+    # group sizes, in a file of their own
     beside = _group_sizes(path) if groups is None else as_path(groups)
     if groups is None and not beside.exists():
-        raise InputError(
-            f"{path} has no qid, and no {beside.name} lies beside it; give groups, a file of group sizes"
-        )
+        fact = f"{path} has no qid, and no {beside.name} lies beside it"
+        raise InputError(f"{fact}; give groups, a file of group sizes")
     try:
         sizes = [int(word) for word in _bytes(beside).split()]
     except ValueError as error:
-        raise InputError(
-            f"{beside}: not a whole number a line, the documents of each query ({error})"
-        ) from error
+        expected = "a whole number a line, the documents of each query"
+        raise InputError(f"{beside}: not {expected} ({error})") from error
     with errors_in(beside):
         return group_labels(sizes, n)

@@ -1,6 +1,4 @@
-"""Synthetic learning-to-rank data: in the shape of LETOR's OHSUMED, and with grades that only trees
-can learn.
-"""
+"""Synthetic learning-to-rank data: like LETOR's OHSUMED, and with grades that only trees learn."""
 
 import numpy as np
 
@@ -55,39 +53,42 @@ def letor_queries(
     >>> letor_queries(seed=0).shape[1], len(letor_queries(seed=0))
     (45, 106)
     """
+    # check the numbers
     whole_number(n_queries, "n_queries")
     whole_number(n_grades, "n_grades", 2, 127)
     whole_number(n_redundant, "n_redundant", 0, whole_number(n_features, "n_features", 3) - 3)
     if not 1 <= sizes[0] <= sizes[1]:
-        raise InputError(
-            f"sizes={sizes}: give the smallest and the largest number of documents of a query, 1 or more"
-        )
+        expected = "the smallest and the largest number of documents of a query, 1 or more"
+        raise InputError(f"sizes={sizes}: give {expected}")
     if conflict < 0:
         raise InputError(f"conflict={conflict} must not be negative")
+
+    # what each feature views: a hidden variable, or none (3)
     rng = np.random.default_rng(seed)
     informative = n_features - n_redundant
-    views = np.concatenate(
-        [np.arange(informative) % 3, np.full(n_redundant, 3)]
-    )  # the hidden variable; 3 = none
+    views = np.concatenate([np.arange(informative) % 3, np.full(n_redundant, 3)])
     noise = np.concatenate([rng.uniform(1.0, 3.0, informative), np.ones(n_redundant)])
     strength = rng.uniform(0.5, 1.0, n_features)
     copied = [(informative + i, int(rng.integers(informative))) for i in range(1, n_redundant, 2)]
+
     features, grades = [], []
     for size in rng.integers(sizes[0], sizes[1] + 1, size=n_queries):
+        # noisy views of the hidden variables
         hidden, labels = _documents(int(size), n_grades, conflict, rng)
         signal = np.where(views < 3, hidden[:, np.minimum(views, 2)], 0.0) * strength
         table = signal + noise * rng.normal(size=signal.shape)
         for feature, source in copied:
-            table[:, feature] = table[:, source] + 0.2 * table[:, source].std() * rng.normal(
-                size=int(size)
-            )
+            spread = 0.2 * table[:, source].std()
+            table[:, feature] = table[:, source] + spread * rng.normal(size=int(size))
+
+        # scaled to 0..1 within the query
         low, high = table.min(axis=0), table.max(axis=0)
         features.append((table - low) / np.where(high > low, high - low, 1.0))
         grades.append(labels)
+
     counts = [len(labels) for labels in grades]
-    return Queries.from_groups(
-        np.concatenate(features), np.concatenate(grades), counts, n_grades=n_grades
-    )
+    table, labels = np.concatenate(features), np.concatenate(grades)
+    return Queries.from_groups(table, labels, counts, n_grades=n_grades)
 
 
 def nonlinear_queries(
@@ -98,8 +99,7 @@ def nonlinear_queries(
     noise: float = 0.3,
     seed: Seed = None,
 ) -> Queries:
-    """Return queries whose grades depend on sines, products and steps of the features: data for
-    trees.
+    """Return queries whose grades depend on sines, products and steps of features, for trees.
 
     The utility of a document is ``sin(2 x0) + x1 x2 + |x3| + 1/2 x5 1{x4 > 0} + 2/5 x6``, plus an
     offset of the query and noise; all features are standard normal, and the others have no effect.
@@ -124,22 +124,22 @@ def nonlinear_queries(
     >>> nonlinear_queries(10, seed=0).shape
     (300, 12)
     """
+    # check the numbers
     whole_number(n_queries, "n_queries", 1)
     whole_number(size, "size", 1)
     whole_number(n_features, "n_features", 7)
     whole_number(n_grades, "n_grades", 2, 127)
     if noise < 0:
         raise InputError(f"noise={noise} must not be negative")
+
+    # utility of each document, with an offset of its query
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n_queries * size, n_features))
-    utility = (
-        np.sin(2 * x[:, 0])
-        + x[:, 1] * x[:, 2]
-        + np.abs(x[:, 3])
-        + 0.5 * x[:, 5] * (x[:, 4] > 0)
-        + 0.4 * x[:, 6]
-    )
+    x0, x1, x2, x3, x4, x5, x6 = x[:, :7].T
+    utility = np.sin(2 * x0) + x1 * x2 + np.abs(x3) + 0.5 * x5 * (x4 > 0) + 0.4 * x6
     utility += 0.5 * np.repeat(rng.normal(size=n_queries), size) + noise * rng.normal(size=len(x))
+
+    # grades by quantiles of it
     shares = 0.45 ** np.linspace(1, 4.4, n_grades - 1)
     grades = np.digitize(utility, np.quantile(utility, 1 - shares))
     return Queries.from_groups(x, grades, np.full(n_queries, size), n_grades=n_grades)
@@ -148,18 +148,19 @@ def nonlinear_queries(
 def _documents(
     size: int, n_grades: int, conflict: float, rng: np.random.Generator
 ) -> tuple[Floats, Grades]:
-    """Return topic, depth and echo of the documents of a query, shape (size, 3), and their
-    grades.
-    """
+    """Return topic, depth and echo of a query's documents, shape (size, 3), and their grades."""
+    # about 30% of the documents are relevant
     topic, depth = rng.normal(size=(2, size))
     on_topic = topic + 0.7 * rng.normal(size=size) + 0.3 * rng.normal()
-    bar = np.quantile(
-        on_topic, 1 - 0.3 * rng.uniform(0.5, 1.5)
-    )  # about 30% of the documents have a grade above 0
+    bar = np.quantile(on_topic, 1 - 0.3 * rng.uniform(0.5, 1.5))
     grades = (on_topic > bar).astype(np.int8)
-    for step, threshold in enumerate(np.linspace(0.6, 1.8, n_grades - 2) if n_grades > 2 else []):
+
+    # depth decides between the grades above 0
+    for step, threshold in enumerate(np.linspace(0.6, 1.8, n_grades - 2)):
         grades[(grades == step + 1) & (depth + 0.4 * rng.normal(size=size) > threshold)] += 1
-    echo = np.where((grades == 1) & (rng.random(size) < 0.15), 3.0, 0.0) + 0.3 * rng.normal(
-        size=size
-    )
-    return np.column_stack([topic, conflict * (depth - 0.4 * (topic > 0)), conflict * echo]), grades
+
+    # echo marks some documents of grade 1
+    marked = (grades == 1) & (rng.random(size) < 0.15)
+    echo = np.where(marked, 3.0, 0.0) + 0.3 * rng.normal(size=size)
+    hidden = topic, conflict * (depth - 0.4 * (topic > 0)), conflict * echo
+    return np.column_stack(hidden), grades

@@ -1,4 +1,4 @@
-"""Boosted trees that maximise any loss: functional gradient boosting on LightGBM (`BoostedRanker`)."""
+"""Boosted trees that maximise any loss: functional gradient boosting on LightGBM."""
 
 from __future__ import annotations
 
@@ -18,31 +18,10 @@ from dcglearn.rankers.ranker import Ranker, Training
 
 _LOG = logging.getLogger(__name__)
 
-OWN_NAMES = {
-    "num_iterations": "n_trees",
-    "early_stopping_round": "patience",
-    "seed": "seed",
-    "metric": "metric",
-}
-OWN_NAMES |= {
-    "eval_at": "metric",
-    **dict.fromkeys(("objective", "label_gain", "init_score"), "loss"),
-}
+OWN_NAMES = {"num_iterations": "n_trees", "early_stopping_round": "patience", "seed": "seed"}
+OWN_NAMES |= dict.fromkeys(("metric", "eval_at"), "metric")
+OWN_NAMES |= dict.fromkeys(("objective", "label_gain", "init_score"), "loss")
 """LightGBM's parameters, and the names that they have here."""
-
-MAX_LEARNING_RATE = 1000.0
-"""Largest learning rate; with a larger one, scores soon overflow."""
-
-MAX_LEAVES = 1 << 17
-"""Largest number of leaves of a tree in LightGBM."""
-
-DEFAULTS = {"verbosity": -1, "feature_pre_filter": False, "deterministic": True}
-"""LightGBM's parameters that have another default here."""
-MAX_CODE = 1 << 31
-"""Codes of categories lie below this number; LightGBM holds them as 32-bit integers."""
-
-FIXED = {"metric": "none", "boost_from_average": False}
-"""LightGBM's parameters that every training has."""
 
 
 class BoostedRanker(Ranker):
@@ -113,14 +92,8 @@ class BoostedRanker(Ranker):
     """
 
     takes_missing: ClassVar[bool] = True
-    _options: ClassVar[Any] = (
-        "eval_set",
-        "query_weight",
-        "sample_weight",
-        "checkpoint",
-        "checkpoint_every",
-        "resume",
-    )
+    _options: ClassVar[Any] = ("eval_set", "query_weight", "sample_weight")
+    _options += ("checkpoint", "checkpoint_every", "resume")
     _default_loss: ClassVar[type[Any] | None] = RegSHFSDCG
     _also_reads: ClassVar[tuple[str, ...]] = ("DaskBoostedRanker",)
     _data_file: ClassVar[str] = "trees.txt"
@@ -168,17 +141,17 @@ class BoostedRanker(Ranker):
     def _check_parameters(self) -> None:
         self._check_whole("n_trees", "patience")
         whole_number(self.seed, "seed", 0)
-        whole_number(self.num_leaves, "num_leaves", 2, MAX_LEAVES)
-        within(
-            self.learning_rate, "learning_rate", MAX_LEARNING_RATE, "0.1 is the default", above=True
-        )
+        whole_number(self.num_leaves, "num_leaves", 2, 1 << 17)  # as in LightGBM
+        # with a larger rate, scores soon overflow
+        within(self.learning_rate, "learning_rate", 1000.0, "0.1 is the default", above=True)
         check_words(self.follow, self.curvature)
 
     def _fit(self, training: Training) -> None:
-        """Grow the trees."""
         every = whole_number(training.options.get("checkpoint_every", 50), "checkpoint_every")
         task = self._task(training)
         growth = Growth(task, every)
+
+        # continue from a checkpoint of the same training
         more: dict[str, Any] = {"query_weight": task.weight, "sample_weight": task.by_document}
         more |= {"follow": self.follow, "checkpoint_every": str(every)}
         if self.columns_ is not None:
@@ -186,6 +159,7 @@ class BoostedRanker(Ranker):
         state, save = self._checkpointing(training, **more)
         if state is not None:
             growth.restore(state, str(training.options["checkpoint"]))
+
         growth.grow(save)
         self._keep(growth.booster, growth.history)
 
@@ -198,54 +172,55 @@ class BoostedRanker(Ranker):
     def _task(self, training: Training) -> Task:
         """Return the checked task of a training; set `base_`."""
         queries = training.queries
-        by_query, by_document = (
-            None
-            if (weight := training.options.get(name)) is None
-            else pair_values(weight, name, n, positive=True)
-            for name, n in (("query_weight", len(queries)), ("sample_weight", queries.shape[0]))
-        )
-        categorical = self._categorical(queries)
-        if self.start is not None and (categorical or has_missing(queries.features)):
-            raise InputError(
-                "start: a linear model takes neither missing values nor categories; leave start out"
-            )
-        self.base_ = None if self.start is None else start_of(self.start, queries, self.metric_)
-        return Task(training, self, by_query, by_document, self._parameters(), categorical)
+        weights: list[Floats | None] = [None, None]
+        sizes = {"query_weight": len(queries), "sample_weight": queries.shape[0]}
+        for i, (name, n) in enumerate(sizes.items()):
+            if training.options.get(name) is not None:
+                weights[i] = pair_values(training.options[name], name, n, positive=True)
+
+        # the linear model that the trees add to
+        categorical, self.base_ = self._categorical(queries), None
+        if self.start is not None:
+            if categorical or has_missing(queries.features):
+                fact = "a linear model takes neither missing values nor categories"
+                raise InputError(f"start: {fact}; leave start out")
+            self.base_ = start_of(self.start, queries, self.metric_)
+        by_query, by_document = weights
+        parameters = self._parameters()
+        return Task(training, self, by_query, by_document, parameters, categorical)
 
     def _parameters(self) -> dict[str, Any]:
-        """Return the parameters of LightGBM; with them the trees do not depend on the number of
-        threads.
-        """
-        own = {
-            name: value
-            for name, value in self._lightgbm.items()
-            if main_name(name) != "categorical_feature"
+        """Return LightGBM's parameters; the trees are the same with any number of threads."""
+        # defaults that differ from LightGBM's
+        own = main_names(self._lightgbm)
+        own.pop("categorical_feature", None)
+        defaults: dict[str, Any] = {
+            "verbosity": -1,
+            "feature_pre_filter": False,
+            "deterministic": True,
         }
-        histograms = {} if "force_row_wise" in main_names(own) else {"force_col_wise": True}
-        shape = {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
-        return {**DEFAULTS, **histograms, **shape, **main_names(own), **FIXED}
+        defaults |= {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
+        if "force_row_wise" not in own:
+            defaults["force_col_wise"] = True
+        return {**defaults, **own, "metric": "none", "boost_from_average": False}
 
     def _categorical(self, queries: Queries) -> list[int]:
-        """Return the indices of categorical features: those of a data frame, and those that the
-        parameters name.
-        """
+        """Return the indices of categorical features: a frame's, and those that parameters name."""
         columns = self.columns_
         chosen = set() if columns is None else set(columns.unordered)
-        lists = [
-            value
-            for name, value in self._lightgbm.items()
-            if main_name(name) == "categorical_feature"
-        ]
-        for one in lists[-1] if lists and lists[-1] not in ("auto", "", None) else ():
+        named = main_names(self._lightgbm).get("categorical_feature")
+
+        # by name or by index
+        for one in () if named in ("auto", "", None) else named:
             if isinstance(one, str) and columns is not None:
                 chosen.add(columns.index_of(one))
             elif isinstance(one, int | np.integer) and 0 <= one < queries.shape[1]:
                 chosen.add(int(one))
             else:
-                raise InputError(
-                    f"categorical_feature={one!r}: give indices of columns from 0 to {queries.shape[1] - 1}, or names "
-                    "of a data frame's columns"
-                )
+                indices = f"indices of columns from 0 to {queries.shape[1] - 1}"
+                remedy = f"give {indices}, or names of a data frame's columns"
+                raise InputError(f"categorical_feature={one!r}: {remedy}")
+
         for column in chosen:
             check_codes(queries.features, column)
         return sorted(chosen)
@@ -256,8 +231,9 @@ class BoostedRanker(Ranker):
         return np.asarray(self.booster_.feature_importance("gain", iteration=self.n_trees_))
 
     def important(self, n: int) -> list[tuple[str, float]]:
-        """Return the names of up to `n` features with the largest gains (numbers from 1 without),
-        and their shares.
+        """Return the names of up to `n` features with the largest gains, and their shares.
+
+        Features without names are numbered from 1.
         """
         gains = self.feature_importances_
         total = gains.sum()
@@ -267,16 +243,13 @@ class BoostedRanker(Ranker):
 
     def _scores(self, features: Any) -> Floats:
         n_threads = threads_of(main_names(self._lightgbm)) if features.size > 1 << 16 else 1
-        scores: Floats = self.booster_.predict(
-            features, num_iteration=self.n_trees_, num_threads=n_threads
-        )
+        options = {"num_iteration": self.n_trees_, "num_threads": n_threads}
+        scores: Floats = self.booster_.predict(features, **options)
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
     @staticmethod
     def _check_names(lightgbm: dict[str, Any]) -> None:
-        """Raise InputError for a parameter that LightGBM does not know, or that has another name
-        here.
-        """
+        """Raise InputError for a parameter that LightGBM does not know, or of another name here."""
         for name in lightgbm:
             own_name = OWN_NAMES.get(name) or OWN_NAMES.get(main_name(name))
             if own_name:
@@ -284,23 +257,19 @@ class BoostedRanker(Ranker):
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
         base = None if self.base_ is None else self.base_.tolist()
-        return self.booster_.model_to_string().encode(), {
-            "n_trees_used": self.n_trees_,
-            "base": base,
-        }
+        fields = {"n_trees_used": self.n_trees_, "base": base}
+        return self.booster_.model_to_string().encode(), fields
 
     def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
         self.booster_ = booster_of(content.decode(), "trees.txt")
-        self.n_trees_ = int(fields["n_trees_used"])
-        self.base_ = (
-            None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)
-        )
-        if self.base_ is not None and self.base_.shape != (self.n_features_in_ + 1,):
-            raise InputError("the start in model.json has not one coefficient of each feature")
-        if (
-            self.booster_.num_feature() != self.n_features_in_
-            or not 0 < self.n_trees_ <= self.booster_.num_trees()
-        ):
+        self.n_trees_, self.base_ = int(fields["n_trees_used"]), None
+        if fields.get("base") is not None:
+            self.base_ = np.array(fields["base"], dtype=np.float64)
+            if self.base_.shape != (self.n_features_in_ + 1,):
+                raise InputError("the start in model.json has not one coefficient of each feature")
+
+        n_features, n_trees = self.booster_.num_feature(), self.booster_.num_trees()
+        if n_features != self.n_features_in_ or not 0 < self.n_trees_ <= n_trees:
             raise InputError("trees.txt does not belong to model.json, or is damaged")
 
 
@@ -311,26 +280,24 @@ def main_name(name: str) -> str:
 
 def check_codes(features: Any, column: int) -> None:
     """Raise InputError unless a column holds codes of categories, 0, 1, 2, ..., or NaN."""
-    values = (
-        features[:, [column]].toarray().ravel()
-        if hasattr(features, "tocsr")
-        else features[:, column]
-    )
-    wrong = ~np.isnan(values) & ~(
-        (values >= 0) & (values < MAX_CODE) & (values == np.floor(values))
-    )
+    values = features[:, [column]]
+    values = (values.toarray() if hasattr(features, "tocsr") else values).ravel()
+
+    # LightGBM holds codes as 32-bit integers
+    most = 1 << 31
+    codes = (values >= 0) & (values < most) & (values == np.floor(values))
+    wrong = ~(codes | np.isnan(values))
     if wrong.any():
         row = int(wrong.argmax())
         raise InputError(
-            f"features[{row}, {column}] = {values[row]:g} is not a category: categorical features hold whole numbers "
-            f"from 0 to {MAX_CODE - 1}, or NaN; give a data frame with a categorical column for others"
+            f"features[{row}, {column}] = {values[row]:g} is not a category: categorical features "
+            f"hold whole numbers from 0 to {most - 1}, or NaN; "
+            "give a data frame with a categorical column for others"
         )
 
 
 def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:
-    """Return coefficients and intercept of a start, scaled by least squares to the gains divided by
-    the largest.
-    """
+    """Return a start's coefficients and intercept, fitted to the gains over the largest one."""
     coefficients = coefficients_of(start, queries.shape[1])
     scores = queries.features @ coefficients
     target = dcg.gains[queries.grades] / (np.abs(dcg.gains).max() or 1.0)

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from dcglearn.evaluation import arrays
-from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s
+from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int8s, int64s
 from dcglearn.learning import curve_kernel, judgement_kernel, list_kernel, trust_region
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.logs import pair_sums
 from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
+from dcglearn.losses.objective import Batch as ObjectiveBatch
 from dcglearn.metric.smooth_discount import SmoothDiscount
 from dcglearn.metric_coherence import disagreement
 
@@ -39,6 +40,7 @@ PAIR_BLOCKS = (1, 3, 64, pair_sums.BLOCK)
 
 _elementary = function("elementary", COUNT, COUNT, ARRAY, ARRAY)
 _complementary_errors = function("complementary_errors", COUNT, ARRAY, ARRAY)
+_longest_query = function("longest_query", COUNT, ARRAY, result=COUNT)
 
 
 class Digests:
@@ -58,6 +60,16 @@ class Digests:
     def digests(self) -> dict[str, str]:
         """Return 16 hexadecimal digits by the kernel's name."""
         return {name: digest.hexdigest()[:16] for name, digest in self._by_name.items()}
+
+
+def call(kernel, *arguments):
+    """Return the result of a kernel, called with whole arrays and numbers."""
+    types = {"float64": floats, "int64": int64s}
+    addresses = (
+        types[each.dtype.name](each, each.size) if isinstance(each, np.ndarray) else each
+        for each in arguments
+    )
+    return kernel(*addresses)
 
 
 def pick(rng, values):
@@ -429,10 +441,11 @@ def batch_of(rng):
 
 def add_dcgs(digests, rng, batch):
     """Add DCGs at real-valued ranks, ideal values, and average precisions."""
-    order, grades, offsets, gains = batch.order, batch.grades, batch.offsets, batch.gains
+    order, offsets, gains = batch.order, batch.offsets, batch.gains
+    checked = ObjectiveBatch(batch.scores, batch.grades, offsets, batch.weight)
     by_gain = np.argsort(-gains, kind="stable")
     depth, n = int(rng.integers(1, 60)), len(order)
-    longest = dcg_kernel.longest_query(offsets)
+    longest = _longest_query(len(offsets) - 1, int64s(offsets, len(offsets)))
     digests.add("longest_query", np.array([longest]))
 
     numbers = (between(rng, -1, 1, 4 * depth), [1.7], [0.3], [2.0], [1.1, -0.35])
@@ -444,27 +457,25 @@ def add_dcgs(digests, rng, batch):
     edges = [np.array([edge]), np.array([np.inf]), 30.0 * rng.random(len(batch.weight))]
     for kind, of_kind in enumerate(map(np.array, numbers)):
         for own in (edge, np.inf):
-            sums = dcg_kernel.truncated_sums(kind, of_kind, own, beta, longest)
+            discount = SmoothDiscount(kind, of_kind, of_kind)
+            sums = dcg_kernel.truncated_sums(discount, own, beta, longest)
             digests.add("truncated_sums", sums)
-        ideals = dcg_kernel.over_soft_rank_ideals(
-            grades, offsets, gains, by_gain, sums, batch.weight
-        )
+        ideals = dcg_kernel.over_soft_rank_ideals(checked, batch.weight, gains, by_gain, sums)
         digests.add("over_soft_rank_ideals", ideals)
         for own in edges:
-            slope = np.empty(n)
-            given = ranks, order, grades, offsets, gains, kind, of_kind, own, beta, batch.weight
-            value = dcg_kernel.dcg_of_ranks(*given, slope)
+            given = ranks, order, checked, gains, discount, own, beta, batch.weight
+            value, slope = dcg_kernel.dcg_of_ranks(*given)
             digests.add("dcg_of_ranks", np.array([value]), slope)
 
     falling = -np.sort(between(rng, -1, 0.5, depth))
-    given = grades, offsets, gains, by_gain, falling, batch.weight
+    given = checked, batch.weight, gains, by_gain, falling
     digests.add("over_whole_rank_ideals", dcg_kernel.over_whole_rank_ideals(*given))
 
-    relevant, ends = dcg_kernel.relevant_of(order, grades, offsets, int(rng.integers(0, 4)))
+    relevant, ends = dcg_kernel.relevant_of(order, checked, int(rng.integers(0, 4)))
     digests.add("find_relevant", relevant, ends)
-    among, slope, inner = 1.0 + rng.random(len(relevant)), np.zeros(n), np.empty(len(relevant))
-    value = dcg_kernel.precision(ranks, relevant, among, ends, batch.weight, slope, inner)
-    digests.add("average_precision", np.array([value]), slope, inner)
+    among = 1.0 + rng.random(len(relevant))
+    value, *slopes = dcg_kernel.average_precision(ranks, relevant, among, ends, batch.weight)
+    digests.add("average_precision", np.array([value]), *slopes)
 
 
 def add_positions(digests, rng, batch):
@@ -473,24 +484,28 @@ def add_positions(digests, rng, batch):
     f, gain = batch.scores[order], batch.gains[batch.grades[order]]
     depth, s = pick(rng, (1, 3, 10, 100)), pick(rng, (1e-6, 0.01, 1.0, 1e6))
     discounts = between(rng, -0.2, 1, depth)
-    mass, mean, turn, slopes, w = np.zeros(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    mass, mean, turn, slopes = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
+    sizes, documents = (len(offsets) - 1, depth), (f, gain, offsets)
     for part in batch.parts():
-        smooth_kernel.soft_positions(f, gain, offsets, s, depth, *part, mass, mean, turn)
+        call(smooth_kernel._soft_positions, *sizes, *part, s, *documents, mass, mean, turn)
     digests.add("soft_positions", mass, mean, turn)
 
-    value = smooth_kernel.precision_of_means(offsets, rng.random(n), batch.weight, rng.random(n), w)
+    given = offsets, rng.random(n), batch.weight, rng.random(n)
+    value, w = smooth_kernel.precision_of_means(*given)
     digests.add("precision_of_means", np.array([value]), w)
-    value = smooth_kernel.dcg_of_means(offsets, discounts, batch.weight, mean, w)
+    value, w = smooth_kernel.dcg_of_means(offsets, discounts, batch.weight, mean)
     digests.add("dcg_of_means", np.array([value]), w)
     for part in batch.parts():
-        given = f, gain, offsets, s, depth, w, *part, mass, mean, turn
-        smooth_kernel.soft_positions_vjp(*given, slopes)
+        given = *sizes, *part, s, *documents, w, mass, mean, turn, slopes
+        call(smooth_kernel._soft_positions_vjp, *given)
     digests.add("soft_positions_vjp", slopes)
 
     for part in batch.parts():
-        slopes = np.zeros(n)
-        given = f, gain, offsets, discounts, batch.weight, pick(rng, (1e-3, 0.2, 5.0)), *part
-        value = smooth_kernel.expected_dcg(*given, slopes)
+        slopes, longest = np.zeros(n), int(np.diff(offsets).max())
+        arrays = *documents, discounts, batch.weight, slopes
+        work = np.empty(smooth_kernel.memory_of_noise(depth, longest))
+        sigma = pick(rng, (1e-3, 0.2, 5.0))
+        value = call(smooth_kernel.expected_dcg, *sizes, longest, *part, sigma, *arrays, work)
         digests.add("expected_dcg", np.array([value]), slopes)
 
     x = between(rng, -30, 30, pick(rng, LENGTHS)) * pick(rng, (0.0, 1e-9, 0.2, 1.0))
@@ -506,12 +521,13 @@ def add_document_pairs(digests, rng, batch):
         scores = scores / 1e200
     order, n, n_grades = batch.order, len(scores), len(batch.gains)
     f, gain = scores[order], batch.gains[grades[order]]
-    for kind in (pair_kernel.LOG_LOSS, pair_kernel.MODIFIED_HUBER):
+    for kind in pair_kernel.PairLoss:
         discounts, steepness = between(rng, -0.2, 1, pick(rng, (1, 5, 100))), pick(rng, (0.1, 30.0))
         for part in batch.parts():
             slopes = np.zeros(n)
-            given = f, gain, offsets, discounts, weight, kind, steepness, *part
-            value = pair_kernel.weighted_pairs(*given, slopes)
+            sizes = len(weight), len(discounts), kind, *part
+            arrays = f, gain, offsets, discounts, weight, slopes
+            value = call(pair_kernel.weighted_pairs, *sizes, steepness, *arrays)
             digests.add("weighted_pairs", np.array([value]), slopes)
 
     # documents by query, class and falling score
@@ -531,18 +547,22 @@ def add_document_pairs(digests, rng, batch):
     for squared in (False, True):
         for part in batch.parts():
             slopes = np.zeros(n)
-            sums = f, segments, n_grades, tops, bottoms, down, squares, up, weight
-            value = pair_kernel.hinge(*sums, pick(rng, (0.01, 1.0)), squared, *part, slopes)
+            arrays = f, segments, tops, bottoms, down, squares, up, weight, slopes
+            sizes = len(segments) - 1, n_grades, squared, *part
+            value = call(pair_kernel._hinge, *sizes, pick(rng, (0.01, 1.0)), *arrays)
             digests.add("hinge", np.array([value]), slopes)
 
     # lambdas, from the widest scores too
-    discounts = between(rng, -0.2, 1, dcg_kernel.longest_query(offsets))
-    for step in (pair_kernel.BELL, pair_kernel.HINGE, pair_kernel.LOGISTIC):
+    discounts = between(rng, -0.2, 1, int(np.diff(offsets).max()))
+    for step in pair_kernel.Comparison:
         out, curvature = np.empty(n), np.empty(n)
         for part in pairwise((0, len(weight) // 2, len(weight))):
-            given = batch.scores, grades, n_grades, batch.gains[grades], offsets, discounts
-            how = pick(rng, (0.1, 1.0, 20.0)), step, bool(rng.integers(2)), weight, *part
-            pair_kernel.lambdas(*given, *how, out, curvature)
+            longest = int(np.diff(offsets)[slice(*part)].max(initial=0))
+            alpha, damped = pick(rng, (0.1, 1.0, 20.0)), bool(rng.integers(2))
+            arrays = batch.scores, grades, batch.gains[grades], offsets, discounts, weight
+            work = np.empty(pair_kernel._work_of_lambdas(n_grades, longest))
+            sizes = n_grades, longest, step, damped, *part
+            call(pair_kernel._lambdas, *sizes, alpha, *arrays, out, curvature, work)
         digests.add("lambdas", out, curvature)
 
     ascending, y = np.lexsort((scores, query)), grades.astype(np.int8)
@@ -565,7 +585,7 @@ def add_ranks(digests, rng):
     order, f = rank_kernel.sorted_queries(scores, offsets, 1)
     digests.add("sort_queries", order, f)
     digests.add("fill_cosines", rank_kernel._COSINES)
-    *boxes, head, tail = rank_kernel.prepare(f, offsets, alpha, rank_kernel.FEWEST)
+    *boxes, head, tail = rank_kernel.prepare(f, offsets, alpha, rank_kernel.POINTS_PAY)
     digests.add("prepare", *boxes, head, tail[head])  # the others are not set
     soft, w = rank_kernel.SoftRanks(f, offsets, alpha, pick(rng, (1, 3))), between(rng, -1, 1, n)
     w[pick(rng, (n, n // 2)) :] = 0.0
@@ -583,25 +603,27 @@ def add_ranks(digests, rng):
     filled = np.diff(segments) > 0
     tops = np.where(filled, g[np.minimum(segments[:-1], n - 1)], 0.0)
     bottoms = np.where(filled, g[segments[1:] - 1], 0.0)
-    down = class_kernel.sums_from_top(g - np.repeat(tops, np.diff(segments)), segments)
-    up = class_kernel.sums_from_bottom(g - np.repeat(bottoms, np.diff(segments)), segments)
+    documents = class_kernel.Classes(order, g, n_classes, segments, tops, bottoms)
+    down = documents.from_top(documents.below_top())
+    up = documents.from_bottom(documents.above_bottom())
 
     blocks = rank_kernel.prepare(g, segments, alpha, n + 1)[-3:]
     ranks, slopes = np.empty(n), np.empty(n)
-    given = g, segments, n_classes
+    given = len(segments) - 1, n_classes, alpha, g, segments
+    work = np.empty(class_kernel._work_of_classes(n_classes), np.int64)
     for part in pairwise(sorted({0, n // 3, n})):
-        class_kernel.hinge_ranks(*given, tops, bottoms, down, up, *blocks, alpha, *part, ranks)
+        arrays = tops, bottoms, down, up, *blocks, ranks, work
+        call(class_kernel._hinge_ranks, *part, *given, *arrays)
     digests.add("hinge_ranks", ranks)
-    edges = np.zeros(len(sizes))
-    class_kernel.widest_ranks(ranks, offsets, segments, n_classes, 3, edges)
-    digests.add("widest_ranks", edges)
+    digests.add("widest_ranks", documents.widest_ranks(ranks, offsets, 3, 0.0))
 
-    down, up = class_kernel.sums_from_top(w, segments), class_kernel.sums_from_bottom(w, segments)
+    down, up = documents.from_top(w), documents.from_bottom(w)
     at = np.arange(n) + np.repeat(np.arange(len(segments) - 1), np.diff(segments))
     digests.add("sums_from_top", down[at])
     digests.add("sums_from_bottom", up[at])
     for part in pairwise(sorted({0, n // 3, n})):
-        class_kernel.hinge_ranks_vjp(*given, w, down, up, *blocks, alpha, *part, slopes)
+        arrays = w, down, up, *blocks, slopes, work
+        call(class_kernel._hinge_ranks_vjp, *part, *given, *arrays)
     digests.add("hinge_ranks_vjp", slopes)
 
 

@@ -297,7 +297,9 @@ def test_scaled_scores_and_sharpness_are_the_same_loss(name):
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_bytes_do_not_depend_on_threads(name, monkeypatch):
-    monkeypatch.setattr(rank_kernel, "PART", 200)  # so that the batch is cut, within queries too
+    monkeypatch.setattr(
+        rank_kernel, "CHUNK_PAIRS", 200
+    )  # so that the batch is cut, within queries too
     f, y, offsets = queries([100, 3, 0, 60], seed=10)
     results = []
     for threads in (1, 2, 5):

@@ -20,7 +20,6 @@ from dcglearn.losses import (
     RSRank,
 )
 from dcglearn.losses.objective import check
-from dcglearn.losses.pair_kernel import NEAR, PAST
 from dcglearn.metric.dcg import DCG
 
 STEEP = DCG([0, 1, 4, 30], [1, 0.95, 0.9, 0.85, 0.8])
@@ -66,11 +65,11 @@ def twin(loss, f, y, offsets):
                     step(loss, x)
                     * (gains[better] - gains[worse])
                     * abs(c[p] - c[r])
-                    / (abs(x) + NEAR)
+                    / (abs(x) + 0.001)
                 )
                 sums[better] += size
                 sums[worse] -= size
-                curve[[i, j]] += size / (abs(x) + PAST)
+                curve[[i, j]] += size / (abs(x) + 1.5)
                 total += 2 * size * factor
         damped = math.log2(1 + total) / total if loss.normalise and total > 0 else 1.0
         lambdas += factor * damped * loss.alpha * sums

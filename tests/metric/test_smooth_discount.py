@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
-from dcglearn.metric.smooth_discount import LOG2, TABLE, TILT, SmoothDiscount
+from dcglearn.metric.smooth_discount import TILT, Curve, SmoothDiscount
 from dcglearn.metric.textbook import DISCOUNTS, textbook_discounts
 from tests.makers import refused
 
@@ -23,15 +23,15 @@ FINE = np.linspace(1, 40, 1951)
 @pytest.mark.parametrize("factor", [1.0, 10.0, 1 / 3])
 def test_textbook_vectors_keep_their_closed_form(name, factor):
     smooth = SmoothDiscount.of(factor * textbook_discounts(name, 10))
-    assert smooth.kind != TABLE
+    assert smooth.kind != Curve.TABLE
     np.testing.assert_allclose(smooth(FINE), factor * FORMULAS[name](FINE), rtol=1e-11)
 
 
 def test_almost_a_textbook_vector_is_none():
     c = textbook_discounts("log2", 10).copy()
     c[4] *= 1 + 1e-9
-    assert SmoothDiscount.of(c).kind == TABLE
-    assert SmoothDiscount.of(textbook_discounts("log2", 10)).kind == LOG2
+    assert SmoothDiscount.of(c).kind == Curve.TABLE
+    assert SmoothDiscount.of(textbook_discounts("log2", 10)).kind == Curve.LOG2
 
 
 vectors = st.lists(st.floats(-1, 2).map(lambda x: round(x, 3)), min_size=1, max_size=12).filter(
@@ -59,7 +59,7 @@ def test_it_is_positive_falls_by_its_slope_and_goes_through_its_knots_at_any_sca
 def test_pieces_are_those_of_pchip_between_the_ends(drops):
     c = np.cumsum(drops[::-1])[::-1]
     smooth = SmoothDiscount.of(c)
-    if smooth.kind == TABLE:
+    if smooth.kind == Curve.TABLE:
         ranks = np.arange(1.0, len(c) + 1)
         slopes = smooth.with_slope(ranks)[1]
         np.testing.assert_allclose(
@@ -119,7 +119,7 @@ def test_one_position_and_scalars():
     smooth = SmoothDiscount.of([0.7])
     assert smooth(1.0) == pytest.approx(0.7)
     assert smooth(5.0) < smooth(4.0)
-    assert smooth.kind == LOG2
+    assert smooth.kind == Curve.LOG2
     np.testing.assert_allclose(SmoothDiscount.of([1, 1]).knots, [1 + TILT / 2, 1])
     np.testing.assert_allclose(SmoothDiscount.of([1, -1]).knots, [1 + TILT / 2, TILT / 2])
     np.testing.assert_allclose(SmoothDiscount.of([1, 2]).knots, [1.5 * (1 + TILT / 2), 1.5])

@@ -9,7 +9,8 @@ import pytest
 pytest.importorskip("lightgbm")
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.rankers.growth import booster_of, check_trees
+from dcglearn.rankers.growth import booster_of
+from dcglearn.rankers.tree_text import check_trees
 from dcglearn.rankers.trees import BoostedRanker
 from tests.makers import refused
 from tests.rankers.makers import small
