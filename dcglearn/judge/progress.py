@@ -22,7 +22,7 @@ from dcglearn.judge.verdict_log import Verdict
 from dcglearn.learning.fits import DirectDescription
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import banded_figure
-from dcglearn.raters.rater_agreement import rater_agreement, wilson
+from dcglearn.raters.rater_agreement import Estimate, rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
 
@@ -211,7 +211,7 @@ def _raters(
             for verdict in own
             if verdict["winner"] in ("a", "b")
         ]
-        left = wilson(sum(sides), len(sides), CLAIM_LEVEL)
+        left = Estimate.of_share(sum(sides), len(sides), CLAIM_LEVEL)
         counts: dict[str, Any] = {"ties": winners.count("tie"), "skipped": winners.count("open")}
         counts["checks"] = Counter(
             verdict["check"] for verdict in checks if (verdict["rater"] or "") == name
@@ -276,7 +276,7 @@ def _sizes(n: int) -> list[int]:
 def _respected(log: Preferences, dcg: DCG) -> dict[str, float]:
     """Return the share of preferences that a DCG respects, and the ends of Wilson's interval."""
     value = log.agreement(dcg).share
-    share = wilson(round(value * len(log)), len(log), INTERVAL_LEVEL)
+    share = Estimate.of_share(round(value * len(log)), len(log), INTERVAL_LEVEL)
     return {"share": value, "low": share.low, "high": share.high}
 
 
@@ -290,7 +290,7 @@ def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any
         by_query[verdict["query"] or ""] += {"a": -1, "b": 1}.get(verdict["winner"], 0)
     ahead, behind = (sum(sign * value > 0 for value in by_query.values()) for sign in (1, -1))
     n = ahead + behind
-    share = wilson(ahead, n, INTERVAL_LEVEL)
+    share = Estimate.of_share(ahead, n, INTERVAL_LEVEL)
     return {
         "systems": list(systems),
         "verdicts": [counts["a"], counts["b"]],
