@@ -183,8 +183,9 @@ class UtilityLearner(PairLearner):
         contradict the log, or most of its raters, far more often than by chance; RuntimeError if
         the cluster is lost.
 
-        Parameters ---------- X : Preferences, array_like of int, shape (n, 2, K), path, ParquetLog,
-        DaskLog or Dask dataframe
+        Parameters
+        ----------
+        X : Preferences, array_like of int of shape (n, 2, K), path, ParquetLog, DaskLog, dataframe
             Pairs, the preferred list first; or Parquet files, a folder or a pattern of them,
             however large. The `y` that scikit-learn passes is ignored.
         start : Utility, optional
