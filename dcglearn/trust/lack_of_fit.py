@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.fit_direct import fit_direct
@@ -74,7 +75,7 @@ class Part:
 
 def _beyond_error(lead: float, error: float) -> bool:
     """Return whether the 90% interval of a lead lies above 0."""
-    return lead > 1.64 * error
+    return lead > normal_quantile() * error
 
 
 @dataclass(frozen=True)
