@@ -203,7 +203,7 @@ def share_of_lists(counts: RatingCounts, *, n_bins: int = 200) -> float:
     """Return the share of the ratings' variance around a sum over grades that lies between
     lists.
     """
-    from dcglearn.trust.values_of_lists import RatedLists, indicators  # takes long to import
+    from dcglearn.trust.list_values import RatedLists, indicators  # takes long to import
 
     # count the ratings of each list in each bin
     keys, row = np.unique(counts.group * len(counts.lists) + counts.list, return_inverse=True)

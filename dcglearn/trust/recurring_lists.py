@@ -11,8 +11,7 @@ from dcglearn.foundation.validation import Floats
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.resampling import FOLDS, counts_in_folds, is_whole, weights_of
-from dcglearn.trust.values_of_lists import (
+from dcglearn.trust.list_values import (
     JudgedLists,
     ListValues,
     Posterior,
@@ -20,6 +19,7 @@ from dcglearn.trust.values_of_lists import (
     Variances,
     indicators,
 )
+from dcglearn.trust.resampling import FOLDS, counts_in_folds, is_whole, weights_of
 
 FEWEST_LISTS = 10
 """With fewer lists that recur there is no ceiling, and bands of fewer lists are not compared."""
