@@ -19,12 +19,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.recurring_lists import (
-    BANDS,
-    FEWEST_LISTS,
-    RecurringJudgements,
-    RecurringRatings,
-)
+from dcglearn.trust.repeated_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
 
 MOST_SAMPLED = 300_000
 """Of a log of more pairs, a random sample of this many is used."""
