@@ -189,8 +189,8 @@ def _estimated(
     lower = float(ahead.sum()) / total
 
     # what this order loses to the true one, where that is drawn
-    columns = (np.concatenate(column) for column in zip(*held_out, strict=True))
-    slope, slope_error = _slope(*columns, units.typical_slope, units.n_units)
+    leads, variances, weights = (np.concatenate(x) for x in zip(*held_out, strict=True))
+    slope, slope_error = _slope(leads, variances, weights, units.typical_slope, units.n_units)
     n_draws = int(np.clip(20_000_000 // len(first), 50, 200))
     lost = []
     for theta in units.posterior.draws(n_draws, rng):

@@ -52,8 +52,9 @@ def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG 
         check_same_shape(verdicts, like)
         try:
             if not as_is:
-                parted = isinstance(verdicts, PartedLog)
-                check_sense(verdicts.sample(SAMPLE) if parted else verdicts)
+                check_sense(
+                    verdicts.sample(SAMPLE) if isinstance(verdicts, PartedLog) else verdicts
+                )
             return fit_blend(verdicts, DirectDescription(n_grades=like.n_grades)).dcg
         except InputError as error:
             warnings.warn(
