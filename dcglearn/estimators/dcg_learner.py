@@ -244,6 +244,8 @@ class DCGLearner(PairLearner):
         description, keeping = self.description, Keeping(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
             check_log(log, as_is=as_is)
+
+            # the machine's DCG comes first: it may be left out
             machine, warm = proxy_dcg(proxy, log, as_is=as_is), _warm_start(start)
             self._take(
                 fit_in_form(log, description, warm, refit=refit, keeping=keeping, proxy=machine)
@@ -280,6 +282,8 @@ class DCGLearner(PairLearner):
         `DCG.load`.
         """
         fit = read_saved(path, _fit_of)
+
+        # as if it had been fitted here
         learner = cls(**vars(fit.description))
         learner._take(fit)
         return learner
@@ -289,6 +293,8 @@ def _warm_start(start: Any) -> WarmStart | None:
     """Return the start that a fitted learner, its file, `Curves`, a DCG or its file stands for."""
     if start is None or not is_path(start):
         return None if start is None else WarmStart.of(start)
+
+    # a file holds a metric or a learner
     is_metric = read_json_object(start).get("format") == f"dcglearn.{DCG._kind}"
     saved = DCG.load(start) if is_metric else read_saved(start, _fit_of)
     return WarmStart.of(saved, f"start {start}")
