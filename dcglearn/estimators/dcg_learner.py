@@ -347,6 +347,7 @@ def _fit_of(values: dict[str, Any]) -> DirectFit:
 
 def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
     """Return the fit of the fields of a file, or of a member."""
+    # read numbers and curves
     _check(values)
     dcg, curves = DCG.from_dict(values["dcg"]), _curves(values["curves"])
     raters = tuple(values["raters"])
@@ -355,6 +356,8 @@ def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
     # read what other classes hold
     prior = values["description"].get("prior")
     prior = None if prior is None else DCG.from_dict(prior)
+
+    # their errors are those of the file
     try:
         description = DirectDescription(**{**values["description"], "prior": prior})
         scores = {form: FormScore(**score) for form, score in values["form_scores"].items()}

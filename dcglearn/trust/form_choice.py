@@ -147,6 +147,8 @@ def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
         "(better fit: log probability of the whole log, with the prior on the curves, minus the "
         "DCG's)",
     ]
+
+    # the p-value, where there is one
     if any(score.p_value is not None for score in scores.values()):
         lines.append(
             "(p: how often another form fits a log better by as much, where the log is simulated "

@@ -191,6 +191,8 @@ def _estimated(
     # what this order loses to the true one, where that is drawn
     leads, variances, weights = (np.concatenate(x) for x in zip(*held_out, strict=True))
     slope, slope_error = _slope(leads, variances, weights, units.typical_slope, units.n_units)
+
+    # fewer draws of many pairs
     n_draws = int(np.clip(20_000_000 // len(first), 50, 200))
     lost = []
     for theta in units.posterior.draws(n_draws, rng):

@@ -50,6 +50,8 @@ def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG 
     """
     with opened_log(proxy, max(like.n_grades, getattr(proxy, "n_grades", 0))) as verdicts:
         check_same_shape(verdicts, like)
+
+        # people alone can do without it
         try:
             if not as_is:
                 check_sense(

@@ -133,6 +133,8 @@ def segment_test(
     names, number, size = np.unique(_labels(pairs, by), return_inverse=True, return_counts=True)
     order = np.argsort(-size, kind="stable")
     large = [int(s) for s in order[:30] if size[s] >= FEWEST_LEARNED]
+
+    # it takes two that have DCGs of their own
     if len(large) < 2:
         raise InputError(
             f"by={by!r}: {len(large)} of {len(names)} segment(s) have at least {FEWEST_LEARNED} "
