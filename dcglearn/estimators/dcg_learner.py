@@ -1,6 +1,4 @@
-"""`DCGLearner`: gains and discounts learned directly from judgements, with the judges' error rates;
-its saved file.
-"""
+"""`DCGLearner`: gains and discounts learned from judgements, with error rates; its saved file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Base class of the learners, and `UtilityLearner`: a log in, a utility out, by the QP of Zhou et
-al. 2008.
-"""
+"""`UtilityLearner`, the QP of Zhou et al. 2008, and the base class of learners."""
 
 from __future__ import annotations
 

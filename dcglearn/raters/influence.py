@@ -1,4 +1,4 @@
-"""How much one rater decides: by how far gains and discounts move when the rater is left out."""
+"""Influence of raters: how far gains and discounts move when one of them is left out."""
 
 from dataclasses import replace
 

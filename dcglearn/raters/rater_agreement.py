@@ -1,6 +1,4 @@
-"""How far raters agree with each other, with themselves, and with a learned DCG: alpha,
-consistency, errors, sides.
-"""
+"""Agreement of raters with each other, with themselves and with a learned DCG."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Self

@@ -1,6 +1,4 @@
-"""DCGs learned from answers: what retrieval explains of them at most, and whether the DCG follows
-unseen answers.
-"""
+"""DCGs learned from answers, the share of answers that retrieval explains, and held-out answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -251,9 +249,9 @@ def _held_out(
         questions, numbers = np.unique(ends, return_inverse=True)
         if len(questions) >= FEWEST_QUESTIONS:
             first, second = numbers.reshape(2, -1)
-            words = f"held-out comparisons {kind.replace('_', ' ')}"
             rows = compared_rows(respected, weight, (first, second), (LEARNED, "nDCG"))
-            tables[f"{words}, the share ordered as the answers are"] = rows
+            title = f"held-out comparisons {kind.replace('_', ' ')}"
+            tables[f"{title}, the share ordered as the answers are"] = rows
     return tables
 
 

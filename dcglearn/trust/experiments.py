@@ -1,6 +1,4 @@
-"""DCGs learned from experiments: how sensitive they are to held-out ones, and how often they raise
-a false alarm.
-"""
+"""DCGs learned from experiments: power on held-out experiments, and false alarms in A/A tests."""
 
 from typing import Any
 
@@ -65,18 +63,18 @@ def learn_from_experiments(
     [1.0, 0.67]
     """
     # learn from the known outcomes
-    known, alike = experiments[experiments.outcome != 0], experiments[experiments.outcome == 0]
-    if not len(known):
+    decided, alike = experiments[experiments.outcome != 0], experiments[experiments.outcome == 0]
+    if not len(decided):
         raise InputError(
             "no experiment has a known outcome, better or worse, so there is nothing to learn from"
         )
-    ridge, fitted = DirectDescription(ridge=ridge).ridge, _signed(known)
+    ridge, fitted = DirectDescription(ridge=ridge).ridge, _signed(decided)
     dcg, fewest = fitted.dcg(ridge), 10
 
     # with few, nothing is held out
-    facts: dict[str, Any] = {"experiments": len(experiments), "with a known outcome": len(known)}
+    facts: dict[str, Any] = {"experiments": len(experiments), "with a known outcome": len(decided)}
     facts |= {f"left out, {reason}": n for reason, n in experiments.dropped.items()}
-    if len(known) < fewest:
+    if len(decided) < fewest:
         facts["held out"] = f"nothing, with fewer than {fewest} known outcomes"
         return OutcomesFit(dcg, facts)
 
@@ -95,10 +93,10 @@ def learn_from_experiments(
         return np.array([*map(some.z_scores, weights), some.ndcg])[: len(names)]
 
     # hold out known outcomes; A/A tests are not learned from
-    each, signed = np.arange(len(known)), np.zeros((len(names), len(known)))
+    each, signed = np.arange(len(decided)), np.zeros((len(names), len(decided)))
     folds = divided((each, each), FOLDS, np.random.default_rng(seed))
     for train, test in counted(folds, len(folds), "held-out experiments"):
-        signed[:, test] = z_scores(known[test], _signed(known[train])) * known.outcome[test]
+        signed[:, test] = z_scores(decided[test], _signed(decided[train])) * decided.outcome[test]
     kinds = {
         "held-out known outcomes that are significant": signed,
         "held-out known outcomes with the wrong sign": -signed,
@@ -113,8 +111,8 @@ def learn_from_experiments(
             held_out[name] = compared_rows(significant, np.ones(len(each)), (each, each), names)
 
     # how many users a test needs, in samples of experiments; a mean z-score counts as .01 at least
-    draws = bootstrap_counts(np.ones(len(known)), N_RESAMPLES, seed)
-    means = np.maximum(draws @ signed.T / len(known), 0.01)
+    draws = bootstrap_counts(np.ones(len(decided)), N_RESAMPLES, seed)
+    means = np.maximum(draws @ signed.T / len(decided), 0.01)
     for name, mean in zip(names[1:], means.T[1:], strict=True):
         share = with_interval((mean / means[:, 0]) ** 2, ".2g")
         facts[f"users that an experiment needs, as a share of those with {name}"] = share

@@ -1,5 +1,4 @@
-"""The choice of a form: what a list is worth as a DCG, with saturation, or with a share of its best
-result.
+"""Choice of the form of a list's value: a DCG, saturation, or a share of the best result.
 
 The gain of a form is by how much its objective, loss and prior, is lower than that of the DCG. The
 gain of the form that fits best must be larger than on nearly all logs of DCGs (`nested_test`). And

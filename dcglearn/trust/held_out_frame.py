@@ -80,8 +80,8 @@ def held_out_frame(
             sums = np.zeros((*values.shape[:2], len(log)))
 
         # add the values of pairs that have some
-        known = ~np.isnan(values[0, 0])
-        sums[..., test[known]] += values[..., known]
-        times[test[known]] += 1
+        valued = ~np.isnan(values[0, 0])
+        sums[..., test[valued]] += values[..., valued]
+        times[test[valued]] += 1
     rows = np.flatnonzero(times)
     return HeldOut.of(log, unit, rows, sums[..., rows] / times[rows]) if len(rows) else None

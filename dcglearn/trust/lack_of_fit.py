@@ -1,5 +1,4 @@
-"""What a DCG cannot express of a log, in parts: from the learned DCG to the noise ceiling, on
-held-out pairs.
+"""Lack of fit: the share of held-out preferences that a DCG cannot express, in parts.
 
 The parts are weights free at each grade and position, list utilities, and any function of the
 grades at all.

@@ -1,5 +1,4 @@
-"""The value of each list that recurs, as a shrunken estimate with its error: from ratings, or from
-judged pairs.
+"""Values of lists that recur, shrunken and with errors: from ratings, or from judged pairs.
 
 Both models say that a list is worth the sum over its grades and positions plus something of its
 own: ``theta ~ N(X beta, tau^2 I)``. A log of few lists tells tau only roughly: draws of the values

@@ -1,5 +1,4 @@
-"""The noise ceiling of a log: the largest share of preferences that any function of the two lists'
-grades can respect.
+"""Noise ceiling: the largest share of preferences that a function of the grades can respect.
 
 People who see the same two lists disagree, so no metric respects all of them; where lists recur, a
 log says how often.

@@ -1,5 +1,6 @@
-"""A test of DCG's product form: does the gain of a grade depend on its position? (Zhou et al. 2008,
-section 5.2).
+"""Test of gains times discounts: whether a grade's gain depends on its position.
+
+Source: Zhou et al. 2008, section 5.2.
 
 Both models are logistic, ``P = sigma(<W, d>)`` with ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B
 >= 0: increasing in the grade, decreasing in the position. The product form is ``B = a b^T``.

@@ -1,6 +1,4 @@
-"""A machine's many verdicts beside people's few: its DCG, and how far it can be trusted in place of
-people.
-"""
+"""A machine's verdicts beside people's: its DCG, and how far it can stand in for people."""
 
 from __future__ import annotations
 

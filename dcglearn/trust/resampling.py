@@ -1,6 +1,4 @@
-"""Units of a log (pairs, raters, queries or lists): folds, bootstrap weights, and standard errors
-of means.
-"""
+"""Resampling of a log's units (pairs, raters, queries or lists): folds, bootstrap, errors."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A test of falling discounts: whether a position counts for more than one above it.
+"""Test of falling discounts: whether a position counts for more than one above it.
 
 The statistic is by how much the objective, loss and prior, falls where discounts are free. It is
 compared with that on logs of falling discounts: draws from the posterior of free discounts, made

@@ -1,6 +1,4 @@
-"""One DCG for all? Whether a DCG for each segment of a log predicts held-out preferences better
-than a common one.
-"""
+"""Test of segments: a DCG for each against one for all, on held-out preferences."""
 
 from dataclasses import dataclass
 from typing import Any
