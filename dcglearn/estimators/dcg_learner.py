@@ -1,6 +1,4 @@
-"""`DCGLearner`: gains and discounts learned directly from judgements, with the judges' error rates;
-its saved file.
-"""
+"""`DCGLearner`: gains and discounts learned from judgements, with error rates; its saved file."""
 
 from __future__ import annotations
 
@@ -244,16 +242,11 @@ class DCGLearner(PairLearner):
         description, keeping = self.description, Keeping(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
             check_log(log, as_is=as_is)
-            machine = proxy_dcg(proxy, log, as_is=as_is)
+
+            # the machine's DCG comes first: it may be left out
+            machine, warm = proxy_dcg(proxy, log, as_is=as_is), _warm_start(start)
             self._take(
-                fit_in_form(
-                    log,
-                    description,
-                    _warm_start(start),
-                    refit=refit,
-                    keeping=keeping,
-                    proxy=machine,
-                )
+                fit_in_form(log, description, warm, refit=refit, keeping=keeping, proxy=machine)
             )
         return self
 
@@ -287,6 +280,8 @@ class DCGLearner(PairLearner):
         `DCG.load`.
         """
         fit = read_saved(path, _fit_of)
+
+        # as if it had been fitted here
         learner = cls(**vars(fit.description))
         learner._take(fit)
         return learner
@@ -296,43 +291,48 @@ def _warm_start(start: Any) -> WarmStart | None:
     """Return the start that a fitted learner, its file, `Curves`, a DCG or its file stands for."""
     if start is None or not is_path(start):
         return None if start is None else WarmStart.of(start)
+
+    # a file holds a metric or a learner
     is_metric = read_json_object(start).get("format") == f"dcglearn.{DCG._kind}"
-    return WarmStart.of(
-        DCG.load(start) if is_metric else read_saved(start, _fit_of), f"start {start}"
-    )
+    saved = DCG.load(start) if is_metric else read_saved(start, _fit_of)
+    return WarmStart.of(saved, f"start {start}")
 
 
 def save_fit(fit: DirectFit, path: PathLike, *, force: bool = True) -> None:
     """Write a fit, apart from what its log can tell, as `DCGLearner.save` says."""
-    write_json(
-        path, {"format": f"dcglearn.{KIND}", "version": VERSION, **_fields(fit)}, force=force
-    )
+    head = {"format": f"dcglearn.{KIND}", "version": VERSION}
+    write_json(path, {**head, **_fields(fit)}, force=force)
 
 
 def _fields(fit: DirectFit) -> dict[str, Any]:
     """Return the fields of a file."""
+    # the prior as a DCG, the curves as numbers, thresholds without the infinite one
     prior = fit.description.prior_of(fit.dcg.n_grades, fit.dcg.depth)
+    description = {**vars(fit.description), "prior": _dict_of(prior)}
     curves = {key: np.asarray(getattr(fit.curves, key)).tolist() for key in OF_CURVES}
+    curves["thresholds"] = curves["thresholds"][1:-1]
+
+    # members hold fits of their own
+    members = []
+    for member in fit.members:
+        own = None if member.fit is None else _fields(member.fit)
+        members.append({**member.to_dict(), "dcg": member.dcg.to_dict(), "fit": own})
+
+    # the rest as it is
     return {
         **{key: getattr(fit, key) for key in TYPES},
-        "description": {
-            **vars(fit.description),
-            "prior": None if prior is None else prior.to_dict(),
-        },
+        "description": description,
         "dcg": fit.dcg.to_dict(),
         "raters": list(fit.raters),
-        "curves": {**curves, "thresholds": curves["thresholds"][1:-1]},
+        "curves": curves,
         "form_scores": {form: asdict(score) for form, score in fit.form_scores.items()},
-        "list_utility": None if fit.list_utility is None else fit.list_utility.to_dict(),
-        "members": [
-            {
-                **member.to_dict(),
-                "dcg": member.dcg.to_dict(),
-                "fit": None if member.fit is None else _fields(member.fit),
-            }
-            for member in fit.members
-        ],
+        "list_utility": _dict_of(fit.list_utility),
+        "members": members,
     }
+
+
+def _dict_of(metric: DCG | ListUtility | None) -> dict[str, Any] | None:
+    return None if metric is None else metric.to_dict()
 
 
 def _fit_of(values: dict[str, Any]) -> DirectFit:
@@ -344,52 +344,58 @@ def _fit_of(values: dict[str, Any]) -> DirectFit:
 
 
 def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
+    """Return the fit of the fields of a file, or of a member."""
+    # read numbers and curves
     _check(values)
-    dcg, curves, raters = (
-        DCG.from_dict(values["dcg"]),
-        _curves(values["curves"]),
-        tuple(values["raters"]),
-    )
+    dcg, curves = DCG.from_dict(values["dcg"]), _curves(values["curves"])
+    raters = tuple(values["raters"])
+    utility: Any = values["list_utility"]
+
+    # read what other classes hold
     prior = values["description"].get("prior")
-    description = {
-        **values["description"],
-        "prior": None if prior is None else DCG.from_dict(prior),
-    }
-    numbers = {key: float(values[key]) for key, kind in TYPES.items() if kind is float}
-    utility = values["list_utility"]
+    prior = None if prior is None else DCG.from_dict(prior)
+
+    # their errors are those of the file
     try:
-        values |= {
-            "description": DirectDescription(**description),
-            "form_scores": {
-                form: FormScore(**score) for form, score in values["form_scores"].items()
-            },
-            "list_utility": None if utility is None else ListUtility.from_dict(utility),
-            "members": tuple(map(_member, values["members"])),
-        }
+        description = DirectDescription(**{**values["description"], "prior": prior})
+        scores = {form: FormScore(**score) for form, score in values["form_scores"].items()}
+        members = tuple(map(_member, values["members"]))
+        utility = None if utility is None else ListUtility.from_dict(utility)
     except (TypeError, AttributeError) as error:
-        problem = (
-            f"the parameters are not those of a DCGLearner, or the scores none of forms ({error})"
-        )
-        raise InputError(problem) from error
-    if values["form"] not in FORMS or (utility is None) != (values["form"] == "dcg"):
         raise InputError(
-            f"the form is {values['form']!r}, {'without' if utility is None else 'with'} a list utility"
-        )
+            f"the parameters are not those of a DCGLearner, or the scores none of forms ({error})"
+        ) from error
+
+    # check that they belong together
+    if values["form"] not in FORMS or (utility is None) != (values["form"] == "dcg"):
+        held = "without" if utility is None else "with"
+        raise InputError(f"the form is {values['form']!r}, {held} a list utility")
     if dcg.n_grades != len(curves.gains) or dcg.depth != len(curves.discounts):
         raise InputError('"dcg" and "curves" have different numbers of grades or positions')
-    if len(raters) not in (0, len(curves.errors)) or len(curves.biases) not in (
-        0,
-        len(curves.errors),
-    ):
-        held = f"{len(curves.errors)} error rates and {len(curves.biases)} position biases"
-        raise InputError(f"{len(raters)} raters for {held}")
-    return DirectFit(**{**values, **numbers, "dcg": dcg, "curves": curves, "raters": raters})
+
+    # each rater has numbers of its own
+    n_judges, n_biases = len(curves.errors), len(curves.biases)
+    if len(raters) not in (0, n_judges) or n_biases not in (0, n_judges):
+        raise InputError(
+            f"{len(raters)} raters for {n_judges} error rates and {n_biases} position biases"
+        )
+
+    # numbers may be whole in the file
+    numbers = {key: float(values[key]) for key, kind in TYPES.items() if kind is float}
+    read = {"description": description, "dcg": dcg, "curves": curves, "raters": raters}
+    read |= {"form_scores": scores, "list_utility": utility, "members": members}
+    return DirectFit(**{**values, **numbers, **read})
 
 
 def _member(values: dict[str, Any]) -> Member:
-    values = fields_of(
-        values, {field.name: object for field in fields(Member)}, (), "a member of a blend"
-    )
+    """Return a member of a blend from its fields."""
+    # fields of the member
+    names = {field.name: object for field in fields(Member)}
+    values = fields_of(values, names, (), "a member of a blend")
+    if not isinstance(values["name"], str):
+        raise InputError(f'"name" of a member holds {values["name"]!r}, expected a text')
+
+    # its numbers, of which two may not be known
     numbers = {}
     for key in ("weight", "share", "error"):
         value = math.nan if values[key] is None and key != "weight" else values[key]
@@ -398,8 +404,8 @@ def _member(values: dict[str, Any]) -> Member:
                 f'"{key}" of a member holds {value!r}, expected a number of at least 0'
             )
         numbers[key] = float(value)
-    if not isinstance(values["name"], str):
-        raise InputError(f'"name" of a member holds {values["name"]!r}, expected a text')
+
+    # its fit, if it is one
     fit = values["fit"]
     if fit is not None:
         fit = _fit_of_fields(fields_of(fit, TYPES, (), "the fit of a member"))
@@ -408,14 +414,16 @@ def _member(values: dict[str, Any]) -> Member:
 
 def _check(values: dict[str, Any]) -> None:
     """Raise InputError if a value is of another type."""
+    # the type of each field; a truth value is no number
     for key, kind in TYPES.items():
         value = values[key]
         if kind is float:
             check_numbers(value, key)
-        if not isinstance(value, (int, float) if kind is float else kind) or (
-            kind is int and isinstance(value, bool)
-        ):
+        right = isinstance(value, (int, float) if kind is float else kind)
+        if not right or (kind is int and isinstance(value, bool)):
             raise InputError(f'"{key}" holds {value!r}, expected {kind.__name__}')
+
+    # what they hold
     if not all(isinstance(name, str) for name in values["raters"]):
         raise InputError('"raters" must be a list of texts')
     check_numbers([*values["dropped"].values()], "dropped")
@@ -424,21 +432,18 @@ def _check(values: dict[str, Any]) -> None:
 
 
 def _curves(values: dict[str, Any]) -> Curves:
+    """Return metric and judges from the field "curves"."""
     if sorted(values) != sorted(OF_CURVES):
-        raise InputError(
-            f'"curves" holds {", ".join(values) or "nothing"}, expected {", ".join(OF_CURVES)}'
-        )
-    for key in OF_CURVES:
+        names = ", ".join(values) or "nothing"
+        raise InputError(f'"curves" holds {names}, expected {", ".join(OF_CURVES)}')
+
+    def array(key: str, ndim: int = 1) -> Any:
+        """Return the finite numbers of a field; some may have none."""
         check_numbers(values[key], key)
-    thresholds, biases = (
-        finite_array(values[key], key, 1) if values[key] != [] else np.zeros(0)
-        for key in ("thresholds", "biases")
-    )
-    return Curves(
-        gains=finite_array(values["gains"], "gains", 1),
-        discounts=finite_array(values["discounts"], "discounts", 1),
-        sharpness=float(finite_array(values["sharpness"], "sharpness", 0)),
-        errors=finite_array(values["errors"], "errors", 1),
-        thresholds=np.concatenate([[0.0], thresholds, [np.inf]]),
-        biases=biases,
-    )
+        if values[key] == [] and key in ("thresholds", "biases"):
+            return np.zeros(0)
+        return finite_array(values[key], key, ndim)
+
+    arrays = {key: array(key) for key in OF_CURVES if key != "sharpness"}
+    arrays["thresholds"] = np.concatenate([[0.0], arrays["thresholds"], [np.inf]])
+    return Curves(**arrays, sharpness=float(array("sharpness", 0)))

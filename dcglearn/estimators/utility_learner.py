@@ -1,6 +1,4 @@
-"""Base class of the learners, and `UtilityLearner`: a log in, a utility out, by the QP of Zhou et
-al. 2008.
-"""
+"""`UtilityLearner`, the QP of Zhou et al. 2008, and the base class of learners."""
 
 from __future__ import annotations
 
@@ -69,6 +67,8 @@ class PairLearner(BaseEstimator):
         `fit`.
         """
         self.fit_ = fit
+
+        # a result that this fit does not have is no attribute
         for name in fit.results:
             if getattr(fit, name) is not None:
                 setattr(self, f"{name}_", getattr(fit, name))
@@ -204,6 +204,7 @@ class UtilityLearner(PairLearner):
         """
         description = self.description
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
+            # refuse one that seems upside down
             check_log(log, as_is=as_is)
             self._take(fit_qp(log, description, start, Keeping(checkpoint, resume)))
         return self

@@ -1,17 +1,29 @@
 """Confidence intervals by `scipy.special` alone, since `scipy.stats` takes long to import."""
 
 from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from dcglearn.foundation.validation import Floats
 
 LEVEL = 0.9
 """Confidence level of an interval where nobody asks for another."""
 
 
-def normal_quantile(level: float) -> float:
+def normal_quantile(level: float = LEVEL) -> float:
     """Return the half width of a two-sided normal interval of this level, in standard errors."""
     # takes long to import, and drawings and reports import this file
     from scipy.special import ndtri
 
     return float(ndtri((1 + level) / 2))
+
+
+def percentile_interval(draws: Floats, level: float = LEVEL) -> Any:
+    """Return the quantiles of draws, shape (B, ...), that leave out as many on either side; NaN do
+    not count.
+    """
+    return np.nanquantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0)
 
 
 def wilson(successes: int, n: int, level: float) -> tuple[float, float]:

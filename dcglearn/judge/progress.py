@@ -20,7 +20,7 @@ from dcglearn.judge.verdict_log import Verdict
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import banded_figure
-from dcglearn.raters.rater_agreement import rater_agreement, wilson
+from dcglearn.raters.rater_agreement import Estimate, rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
 
@@ -220,7 +220,7 @@ def _raters(
         # preferences for the list on the left
         decided = [verdict for verdict in own if verdict["winner"] in ("a", "b")]
         left = sum(verdict["winner"] == verdict["shown_left"] for verdict in decided)
-        share = wilson(left, len(decided), CLAIM_LEVEL)
+        share = Estimate.of_share(left, len(decided), CLAIM_LEVEL)
 
         counts = {"ties": winners["tie"], "skipped": winners["open"]}
         row = {"name": name, "verdicts": len(own) - winners["open"], **counts}
@@ -287,7 +287,7 @@ def _sizes(n: int) -> list[int]:
 def _respected(log: Preferences, dcg: DCG) -> dict[str, float]:
     """Return the share of preferences that a DCG respects, and the ends of Wilson's interval."""
     value = log.agreement(dcg).share
-    share = wilson(round(value * len(log)), len(log), INTERVAL_LEVEL)
+    share = Estimate.of_share(round(value * len(log)), len(log), INTERVAL_LEVEL)
     return {"share": value, "low": share.low, "high": share.high}
 
 
@@ -303,7 +303,7 @@ def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any
     n = ahead + behind
     share, p_value = None, None
     if n:
-        estimate = wilson(ahead, n, INTERVAL_LEVEL)
+        estimate = Estimate.of_share(ahead, n, INTERVAL_LEVEL)
         share = [estimate.value, estimate.low, estimate.high]
         p_value = min(2 * float(bdtr(min(ahead, behind), n, 0.5)), 1.0)
 

@@ -1,4 +1,4 @@
-"""How much one rater decides: by how far gains and discounts move when the rater is left out."""
+"""Influence of raters: how far gains and discounts move when one of them is left out."""
 
 from dataclasses import replace
 
@@ -20,23 +20,25 @@ def influence_of_raters(log: Preferences, fit: DirectFit) -> dict[str, Floats]:
     that of all, of a blend from its robust fit. A rater without whom nothing can be learned is left
     out of the result.
     """
-    names, number, judged = np.unique(
-        [] if log.rater is None else log.rater, return_inverse=True, return_counts=True
-    )
+    if log.rater is None:
+        return {}
+    names, number, judged = np.unique(log.rater, return_inverse=True, return_counts=True)
     if len(names) < 2:
         return {}
-    description = replace(
-        fit.description, loss=LOSSES_OF_MEMBERS[0] if fit.members else fit.loss, form="dcg"
-    )
-    whole, moves = fit_direct(log, description, fit), {}
+
+    # fit the whole log
+    loss = LOSSES_OF_MEMBERS[0] if fit.members else fit.loss
+    description = replace(fit.description, loss=loss, form="dcg")
+    whole = fit_direct(log, description, fit)
+
+    # leave out each rater
+    moves = {}
     most = np.argsort(-judged, kind="stable")[:10].tolist()
     for r in counted(most, len(most), "without each rater"):
         try:
-            rest = fit_direct(log[number != r], description, whole)
+            rest = fit_direct(log[number != r], description, whole).dcg
         except InputError:  # the others' judgements are all ties, say
             continue
-        sides = (
-            getattr(whole.dcg, side) - getattr(rest.dcg, side) for side in ("gains", "discounts")
-        )
-        moves[str(names[r])] = np.concatenate([*sides])
+        gains, discounts = whole.dcg.gains - rest.gains, whole.dcg.discounts - rest.discounts
+        moves[str(names[r])] = np.concatenate([gains, discounts])
     return dict(sorted(moves.items(), key=lambda item: -np.abs(item[1]).max()))

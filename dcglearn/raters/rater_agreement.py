@@ -1,14 +1,12 @@
-"""How far raters agree with each other, with themselves, and with a learned DCG: alpha,
-consistency, errors, sides.
-"""
+"""Agreement of raters with each other, with themselves and with a learned DCG."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation import intervals
+from dcglearn.foundation.intervals import percentile_interval, wilson
 from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import InputError, Integers
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
@@ -17,23 +15,34 @@ from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.resampling import bootstrap_counts, weights_of
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A value with the ends of its interval; NaN where the judgements do not tell."""
 
-    value: float
-    low: float
-    high: float
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+
+    @classmethod
+    def of_share(cls, successes: int, n: int, level: float) -> Self:
+        """Return a share with Wilson's interval, which holds its level near 0 and 1, too."""
+        return cls(successes / n, *wilson(successes, n, level)) if n else cls()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the judgements tell the value."""
+        return not np.isnan(self.value)
 
     def __str__(self) -> str:
-        return (
-            "-" if np.isnan(self.value) else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
-        )
+        if not self.is_known:
+            return "-"
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
-UNKNOWN = Estimate(np.nan, np.nan, np.nan)
+UNKNOWN = Estimate()
 
 OF_COLUMNS = {
     "error": "error: share of verdicts for the worse list where the other is far better",
@@ -99,46 +108,43 @@ class RaterAgreement:
         return {**asdict(self, dict_factory=_without_nan), "raters": raters}
 
     def __str__(self) -> str:
+        # agreement and consistency of all
         lines = [f"agreement: {number_of(self.n_units, 'pairs', ',')} judged by two raters or more"]
         if self.n_units:
             lines += [
                 f"Krippendorff's alpha (1: all agree, 0: as by chance): {self.nominal}",
-                f"the same, where a tie is nearer to either list than they are to each other: {self.ordinal}",
+                "the same, where a tie is nearer to either list than they are to each other: "
+                f"{self.ordinal}",
             ]
+
+        # pairs that a rater judged twice
         if self.both_ways:
             lines.append(
-                f"shown both ways: {self.both_ways:,} pairs, same verdict on a share of {self.consistency}"
+                f"shown both ways: {self.both_ways:,} pairs, same verdict on a share of "
+                f"{self.consistency}"
             )
+
+        # columns that something is known of
+        shown = [name for name in OF_COLUMNS if any(getattr(r, name).is_known for r in self.raters)]
+        titles = [OF_COLUMNS[name].partition(":")[0] for name in shown]
+
+        # a row for each rater
         names = [one_line(rater.rater) for rater in self.raters]
         width = max(len("rater"), *map(len, names))
-        titles = {
-            "error": "error",
-            "bias": "position bias",
-            "first": "names first",
-            "consistency": "consistent",
-        }
-        shown = [
-            name
-            for name in titles
-            if any(not np.isnan(getattr(r, name).value) for r in self.raters)
-        ]
-        head = f"{'rater':<{width}}  {'verdicts':>8}  {'ties':>6}" + "".join(
-            f"  {titles[name]:>23}" for name in shown
-        )
-        rows = [
-            f"{label:<{width}}  {r.judgements:>8,}  {r.ties:>6,}"
-            + "".join(f"  {getattr(r, name)!s:>23}" for name in shown)
-            for label, r in zip(names, self.raters, strict=True)
-        ]
-        rows += [
-            f"{words}: {', '.join(map(one_line, raters))}"
-            for words, raters in self.favouring.items()
-            if raters
-        ]
-        notes = "; ".join(
-            [*(OF_COLUMNS[name] for name in shown), f"in brackets: {self.level:.0%} intervals"]
-        )
-        return "\n".join([*lines, head, *rows, f"({notes})"])
+        head = [f"{'rater':<{width}}", "verdicts", f"{'ties':>6}", *(f"{x:>23}" for x in titles)]
+        lines.append("  ".join(head))
+        for name, rater in zip(names, self.raters, strict=True):
+            row = [f"{name:<{width}}", f"{rater.judgements:>8,}", f"{rater.ties:>6,}"]
+            row += [f"{getattr(rater, column)!s:>23}" for column in shown]
+            lines.append("  ".join(row))
+
+        # who favours a side, and what the columns mean
+        for verb, raters in self.favouring.items():
+            if raters:
+                lines.append(f"{verb}: {', '.join(map(one_line, raters))}")
+        notes = [OF_COLUMNS[name] for name in shown]
+        notes.append(f"in brackets: {self.level:.0%} intervals")
+        return "\n".join([*lines, f"({'; '.join(notes)})"])
 
 
 def rater_agreement(
@@ -192,23 +198,29 @@ def rater_agreement(
         raise InputError("the log holds no pair, so there is nobody to agree")
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
+
+    # the first verdict of each rater on each unit
     labels = np.full(len(log), "all") if log.rater is None else log.rater
     names, rater = np.unique(labels, return_inverse=True)
     of = units(log)
-    once = (
-        slice(None)
-        if log.rater is None
-        else np.sort(unique_rows(np.column_stack([rater, of.number]))[1])
-    )
-    unit, value = of.number[once], of.value[once]
+    unit, value = of.number, of.value
+    if log.rater is not None:
+        once = np.sort(unique_rows(np.column_stack([rater, unit]))[1])
+        unit, value = unit[once], value[once]
+
+    # agreement of all, and each rater's habits
     repeated = shown_both_ways(log)
-    estimates = _estimates(log, rater, len(names), learner, errors, level)
+    estimates = [(UNKNOWN, UNKNOWN)] * len(names)
+    if errors:
+        estimates = _estimates(log, rater, len(names), learner, level)
+
+    # alpha as values, and as ordered ones
     return RaterAgreement(
         nominal=krippendorff_alpha(unit, np.sign(value), level=level, seed=seed),
         ordinal=krippendorff_alpha(unit, value, ordinal=True, level=level, seed=seed),
         n_units=int((np.bincount(unit) > 1).sum()),
         both_ways=len(repeated.same),
-        consistency=wilson(int(repeated.same.sum()), len(repeated.same), level),
+        consistency=Estimate.of_share(int(repeated.same.sum()), len(repeated.same), level),
         raters=_summaries(log, names, rater, repeated, estimates, level),
         level=level,
     )
@@ -235,6 +247,7 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha([0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 1, 2]).value, 4)
     0.4444
     """
+    # count the values of units that have several
     number = np.unique(unit, return_inverse=True)[1]
     values, code = np.unique(value, return_inverse=True)
     counts = np.zeros((number.max(initial=-1) + 1, len(values)), dtype=np.int64)
@@ -242,14 +255,14 @@ def krippendorff_alpha(
     counts = counts[counts.sum(axis=1) > 1]
     if not len(counts):
         return UNKNOWN
-    patterns, _, pattern = unique_rows(counts)  # units of the same values count alike, and are few
-    times = np.bincount(pattern)
-    samples = np.random.default_rng(seed).multinomial(len(counts), times / len(counts), 2000)
-    drawn = np.array([_alpha(patterns, sample, ordinal) for sample in samples])
-    estimate = _alpha(patterns, times, ordinal)
+
+    # units of the same values count alike, and are few
+    patterns, _, pattern = unique_rows(counts)
+    draws = bootstrap_counts(np.bincount(pattern), 2000, seed)
+    estimate, *drawn = [_alpha(patterns, times, ordinal) for times in draws]
     if np.isnan(estimate) or np.isnan(drawn).all():
-        return Estimate(estimate, np.nan, np.nan)
-    low, high = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+        return Estimate(estimate)
+    low, high = percentile_interval(np.array(drawn), level)
     return Estimate(estimate, float(low), float(high))
 
 
@@ -257,24 +270,20 @@ def _alpha(patterns: Integers, times: Integers, ordinal: bool) -> float:
     """Return alpha of units with counts of each value `patterns`, shape (P, C), that occur so many
     `times`, (P,).
     """
+    # coincidences of values within units
     share = times / (patterns.sum(axis=1) - 1)
     coincidences = patterns.T @ (share[:, None] * patterns) - np.diag(share @ patterns)
     totals = coincidences.sum(axis=1)
+
+    # distances between values
     distance = 1.0 - np.eye(len(totals))
     if ordinal:
         middle = np.cumsum(totals) - totals / 2
         distance = (middle[:, None] - middle) ** 2
     expected = float(totals @ distance @ totals)
-    return (
-        1 - float((totals.sum() - 1) * (coincidences * distance).sum()) / expected
-        if expected > 0
-        else float("nan")
-    )
-
-
-def wilson(successes: int, n: int, level: float) -> Estimate:
-    """Return a share with Wilson's interval, which holds its level for shares near 0 and 1, too."""
-    return Estimate(successes / n, *intervals.wilson(successes, n, level)) if n else UNKNOWN
+    if expected <= 0:
+        return float("nan")
+    return 1 - float((totals.sum() - 1) * (coincidences * distance).sum()) / expected
 
 
 def _estimates(
@@ -282,36 +291,42 @@ def _estimates(
     rater: NDArray[np.intp],
     n_raters: int,
     learner: DirectLearner | None,
-    errors: bool,
     level: float,
 ) -> list[tuple[Estimate, Estimate]]:
     """Return error and position bias of every rater."""
-    if not errors:
-        return [(UNKNOWN, UNKNOWN)] * n_raters
-    fit = (
-        fit_direct(log, DirectDescription(n_grades=log.n_grades))
-        if learner is None
-        else fit_of(learner)
-    )
+    # the fit that tells how clear each pair is
+    fit = fit_of(learner)
+    if learner is None:
+        fit = fit_direct(log, DirectDescription(n_grades=log.n_grades))
     if fit is None:
         raise InputError("the learner is not fitted: fit it first, or leave it out")
     if not fit.is_likelihood:
         raise InputError(
             f'the learner has loss="{fit.loss}", which is no likelihood; fit one with "robust"'
         )
-    z = fit.sureness(log)
+
+    # the verdicts that it has a probability for
     way = np.zeros(len(log)) if log.swapped is None else np.where(log.swapped, -1.0, 1.0)
     tie = np.zeros(len(log), bool) if log.tie is None else log.tie
     kept = np.ones(len(log), bool) if fit.tie_threshold > 0 else ~tie
-    weight = np.ones(len(log)) if log.weight is None else log.weight
+
+    # their errors and biases
     observed = Observations(
-        z[kept], fit.tie_threshold, tie[kept], way[kept], weight[kept], rater[kept], n_raters
+        z=fit.sureness(log)[kept],
+        threshold=fit.tie_threshold,
+        tie=tie[kept],
+        way=way[kept],
+        weight=weights_of(log)[kept],
+        rater=rater[kept],
+        n_raters=n_raters,
     )
+
+    # without sides there is no bias
     error, bias = fitted_raters(observed, level)
-    biases = bias if log.swapped is not None else np.full((n_raters, 3), np.nan)
-    return [
-        (Estimate(*e), Estimate(*b)) for e, b in zip(error.tolist(), biases.tolist(), strict=True)
-    ]
+    if log.swapped is None:
+        bias = np.full((n_raters, 3), np.nan)
+    rows = zip(error.tolist(), bias.tolist(), strict=True)
+    return [(Estimate(*of_error), Estimate(*of_bias)) for of_error, of_bias in rows]
 
 
 def _summaries(
@@ -322,35 +337,43 @@ def _summaries(
     estimates: list[tuple[Estimate, Estimate]],
     level: float,
 ) -> tuple[RaterSummary, ...]:
-    n = len(names)
+    """Return a summary of each rater."""
+
+    def count(rows: NDArray[np.intp]) -> list[int]:
+        """Return how often each rater occurs."""
+        counts: list[int] = np.bincount(rows, minlength=len(names)).tolist()
+        return counts
+
+    # verdicts, of which some decide, and some of these name the list shown first
     tie = np.zeros(len(log), bool) if log.tie is None else log.tie
-    judged, ties = np.bincount(rater, minlength=n), np.bincount(rater[tie], minlength=n)
-    first = (
-        np.zeros(n, int)
-        if log.swapped is None
-        else np.bincount(rater[~tie & ~log.swapped], minlength=n)
-    )
-    decided = np.zeros(n, int) if log.swapped is None else judged - ties
-    both, same = (
-        np.bincount(repeated.rater, minlength=n),
-        np.bincount(repeated.rater[repeated.same], minlength=n),
-    )
+    judged, ties = count(rater), count(rater[tie])
+    decided = first = [0] * len(names)
+    if log.swapped is not None:
+        decided, first = count(rater[~tie]), count(rater[~tie & ~log.swapped])
+
+    # pairs judged both ways round
+    both, same = count(repeated.rater), count(repeated.rater[repeated.same])
+
+    # a row each
     return tuple(
         RaterSummary(
-            str(names[r]),
-            int(judged[r]),
-            int(ties[r]),
-            *estimates[r],
-            wilson(int(first[r]), int(decided[r]), level),
-            int(both[r]),
-            wilson(int(same[r]), int(both[r]), level),
+            rater=str(name),
+            judgements=judged[r],
+            ties=ties[r],
+            error=estimates[r][0],
+            bias=estimates[r][1],
+            first=Estimate.of_share(first[r], decided[r], level),
+            both_ways=both[r],
+            consistency=Estimate.of_share(same[r], both[r], level),
         )
-        for r in range(n)
+        for r, name in enumerate(names)
     )
 
 
 def _without_nan(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and np.isnan(value) else value
-        for key, value in fields
-    }
+    """Return the fields, None for NaN."""
+    values = dict(fields)
+    for key, value in fields:
+        if isinstance(value, float) and np.isnan(value):
+            values[key] = None
+    return values

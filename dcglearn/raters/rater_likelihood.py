@@ -15,12 +15,7 @@ from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.dcg_model import BIAS_SPREAD
 from dcglearn.learning.judgement_kernel import chances
-
-LOGITS = np.linspace(-9.0, 9.0, 145)
-"""Logits of the error rate at which the likelihood is computed; between them it is interpolated."""
-
-FINE = np.linspace(-9.0, 9.0, 3601)
-"""Logits of the error rate at which the interpolated likelihood is looked up."""
+from dcglearn.learning.minimise import minimised_by_newton
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,41 +39,42 @@ class Observations:
         """Return the log likelihood of every rater, its slope and its curvature in the bias, shape
         (R,) each.
         """
+        # probabilities of the verdicts; that of a tie is 1 - A - B
         e = errors[self.rater]
         z = self.z + self.way * biases[self.rater]
         ahead, tied, behind = chances(z, float(self.threshold), np.zeros(len(z))).T
-        right, wrong = (
-            np.where(self.tie, -1.0, 1 - e),
-            np.where(self.tie, -1.0, e),
-        )  # a tie: 1 - A - B
+        right, wrong = np.where(self.tie, -1.0, 1 - e), np.where(self.tie, -1.0, e)
         chance = np.maximum(np.where(self.tie, tied, right * ahead + wrong * behind), 1e-300)
+
+        # slope and curvature of their logarithms
         rise, fall = right * ahead * (1 - ahead) / chance, wrong * behind * (1 - behind) / chance
+        slope = self._summed(self.way * (rise - fall))
         bend = rise * (1 - 2 * ahead) + fall * (1 - 2 * behind) - (rise - fall) ** 2
-        log, slope = self._summed(np.log(chance)), self._summed(self.way * (rise - fall))
-        prior = 1 / BIAS_SPREAD**2
-        return (
-            log - prior * biases**2 / 2,
-            slope - prior * biases,
-            self._summed(self.way**2 * bend) - prior,
-        )
+        curvature = self._summed(self.way**2 * bend)
+
+        # the prior of the bias
+        log, prior = self._summed(np.log(chance)), 1 / BIAS_SPREAD**2
+        return log - prior * biases**2 / 2, slope - prior * biases, curvature - prior
 
     def best_biases(self, errors: Floats, start: Floats) -> tuple[Floats, Floats]:
         """Return the biases that fit best at given error rates, and the log likelihood there, shape
         (R,) each.
         """
-        biases = start
-        for _ in range(30 if self.way.any() else 0):  # most need four
-            _, slope, curvature = self.likelihood(errors, biases)
-            step = np.clip(slope / np.maximum(np.abs(curvature), 1 / BIAS_SPREAD**2), -1.0, 1.0)
-            biases = biases + step
-            if np.abs(step).max(initial=0.0) < 1e-9:
-                break
+        if not self.way.any():
+            return start, self.likelihood(errors, start)[0]
+
+        def cost(biases: Floats) -> tuple[float, Floats, Floats]:
+            """Return minus the log likelihood of all raters, with slopes and curvatures."""
+            log, slope, curvature = self.likelihood(errors, biases)
+            return -float(log.sum()), -slope, -curvature
+
+        biases = minimised_by_newton(cost, start, max_iter=30, tol=1e-9).x
         return biases, self.likelihood(errors, biases)[0]
 
     def _summed(self, values: Floats) -> Floats:
-        return np.bincount(self.rater, self.weight * values, minlength=self.n_raters).astype(
-            np.float64
-        )
+        """Return the weighted sum of values by rater, shape (R,)."""
+        sums = np.bincount(self.rater, self.weight * values, minlength=self.n_raters)
+        return sums.astype(np.float64)
 
 
 def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Floats]:
@@ -88,24 +84,35 @@ def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Flo
     from scipy.interpolate import PchipInterpolator
     from scipy.special import expit
 
+    # profile the likelihood over logits of the error rate
     n, quantile = observations.n_raters, normal_quantile(level)
-    biases, profile, paths = np.zeros(n), np.empty((len(LOGITS), n)), np.empty((len(LOGITS), n))
-    for i, logit in enumerate(LOGITS):
+    logits = np.linspace(-9.0, 9.0, 145)
+    profile, paths = np.empty((2, len(logits), n))
+    biases = np.zeros(n)
+    for i, logit in enumerate(logits):
         biases, profile[i] = observations.best_biases(np.full(n, expit(logit)), biases)
         paths[i] = biases
-    curve = PchipInterpolator(LOGITS, profile)(FINE)
+
+    # look it up, interpolated, between them
+    fine = np.linspace(-9.0, 9.0, 3601)
+    curve = PchipInterpolator(logits, profile)(fine)
     best = curve.argmax(axis=0)
+    errors = expit(fine[best])
+
+    # ends of the error rate: where the profile falls by half the squared quantile
     within = curve >= curve.max(axis=0) - quantile**2 / 2
-    ends = np.stack([within.argmax(axis=0), len(FINE) - 1 - within[::-1].argmax(axis=0)])
-    rates = np.where(ends == 0, 0.0, np.where(ends == len(FINE) - 1, 1.0, expit(FINE[ends])))
-    errors = expit(FINE[best])
-    near = paths[np.abs(LOGITS[:, None] - FINE[best]).argmin(axis=0), np.arange(n)]
+    last = len(fine) - 1
+    ends = np.stack([within.argmax(axis=0), last - within[::-1].argmax(axis=0)])
+    rates = np.where(ends == 0, 0.0, np.where(ends == last, 1.0, expit(fine[ends])))
+
+    # biases at the best error rate
+    near = paths[np.abs(logits[:, None] - fine[best]).argmin(axis=0), np.arange(n)]
     biases, _ = observations.best_biases(errors, near)
-    half = quantile * _standard_errors(observations, FINE[best], biases)
-    error, bias = (
-        np.column_stack([errors, *rates]),
-        np.column_stack([biases, biases - half, biases + half]),
-    )
+    half = quantile * _standard_errors(observations, fine[best], biases)
+    error = np.column_stack([errors, *rates])
+    bias = np.column_stack([biases, biases - half, biases + half])
+
+    # raters without judgements
     silent = np.bincount(observations.rater, minlength=n) == 0
     error[silent], bias[silent] = np.nan, np.nan
     return error, bias
@@ -115,6 +122,7 @@ def _standard_errors(observations: Observations, logits: Floats, biases: Floats)
     """Return the standard error of every bias, the error rate unknown too, shape (R,)."""
     from scipy.special import expit
 
+    # second derivatives, those in the logit by differences
     h = 1e-3
     low, middle, high = (
         observations.likelihood(expit(logits + step), biases) for step in (-h, 0.0, h)
@@ -122,5 +130,7 @@ def _standard_errors(observations: Observations, logits: Floats, biases: Floats)
     of_bias = -middle[2]
     of_logit = np.maximum(-(high[0] - 2 * middle[0] + low[0]) / h**2, 0.0)
     mixed = -(high[1] - low[1]) / (2 * h)
+
+    # information on the bias where the error rate is not known
     information = of_bias - np.where(of_logit > 1e-6, mixed**2 / np.maximum(of_logit, 1e-6), 0.0)
     return 1 / np.sqrt(np.maximum(information, 1 / BIAS_SPREAD**2))

@@ -1,14 +1,13 @@
-"""DCGs learned from answers: what retrieval explains of them at most, and whether the DCG follows
-unseen answers.
-"""
+"""DCGs learned from answers, the share of answers that retrieval explains, and held-out answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dcglearn.foundation.intervals import LEVEL, normal_quantile
+from dcglearn.foundation.intervals import LEVEL, normal_quantile, percentile_interval
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import UNKNOWN, Floats, InputError, filled
@@ -22,10 +21,13 @@ from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.reading import read_metric
 from dcglearn.readers.answers import Answers
 from dcglearn.trust.held_out import CURRENT, LEARNED, Row
-from dcglearn.trust.resampling import FOLDS, mean_and_error
+from dcglearn.trust.resampling import FOLDS, Clusters, bootstrap_counts, mean_and_error
 
-FEWEST_QUESTIONS, DRAWS = 30, 500
-"""With fewer questions of a kind nothing is said; bootstrap samples of questions."""
+FEWEST_QUESTIONS = 30
+"""With fewer questions of a kind nothing is said."""
+
+N_RESAMPLES = 500
+"""Number of bootstrap samples of questions, or of experiments."""
 
 
 @dataclass(frozen=True)
@@ -44,34 +46,31 @@ class OutcomesFit:
         return {"dcg": self.dcg.to_dict(), **self.facts, "held_out": tables, "level": LEVEL}
 
     def __str__(self) -> str:
-        lines = [
-            f"{name}: {f'{fact:,.4g}' if isinstance(fact, float) else fact}"
-            for name, fact in self.facts.items()
-        ]
+        lines = []
+        for name, fact in self.facts.items():
+            lines.append(f"{name}: {f'{fact:,.4g}' if isinstance(fact, float) else fact}")
         for name, rows in self.held_out.items():
-            lines += [
-                "",
-                f"{name} (right: the learned DCG minus this, {LEVEL:.0%} interval)",
-                *map(str, rows),
-            ]
-        return "\n".join(
-            [*lines, *(f"  - {note}" for note in self.dcg.notes), "", self.dcg.table()]
-        )
+            head = f"{name} (right: the learned DCG minus this, {LEVEL:.0%} interval)"
+            lines += ["", head, *map(str, rows)]
+        lines += [f"  - {note}" for note in self.dcg.notes]
+        return "\n".join([*lines, "", self.dcg.table()])
 
 
 def compared_rows(
-    shares: Floats, weight: Floats, clusters: Any, names: Sequence[str]
+    shares: Floats, weight: Floats, clusters: Clusters, names: Sequence[str]
 ) -> tuple[Row, ...]:
     """Return the mean shares of metrics, shape (M, n), the learned one first, with its lead and the
     lead's interval.
     """
-    means, errors = mean_and_error(np.concatenate([shares, shares[0] - shares]), weight, clusters)
-    (own, ahead), reach = (
-        means.reshape(2, -1).tolist(),
-        normal_quantile(LEVEL) * errors[len(shares) :],
-    )
-    rows = zip(names, own, own, ahead, ahead - reach, ahead + reach, strict=True)
-    return tuple(Row(name, *map(float, values)) for name, *values in rows)
+    # means, and leads with their errors
+    both = np.concatenate([shares, shares[0] - shares])
+    means, errors = mean_and_error(both, weight, clusters)
+    own, ahead = np.split(means, 2)
+    reach = normal_quantile() * errors[len(shares) :]
+
+    # a row each
+    columns = np.column_stack([own, own, ahead, ahead - reach, ahead + reach]).tolist()
+    return tuple(Row(name, *row) for name, row in zip(names, columns, strict=True))
 
 
 def learn_from_answers(
@@ -116,81 +115,97 @@ def learn_from_answers(
     >>> rng = np.random.default_rng(0)
     >>> lists = rng.integers(0, 2, (400, 2))
     >>> right = rng.random(400) < 0.2 + 0.6 * lists[:, 0]
-    >>> lines = [{"question": i // 2, "list": lists[i].tolist(), "right": bool(right[i])} for i in range(400)]
+    >>> answered = enumerate(zip(lists.tolist(), right.tolist()))
+    >>> lines = [{"question": i // 2, "list": list_, "right": r} for i, (list_, r) in answered]
     >>> bool(dl.learn_from_answers(dl.read_answers(lines)).dcg.discounts[1] < 0.5)
     True
     """
+    # the fit
     description = DirectDescription.of(learner or DirectDescription(zero="none"))
     if description.loss not in ("auto", "logistic", "robust"):
         raise InputError(
-            f'loss="{description.loss}" is no likelihood; answers are learned with "logistic" or "robust"'
+            f'loss="{description.loss}" is no likelihood; answers are learned with "logistic" or '
+            '"robust"'
         )
     description = replace(description, loss=description.loss.replace("auto", "logistic"))
     fit = fit_answers(answers, description)
     warn_of(fit)
-    within, varied = answers.within_questions, answers.number[answers.varied]
-    n_alike = len(np.unique(varied)) - len(np.unique(answers.number[within[0]]))
-    facts = {
+
+    # what was asked and answered
+    compared, _, times = answers.within_questions
+    varied = answers.number[answers.varied]
+    n_alike = _n_different(varied) - _n_different(answers.number[compared])
+    facts: dict[str, Any] = {
         "answers": len(answers),
-        "questions": len(np.unique(answers.number)),
+        "questions": _n_different(answers.number),
         "right": f"{answers.right.mean():.1%}",
         **answers.counted,
-        **{f"left out, {reason}": n for reason, n in answers.dropped.items()},
-        "comparisons within questions": float(within[2].sum()),
-        "questions asked with one list": len(np.unique(answers.number[~answers.varied])),
-        "left out, questions whose answers are equally right with every list": n_alike,
-        "share of the answers' variance that retrieval explains at most": explained_at_most(
-            answers, seed
-        ),
     }
+    facts |= {f"left out, {reason}": n for reason, n in answers.dropped.items()}
+
+    # what can be compared, and explained
+    facts["comparisons within questions"] = float(times.sum())
+    facts["questions asked with one list"] = _n_different(answers.number[~answers.varied])
+    facts["left out, questions whose answers are equally right with every list"] = n_alike
+    explained = "share of the answers' variance that retrieval explains at most"
+    facts[explained] = explained_at_most(answers, seed)
     return OutcomesFit(fit.dcg, facts, _held_out(answers, description, current, seed))
+
+
+def _n_different(numbers: NDArray[np.intp]) -> int:
+    return len(np.unique(numbers))
 
 
 def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
     """Return the fit to both kinds of answers: from comparisons alone, and from there with the
     likelihood.
     """
-    (rows, wrong, weight), alone = answers.within_questions, np.flatnonzero(~answers.varied)
+    # the comparisons
+    rows, wrong, weight = answers.within_questions
     log = answers.preferences(answers.within_questions, answers.across_questions)
     if not len(log):
         raise InputError(
             "no two answers from different lists differ, so no list is better than another"
         )
+
+    # the fit to them alone
     with one_blas_thread():
         fit, _ = fit_dcg(log, description, independent=True)
+        alone = np.flatnonzero(~answers.varied)
         if not len(alone):
             return fit
-        one = np.ones(1, np.int8), np.zeros(1, np.int32)
+
+        # the pairs of comparable answers
         lists = filled(answers.lists, zero_of(log, description.zero)[0] or UNKNOWN)
-        pairs = JudgedPairs(lists[rows], lists[wrong], *one, weight)
+        one_judge = np.ones(1, np.int8), np.zeros(1, np.int32)
+        pairs = JudgedPairs(lists[rows], lists[wrong], *one_judge, weight)
+
+        # questions that were asked with one list
         _, first, number = np.unique(answers.number[alone], return_index=True, return_inverse=True)
-        right, count = (
-            np.bincount(number, x).astype(float)
-            for x in (answers.right[alone], np.ones(len(alone)))
-        )
+        right = np.bincount(number, answers.right[alone]).astype(float)
+        count = np.bincount(number).astype(float)
         judged = JudgedAnswers(pairs, lists[alone][first], right, count)
-        return fit_dcg(
-            log, description, WarmStart.of(fit), kept=lambda _: judged, independent=True
-        )[0]
+        start = WarmStart.of(fit)
+        return fit_dcg(log, description, start, kept=lambda _: judged, independent=True)[0]
 
 
 def explained_at_most(answers: Answers, seed: int = 0) -> str:
     """Return the share of the answers' variance that is within questions, with its interval, in
     words.
     """
+    # questions that were asked with several lists
     several = answers[answers.varied]
     number, n = several.number, len(np.unique(several.question))
     if n < FEWEST_QUESTIONS:
         return "unknown: too few questions were asked with several lists"
+
+    # the variance of answers to each
     size = np.bincount(number)
     mean = np.bincount(number, several.right) / size
     within = np.bincount(number, (several.right - mean[number]) ** 2) / (size - 1)
-    draws = (
-        np.vstack(
-            [np.ones(n), np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), DRAWS)]
-        )
-        / n
-    )
+
+    # compare with that between questions, in samples of them
+    draws = bootstrap_counts(np.ones(n), N_RESAMPLES, seed) / n
     between = draws @ mean**2 - (draws @ mean) ** 2 - draws @ (within / size)
     shares = draws @ within / np.maximum(draws @ within + np.maximum(between, 0), 1e-300)
     return with_interval(shares, ".1%")
@@ -200,8 +215,8 @@ def with_interval(values: Floats, form: str) -> str:
     """Return the first value with the interval of the others, those of bootstrap samples, in
     words.
     """
-    ends = np.percentile(values[1:], (50 * (1 - LEVEL), 50 * (1 + LEVEL)))
-    return f"{values[0]:{form}} ({LEVEL:.0%} interval {ends[0]:{form}} to {ends[1]:{form}})"
+    low, high = percentile_interval(values[1:])
+    return f"{values[0]:{form}} ({LEVEL:.0%} interval {low:{form}} to {high:{form}})"
 
 
 def _held_out(
@@ -210,32 +225,33 @@ def _held_out(
     """Return how well DCGs learned without some of the questions, and nDCG, follow the answers to
     these.
     """
-    few = answers.number.max() < FEWEST_QUESTIONS
-    folds = (
-        [] if few else divided((answers.number, answers.number), FOLDS, np.random.default_rng(seed))
-    )
+    if answers.number.max() < FEWEST_QUESTIONS:
+        return {}
+
+    folds = divided((answers.number, answers.number), FOLDS, np.random.default_rng(seed))
     metric = read_metric(current, answers.n_grades, answers.depth)
+
+    # compare the answers to the questions of each fold
     parts: dict[str, list[Any]] = {"within_questions": [], "across_questions": []}
     for train, test in counted(folds, len(folds), "held-out questions"):
-        held_out = answers[test]
-        values = (
-            fit_answers(answers[train], description).dcg.score(held_out.lists),
-            ndcg(held_out, metric),
-        )
+        held_out, dcg = answers[test], fit_answers(answers[train], description).dcg
+        values = dcg.score(held_out.lists), ndcg(held_out, metric)
         for kind, columns in parts.items():
             right, wrong, weight = getattr(held_out, kind)
             respected = np.array([_respected(value[right], value[wrong]) for value in values])
             columns.append((respected, weight, held_out.question[right], held_out.question[wrong]))
+
+    # a table for each kind of comparisons, where there are enough
     tables = {}
-    for kind, columns in parts.items() if folds else ():
-        respected, weight, *ends = (
-            np.concatenate(column, axis=-1) for column in zip(*columns, strict=True)
-        )
+    for kind, columns in parts.items():
+        joined = (np.concatenate(column, axis=-1) for column in zip(*columns, strict=True))
+        respected, weight, *ends = joined
         questions, numbers = np.unique(ends, return_inverse=True)
         if len(questions) >= FEWEST_QUESTIONS:
             first, second = numbers.reshape(2, -1)
-            name = f"held-out comparisons {kind.replace('_', ' ')}, the share ordered as the answers are"
-            tables[name] = compared_rows(respected, weight, (first, second), (LEARNED, "nDCG"))
+            rows = compared_rows(respected, weight, (first, second), (LEARNED, "nDCG"))
+            title = f"held-out comparisons {kind.replace('_', ' ')}"
+            tables[f"{title}, the share ordered as the answers are"] = rows
     return tables
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
+from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
@@ -36,19 +37,8 @@ from dcglearn.trust.resampling import resampled_weights, unit_of
 
 _LOG = logging.getLogger(__name__)
 
-METHODS = ("posterior", "bootstrap")
-"""How bands are drawn."""
-
 FEWEST_DRAWN = 20
 """From fewer raters or queries than this, nobody can tell how they differ."""
-
-FEWEST_JUDGED = 20
-"""From fewer preferences than this there are no bands."""
-
-DRAWS = 10
-"""Draws of the posterior for each sample that is asked for: they cost less, and neighbours are
-alike.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,21 +114,20 @@ class Bands(Shown):
             return float(np.quantile(np.minimum(ranks, 1 - ranks).min(axis=1), 1 - self.level))
         if self.method == "posterior":
             return (1 - self.level) / 2
-        from scipy.special import ndtr, ndtri
 
-        spare = self.n_units - self._draws.shape[1] + 2
-        return (
-            float(ndtr(np.sqrt(self.n_units / spare) * ndtri((1 - self.level) / 2)))
-            if spare > 0
-            else 0.0
-        )
+        # Hesterberg 2015, section 4.1.3
+        spare = self.n_units - draws.shape[1] + 2
+        if spare <= 0:
+            return 0.0
+        from scipy.special import ndtr
+
+        return float(ndtr(-np.sqrt(self.n_units / spare) * normal_quantile(self.level)))
 
     @property
     def _draws(self) -> Floats:
         """Draws of all parameters, shape (B, p)."""
-        return np.hstack(
-            [self.gains, self.discounts, *([] if self.further is None else [self.further])]
-        )
+        further = [] if self.further is None else [self.further]
+        return np.hstack([self.gains, self.discounts, *further])
 
     @property
     def _estimates(self) -> Floats:
@@ -150,19 +139,20 @@ class Bands(Shown):
         """Return one row per parameter: name, estimate, standard error, ends of the band and of the
         simultaneous.
         """
+        # name the parameters
         names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
         names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
-        if self.further_learned is not None:
-            n = len(self.further_learned)
-            names += (
-                ["share of the best"]
-                if self.form == "best"
-                else [f"stop at grade {g}" for g in range(n)]
-            )
+        if self.form == "best":
+            names.append("share of the best")
+        elif self.further_learned is not None:
+            names += [f"stop at grade {g}" for g in range(len(self.further_learned))]
+
+        # a row each
         errors = self._draws.std(axis=0, ddof=1)
-        columns = [self._estimates, errors, *replace(self, kind="pointwise")._ends]
+        pointwise = replace(self, kind="pointwise")._ends
+        columns = np.array([self._estimates, errors, *pointwise, *self.simultaneous._ends])
         keys = ("parameter", "estimate", "standard_error", "low", "high", "all_low", "all_high")
-        rows = zip(names, *np.array([*columns, *self.simultaneous._ends]).tolist(), strict=True)
+        rows = zip(names, *columns.tolist(), strict=True)
         return [dict(zip(keys, row, strict=True)) for row in rows]
 
     def _pictures(self) -> list[dict[str, Any]]:
@@ -170,36 +160,41 @@ class Bands(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, without the draws."""
-        about = {
-            name: getattr(self, name)
-            for name in ("level", "by", "n_units", "method", "form", "failed")
-        }
-        return {**about, "parameters": self.table()}
+        names = "level", "by", "n_units", "method", "form", "failed"
+        return {**{name: getattr(self, name) for name in names}, "parameters": self.table()}
 
     def __str__(self) -> str:
-        head = f"{'parameter':<18}{'estimate':>10}{'std error':>11}   {f'{self.level:.0%} band, each':<20}all at once"
-        rows = [
-            f"{row['parameter']:<18}{row['estimate']:>10.4f}{row['standard_error']:>11.4f}"
-            f"   {row['low']:.4f} to {row['high']:.4f}    {row['all_low']:.4f} to {row['all_high']:.4f}"
-            for row in self.table()
-        ]
+        # a row for each parameter
+        each = f"{self.level:.0%} band, each"
+        lines = [f"{'parameter':<18}{'estimate':>10}{'std error':>11}   {each:<20}all at once"]
+        for row in self.table():
+            lines.append(
+                f"{row['parameter']:<18}{row['estimate']:>10.4f}{row['standard_error']:>11.4f}"
+                f"   {row['low']:.4f} to {row['high']:.4f}"
+                f"    {row['all_low']:.4f} to {row['all_high']:.4f}"
+            )
+
+        # what they are drawn from
+        drawn = "fits to samples of the log"
+        if self.method == "posterior":
+            drawn = "draws of what the log allows"
         failed = f"; {self.failed} more could not be learned from" if self.failed else ""
-        drawn = (
-            "draws of what the log allows"
-            if self.method == "posterior"
-            else "fits to samples of the log"
-        )
         units = number_of(self.n_units, "queries" if self.by == "query" else f"{self.by}s", ",")
         together = "" if self.by == "pair" else f", the verdicts of one {self.by} not"
-        lines = [
-            head,
-            *rows,
-            f"(each: to hold the true number in {self.level:.0%} of such logs; all at once: all of them together)",
-            f"(from {len(self.gains):,} {drawn}; {units} are taken as independent{together}{failed})",
+
+        # what they mean
+        lines += [
+            f"(each: to hold the true number in {self.level:.0%} of such logs; all at once: all of "
+            "them together)",
+            f"(from {len(self.gains):,} {drawn}; {units} are taken as independent{together}"
+            f"{failed})",
         ]
+
+        # what cannot be told apart
         if self.form == "saturation":
             lines.append(
-                "(grade 0 is taken never to stop: a stop that all grades share cannot be told from a discount)"
+                "(grade 0 is taken never to stop: a stop that all grades share cannot be told from "
+                "a discount)"
             )
         return "\n".join(lines)
 
@@ -258,44 +253,52 @@ def bootstrap_bands(
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, lists="free", n_flips=20, seed=0)
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", n_flips=20, seed=0)
     >>> bands = bootstrap_bands(log)
     >>> bool(np.all(bands.simultaneous.gain_band[0] <= bands.gain_band[0]))
     True
     """
+    # check the settings and the log
     whole_number(n_resamples, "n_resamples", 2)
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
-    if method not in (None, *METHODS):
-        raise InputError(f"method={method!r} is not one of {', '.join(METHODS)}")
+    if method not in (None, "posterior", "bootstrap"):
+        raise InputError(f"method={method!r} is not one of posterior, bootstrap")
     log = telling_pairs(as_preferences(log))
     unit = by or unit_of(log, fewest=FEWEST_DRAWN)
     if problem := why_no_bands(log, unit):
         raise InputError(problem)
+
+    # fit the whole log
     fit = fit_of(learner)
     proxy = None if fit is None or fit.machine is None else fit.machine.dcg
-    whole = fit_in_form(
-        log, replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades), proxy=proxy
-    )
+    description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
+    whole = fit_in_form(log, description, proxy=proxy)
     warn_of(whole)
+
+    # draw
     method = method or ("posterior" if whole.is_likelihood else "bootstrap")
-    if method == "posterior":
-        if not whole.is_likelihood:
-            raise InputError(
-                f'loss="{whole.loss}" is no likelihood, so it has no posterior: give method="bootstrap"'
-            )
+    if method == "bootstrap":
+        drawn = _bootstrap(log, whole, unit, n_resamples, seed, jobs, engine)
+    elif whole.is_likelihood:
         drawn = _posterior(log, whole, unit, n_resamples, seed)
     else:
-        drawn = _bootstrap(log, whole, unit, n_resamples, seed, jobs, engine)
+        raise InputError(
+            f'loss="{whole.loss}" is no likelihood, so it has no posterior: give method="bootstrap"'
+        )
+
+    # put all on one scale
     gains, discounts, further = _identified(whole.form, *drawn)
     learned = _identified(whole.form, *_learned(whole))
+    dcg = DCG(learned[0][0], learned[1][0], whole.dcg.grade_names, whole.dcg.notes)
     return Bands(
-        dcg=DCG(learned[0][0], learned[1][0], whole.dcg.grade_names, whole.dcg.notes),
+        dcg=dcg,
         gains=gains,
         discounts=discounts,
         level=level,
         by=unit,
-        n_units=len(np.unique(np.concatenate(log.clusters(unit)))),
+        n_units=_n_units(log, unit),
         method=method,
         form=whole.form,
         further=further,
@@ -306,16 +309,29 @@ def bootstrap_bands(
 
 def why_no_bands(log: Preferences, by: str | None = None) -> str:
     """Return why a log is too short for bands by a unit; empty if it is not."""
-    log = telling_pairs(log)
+    # too few preferences
+    log, fewest = telling_pairs(log), 20
     by = by or unit_of(log, fewest=FEWEST_DRAWN)
     n_decided = len(log.decided)
-    if n_decided < FEWEST_JUDGED:
-        return f"no bands: the log holds {n_decided} preferences between different lists, fewer than {FEWEST_JUDGED}"
-    n = 0 if by == "pair" else len(np.unique(np.concatenate(log.clusters(by))))
+    if n_decided < fewest:
+        return (
+            f"no bands: the log holds {n_decided} preferences between different lists, fewer than "
+            f"{fewest}"
+        )
+
+    # too few units
+    n = 0 if by == "pair" else _n_units(log, by)
     if 0 < n < FEWEST_DRAWN:
         remedy = "" if by == "list" else ", or give by=pair and speak of these alone"
-        return f"no bands by {by}: it takes {FEWEST_DRAWN}, the log has {n}: get judgements of more{remedy}"
+        return (
+            f"no bands by {by}: it takes {FEWEST_DRAWN}, the log has {n}: get judgements of "
+            f"more{remedy}"
+        )
     return ""
+
+
+def _n_units(log: Preferences, by: str) -> int:
+    return len(np.unique(np.concatenate(log.clusters(by))))
 
 
 Draws = tuple[Floats, Floats, Floats | None]
@@ -341,20 +357,23 @@ def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int)
     """Return draws of the posterior around the fit, of a blend around its robust fit."""
     loss, warm = LOSSES_OF_MEMBERS[0] if whole.members else whole.loss, WarmStart.of(whole)
     with one_blas_thread():
+        # fit the DCG, and how much the judgements of a unit depend on each other
         fit, fitted = fit_dcg(log, replace(whole.description, loss=loss), warm.of_loss(loss))
         assert fitted.pairs is not None
-        apart = (
-            1.0
-            if unit in ("pair", "list")
-            else dispersion(fitted, fitted.pairs.clusters(unit)[0], seed)
-        )
-        theta = fitted.theta
+        apart, theta = 1.0, fitted.theta
+        if unit not in ("pair", "list"):
+            apart = dispersion(fitted, fitted.pairs.clusters(unit)[0], seed)
+
+        # fit a form beyond it
         if whole.form != "dcg":
-            result = fitted.with_form(
-                whole.form, warm.in_its_form(whole.form, fitted.model, fit.raters)
-            )
+            near = warm.in_its_form(whole.form, fitted.model, fit.raters)
+            result = fitted.with_form(whole.form, near)
             fitted, theta = replace(fitted, model=result.model), result.theta
-        thetas = posterior_draws(fitted, theta, DRAWS * n, seed, apart)
+
+        # draw: these cost less than samples, and neighbours are alike
+        thetas = posterior_draws(fitted, theta, 10 * n, seed, apart)
+
+    # gains up to 1, discounts from 1
     points = fitted.model.points(thetas)
     gains, discounts = fitted.model.zeroed(points.gains), points.discounts / points.discounts[:, :1]
     _LOG.info(
@@ -363,37 +382,36 @@ def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int)
         unit,
         apart,
     )
-    return (
-        gains / gains[:, -1:],
-        discounts,
-        thetas[:, fitted.model.places.further] if whole.form != "dcg" else None,
-    )
+    further = thetas[:, fitted.model.places.further] if whole.form != "dcg" else None
+    return gains / gains[:, -1:], discounts, further
 
 
 def _bootstrap(
     log: Preferences, whole: DirectFit, unit: str, n: int, seed: int, jobs: int, engine: Any
 ) -> Draws:
     """Return what is learned from samples of the log."""
+    # learn from each sample
     of_sample = partial(_resampled, log, replace(whole.description, form=whole.form))
     samples = zip(resampled_weights(log, unit, n, seed), _starts(whole, n, seed), strict=True)
-    results: Any = (of_sample(weight) for weight in samples)
-    if engine is not None or jobs != 1:
-        results = (
-            in_processes(of_sample, samples, jobs)
-            if engine is None
-            else over_cluster(of_sample, samples, engine)
-        )
+
+    # here, in processes, or on a cluster
+    results: Any
+    if engine is not None:
+        results = over_cluster(of_sample, samples, engine)
+    elif jobs != 1:
+        results = in_processes(of_sample, samples, jobs)
+    else:
+        results = (of_sample(weight) for weight in samples)
     with closing(results):
         fits = [fit for fit in counted(results, n, "bootstrap") if fit is not None]
+
+    # leave out those that taught nothing
     _LOG.info("%d bootstrap samples by %s, %d of them left out", n, unit, n - len(fits))
     if len(fits) < 2:
         raise InputError(f"all but {len(fits)} of the {n} samples hold too little to learn from")
     gains, discounts, further = zip(*map(_learned, fits), strict=True)
-    return (
-        np.concatenate(gains),
-        np.concatenate(discounts),
-        None if further[0] is None else np.concatenate(further),
-    )
+    beyond = None if further[0] is None else np.concatenate(further)
+    return np.concatenate(gains), np.concatenate(discounts), beyond
 
 
 def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | DCG]]:
@@ -413,6 +431,7 @@ def _resampled(
     description: DirectDescription,
     sample: tuple[Floats, tuple[str, DirectFit | DCG]],
 ) -> DirectFit | None:
+    """Return the fit to a sample's weights, None if it holds too little."""
     weight, (loss, start) = sample
     try:
         return fit_direct(log.reweighted(weight), replace(description, loss=loss), start)

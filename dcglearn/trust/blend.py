@@ -10,12 +10,11 @@ robust fit, whose free curves are charged for. A weighted mean of DCGs is a DCG.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, frozen
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
@@ -26,52 +25,29 @@ from dcglearn.learning.fit_utility import identity
 from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend
-from dcglearn.logs.preference_pairs import PreferencePairs, divided
+from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook_scores import textbook_scores
 from dcglearn.parts.parts import SAMPLE, OpenLog, PartedLog, with_grades
 from dcglearn.parts.telling_pairs import telling_pairs
-from dcglearn.trust.resampling import FOLDS, LIST_FOLDS, mean_and_covariance, unit_of
+from dcglearn.trust.held_out_frame import Rows, held_out_frame
+from dcglearn.trust.resampling import (
+    FEWEST_UNITS,
+    folds_of,
+    mean_and_covariance,
+    unit_of,
+    weights_of,
+)
 
 LOSSES_OF_MEMBERS = ("robust", "sigmoid")
 """Losses of the members that are fits; the first gives the judges."""
 
-JUDGED, PROMISING = 1 << 12, 8
-"""Likelihoods are compared on about so many pairs; judges are fitted to so many of the likeliest
-textbook DCGs.
-"""
-
-LONG = 1 << 12
-"""Comparing members on more pairs than this has a bar."""
-
-FEWEST_UNITS = 10
-"""With fewer raters or queries than this, others are held out."""
-
-DRAWS = 4096
-"""Draws of the members' shares."""
-
 LEAST = 1e-3
 """Least weight of a member: where the others order two results alike, it orders them."""
-
-FREEDOM = 0.6
-"""The robust fit's curves are charged ``FREEDOM (log n)^2`` of log likelihood, for n independent
-judgements.
-"""
-
-LEAST_CHANCE = 0.05
-"""The likelihood makes neither the fits nor the others less probable than this."""
-
-SIGMOID_ODDS = 0.3
-"""Odds of the sigmoid fit to the robust one, before any share is seen, where judgements are
-independent.
-"""
 
 GROWN = 0.1
 """A warm fit keeps the weights of its start unless the log has grown or shrunk by this share since.
 """
-
-PRIOR = "prior"
-"""Name of the member that is the learner's prior."""
 
 NEAR_MACHINE = (4.0, 16.0, 64.0)
 """Ridges of the members that have the DCG of a proxy as their prior."""
@@ -95,16 +71,20 @@ class Shares:
         """Return the probability of each member to have the largest share, shape (M,); members that
         tie share it.
         """
+        # draw the true shares
         values, vectors = np.linalg.eigh(self.covariance)
-        shares = self.mean + _draws(len(self.mean)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        shares = self.mean + _draws(len(self.mean)) @ root.T
+
+        # count how often each is the largest
         best = shares >= shares.max(axis=1, keepdims=True) - 1e-6
         chances: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
         return chances
 
 
 @cache
-def _draws(n: int) -> Floats:
-    return frozen(np.random.default_rng(0).normal(size=(DRAWS, n)))
+def _draws(n: int, n_draws: int = 4096) -> Floats:
+    return frozen(np.random.default_rng(0).normal(size=(n_draws, n)))
 
 
 def fit_blend(
@@ -123,6 +103,7 @@ def fit_blend(
     machine's verdicts, that DCG and fits that have it as their prior are members too; by default it
     is that of the start.
     """
+    # read the start and the proxy
     log = with_grades(log, description.n_grades)
     description = replace(description, form="dcg")
     warm = None if start is None else WarmStart.of(start)
@@ -131,37 +112,43 @@ def fit_blend(
     if proxy is not None:
         check_same_shape(proxy, log)
     starts = {loss: _start_of(warm, loss) for loss in LOSSES_OF_MEMBERS}
-    question = partial(identity, description, log)
-    with (
-        one_blas_thread(),
-        keeping.kept(lambda: question(start=str([*starts.values()]), refit=refit)) as kept,
-    ):
+
+    def settings() -> dict[str, Any]:
+        """Return what must be equal when the fit is resumed."""
+        return identity(description, log, start=str([*starts.values()]), refit=refit)
+
+    with one_blas_thread(), keeping.kept(settings) as kept:
+        # fit the members
         sample = log.sample() if isinstance(log, PartedLog) else log[:: max(len(log) // SAMPLE, 1)]
         if isinstance(description.zero, int) and description.zero:
             sample = sample.filled(description.zero)
         fits, dcg, cautions = _fits(log, sample, description, starts, refit, kept)
+        every = dict(fits)
+        if proxy is not None:
+            every |= _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
         pairs = telling_pairs(sample).decided
-        near = (
-            {}
-            if proxy is None
-            else _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
-        )
-        members = _members({**fits, **near}, pairs, description, proxy, dcg.model.zero)
+        members = _members(every, pairs, description, proxy, dcg.model.zero)
+
+        # weigh them, unless the weights of the start still hold
         total = dcg.judgements.total_weight
-        old = () if warm is None or refit != "never" else warm.members
-        if (
-            warm is not None
-            and len(old) == len(members)
-            and abs(math.log(total / warm.weighed_on)) < GROWN
-        ):
+        if refit == "never" and warm is not None and _still_weighed(warm, len(members), total):
             total = warm.weighed_on
             members = [
-                replace(x, weight=y.weight, share=y.share, error=y.error)
-                for x, y in zip(members, old, strict=True)
+                replace(new, weight=old.weight, share=old.share, error=old.error)
+                for new, old in zip(members, warm.members, strict=True)
             ]
         else:
             members = _weighed(members, pairs, dcg, description)
         return _blended(fits, dcg, members, total, cautions)
+
+
+def _still_weighed(warm: WarmStart, n_members: int, total: float) -> bool:
+    """Return whether a start has weights of as many members, found on a log of about this
+    weight.
+    """
+    if len(warm.members) != n_members:
+        return False
+    return abs(math.log(total / warm.weighed_on)) < GROWN
 
 
 def _start_of(warm: WarmStart | None, loss: str) -> WarmStart | None:
@@ -169,11 +156,9 @@ def _start_of(warm: WarmStart | None, loss: str) -> WarmStart | None:
     if warm is None:
         return None
     warm = warm.of_loss(loss)
-    return (
-        replace(warm, curves=None, loss=None)
-        if warm.loss in LOSSES_OF_MEMBERS and warm.loss != loss
-        else warm
-    )
+    if warm.loss in LOSSES_OF_MEMBERS and warm.loss != loss:
+        return replace(warm, curves=None, loss=None)
+    return warm
 
 
 def _fits(
@@ -187,15 +172,15 @@ def _fits(
     """Return the members that are fits, the first one with what it was fitted to, and cautions."""
     loss, other = LOSSES_OF_MEMBERS
     first, dcg = fit_dcg(log, replace(description, loss=loss), starts[loss], refit=refit, kept=kept)
-    second, start = replace(description, loss=other, n_grades=log.n_grades), starts[other]
-    try:  # from the robust fit it ends as low as from all starts, sooner
-        fit = fit_direct(sample, second, first.dcg if start is None else start, refit=refit)
+
+    # from the robust fit it ends as low as from all starts, sooner
+    start = first.dcg if starts[other] is None else starts[other]
+    second = replace(description, loss=other, n_grades=log.n_grades)
+    try:
+        fit = fit_direct(sample, second, start, refit=refit)
     except InputError as error:
-        return (
-            {loss: first},
-            dcg,
-            (*first.cautions, f"the blend has no fit with the {other} loss: {error}"),
-        )
+        missing = f"the blend has no fit with the {other} loss: {error}"
+        return {loss: first}, dcg, (*first.cautions, missing)
     return {loss: first, other: fit}, dcg, first.cautions
 
 
@@ -203,9 +188,10 @@ def check_same_shape(proxy: DCG | OpenLog, log: DCG | OpenLog) -> None:
     """Raise InputError unless a proxy has the log's numbers of grades and positions."""
     if (proxy.n_grades, proxy.depth) != (log.n_grades, log.depth):
         raise InputError(
-            f"the proxy has {proxy.n_grades} grades and {proxy.depth} positions, the log {log.n_grades} and "
-            f"{log.depth}: read both with the same n_grades= and depth= (--grades, convert --depth), or map the grades "
-            "of the proxy's DCG to those of the log (DCG.map_grades, --map-grades)"
+            f"the proxy has {proxy.n_grades} grades and {proxy.depth} positions, the log "
+            f"{log.n_grades} and {log.depth}: read both with the same n_grades= and depth= "
+            "(--grades, convert --depth), or map the grades of the proxy's DCG to those of the log "
+            "(DCG.map_grades, --map-grades)"
         )
 
 
@@ -215,11 +201,12 @@ def _near_machine(
     """Return fits with the first one's settings that have the proxy's DCG as their prior, from weak
     to strong.
     """
-    near, known = {}, {member.name: member.fit for member in (warm.members if warm else ())}
+    before = {member.name: member.fit for member in (warm.members if warm else ())}
+    near = {}
     for ridge in NEAR_MACHINE:
         name = f"near {MACHINE} {ridge:g}"
         description = replace(first.description, prior=proxy, ridge=ridge, n_grades=sample.n_grades)
-        near[name] = fit_direct(sample, description, known.get(name) or first.dcg, refit=refit)
+        near[name] = fit_direct(sample, description, before.get(name) or first.dcg, refit=refit)
     return near
 
 
@@ -233,18 +220,19 @@ def _members(
     """Return the members without weights: the fits, proxy, prior, and textbook DCG that respects
     most preferences.
     """
-    fixed = {} if proxy is None else {MACHINE: _zeroed(proxy, zero)}
+    # metrics that are not fits
+    fixed = {} if proxy is None else {MACHINE: proxy}
     if len(pairs):
         prior = description.prior_of(pairs.n_grades, pairs.depth)
         if prior is not None:
-            fixed[PRIOR] = _zeroed(prior, zero)
+            fixed["prior"] = prior
         name, textbook = best_textbook(pairs)
-        fixed[name] = _zeroed(textbook, zero)
+        fixed[name] = textbook
+
     members = [Member(name, 1.0, math.nan, math.nan, fit.dcg, fit) for name, fit in fits.items()]
-    return [
-        *members,
-        *(Member(name, 1.0, math.nan, math.nan, metric) for name, metric in fixed.items()),
-    ]
+    for name, metric in fixed.items():
+        members.append(Member(name, 1.0, math.nan, math.nan, _zeroed(metric, zero)))
+    return members
 
 
 def _zeroed(dcg: DCG, zero: int) -> DCG:
@@ -258,9 +246,8 @@ def _zeroed(dcg: DCG, zero: int) -> DCG:
 
 def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:
     """Return the textbook DCG that respects most of the preferences, and its name."""
-    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
     textbooks = textbook_scores(pairs.n_grades, pairs.depth)
-    best = int(np.argmax(pairs.verdicts(textbooks) @ weight))
+    best = int(np.argmax(pairs.verdicts(textbooks) @ weights_of(pairs)))
     return textbooks.names[best], textbooks.dcgs[best]
 
 
@@ -271,6 +258,7 @@ def _weighed(
     description: DirectDescription,
 ) -> list[Member]:
     """Return the members with their weights."""
+    # by how many held-out preferences they respect
     shares = held_out_shares(members, pairs, description)
     weights = np.ones(len(members)) / len(members)
     if shares is not None:
@@ -279,15 +267,17 @@ def _weighed(
             replace(member, share=float(share), error=float(error))
             for member, share, error in zip(members, shares.mean, shares.errors, strict=True)
         ]
+
+    # by the likelihood: metrics that were learned, or fixed before
     chance = chance_of_fixed(dcg, description)
     learned = [member.fit is not None or member.name == MACHINE for member in members]
     weights *= np.where(learned, 1 - chance, chance)
-    weights *= [SIGMOID_ODDS**dcg.share if member.name == "sigmoid" else 1.0 for member in members]
+
+    # before any share is seen, the sigmoid fit is less likely where judgements are independent
+    sigmoid_odds = 0.3**dcg.share
+    weights *= [sigmoid_odds if member.name == "sigmoid" else 1.0 for member in members]
     weights = LEAST + (1 - LEAST * len(weights)) * weights / weights.sum()
-    return [
-        replace(member, weight=float(weight))
-        for member, weight in zip(members, weights, strict=True)
-    ]
+    return [replace(member, weight=float(x)) for member, x in zip(members, weights, strict=True)]
 
 
 def held_out_shares(
@@ -301,33 +291,35 @@ def held_out_shares(
     if not len(pairs):
         return None
     unit = unit_of(pairs, fewest=FEWEST_UNITS)
-    clusters = pairs.clusters(unit)
-    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
-    textbooks = textbook_scores(pairs.n_grades, pairs.depth)
+    folds = folds_of(pairs, unit, seed=0, fewest=0)
+    weight, textbooks = weights_of(pairs), textbook_scores(pairs.n_grades, pairs.depth)
     of_textbooks = pairs.verdicts(textbooks)
-    verdicts, held_out = np.zeros((len(members), len(pairs))), np.zeros(len(pairs), bool)
-    folds = divided(clusters, LIST_FOLDS if unit == "list" else FOLDS, np.random.default_rng(0))
-    for train, test in counted(folds, len(folds) if len(pairs) > LONG else 0, "members"):
-        best = int(np.argmax(of_textbooks[:, train] @ weight[train]))
+    fits = [member.fit for member in members if member.fit is not None]
+
+    def values_of(train: Rows, test: Rows) -> Floats | None:
+        """Return how far each member, learned from a fold, respects the rest."""
         try:
-            fitted = _refitted(
-                [member.fit for member in members if member.fit is not None], pairs[train]
-            )
-        except InputError:
-            continue  # the others hold a single grade, say
-        held_out[test] = True
-        for i, member in enumerate(members):
+            refitted = iter(_refitted(fits, pairs[train]))
+        except InputError:  # the others hold a single grade, say
+            return None
+
+        # the best textbook DCG of the fold stands for that of the log
+        best = int(np.argmax(of_textbooks[:, train] @ weight[train]))
+        verdicts = []
+        for member in members:
             if member.name in textbooks.names:
-                verdicts[i, test] = of_textbooks[best, test]
+                verdicts.append(of_textbooks[best, test])
             else:
-                verdicts[i, test] = pairs[test].verdicts(
-                    fitted[i] if member.fit is not None else member.dcg
-                )
-    if not held_out.any():
+                metric = member.dcg if member.fit is None else next(refitted)
+                verdicts.append(pairs[test].verdicts(metric))
+        return 0.5 + 0.5 * np.array([verdicts])
+
+    # comparing members on a long log takes long
+    title = "members" if len(pairs) > 1 << 12 else ""
+    frame = held_out_frame(pairs, unit, folds, values_of, title)
+    if frame is None:
         return None
-    first, second = clusters
-    kept = first[held_out], second[held_out]
-    return Shares(*mean_and_covariance(0.5 + 0.5 * verdicts[:, held_out], weight[held_out], kept))
+    return Shares(*mean_and_covariance(frame.right, frame.weight, frame.clusters))
 
 
 def _refitted(fits: Sequence[DirectFit], pairs: PreferencePairs) -> list[DCG]:
@@ -350,27 +342,34 @@ def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
     The likelihood counts by the share of the judgements that is independent: less where lists
     recur.
     """
+    # textbook DCGs are as probable as each other, together as the prior
     model = dcg.model
     metrics = [*textbook_scores(model.n_grades, model.depth).dcgs]
     shares = np.full(len(metrics), 1 / len(metrics))
     prior = description.prior_of(model.n_grades, model.depth)
     if prior is not None:
         metrics, shares = [*metrics, prior], np.append(shares / 2, 0.5)
-    judgements, share = _few(dcg, JUDGED)
+
+    # fit judges to the eight likeliest
+    judgements, share = _few(dcg, 1 << 12)
     thetas = _with_curves(dcg, metrics)
     judges_alone = DirectObjective(replace(model, ridge=0.0), judgements, share)
-    promising = np.argsort(judges_alone.values(thetas), kind="stable")[:PROMISING]
+    promising = np.argsort(judges_alone.values(thetas), kind="stable")[:8]
     values = judges_alone.values(_judged(judges_alone, thetas[promising]))
     fixed = float(np.logaddexp.reduce(np.log(shares[promising]) - values))
+
+    # charge free curves .6 (log n)^2 for n independent judgements
     free = -float(DirectObjective(model, judgements, share).values(dcg.theta[None])[0])
-    free -= FREEDOM * math.log(max(dcg.share * dcg.judgements.total_weight, 1.0)) ** 2
+    free -= 0.6 * math.log(max(dcg.share * dcg.judgements.total_weight, 1.0)) ** 2
+
+    # neither is less probable than 5%
     chance = (1 + math.tanh(0.25 * dcg.share * (fixed - free))) / 2
-    return float(np.clip(chance, LEAST_CHANCE, 1 - LEAST_CHANCE))
+    return float(np.clip(chance, 0.05, 0.95))
 
 
 def _few(dcg: FittedDCG, most: int) -> tuple[JudgementSource, float]:
-    """Return about at most so many of the judgements of a fit, evenly spread, and the factor of
-    their loss.
+    """Return about `most` of the judgements of a fit, evenly spread, and the factor of their
+    loss.
     """
     step = len(dcg.judgements) // most
     judgements = dcg.judgements.every(step) if step > 1 else dcg.judgements
@@ -381,15 +380,15 @@ def _with_curves(dcg: FittedDCG, metrics: Sequence[DCG]) -> Floats:
     """Return the parameters of a fit with the curves of each metric instead of its own, shape (M,
     p).
     """
-    return np.array(
-        [with_curves(dcg.model, dcg.theta, metric.gains, metric.discounts) for metric in metrics]
-    )
+    return np.array([with_curves(dcg.model, dcg.theta, x.gains, x.discounts) for x in metrics])
 
 
 def _judged(objective: DirectObjective, thetas: Floats) -> Floats:
     """Return the parameters with the judges that fit best with their curves, shape (M, p)."""
     model = objective.model
     low, high = (np.tile(end, (len(thetas), 1)) for end in model.bounds)
+
+    # the curves, and the gain of an empty place, stay
     of_curves = np.s_[:, np.r_[: model.places.delta.stop, model.places.empty]]
     low[of_curves] = high[of_curves] = thetas[of_curves]
     return descend(objective, thetas, (low, high), max_iter=50, tol=1e-6).theta
@@ -399,11 +398,11 @@ def mean_dcg(members: Sequence[Member]) -> DCG:
     """Return the weighted mean of the members' curves, of gains that rise by 1, with a best gain of
     1.
     """
-    dcgs, weights = [member.dcg for member in members], [member.weight for member in members]
-    gains = np.average([dcg.gains / np.ptp(dcg.gains) for dcg in dcgs], axis=0, weights=weights)
-    return DCG(
-        gains / gains[-1], np.average([dcg.discounts for dcg in dcgs], axis=0, weights=weights)
-    )
+    weights = [member.weight for member in members]
+    gains = [member.dcg.gains / np.ptp(member.dcg.gains) for member in members]
+    discounts = [member.dcg.discounts for member in members]
+    mean = np.average(gains, axis=0, weights=weights)
+    return DCG(mean / mean[-1], np.average(discounts, axis=0, weights=weights))
 
 
 def _blended(
@@ -414,18 +413,24 @@ def _blended(
     cautions: tuple[str, ...],
 ) -> DirectFit:
     """Return the weighted mean of the members' curves, with the judges that fit best with it."""
+    # the mean of the curves
     first, mean = next(iter(fits.values())), mean_dcg(members)
-    gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
     blend = replace(mean, grade_names=first.dcg.grade_names, notes=first.dcg.notes)
+    gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
+
+    # its judges
     theta = _judged(DirectObjective(dcg.model, *_few(dcg, SAMPLE)), _with_curves(dcg, [blend]))
     judges = dcg.model.curves(theta[0])
+    objective = DirectObjective(dcg.model, dcg.judgements, dcg.share).values(theta)
+
+    # a fit of all three
     return replace(
         first,
         description=replace(first.description, loss="auto"),
         loss="blend",
         dcg=blend,
         curves=replace(judges, gains=gains, discounts=discounts / discounts.sum()),
-        objective=float(DirectObjective(dcg.model, dcg.judgements, dcg.share).values(theta)[0]),
+        objective=float(objective[0]),
         members=tuple(members),
         weighed_on=weighed_on,
         cautions=cautions,

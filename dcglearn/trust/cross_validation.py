@@ -82,17 +82,21 @@ def choose_C(  # noqa: N802
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", flip_rate=0.1, seed=0)
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", flip_rate=0.1, seed=0)
     >>> chosen = dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0)
     >>> chosen.C in (0.01, 1.0)
     True
     """
+    # learn at every C, fold by fold
     log, values = _prepared(log, grid, by)
     parts = log.folds(folds, seed=seed, by=by)
     of_fold = partial(_c_path, QPDescription.of(learner), values)
     rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
     shares = np.stack(list(counted(rows, folds, "choosing C")))
-    mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
+
+    # take the best mean
+    mean, error = _mean_of_folds(shares)
     C = float(values[int(np.argmax(mean))])
     _LOG.info("C=%g chosen of %d in %d folds by %s", C, len(values), folds, by)
     return ChosenC(C, values, mean, error)
@@ -106,6 +110,11 @@ def _prepared(
     """
     log = as_preferences(log)
     return log.merged() if by == "pair" else log, np.sort(np.array(list(grid), dtype=np.float64))
+
+
+def _mean_of_folds(shares: Floats) -> tuple[Floats, Floats]:
+    """Return the means of shares, shape (folds, n), and their standard errors."""
+    return shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
 
 
 def _c_path(
@@ -147,9 +156,8 @@ class RidgePath:
 
     def __str__(self) -> str:
         rows = zip(self.ridge, self.mean, self.error, strict=True)
-        return "\n".join(
-            ["   ridge  held-out share", *(f"{r:8.3g}  {m:.4f} ± {e:.4f}" for r, m, e in rows)]
-        )
+        lines = [f"{ridge:8.3g}  {mean:.4f} ± {error:.4f}" for ridge, mean, error in rows]
+        return "\n".join(["   ridge  held-out share", *lines])
 
 
 def ridge_path(
@@ -181,35 +189,39 @@ def ridge_path(
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", flip_rate=0.1, seed=0)
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", flip_rate=0.1, seed=0)
     >>> path = dl.ridge_path(log, grid=[0.1, 10.0], folds=2)
     >>> path.ridge.tolist(), path.mean.shape
     ([0.1, 10.0], (2,))
     """
+    # choose the form once
     log, values = _prepared(log, grid, by)
     splits = log.folds(folds, seed=seed, by=by)
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
     if description.form == "auto":
         description = replace(description, form=fit_in_form(log, description).form)
+
+    # learn at every ridge, from the whole log and fold by fold
     logs = [log, *(train for train, _ in splits)]
     whole, *paths = (
         _ridge_path(train, description, values) for train in counted(logs, len(logs), "ridges")
     )
-    pairs = zip(paths, splits, strict=True)
-    shares = np.array(
-        [[held_out.agreement(metric).share for metric in path] for path, (_, held_out) in pairs]
-    )
-    further = [
-        parameters_of(metric, description.form)
-        for metric in whole
-        if isinstance(metric, ListUtility)
-    ]
+
+    # what the held-out pairs say
+    shares = []
+    for path, (_, held_out) in zip(paths, splits, strict=True):
+        shares.append([held_out.agreement(metric).share for metric in path])
+    mean, error = _mean_of_folds(np.array(shares))
+
+    # the curves of the whole log
+    further = [parameters_of(x, description.form) for x in whole if isinstance(x, ListUtility)]
     return RidgePath(
         ridge=values,
         gains=np.stack([metric.gains for metric in whole]),
         discounts=np.stack([metric.discounts for metric in whole]),
-        mean=shares.mean(axis=0),
-        error=shares.std(axis=0, ddof=1) / np.sqrt(folds),
+        mean=mean,
+        error=error,
         further=np.stack(further) if further else None,
     )
 

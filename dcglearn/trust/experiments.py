@@ -1,6 +1,4 @@
-"""DCGs learned from experiments: how sensitive they are to held-out ones, and how often they raise
-a false alarm.
-"""
+"""DCGs learned from experiments: power on held-out experiments, and false alarms in A/A tests."""
 
 from typing import Any
 
@@ -15,12 +13,9 @@ from dcglearn.logs.preference_pairs import divided
 from dcglearn.metric.dcg import DCGLike
 from dcglearn.metric.reading import read_metric
 from dcglearn.readers.experiments import Experiments
-from dcglearn.trust.answers import DRAWS, OutcomesFit, compared_rows, with_interval
+from dcglearn.trust.answers import N_RESAMPLES, OutcomesFit, compared_rows, with_interval
 from dcglearn.trust.held_out import CURRENT, LEARNED, UTILITY
-from dcglearn.trust.resampling import FOLDS
-
-FEWEST, LEAST = 10, 0.01
-"""With fewer known outcomes nothing is held out; a mean z-score below this counts as this."""
+from dcglearn.trust.resampling import FOLDS, bootstrap_counts
 
 
 def learn_from_experiments(
@@ -61,24 +56,29 @@ def learn_from_experiments(
 
     Examples
     --------
-    >>> line = {"outcome": "better", "control": [[0.5, 0.5], [0.5, 0.5]], "treatment": [[0.4, 0.6], [0.5, 0.5]]}
-    >>> lines = [{**line, "experiment": i, "covariance": (np.eye(4) / 100).tolist()} for i in range(3)]
+    >>> arms = {"control": [[0.5, 0.5], [0.5, 0.5]], "treatment": [[0.4, 0.6], [0.5, 0.5]]}
+    >>> line = {**arms, "outcome": "better", "covariance": (np.eye(4) / 100).tolist()}
+    >>> lines = [{**line, "experiment": i} for i in range(3)]
     >>> dl.learn_from_experiments(dl.read_experiments(lines)).dcg.discounts.round(2).tolist()
     [1.0, 0.67]
     """
-    known, alike = experiments[experiments.outcome != 0], experiments[experiments.outcome == 0]
-    if not len(known):
+    # learn from the known outcomes
+    decided, alike = experiments[experiments.outcome != 0], experiments[experiments.outcome == 0]
+    if not len(decided):
         raise InputError(
             "no experiment has a known outcome, better or worse, so there is nothing to learn from"
         )
-    ridge, fitted = DirectDescription(ridge=ridge).ridge, _signed(known)
-    dcg = fitted.dcg(ridge)
-    facts: dict[str, Any] = {"experiments": len(experiments), "with a known outcome": len(known)}
+    ridge, fitted = DirectDescription(ridge=ridge).ridge, _signed(decided)
+    dcg, fewest = fitted.dcg(ridge), 10
+
+    # with few, nothing is held out
+    facts: dict[str, Any] = {"experiments": len(experiments), "with a known outcome": len(decided)}
     facts |= {f"left out, {reason}": n for reason, n in experiments.dropped.items()}
-    if len(known) < FEWEST:
-        return OutcomesFit(
-            dcg, facts | {"held out": f"nothing, with fewer than {FEWEST} known outcomes"}
-        )
+    if len(decided) < fewest:
+        facts["held out"] = f"nothing, with fewer than {fewest} known outcomes"
+        return OutcomesFit(dcg, facts)
+
+    # the metrics to compare with
     usual = read_metric(current, len(dcg.gains), dcg.depth).utility.weights
     if usual.shape != dcg.utility.weights.shape:
         raise InputError(
@@ -88,29 +88,31 @@ def learn_from_experiments(
     names += ["nDCG"] * bool(np.isfinite(experiments.ndcg).all())
 
     def z_scores(some: Experiments, learned: MeanEncodings) -> Floats:
+        """Return the z-score of each experiment by each metric, shape (M, n)."""
         weights = (learned.dcg(ridge).utility.weights, learned.qp().weights, usual)
         return np.array([*map(some.z_scores, weights), some.ndcg])[: len(names)]
 
-    each, signed = np.arange(len(known)), np.zeros((len(names), len(known)))
+    # hold out known outcomes; A/A tests are not learned from
+    each, signed = np.arange(len(decided)), np.zeros((len(names), len(decided)))
     folds = divided((each, each), FOLDS, np.random.default_rng(seed))
     for train, test in counted(folds, len(folds), "held-out experiments"):
-        signed[:, test] = z_scores(known[test], _signed(known[train])) * known.outcome[test]
+        signed[:, test] = z_scores(decided[test], _signed(decided[train])) * decided.outcome[test]
     kinds = {
-        "known outcomes that are significant": signed,
-        "known outcomes with the wrong sign": -signed,
+        "held-out known outcomes that are significant": signed,
+        "held-out known outcomes with the wrong sign": -signed,
+        "held-out A/A tests that are significant": np.abs(z_scores(alike, fitted)),
     }
-    kinds["A/A tests that are significant"] = np.abs(z_scores(alike, fitted))
+
+    # the share of significant ones
     held_out = {}
     for name, z in kinds.items():
         if z.shape[1]:
-            found, each = (z > normal_quantile(0.95)).astype(np.float64), np.arange(z.shape[1])
-            held_out[f"held-out {name}"] = compared_rows(
-                found, np.ones(len(each)), (each, each), names
-            )
-    draws = np.random.default_rng(seed).multinomial(
-        len(known), np.full(len(known), 1 / len(known)), DRAWS
-    )
-    means = np.maximum(np.vstack([np.ones(len(known)), draws]) @ signed.T / len(known), LEAST)
+            significant, each = (z > normal_quantile(0.95)).astype(float), np.arange(z.shape[1])
+            held_out[name] = compared_rows(significant, np.ones(len(each)), (each, each), names)
+
+    # how many users a test needs, in samples of experiments; a mean z-score counts as .01 at least
+    draws = bootstrap_counts(np.ones(len(decided)), N_RESAMPLES, seed)
+    means = np.maximum(draws @ signed.T / len(decided), 0.01)
     for name, mean in zip(names[1:], means.T[1:], strict=True):
         share = with_interval((mean / means[:, 0]) ** 2, ".2g")
         facts[f"users that an experiment needs, as a share of those with {name}"] = share

@@ -6,25 +6,33 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.intervals import LEVEL
+from dcglearn.foundation.intervals import LEVEL, percentile_interval
 from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, QPDescription, warn_of
 from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Metric
-from dcglearn.metric.dcg import DCG, DCGLike, textbook_dcgs
+from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
 from dcglearn.metric.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.blend import FEWEST_UNITS, best_textbook
+from dcglearn.trust.blend import best_textbook
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.held_out_frame import HeldOut
 from dcglearn.trust.lack_of_fit import LackOfFit
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
-from dcglearn.trust.resampling import decided_pairs, folds_of, resampled_weights, sign_test, unit_of
+from dcglearn.trust.resampling import (
+    FEWEST_UNITS,
+    decided_pairs,
+    folds_of,
+    resampled_weights,
+    sign_test,
+    unit_of,
+)
 
 CURRENT = "exponential-log2"
 """The metric that most people use now."""
@@ -34,11 +42,11 @@ LEARNED, UTILITY = "learned DCG", "learned utility"
 is the first.
 """
 
-OF_QP = "QP utility: the paper's weights of each grade at each position; QP + SVD: the DCG nearest to these"
+OF_QP = (
+    "QP utility: the paper's weights of each grade at each position; QP + SVD: the DCG nearest to "
+    "these"
+)
 """What two of the rows are."""
-
-MANY = 50_000
-"""Logs of more pairs than this have 200 rather than 1,000 bootstrap samples by default."""
 
 
 @dataclass(frozen=True)
@@ -108,35 +116,42 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """Whether the learned metric is better than the others, the one used now last, in words."""
+        # a third metric that is ahead comes first
         row, best = self[self.current], self[self.textbook]
         others = [other for other in self.rows[1:] if other.high < 0 and other not in (row, best)]
         first = ""
         if others:
             ahead = min(others, key=lambda other: other.difference)
-            first = f"{ahead.name} is ahead of {self.learned} on held-out pairs ({_difference(ahead)}); "
+            lead = _difference(ahead)
+            first = f"{ahead.name} is ahead of {self.learned} on held-out pairs ({lead}); "
+
+        # the metric used now
         if row.low > 0:
             how = f"{self.learned} orders held-out pairs better than {self.current}"
         elif row.high < 0:
-            how = f"{self.learned} orders held-out pairs worse than {self.current}: keep that, or get more judgements"
+            how = (
+                f"{self.learned} orders held-out pairs worse than {self.current}: keep that, or "
+                "get more judgements"
+            )
         else:
             how = f"these pairs cannot tell whether {self.learned} is better than {self.current}"
         sentence = f"{how} ({_difference(row)})"
+
+        # the best textbook DCG, where it is not behind
         if self.textbook == self.current or best.low > 0:
             return first + sentence
         place = "ahead of" if best.high < 0 else "level with"
         return (
-            f"{first}{self.textbook}, the best textbook DCG in training, is {place} {self.learned} on held-out pairs "
-            f"({_difference(best)}); {sentence}"
+            f"{first}{self.textbook}, the best textbook DCG in training, is {place} {self.learned} "
+            f"on held-out pairs ({_difference(best)}); {sentence}"
         )
 
     @property
     def below_ceiling(self) -> bool:
         """Whether the noise ceiling is shown to lie above the learned metric."""
-        return (
-            self.ceiling is not None
-            and self.reached is not None
-            and self.ceiling.interval[0] > self.reached
-        )
+        if self.ceiling is None or self.reached is None:
+            return False
+        return self.ceiling.interval[0] > self.reached
 
     @property
     def room(self) -> str:
@@ -148,26 +163,23 @@ class Comparison:
         share = self.ceiling.share
         if not self.below_ceiling:
             return (
-                f"no function of the grades is shown to be better there than {self.learned} ({self.reached:.1%} of "
-                f"the preferences; the noise ceiling is about {share:.1%})"
+                f"no function of the grades is shown to be better there than {self.learned} "
+                f"({self.reached:.1%} of the preferences; the noise ceiling is about {share:.1%})"
             )
         return (
-            f"{self.learned} orders {self.reached:.1%} of these pairs rightly, and about {share:.1%} is all that "
-            f"any function of the grades could reach: {100 * (share - self.reached):.1f} points are left"
+            f"{self.learned} orders {self.reached:.1%} of these pairs rightly, and about "
+            f"{share:.1%} is all that any function of the grades could reach: "
+            f"{100 * (share - self.reached):.1f} points are left"
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
-        ceiling = None if self.ceiling is None else {**self.ceiling.to_dict(), "room": self.room}
-        rows = [vars(row) for row in self.rows]
-        lack = None if self.lack_of_fit is None else self.lack_of_fit.to_dict()
-        return {
-            **vars(self),
-            "rows": rows,
-            "ceiling": ceiling,
-            "lack_of_fit": lack,
-            "verdict": self.verdict,
-        }
+        values = {**vars(self), "rows": [vars(row) for row in self.rows], "verdict": self.verdict}
+        if self.ceiling is not None:
+            values["ceiling"] = {**self.ceiling.to_dict(), "room": self.room}
+        if self.lack_of_fit is not None:
+            values["lack_of_fit"] = self.lack_of_fit.to_dict()
+        return values
 
     def __str__(self) -> str:
         head = (
@@ -179,19 +191,29 @@ class Comparison:
         return escaped("\n".join([head, ahead, *rows, self.verdict, *self._ceiling_lines()]))
 
     def _ceiling_lines(self) -> list[str]:
+        """Return how far the noise ceiling is, and why, as lines."""
         ceiling = self.ceiling
         if ceiling is None or self.reached is None:
             return [self.no_ceiling] if self.no_ceiling else []
+
+        # the ceiling, between two shares that are reached
         (low, high), unit = ceiling.interval, ceiling.unit
-        return [
-            f"noise ceiling: the most that people's disagreement leaves to reach, on {ceiling.about}",
+        lines = [
+            "noise ceiling: the most that people's disagreement leaves to reach, on "
+            f"{ceiling.about}",
             f"  {self.reached:.4f}  {self.rows[0].name}",
-            f"  {ceiling.share:.4f}  {'any function of the grades, at most':<56}({low:.4f} to {high:.4f})",
+            f"  {ceiling.share:.4f}  {'any function of the grades, at most':<56}"
+            f"({low:.4f} to {high:.4f})",
             f"  {ceiling.lower:.4f}  reached by the lists' own values, on held-out {unit}s",
-            f"  {ceiling.upper:.4f}  reached by the lists' own values, on the same {unit}s (too high)",
+            f"  {ceiling.upper:.4f}  reached by the lists' own values, on the same {unit}s "
+            "(too high)",
             self.room,
-            *([] if self.lack_of_fit is None else ["", f"is a DCG enough? {self.lack_of_fit}"]),
         ]
+
+        # what a DCG cannot express
+        if self.lack_of_fit is not None:
+            lines += ["", f"is a DCG enough? {self.lack_of_fit}"]
+        return lines
 
 
 def _difference(row: Row) -> str:
@@ -250,19 +272,24 @@ def compare_learners(
     left, right = ((log.n_grades, log.depth) for log in (train, held_out))
     if left != right:
         raise InputError(
-            f"the training log has {left[0]} grades and {left[1]} positions, the held-out log {right[0]} and "
-            f"{right[1]}: read both with the same n_grades= and depth="
+            f"the training log has {left[0]} grades and {left[1]} positions, the held-out log "
+            f"{right[0]} and {right[1]}: read both with the same n_grades= and depth="
         )
+
+    # learn, and compare
     learned = fit_in_form(train, DirectDescription.of(learner))
     warn_of(learned)
-    settings: dict[str, Any] = {
-        "current": current,
-        "C": C,
-        "by": by,
-        "n_resamples": n_resamples,
-        "seed": seed,
-    }
-    return compare_dcg(learned.dcg, train, held_out, utility=learned.list_utility, **settings)
+    return compare_dcg(
+        learned.dcg,
+        train,
+        held_out,
+        utility=learned.list_utility,
+        current=current,
+        C=C,
+        by=by,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
 
 
 def compare_dcg(
@@ -286,32 +313,38 @@ def compare_dcg(
             "no held-out pair has a winner, so there is nothing to compare on: hold out more pairs"
         )
     unit = unit_of(held_out) if by is None else by
-    textbook = {
-        f"{name}@{train.depth}": dcg
-        for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()
-    }
-    current_name, current_dcg = _current(current, train)
-    best = f"{best_textbook(train.decided)[0]}@{train.depth}"
+
+    # the QP, whose C needs a few pairs to be chosen
     if C == "auto":
         enough = len(train.merged()) >= 10
         C = choose_C(train, QPDescription(tol=1e-5), seed=seed).C if enough else 1.0
     qp = fit_qp(train, QPDescription(C=float(C)))
     factored = qp.factor().dcg
-    metrics: dict[str, Metric] = {
-        **({} if utility is None else {f"{UTILITY} ({utility.form})": utility}),
-        LEARNED: learned,
-        **({} if factored == learned else {"QP + SVD": factored}),
-        "QP utility": qp.utility,
-        (best if best == current_name else f"{best} (best textbook DCG in training)"): textbook[
-            best
-        ],
-    }
+
+    # what was learned comes first, the list utility where there is one
+    metrics: dict[str, Metric] = {}
+    if utility is not None:
+        metrics[f"{UTILITY} ({utility.form})"] = utility
+    metrics[LEARNED] = learned
+    if factored != learned:
+        metrics["QP + SVD"] = factored
+    metrics["QP utility"] = qp.utility
+
+    # then textbooks and the metric used now
+    current_name, current_dcg = _current(current, train)
+    name, textbook = best_textbook(train.decided)
+    best = f"{name}@{train.depth}"
+    metrics[_named(best, current_name)] = textbook
     metrics.setdefault(current_name, current_dcg)
     metrics |= _of_lists(train)
     verdicts = {name: held_out.verdicts(metric) for name, metric in metrics.items()}
-    return _compared(
-        held_out, verdicts, current_name, best, len(train.decided), unit, n_resamples, seed
-    )
+    n_train = len(train.decided)
+    return _compared(held_out, verdicts, current_name, best, n_train, unit, n_resamples, seed)
+
+
+def _named(best: str, current: str) -> str:
+    """Return the name of the row of the best textbook DCG, which may be the metric used now."""
+    return best if best == current else f"{best} (best textbook DCG in training)"
 
 
 def cross_fitted(
@@ -344,9 +377,10 @@ def cross_fitted(
         chosen.append(name)
         verdicts[:, test] = [pairs[test].verdicts(metric) for metric in (fitted.metric, textbook)]
         n_train = max(n_train, len(part))
+
+    # beside them the metric used now
     best = f"{max(chosen, key=chosen.count)}@{pairs.depth}"
-    named = best if best == current_name else f"{best} (best textbook DCG in training)"
-    of_metrics = {LEARNED: verdicts[0], named: verdicts[1]}
+    of_metrics = {LEARNED: verdicts[0], _named(best, current_name): verdicts[1]}
     of_metrics[current_name] = pairs.verdicts(current_dcg)
     return _compared(pairs, of_metrics, current_name, best, n_train, unit, None, seed)
 
@@ -364,34 +398,31 @@ def _compared(
     """Return the comparison of verdicts on held-out pairs, shape (n,) each; those of the learned
     metric come first.
     """
-    weight = np.ones(len(held_out)) if held_out.weight is None else held_out.weight
+    # shares of all metrics, and leads of the first
     table = np.stack([*verdicts.values()])
-    shares = (table + 1) / 2 @ weight / weight.sum()
+    frame = HeldOut.of(held_out, unit, np.arange(len(held_out)), (table[None] + 1) / 2)
+    weight, shares = frame.weight, frame.means()[0]
     precisions = (table > 0) @ weight / weight.sum()
-    intervals = _intervals(held_out, (table + 1) / 2, unit, n_resamples, seed)
-    rows = tuple(
-        Row(name, float(share), float(precision), float(shares[0] - share), *interval)
-        for name, share, precision, interval in zip(
-            verdicts, shares, precisions, intervals, strict=True
-        )
-    )
+    leads = _intervals(held_out, frame.right, unit, n_resamples, seed)
+    columns = np.column_stack([shares, precisions, shares[0] - shares, leads]).tolist()
+    rows = tuple(Row(name, *row) for name, row in zip(verdicts, columns, strict=True))
 
     # the pairs on which the learned metric and the one used now choose different lists
-    learned = table[0]
+    learned, (first, second) = table[0], frame.clusters
     apart = np.flatnonzero(learned * verdicts[current] < 0)
-    first, second = held_out.clusters(unit)
-    with_learned = (
-        float(np.average(learned[apart] > 0, weights=weight[apart])) if len(apart) else 0.5
-    )
-    p_value = sign_test(
-        learned[apart].astype(np.float64), weight[apart], (first[apart], second[apart])
-    )
+    signs, with_learned = learned[apart].astype(np.float64), 0.5
+    if len(apart):
+        with_learned = float(np.average(signs > 0, weights=weight[apart]))
+    p_value = sign_test(signs, weight[apart], (first[apart], second[apart]))
 
+    # how far the ceiling is
     ceiling, no_ceiling = ceiling_of(held_out, seed)
     reached = None
     if ceiling is not None:
         covered = weight[ceiling.rows]
-        reached = float((learned[ceiling.rows] + 1) / 2 @ covered / covered.sum())
+        reached = float(frame.right[0, ceiling.rows] @ covered / covered.sum())
+
+    # rows and tests together
     return Comparison(
         rows=rows,
         current=current,
@@ -421,6 +452,7 @@ def _of_lists(train: Preferences) -> dict[str, Metric]:
 
 
 def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
+    """Return the metric used now, and its name."""
     metric = metric_or_name(current, name="current")
     if isinstance(metric, MetricName):
         return metric.at(log.depth), read_metric(metric, log.n_grades, log.depth)
@@ -433,18 +465,17 @@ def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
 
 def _intervals(
     log: Preferences, respected: Floats, unit: str, n_resamples: int | None, seed: int
-) -> list[tuple[float, float]]:
-    """Return the bootstrap interval of the first metric's share minus that of each metric, of M,
-    shape (M, n).
+) -> Floats:
+    """Return the bootstrap interval of the first metric's share minus that of each metric, shape
+    (M, 2).
     """
+    # long logs need fewer samples
+    n_resamples = n_resamples or (1000 if len(log) <= 50_000 else 200)
+    weights = resampled_weights(log, unit, n_resamples, seed)
     differences = []
-    n_resamples = n_resamples or (1000 if len(log) <= MANY else 200)
-    for weight in counted(
-        resampled_weights(log, unit, n_resamples, seed), n_resamples, "bootstrap"
-    ):
+    for weight in counted(weights, n_resamples, "bootstrap"):
         total = weight.sum()
         if total > 0:
             shares = respected @ weight / total
             differences.append(shares[0] - shares)
-    low, high = np.percentile(differences, (50 * (1 - LEVEL), 50 * (1 + LEVEL)), axis=0)
-    return list(zip(low.tolist(), high.tolist(), strict=True))
+    return percentile_interval(np.array(differences)).T

@@ -1,5 +1,4 @@
-"""What a DCG cannot express of a log, in parts: from the learned DCG to the noise ceiling, on
-held-out pairs.
+"""Lack of fit: the share of held-out preferences that a DCG cannot express, in parts.
 
 The parts are weights free at each grade and position, list utilities, and any function of the
 grades at all.
@@ -9,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dcglearn.foundation.progress import counted, stage
+from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner
 from dcglearn.learning.fit_dcg import fit_direct
@@ -19,22 +19,13 @@ from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.product_form import free_utility
-from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, sampled, unit_of
+from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, unit_of
 
 DCG_NAME = "gains times discounts (DCG)"
 FORM_NAMES = {"best": "share of the best result", "saturation": "saturation"}
-
-N_ERRORS = 1.64
-"""A part is ahead of the DCG if its lead is more than this many standard errors: its 90% interval
-lies above 0.
-"""
-
-STOPS = 0.8
-"""From this stop probability of the top grade on, two good results are called hardly better than
-one.
-"""
 
 N_PARTITIONS = 3
 """How often the log is divided into folds; a pair's values are means over them."""
@@ -64,20 +55,26 @@ class Part:
         """Whether the utility respects more preferences than the DCG, beyond error, and makes them
         more likely.
         """
-        return self.ahead > N_ERRORS * self.ahead_error and self.more_likely
+        return _beyond_error(self.ahead, self.ahead_error) and self.more_likely
 
     @property
     def more_likely(self) -> bool:
         """Whether preferences are more likely under it than under the DCG, beyond error."""
-        return self.likelihood_ahead > N_ERRORS * self.likelihood_error
+        return _beyond_error(self.likelihood_ahead, self.likelihood_error)
 
     def __str__(self) -> str:
-        first = self.name == DCG_NAME
-        lead = "" if first else f"{self.ahead:+.4f} ± {self.ahead_error:.4f}"
-        likelihood = "" if first else f"{self.likelihood_ahead:+.4f} ± {self.likelihood_error:.4f}"
+        lead = likelihood = ""
+        if self.name != DCG_NAME:
+            lead = f"{self.ahead:+.4f} ± {self.ahead_error:.4f}"
+            likelihood = f"{self.likelihood_ahead:+.4f} ± {self.likelihood_error:.4f}"
         covered = "" if self.covered_share is None else f"{self.covered_share:.4f}"
-        row = f"  {self.share:.4f}  {covered:<6}  {self.name:<40}{lead:<16}  {self.log_likelihood:.4f}  {likelihood}"
-        return row.rstrip()
+        row = f"  {self.share:.4f}  {covered:<6}  {self.name:<40}{lead:<16}"
+        return f"{row}  {self.log_likelihood:.4f}  {likelihood}".rstrip()
+
+
+def _beyond_error(lead: float, error: float) -> bool:
+    """Return whether the 90% interval of a lead lies above 0."""
+    return lead > normal_quantile() * error
 
 
 @dataclass(frozen=True)
@@ -105,24 +102,27 @@ class LackOfFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
-        parts = [{**vars(part), "shown": part.shown} for part in self.parts]
-        of = {
-            key: None if (x := getattr(self, key)) is None else x.to_dict()
-            for key in ("utility", "ceiling")
-        }
-        return {**vars(self), "parts": parts, "sentences": list(self.sentences), **of}
+        values = {**vars(self), "sentences": list(self.sentences)}
+        values["parts"] = [{**vars(part), "shown": part.shown} for part in self.parts]
+        for name in ("utility", "ceiling"):
+            values[name] = None if values[name] is None else values[name].to_dict()
+        return values
 
     def __str__(self) -> str:
+        # what the columns are
         lines = [f"{self.n_pairs:,} pairs of the log, held out by {self.by}"]
-        recur = "" if self.ceiling is None else "recur"
-        lines += [] if self.ceiling is None else [f"recur: {self.ceiling.about}"]
+        recur = ""
+        if self.ceiling is not None:
+            recur = "recur"
+            lines.append(f"recur: {self.ceiling.about}")
         columns = f"{'ahead of the DCG':<18}log likelihood, ahead of the DCG"
         lines.append(f"   share  {recur:<6}  {'learned without the pair':<40}{columns}")
+
+        # the parts, and what they mean
         lines += map(str, self.parts)
         if self.ceiling is not None:
-            lines.append(
-                f"  {'':<6}  {self.ceiling.share:.4f}  any function of the grades, at most"
-            )
+            share = f"{self.ceiling.share:.4f}"
+            lines.append(f"  {'':<6}  {share}  any function of the grades, at most")
         return "\n".join([*lines, *self.sentences])
 
 
@@ -163,7 +163,8 @@ def lack_of_fit(
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", temperature=0.3, seed=0)
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", temperature=0.3, seed=0)
     >>> lack_of_fit(log).form is None
     True
     """
@@ -171,47 +172,52 @@ def lack_of_fit(
     unit = unit_of(pairs) if by is None else by
     description = DirectDescription.of(learner)
     with stage("lack of fit"):
-        rows, values, whole = _held_out(pairs, unit, description, seed)
-        ceiling, no_ceiling = ceiling_of(pairs[rows], seed)
-        parts = _parts(values, pairs[rows], unit, ceiling)
-        ahead = {
-            form: part.ahead for form, part in zip(FORM_NAMES, parts[2:], strict=True) if part.shown
-        }
-        form = max(ahead, key=ahead.__getitem__, default=None)
-        utility = None
-        if form is not None:
+        # compare utilities on held-out pairs
+        frame, whole = _held_out(pairs, unit, description, seed)
+        ceiling, no_ceiling = ceiling_of(pairs[frame.rows], seed)
+        parts = _parts(frame, ceiling)
+
+        # choose the form that is furthest ahead
+        form, utility = None, None
+        shown = [
+            (part.ahead, name)
+            for name, part in zip(FORM_NAMES, parts[2:], strict=True)
+            if part.shown
+        ]
+        if shown:
+            form = max(shown, key=lambda pair: pair[0])[1]
             utility = fit_direct(pairs, replace(description, form=form), whole[form]).list_utility
-            if (
-                utility is not None and utility.form == "dcg"
-            ):  # the whole log's fit uses nothing of the form
-                form = utility = None
-    sentences = [*_sentences(parts, form, utility, ceiling), *([no_ceiling] if no_ceiling else [])]
-    return LackOfFit(tuple(parts), tuple(sentences), form, utility, ceiling, len(rows), unit)
+
+        # the whole log's fit may use nothing of the form
+        if utility is not None and utility.form == "dcg":
+            form = utility = None
+    sentences = _sentences(parts, form, utility, ceiling)
+    if no_ceiling:
+        sentences.append(no_ceiling)
+    n_pairs = len(frame.rows)
+    return LackOfFit(tuple(parts), tuple(sentences), form, utility, ceiling, n_pairs, unit)
 
 
 def _held_out(
     log: Preferences, unit: str, description: DirectDescription, seed: int
-) -> tuple[NDArray[np.intp], Floats, dict[str, DirectFit]]:
-    """Return the held-out rows, `held_out_values` of M utilities there, shape (2, M, n), and the
-    whole log's fits.
-    """
-    rng = np.random.default_rng(seed)
-    folds = [
-        fold for i in range(N_PARTITIONS) for fold in folds_of(log, unit, N_PARTITIONS * seed + i)
-    ]
+) -> tuple[HeldOut, dict[str, DirectFit]]:
+    """Return the held-out values of the utilities, the DCG first, and the whole log's fits."""
+    # divide the log at random, several times
+    rng, folds = np.random.default_rng(seed), []
+    for i in range(N_PARTITIONS):
+        folds += folds_of(log, unit, N_PARTITIONS * seed + i)
     whole = _fits(sampled(log, rng), description)
-    sums, times = np.zeros((2, len(whole) + 1, len(log))), np.zeros(len(log))
-    for train, test in counted(folds, len(folds), "folds"):
+
+    def values_of(train: Rows, test: Rows) -> Floats:
+        """Return the values of utilities that are learned from a fold on the rest."""
         sample, held_out = sampled(log[train], rng), log[test]
-        fits = _fits(sample, description, whole)
-        metrics: list[Metric] = [fit.metric for fit in fits.values()]
+        metrics: list[Metric] = [fit.metric for fit in _fits(sample, description, whole).values()]
         metrics.insert(1, free_utility(sample))
-        sums[..., test] += np.stack(
-            [held_out_values(metric, sample, held_out) for metric in metrics], axis=1
-        )
-        times[test] += 1
-    rows = np.flatnonzero(times)
-    return rows, sums[..., rows] / times[rows], whole
+        return np.stack([held_out_values(x, sample, held_out) for x in metrics], axis=1)
+
+    frame = held_out_frame(log, unit, folds, values_of, "folds")
+    assert frame is not None
+    return frame, whole
 
 
 def _fits(
@@ -227,19 +233,16 @@ def _fits(
     return fits
 
 
-def _parts(values: Floats, log: Preferences, unit: str, ceiling: NoiseCeiling | None) -> list[Part]:
-    """Return the parts; the first utility is the DCG. `log` holds the held-out pairs."""
-    weight = np.ones(len(log)) if log.weight is None else log.weight
-    means = values @ weight / weight.sum()
-    leads, errors = mean_and_error(values - values[:, :1], weight, log.clusters(unit))
-    numbers = [*means, leads[0], errors[0], leads[1], errors[1]]
+def _parts(frame: HeldOut, ceiling: NoiseCeiling | None) -> list[Part]:
+    """Return the parts; the first utility is the DCG."""
+    leads, errors = frame.leads()
+    numbers = [*frame.means(), leads[0], errors[0], leads[1], errors[1]]
     if ceiling is not None:
-        rows = ceiling.rows
-        numbers.append(values[0][:, rows] @ weight[rows] / weight[rows].sum())
+        weight = frame.weight[ceiling.rows]
+        numbers.append(frame.right[:, ceiling.rows] @ weight / weight.sum())
     names = [DCG_NAME, "weights free at each grade and position", *FORM_NAMES.values()]
-    return [
-        Part(name, *row) for name, row in zip(names, np.transpose(numbers).tolist(), strict=True)
-    ]
+    rows = np.transpose(numbers).tolist()
+    return [Part(name, *row) for name, row in zip(names, rows, strict=True)]
 
 
 def _sentences(
@@ -248,22 +251,25 @@ def _sentences(
     """Return what the parts mean in words."""
     dcg, free, *forms = parts
     sentences = []
+
+    # what is left to the ceiling
     if ceiling is not None and dcg.covered_share is not None:
-        left = ceiling.share - dcg.covered_share
-        gap = (
-            f"{100 * left:.1f} points are left"
-            if ceiling.interval[0] > dcg.covered_share
-            else "no gap beyond error"
-        )
+        gap = "no gap beyond error"
+        if ceiling.interval[0] > dcg.covered_share:
+            gap = f"{100 * (ceiling.share - dcg.covered_share):.1f} points are left"
         sentences.append(
-            f"where lists recur, the learned DCG orders {dcg.covered_share:.1%} of pairs rightly, and any function "
-            f"of the grades at most about {ceiling.share:.1%}: {gap}"
+            f"where lists recur, the learned DCG orders {dcg.covered_share:.1%} of pairs rightly, "
+            f"and any function of the grades at most about {ceiling.share:.1%}: {gap}"
         )
+
+    # what free weights reach
     if free.shown:
         sentences.append(
-            f"weights free at each grade and position order {100 * free.ahead:.1f} points more rightly: what a grade "
-            "is worth depends on its position by more than a common discount"
+            f"weights free at each grade and position order {100 * free.ahead:.1f} points more "
+            "rightly: what a grade is worth depends on its position by more than a common discount"
         )
+
+    # what a form reaches
     if form is not None and utility is not None:
         part = forms[[*FORM_NAMES].index(form)]
         more = f"{100 * part.ahead:.1f} points more of all held-out preferences than the DCG"
@@ -274,16 +280,20 @@ def _sentences(
             f"{meaning(utility)}: a DCG cannot express this",
             f'form="{form}" (--form {form}) orders {more} rightly: learn with it',
         ]
+
+    # nothing is shown to
     if not free.shown:
         sentences.append(
             "a DCG is all one needs here: no form beyond it is shown to order more pairs rightly"
         )
+
+    # forms that tell better how sure an order is
     likely = [part for part in forms if part.more_likely]
     if likely:
         name = max(likely, key=lambda part: part.log_likelihood).name
         sentences.append(
-            f"preferences are more likely under {name}, which is not shown to order more of them rightly: it tells "
-            "better how sure an order is"
+            f"preferences are more likely under {name}, which is not shown to order more of them "
+            "rightly: it tells better how sure an order is"
         )
     return sentences
 
@@ -293,6 +303,6 @@ def meaning(utility: ListUtility) -> str:
     if utility.form == "best":
         return f"the best result alone counts for {utility.best:.0%} of what a list is worth"
     stop = float(utility.stops[-1])
-    if stop >= STOPS:
+    if stop >= 0.8:
         return "two good results are rated hardly better than one"
     return f"after a result of the top grade, what follows counts {stop:.0%} less"

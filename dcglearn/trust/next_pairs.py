@@ -36,19 +36,11 @@ from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences, write_frame
 from dcglearn.trust.form_choice import fit_in_form
 
-NEAR = 0.1
-"""Differences below this share of the typical difference count as about equally near a tie."""
-
 MOST_PAIRS = 20_000
 """Maximum number of candidate pairs; if the lists make more, this many are drawn at random."""
 
-AGREED = 1e-3
-"""Factor of the value of pairs that a machine orders as the fit to people's verdicts does."""
-
-PRIOR, BLOCK = 0.1, 1 << 14
-"""Information on every parameter before any judgement; judgements of the log whose slopes are held
-at once.
-"""
+PRIOR = 0.1
+"""Information on every parameter before any judgement."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +67,9 @@ class Questions:
         import polars as pl
 
         grades = pl.List(pl.Int64)
-        columns = {
-            name: pl.Series(self.pairs[:, i].tolist(), dtype=grades) for i, name in enumerate("ab")
-        }
-        return pl.DataFrame({**columns, "winner": pl.Series(["open"] * len(self), dtype=pl.String)})
+        first, second = (pl.Series(self.pairs[:, i].tolist(), dtype=grades) for i in (0, 1))
+        winner = pl.Series(["open"] * len(self), dtype=pl.String)
+        return pl.DataFrame({"a": first, "b": second, "winner": winner})
 
     def save(self, path: PathLike, *, force: bool = False) -> None:
         """Write a log as `Preferences.save` does; unless `force`, refuse an existing file, which
@@ -129,6 +120,7 @@ def suggest_pairs(
     >>> suggest_pairs(log, lists, 3).pairs.shape
     (3, 2, 10)
     """
+    # the pairs that are open
     whole_number(n, "n", 1)
     judged = None if log is None else as_preferences(log, n_grades)
     pairs = _candidate_pairs(candidates, seed)
@@ -136,11 +128,13 @@ def suggest_pairs(
     n_grades = max(top, n_grades or 0, 2 if judged is None else judged.n_grades)
     asked = None if judged is None else _candidate_pairs(judged, seed)
     pairs = _open(pairs, asked)
+
+    # choose one after the other
     metric = _present_metric(judged, learner, n_grades, pairs.shape[2])
     with one_blas_thread():
-        chosen, value = _greedy(
-            *_directions(pairs, asked, metric), _doubt(pairs, fit_of(learner)), min(n, len(pairs))
-        )
+        directions = _directions(pairs, asked, metric)
+        doubt = _doubt(pairs, fit_of(learner))
+        chosen, value = _greedy(*directions, doubt, min(n, len(pairs)))
     if len(pairs) < n:
         left = number_of(len(pairs), "pairs")
         warnings.warn(f"only {left} left to ask, of the {n} wanted", UserWarning, stacklevel=2)
@@ -155,10 +149,8 @@ def values_of(
     K); shape (m,).
     """
     rows, information, weights = _directions(pairs, asked, metric)
-    value = _values(
-        _variances(rows, np.linalg.inv(information)), np.abs(rows @ weights.astype(np.float32))
-    )
-    return value * _doubt(pairs, fit)
+    variance = _variances(rows, np.linalg.inv(information))
+    return _values(variance, np.abs(rows @ weights.astype(np.float32))) * _doubt(pairs, fit)
 
 
 def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
@@ -175,18 +167,25 @@ def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
 
 
 def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
+    """Return candidates, or the pairs of a log, as pairs of lists, shape (m, 2, K)."""
     if isinstance(candidates, Preferences):
         return np.stack([candidates.preferred, candidates.other], axis=1)
+
+    # pairs
     array = np.asarray(candidates)
     if array.ndim == 3 and array.shape[1] == 2:
-        return graded_lists(array.reshape(-1, array.shape[2]), "candidates", empty=True).reshape(
-            array.shape
-        )
+        lists = graded_lists(array.reshape(-1, array.shape[2]), "candidates", empty=True)
+        return lists.reshape(array.shape)
+
+    # lists, of which any two make a pair
     lists = graded_lists(array, "candidates", empty=True)
     if lists.ndim != 2 or len(lists) < 2:
         raise InputError(
-            f"candidates have shape {array.shape}; give pairs, (m, 2, K), or at least two lists, (m, K)"
+            f"candidates have shape {array.shape}; give pairs, (m, 2, K), or at least two lists, "
+            "(m, K)"
         )
+
+    # all pairs, or as many as allowed
     m = len(lists)
     if m * (m - 1) // 2 <= MOST_PAIRS:
         first, second = np.triu_indices(m, 1)
@@ -199,20 +198,26 @@ def _open(pairs: Grades, asked: Grades | None) -> Grades:
     """Return the distinct pairs of different lists that are not asked yet, in either order of the
     two lists.
     """
-    equal = (pairs[:, 0] == pairs[:, 1]).all(axis=1)
     asked = pairs[:0] if asked is None else asked
     if asked.shape[2] != pairs.shape[2]:
         raise InputError(
-            f"candidates have {pairs.shape[2]} positions, the log {asked.shape[2]}: cut or pad by depth="
+            f"candidates have {pairs.shape[2]} positions, the log {asked.shape[2]}: cut or pad by "
+            "depth="
         )
+
+    # the first occurrence of each pair, after those asked
     both = np.concatenate([asked, pairs])
+    numbers = pair_numbers(*list_numbers(both[:, 0], both[:, 1]))
     new = np.zeros(len(both), dtype=bool)
-    new[np.unique(pair_numbers(*list_numbers(both[:, 0], both[:, 1])), return_index=True)[1]] = True
+    new[np.unique(numbers, return_index=True)[1]] = True
+
+    # of those, the candidates of different lists
+    equal = (pairs[:, 0] == pairs[:, 1]).all(axis=1)
     still_open = new[len(asked) :] & ~equal
     if not still_open.any():
         raise InputError(
-            f"nothing is left to ask: of {len(pairs)} candidate pairs {int(equal.sum())} hold two equal lists and the "
-            "others are judged already; give other candidates"
+            f"nothing is left to ask: of {len(pairs)} candidate pairs {int(equal.sum())} hold two "
+            "equal lists and the others are judged already; give other candidates"
         )
     return np.ascontiguousarray(pairs[still_open])
 
@@ -231,10 +236,13 @@ def _present_metric(
         metric = description.prior_of(n_grades, depth) or DCG.standard(n_grades, depth).normalised()
     else:
         metric = fit_in_form(log, replace(description, n_grades=n_grades)).metric
+
+    # a fitted one may not suit the lists
     if metric.n_grades < n_grades or metric.depth != depth:
         raise InputError(
-            f"the learner has {metric.n_grades} grades and {metric.depth} positions, log and candidates {n_grades} and "
-            f"{depth}: fit it to lists of that depth, with n_grades={n_grades}"
+            f"the learner has {metric.n_grades} grades and {metric.depth} positions, log and "
+            f"candidates {n_grades} and {depth}: fit it to lists of that depth, with "
+            f"n_grades={n_grades}"
         )
     return metric
 
@@ -247,26 +255,32 @@ def _directions(
     """
     refuse_too_deep(metric.depth, metric.n_grades)
     asked = np.zeros((0, *pairs.shape[1:]), np.int8) if asked is None else asked
+    shape = metric.depth, metric.n_grades
+
+    # of a DCG, which grades differ at which positions
     if isinstance(metric, DCG):
-        information = PRIOR * np.eye(metric.depth * metric.n_grades)
-        if len(asked):
-            sides = np.ascontiguousarray(asked.transpose(1, 0, 2))
-            information += gram_matrix(sides[0], sides[1], (metric.depth, metric.n_grades))
         ahead, behind = (encode(pairs[:, side], metric.n_grades) for side in (0, 1))
         rows = (ahead - behind).reshape(len(pairs), -1).astype(np.float32)
+        information = PRIOR * np.eye(rows.shape[1])
+        if len(asked):
+            first, second = np.ascontiguousarray(asked.transpose(1, 0, 2))
+            information += gram_matrix(first, second, shape)
         return rows, information, metric.utility.weights.ravel()
-    rows = (value_slopes(metric, pairs[:, 0]) - value_slopes(metric, pairs[:, 1])).astype(
-        np.float32
-    )
-    information = PRIOR * np.eye(rows.shape[1])
-    for start in range(0, len(asked), BLOCK):
-        first, second = (
-            value_slopes(metric, asked[start : start + BLOCK, side]) for side in (0, 1)
-        )
-        information += (first - second).T @ (first - second)
+
+    # of a list utility, slopes; a block of judgements at a time
+    rows = _slopes(metric, pairs).astype(np.float32)
+    information, block = PRIOR * np.eye(rows.shape[1]), 1 << 14
+    for start in range(0, len(asked), block):
+        slopes = _slopes(metric, asked[start : start + block])
+        information += slopes.T @ slopes
     weights = np.zeros(rows.shape[1])
     weights[: metric.depth * metric.n_grades] = np.outer(metric.discounts, metric.gains).ravel()
     return rows, information, weights
+
+
+def _slopes(metric: ListUtility, pairs: Grades) -> Floats:
+    """Return the slopes of each pair's difference in the parameters, shape (m, p)."""
+    return value_slopes(metric, pairs[:, 0]) - value_slopes(metric, pairs[:, 1])
 
 
 def _doubt(pairs: Grades, fit: DirectFit | None) -> Floats:
@@ -275,28 +289,30 @@ def _doubt(pairs: Grades, fit: DirectFit | None) -> Floats:
     """
     if fit is None or fit.machine is None:
         return np.ones(len(pairs))
-    people, machine = (
-        np.sign(dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1]))
-        for dcg in (fit.members[0].dcg, fit.machine.dcg)
-    )
-    return np.where(people == machine, AGREED, 1.0)
+    dcgs = fit.members[0].dcg, fit.machine.dcg
+    people, machine = (np.sign(dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1])) for dcg in dcgs)
+    return np.where(people == machine, 1e-3, 1.0)
 
 
 def _greedy(
     rows: NDArray[np.float32], information: Floats, weights: Floats, doubt: Floats, n: int
 ) -> tuple[list[int], Floats]:
     """Return the indices of n chosen pairs and their values."""
+    # before any pair is chosen
     inverse = np.linalg.inv(information)
     difference = np.abs(rows @ weights.astype(np.float32))
     variance = _variances(rows, inverse)
     chosen: list[int] = []
     values = np.empty(n)
     for i in range(n):
+        # the best pair that is left
         value = _values(variance, difference) * doubt
         value[chosen] = -1.0
         best = int(np.argmax(value))
         chosen.append(best)
         values[i] = value[best]
+
+        # as if it were answered: an update of rank 1
         step = inverse @ rows[best] / np.sqrt(1.0 + variance[best])
         inverse -= np.outer(step, step)
         variance -= (rows @ step.astype(np.float32)) ** 2
@@ -310,5 +326,6 @@ def _variances(rows: NDArray[np.float32], inverse: Any) -> Floats:
 
 def _values(variance: Floats, difference: Floats) -> Floats:
     """Return the uncertainty of differences over their size."""
-    near = difference + NEAR * max(float(np.sqrt(np.mean(difference**2))), 1e-12)
-    return np.sqrt(np.maximum(variance, 0.0)) / near
+    # differences below a tenth of the typical one count as about equally near a tie
+    typical = max(float(np.sqrt(np.mean(difference**2))), 1e-12)
+    return np.sqrt(np.maximum(variance, 0.0)) / (difference + 0.1 * typical)

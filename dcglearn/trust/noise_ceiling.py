@@ -1,5 +1,4 @@
-"""The noise ceiling of a log: the largest share of preferences that any function of the two lists'
-grades can respect.
+"""Noise ceiling: the largest share of preferences that a function of the grades can respect.
 
 People who see the same two lists disagree, so no metric respects all of them; where lists recur, a
 log says how often.
@@ -19,38 +18,10 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.recurring_lists import (
-    BANDS,
-    FEWEST_LISTS,
-    RecurringJudgements,
-    RecurringRatings,
-)
-
-PARTITIONS, FOR_PARTITIONS = 8, 2000
-"""Largest number of random divisions into folds; there are as many as this number of ratings or
-judgements allows.
-"""
-
-FEWEST_RATED = 50
-"""With fewer ratings or judgements of such lists there is no ceiling."""
-
-LEAST_COVERED = 0.05
-"""If less of the log's weight is between such lists, there is no ceiling."""
+from dcglearn.trust.repeated_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
 
 MOST_SAMPLED = 300_000
 """Of a log of more pairs, a random sample of this many is used."""
-
-DRAWS = 200
-"""Number of draws of the values of lists behind the interval."""
-
-MOST_TERMS = 20_000_000
-"""About this many pairs, counted once for each draw, are used at most."""
-
-SLOPE_SPREAD = 0.3
-"""Prior standard deviation of the logarithm of the slope from value to preference."""
-
-STEP = 0.05
-"""Step of the logarithm of the slope in its curvature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,17 +57,16 @@ class NoiseCeiling:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, without those of each pair."""
-        values = {
-            name: value for name, value in vars(self).items() if name not in ("pairs", "rows")
-        }
-        return {**values, "interval": list(self.interval), "level": LEVEL}
+        values = {**vars(self), "interval": list(self.interval), "level": LEVEL}
+        del values["pairs"], values["rows"]
+        return values
 
     def __str__(self) -> str:
         low, high = self.interval
         return (
-            f"any function of the grades respects at most about {self.share:.1%} of the preferences ({LEVEL:.0%} "
-            f"interval {low:.1%} to {high:.1%}; {self.lower:.1%} reached on held-out {self.unit}s, {self.upper:.1%} "
-            f"memorised), on {self.about}"
+            f"any function of the grades respects at most about {self.share:.1%} of the "
+            f"preferences ({LEVEL:.0%} interval {low:.1%} to {high:.1%}; {self.lower:.1%} reached "
+            f"on held-out {self.unit}s, {self.upper:.1%} memorised), on {self.about}"
         )
 
     @property
@@ -152,6 +122,8 @@ def noise_ceiling(
         raise InputError(
             "no noise ceiling: the log holds no preference between two different lists"
         )
+
+    # the decided pairs, or a sample of them
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero(whole.differing if whole.tie is None else whole.differing & ~whole.tie)
     if len(rows) > MOST_SAMPLED:
@@ -160,20 +132,29 @@ def noise_ceiling(
     with one_blas_thread():
         of_units = RecurringJudgements if sample.ratings is None else RecurringRatings
         units = of_units(sample, fewest)
-        covered = units.covered
-        share = float(units.weight[covered].sum() / units.weight.sum())
-        if not units.n_lists:
-            raise InputError(
-                f"no noise ceiling: it takes lists with several {units.unit}s each, and there are none, "
-                "to tell what share any metric of the grades could reach"
-            )
-        if units.n_lists < FEWEST_LISTS or units.n_units < FEWEST_RATED or share < LEAST_COVERED:
-            raise InputError(
-                f"no noise ceiling: only {units.n_lists} lists recur, with {units.n_units} {units.unit}s; pairs of two "
-                f"such lists make up {share:.1%} of the log (it takes {FEWEST_LISTS} lists, {FEWEST_RATED} "
-                f"{units.unit}s and {LEAST_COVERED:.0%}): collect more {units.unit}s of the same lists"
-            )
-        return _estimated(units, share, rows, rng)
+        covered = _checked_share(units)
+        return _estimated(units, covered, rows, rng)
+
+
+def _checked_share(units: RecurringRatings | RecurringJudgements) -> float:
+    """Return the share of the log between lists that recur; raise InputError if too few do."""
+    share = float(units.weight[units.covered].sum() / units.weight.sum())
+    if not units.n_lists:
+        raise InputError(
+            f"no noise ceiling: it takes lists with several {units.unit}s each, and there are "
+            "none, to tell what share any metric of the grades could reach"
+        )
+
+    # too few of them
+    fewest_units, least_share = 50, 0.05
+    if units.n_lists < FEWEST_LISTS or units.n_units < fewest_units or share < least_share:
+        raise InputError(
+            f"no noise ceiling: only {units.n_lists} lists recur, with {units.n_units} "
+            f"{units.unit}s; pairs of two such lists make up {share:.1%} of the log (it takes "
+            f"{FEWEST_LISTS} lists, {fewest_units} {units.unit}s and {least_share:.0%}): collect "
+            f"more {units.unit}s of the same lists"
+        )
+    return share
 
 
 def ceiling_of(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
@@ -192,10 +173,12 @@ def _estimated(
 ) -> NoiseCeiling:
     """Return the ceiling of lists of which enough recur; `rows` are those of the units' log."""
     first, second, weight = units.first, units.second, units.weight[units.covered]
+
+    # order each pair by the values of its lists without it, in up to 8 divisions into folds
     ahead, behind = np.zeros(len(first)), np.zeros(len(first))
     held_out: list[tuple[Floats, Floats, Floats]] = []
-    n_partitions = int(np.clip(FOR_PARTITIONS // units.n_units, 1, PARTITIONS))
-    for values, held_weight in chain.from_iterable(units.splits(rng) for _ in range(n_partitions)):
+    n_divisions = int(np.clip(2000 // units.n_units, 1, 8))
+    for values, held_weight in chain.from_iterable(units.splits(rng) for _ in range(n_divisions)):
         difference, variance = values.difference(first, second)
         ahead += held_weight * (np.sign(difference) + 1) / 2
         behind += held_weight * (1 - np.sign(difference)) / 2
@@ -203,24 +186,31 @@ def _estimated(
         held_out.append((difference[seen], variance[seen], held_weight[seen]))
     total = float((ahead + behind).sum())
     lower = float(ahead.sum()) / total
-    leads, variances, weights = (np.concatenate(values) for values in zip(*held_out, strict=True))
+
+    # what this order loses to the true one, where that is drawn
+    leads, variances, weights = (np.concatenate(x) for x in zip(*held_out, strict=True))
     slope, slope_error = _slope(leads, variances, weights, units.typical_slope, units.n_units)
+
+    # fewer draws of many pairs
+    n_draws = int(np.clip(20_000_000 // len(first), 50, 200))
     lost = []
-    for theta in units.posterior.draws(
-        int(np.clip(MOST_TERMS // len(first), DRAWS // 4, DRAWS)), rng
-    ):
+    for theta in units.posterior.draws(n_draws, rng):
         drawn = slope * np.exp(slope_error * rng.standard_normal())
-        lead = np.tanh(
-            drawn * (theta[first] - theta[second]) / 2
-        )  # P(first preferred) - P(second preferred)
+        # P(first preferred) - P(second preferred)
+        lead = np.tanh(drawn * (theta[first] - theta[second]) / 2)
         lost.append((ahead @ np.maximum(-lead, 0) + behind @ np.maximum(lead, 0)) / total)
+
+    # errors of sampling, and of not knowing the values
     lead = units.fitted().difference(first, second)[0]
-    error = np.sqrt(
-        units.sampling_variance((np.sign(lead) + 1) / 2, expit(slope * np.abs(lead))) + np.var(lost)
-    )
-    half_width = float(normal_quantile(LEVEL) * error)
+    right, chance = (np.sign(lead) + 1) / 2, expit(slope * np.abs(lead))
+    error = np.sqrt(units.sampling_variance(right, chance) + np.var(lost))
+    half_width = normal_quantile() * float(error)
+
+    # at most what memorised values reach
     memorised = units.memorised().difference(first, second)[0]
     upper = max(float(weight @ (np.sign(memorised) + 1)) / 2 / float(weight.sum()), lower)
+
+    # the ceiling, with its interval
     share = min(lower + float(np.mean(lost)), upper)
     return NoiseCeiling(
         share=share,
@@ -248,14 +238,18 @@ def _slope(
     b^2 v / 8))`` (MacKay 1992).
     """
     weight = weight * (n / weight.sum())
+    spread, centre = 0.3, float(np.log(typical))
 
     def loss(log_slope: float) -> float:
-        prior, slope = (log_slope - np.log(typical)) ** 2 / (2 * SLOPE_SPREAD**2), np.exp(log_slope)
-        losses = np.logaddexp(0, -slope * difference / np.sqrt(1 + np.pi * slope**2 * variance / 8))
-        return float(prior + weight @ losses)
+        """Return minus the log posterior; the prior of the logarithm is normal."""
+        slope = np.exp(log_slope)
+        z = slope * difference / np.sqrt(1 + np.pi * slope**2 * variance / 8)
+        return float((log_slope - centre) ** 2 / (2 * spread**2) + weight @ np.logaddexp(0, -z))
 
-    best = float(
-        minimize_scalar(loss, bounds=np.log(typical) + np.array([-3.0, 3.0]), method="bounded").x
-    )
-    curvature = (loss(best + STEP) - 2 * loss(best) + loss(best - STEP)) / STEP**2
-    return float(np.exp(best)), 1 / max(curvature, 1 / SLOPE_SPREAD**2) ** 0.5
+    bounds = centre - 3, centre + 3
+    best = float(minimize_scalar(loss, bounds=bounds, method="bounded").x)
+
+    # its curvature, at least that of the prior
+    step = 0.05
+    curvature = (loss(best + step) - 2 * loss(best) + loss(best - step)) / step**2
+    return float(np.exp(best)), 1 / max(curvature, 1 / spread**2) ** 0.5

@@ -1,6 +1,4 @@
-"""A machine's many verdicts beside people's few: its DCG, and how far it can be trusted in place of
-people.
-"""
+"""A machine's verdicts beside people's: its DCG, and how far it can stand in for people."""
 
 from __future__ import annotations
 
@@ -24,11 +22,6 @@ from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
 from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.blend import check_same_shape, fit_blend, mean_dcg
 
-RESAMPLES, PAIRS = 20, 500
-"""Bands' samples, of which the posterior gives ten times as many draws; pairs of lists that draws
-are asked for.
-"""
-
 
 def proxy_dcg(proxy: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> DCG | None:
     """Return the DCG of a machine, on the scale of a log, as `machine_dcg` does; the proxy itself,
@@ -40,8 +33,8 @@ def proxy_dcg(proxy: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> 
         return proxy
     if not isinstance(log, PartedLog) and not len(log[log.differing].decided):
         raise InputError(
-            "the log holds no preference of people between two different lists, by which the proxy could be weighed: "
-            "judge a few pairs first, or learn from the proxy as the log"
+            "the log holds no preference of people between two different lists, by which the proxy "
+            "could be weighed: judge a few pairs first, or learn from the proxy as the log"
         )
     return machine_dcg(proxy, log, as_is=as_is or log.as_is)
 
@@ -55,6 +48,8 @@ def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG 
     """
     with opened_log(proxy, max(like.n_grades, getattr(proxy, "n_grades", 0))) as verdicts:
         check_same_shape(verdicts, like)
+
+        # people alone can do without it
         try:
             if not as_is:
                 check_sense(
@@ -93,63 +88,63 @@ class ProxyReport:
         """Return one row a parameter: people's value and band of all at once, the machine's, and
         that with both.
         """
-        machine, both = (
-            np.concatenate([dcg.gains, dcg.discounts]).tolist()
-            for dcg in (self.machine.dcg, self.both)
-        )
-        names = {
-            "parameter": "parameter",
-            "people": "estimate",
-            "low": "all_low",
-            "high": "all_high",
-        }
-        return [
-            {
-                **{name: row[key] for name, key in names.items()},
-                "machine": machine[i],
-                "both": both[i],
-            }
-            for i, row in enumerate([] if self.bands is None else self.bands.table())
-        ]
+        if self.bands is None:
+            return []
+        dcgs = self.machine.dcg, self.both
+        machine, both = (np.concatenate([dcg.gains, dcg.discounts]).tolist() for dcg in dcgs)
+        rows = []
+        for row, of_machine, of_both in zip(self.bands.table(), machine, both, strict=True):
+            people = {"people": row["estimate"], "low": row["all_low"], "high": row["all_high"]}
+            rows.append(
+                {"parameter": row["parameter"], **people, "machine": of_machine, "both": of_both}
+            )
+        return rows
 
     @property
     def sentences(self) -> tuple[str, str]:
         """What differs, and how many verdicts of people the machine's are worth."""
-        its = (
-            "its verdicts"
-            if self.n_machine is None
-            else f"its {number_of(self.n_machine, 'verdicts', ',')}"
-        )
         if self.worth is None:
-            return (
-                self._difference(),
-                "people's verdicts are too few to say what the LLM judge's are worth",
-            )
-        many = f"about {float(f'{self.worth:.0g}'):,.0f} more of people's, give or take an order of magnitude"
-        more = many if self.worth >= 1 else "less than one more of people's"
+            unknown = "people's verdicts are too few to say what the LLM judge's are worth"
+            return self._difference(), unknown
+        its, more = "its verdicts", "less than one more of people's"
+        if self.n_machine is not None:
+            its = f"its {number_of(self.n_machine, 'verdicts', ',')}"
+        if self.worth >= 1:
+            rounded = f"{float(f'{self.worth:.0g}'):,.0f}"
+            more = f"about {rounded} more of people's, give or take an order of magnitude"
         return self._difference(), f"{its} are worth {more}"
 
     def _difference(self) -> str:
+        """Return what the machine rates otherwise than people, in words."""
         if self.machine.share >= self.people.share:
-            return "the LLM judge's DCG orders people's verdicts as well as one learned from these does"
+            return (
+                "the LLM judge's DCG orders people's verdicts as well as one learned from these "
+                "does"
+            )
+
+        # discounts are relative to that of the top result
         over: list[str] = []
         under: list[str] = []
         for row in self.table():
-            if beyond := _beyond(row):  # discounts are relative to that of the top result
+            if beyond := _beyond(row):
                 kind, _, place = row["parameter"].rpartition(" ")
                 name = f"grade {place}" if kind == "gain of grade" else "the top result"
                 (over if (beyond > 0) == (name != "the top result") else under).append(name)
-        told = [
-            f"{verb} {', '.join(dict.fromkeys(names))}"
-            for verb, names in (("overrates", over), ("underrates", under))
-            if names
-        ]
-        where = (
-            f"beyond people's bands it {' and '.join(told)}"
-            if told
-            else "its DCG lies within people's bands"
+
+        # name each once
+        told = []
+        for verb, names in (("overrates", over), ("underrates", under)):
+            if names:
+                told.append(f"{verb} {', '.join(dict.fromkeys(names))}")
+
+        # where they differ
+        where = "its DCG lies within people's bands"
+        if told:
+            where = f"beyond people's bands it {' and '.join(told)}"
+        return (
+            "the LLM judge's DCG orders fewer of people's verdicts rightly than one learned from "
+            f"these; {where}"
         )
-        return f"the LLM judge's DCG orders fewer of people's verdicts rightly than one learned from these; {where}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, for JSON."""
@@ -158,25 +153,24 @@ class ProxyReport:
         return {**counts, **members, "parameters": self.table(), "sentences": list(self.sentences)}
 
     def __str__(self) -> str:
+        # the parameters, where there are bands
         rows = [["parameter", "people", "90% band", "LLM judge", "both", ""]]
         for row in self.table():
-            values = [f"{row[name]:.4f}" for name in ("people", "machine", "both")]
-            band, side = (
-                f"{row['low']:.3f} to {row['high']:.3f}",
-                ("", "over", "under")[_beyond(row)],
-            )
-            rows.append([row["parameter"], values[0], band, *values[1:], side])
-        people, machine = (
-            f"{member.share:.1%} ± {member.error:.1%}" for member in (self.people, self.machine)
-        )
+            people, machine, both = (f"{row[name]:.4f}" for name in ("people", "machine", "both"))
+            band, side = f"{row['low']:.3f} to {row['high']:.3f}", ("", "over", "under")
+            rows.append([row["parameter"], people, band, machine, both, side[_beyond(row)]])
+
+        # the shares above them, the sentences below
+        members = self.people, self.machine
+        people, machine = (f"{member.share:.1%} ± {member.error:.1%}" for member in members)
         lines = [
             f"LLM judge: its DCG, and what is drawn to it, make up {self.weight:.0%} of the result",
-            f"share of people's verdicts followed: by its DCG {machine}, by one learned from others of them {people}",
+            f"share of people's verdicts followed: by its DCG {machine}, by one learned from "
+            f"others of them {people}",
             *(aligned(rows) if len(rows) > 1 else []),
         ]
-        return "\n".join(
-            [*lines, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in self.sentences)]
-        )
+        lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in self.sentences]
+        return "\n".join(lines)
 
 
 def _beyond(row: dict[str, Any]) -> int:
@@ -214,11 +208,13 @@ def proxy_report(
     Examples
     --------
     >>> truth = dl.simulate.ground_truth("D1")
-    >>> people, machine = (dl.simulate.preference_pairs(truth, n, lists="free", seed=n) for n in (30, 500))
+    >>> people = dl.simulate.preference_pairs(truth, 30, lists="free", seed=30)
+    >>> machine = dl.simulate.preference_pairs(truth, 500, lists="free", seed=500)
     >>> report = proxy_report(people, dl.DCGLearner().fit(people, proxy=machine))
     >>> report.worth > 5
     True
     """
+    # the fit and its log
     fit = fit_of(learner)
     if fit is None or fit.machine is None:
         raise InputError(
@@ -227,20 +223,28 @@ def proxy_report(
     log = as_preferences(log, fit.dcg.n_grades)
     log = log[log.differing].decided
     check_same_shape(fit.dcg, log)
+
+    # the members with the machine
     near = [member for member in fit.members if MACHINE in member.name]
-    weight = sum(member.weight for member in near)
+    weights = [member.weight for member in near]
+    weight = sum(weights)
     report = ProxyReport(fit.members[0], fit.machine, fit.dcg, weight, n_machine)
     if why_no_bands(log):
         return report
-    draw = partial(bootstrap_bands, log, n_resamples=RESAMPLES, method="posterior", seed=seed)
+
+    # truths: draws for each member that is a fit
+    draw = partial(bootstrap_bands, log, n_resamples=20, method="posterior", seed=seed)
     own = draw(fit.members[0].fit)
     truths = [own, *(draw(member.fit) if member.fit else member.dcg for member in near)]
-    lists = np.random.default_rng(seed).permutation(np.concatenate([log.preferred, log.other]))[
-        : 2 * PAIRS
-    ]
+
+    # shares of 500 pairs that are ordered wrongly, with the machine and without it
+    lists = np.concatenate([log.preferred, log.other])
+    lists = np.random.default_rng(seed).permutation(lists)[:1000]
     wrong = [_wrong(fit.dcg, truth, lists) for truth in truths]
-    after = float(np.average(wrong, weights=[1 - weight, *(member.weight for member in near)]))
+    after = float(np.average(wrong, weights=[1 - weight, *weights]))
     alone = mean_dcg([member for member in fit.members if member not in near])
+
+    # they fall as the root of the number of verdicts
     ratio = _wrong(alone, own, lists) / max(after, 1e-9)
     worth = min(len(log) * max(ratio**2 - 1, 0.0), math.inf if n_machine is None else n_machine)
     return replace(report, bands=own, worth=worth)
@@ -250,13 +254,12 @@ def _wrong(dcg: DCG, truth: Bands | DCG, lists: Grades) -> float:
     """Return the share of pairs of lists that a DCG orders otherwise than the truth, a mean over
     draws of that.
     """
+    # the pairs, and their order by the DCG
     first, second = np.array_split(lists[: len(lists) // 2 * 2], 2)
-    lead, gains, discounts = (
-        dcg.score(first) - dcg.score(second),
-        *map(np.atleast_2d, (truth.gains, truth.discounts)),
-    )
-    gains = np.hstack(
-        [gains, np.zeros((len(gains), 1)), np.minimum(gains[:, :1], 0.0)]
-    )  # of -2 and -1, as in DCGs
+    lead = dcg.score(first) - dcg.score(second)
+
+    # their order by each draw; the last gains are of the grades -2 and -1, as in DCGs
+    gains, discounts = np.atleast_2d(truth.gains), np.atleast_2d(truth.discounts)
+    gains = np.hstack([gains, np.zeros((len(gains), 1)), np.minimum(gains[:, :1], 0.0)])
     leads = np.einsum("bnk,bk->bn", gains[:, first] - gains[:, second], discounts)
     return float(np.mean(np.sign(leads) != np.sign(lead)))

@@ -1,33 +1,21 @@
-"""Units of a log (pairs, raters, queries or lists): folds, bootstrap weights, and standard errors
-of means.
-"""
+"""Resampling of a log's units (pairs, raters, queries or lists): folds, bootstrap, errors."""
 
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.validation import Floats, InputError, Seed
+from dcglearn.foundation.validation import Floats, InputError, Integers, Seed
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
 from dcglearn.logs.unique_rows import pair_numbers
 from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 
-FOLDS, LIST_FOLDS = 5, 4
-"""Number of folds of raters, queries or pairs; and of lists, of which two at a time are held out.
-"""
+FOLDS = 5
+"""Number of folds of raters, queries or pairs."""
 
-FEWEST_PAIRS = 30
-"""With fewer held-out preferences nothing is said."""
-
-ENUMERATED, EXCHANGED = 12, 9_999
-"""Up to this many clusters, signs are exchanged in all ways; beyond, in this many that are drawn.
-"""
-
-SAMPLE = 4_000
-"""Utilities are learned from a random sample of this many judgements, drawn by weight, where there
-are more.
-"""
+FEWEST_UNITS = 10
+"""With fewer raters or queries than this, others are held out."""
 
 
 def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
@@ -58,29 +46,62 @@ def unit_of(
 
 
 def folds_of(
-    log: PreferencePairs, unit: str, seed: int
+    log: PreferencePairs, unit: str, seed: int, *, fewest: int = 30
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return rows to train on and to hold out, each pair once; see `divided`. Raise InputError for
-    too few pairs.
+    """Return rows to train on and to hold out, each pair once; see `divided`.
+
+    Of lists there are four folds, of which two at a time are held out. Raise InputError if fewer
+    than `fewest` pairs can be held out: too few to say anything.
     """
-    n_folds = LIST_FOLDS if unit == "list" else FOLDS
+    n_folds = 4 if unit == "list" else FOLDS
     folds = divided(log.clusters(unit), n_folds, np.random.default_rng(seed))
     n_held_out = sum(len(test) for _, test in folds)
-    if n_held_out < FEWEST_PAIRS:
+    if n_held_out < fewest:
         raise InputError(
-            f"{n_held_out} pairs can be held out by {unit}, fewer than {FEWEST_PAIRS}: too few to compare "
-            "anything; get more judgements",
+            f"{n_held_out} pairs can be held out by {unit}, fewer than {fewest}: too few to "
+            "compare anything; get more judgements",
             see="too-few",
         )
     return folds
 
 
-def sampled(log: AnyLog, rng: np.random.Generator) -> AnyLog:
-    """Return a log of at most `SAMPLE` judgements, drawn by weight."""
-    if len(log) <= SAMPLE:
+def counts_in_folds(weight: Floats, rng: np.random.Generator) -> Floats:
+    """Return how much of each weight is in each fold, shape (FOLDS, n): whole numbers are divided,
+    others not.
+    """
+    whole = is_whole(weight)
+    counts = weight.astype(np.int64) if whole else np.ones(len(weight), dtype=np.int64)
+    parts = rng.multinomial(counts, np.full(FOLDS, 1 / FOLDS)).T.astype(np.float64)
+    return parts if whole else parts * weight
+
+
+def is_whole(weight: Floats) -> bool:
+    """Return whether weights are whole numbers, so that they count judgements."""
+    return bool((weight == np.round(weight)).all())
+
+
+def weights_of(log: PreferencePairs) -> Floats:
+    """Return the weight of each pair, shape (n,)."""
+    return np.ones(len(log)) if log.weight is None else log.weight
+
+
+def sampled(log: AnyLog, rng: np.random.Generator, most: int = 4_000) -> AnyLog:
+    """Return a log of at most `most` judgements, drawn by weight."""
+    if len(log) <= most:
         return log
     chance = None if log.weight is None else log.weight / log.weight.sum()
-    return log.reweighted(np.bincount(rng.choice(len(log), SAMPLE, p=chance), minlength=len(log)))
+    return log.reweighted(np.bincount(rng.choice(len(log), most, p=chance), minlength=len(log)))
+
+
+def bootstrap_counts(times: ArrayLike, n_resamples: int, seed: Seed) -> Integers:
+    """Return how often each unit is drawn, shape (1 + B, n): first as it is, then in each sample.
+
+    `times`, shape (n,), says how often the data hold each unit.
+    """
+    times = np.asarray(times, dtype=np.int64)
+    n = times.sum()
+    samples = np.random.default_rng(seed).multinomial(n, times / n, n_resamples)
+    return np.vstack([times, samples])
 
 
 def resampled_weights(
@@ -98,24 +119,34 @@ def resampled_weights(
     n = int(max(first.max(), second.max())) + 1
     if n < 2:
         raise InputError(f"a bootstrap by {by} needs at least two; the log has one: draw by pair")
-    weight = np.ones(len(log)) if log.weight is None else log.weight
-    rng = np.random.default_rng(seed)
+    weight, rng = weights_of(log), np.random.default_rng(seed)
     for _ in range(n_resamples):
         drawn = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
-        yield weight * (drawn[first] * drawn[second] if by == "list" else drawn[first])
+        times = drawn[first] * drawn[second] if by == "list" else drawn[first]
+        yield weight * times
+
+
+Clusters = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Numbers of what the two lists of each pair belong to; the same twice unless these are lists."""
 
 
 def sign_test(
-    signs: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]
+    signs: Floats,
+    weight: Floats,
+    clusters: Clusters,
+    *,
+    most_enumerated: int = 12,
+    n_draws: int = 9_999,
 ) -> float:
     """Return the p-value of signs, shape (n,), whose weighted sum is expected to be 0: two-sided,
     by exchanging them.
 
-    The signs of a cluster are exchanged together, in all ways for up to `ENUMERATED` clusters, else
-    in `EXCHANGED` that are drawn. Where pairs are in two clusters, their lists, each pair is
+    The signs of a cluster are exchanged together, in all ways for up to `most_enumerated` clusters,
+    else in `n_draws` that are drawn. Where pairs are in two clusters, their lists, each pair is
     exchanged by itself, and the value is at least that of the normal distribution with the standard
     error of dependent pairs.
     """
+    # sum the signs that are exchanged together
     first, second = clusters
     by_list = not np.array_equal(first, second)
     of_pair = pair_numbers(first, second) if by_list else np.unique(first, return_inverse=True)[1]
@@ -125,10 +156,10 @@ def sign_test(
         return 1.0
 
     # all signs, or many drawn ones and those observed
-    if len(sums) <= ENUMERATED:
+    if len(sums) <= most_enumerated:
         flips = 1.0 - 2 * (np.arange(1 << len(sums))[:, None] >> np.arange(len(sums)) & 1)
     else:
-        flips = np.random.default_rng(0).choice([-1.0, 1.0], (EXCHANGED, len(sums)))
+        flips = np.random.default_rng(0).choice([-1.0, 1.0], (n_draws, len(sums)))
         flips = np.vstack([np.ones(len(sums)), flips])
     p_value = float(np.mean(np.abs(flips @ sums) >= abs(sums.sum()) - 1e-9 * np.abs(sums).sum()))
     if not by_list:
@@ -142,24 +173,25 @@ def sign_test(
 
 
 def mean_and_covariance(
-    values: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]
+    values: Floats, weight: Floats, clusters: Clusters
 ) -> tuple[Floats, Floats]:
     """Return the weighted means of values, shape (M, n), and their covariance; pairs of one cluster
     are dependent.
     """
+    # means, and each pair's part of what they are off
     share = weight / weight.sum()
     means = values @ share
+    off = share * (values - means[:, None])
+
+    # sum these by cluster
     first, second = clusters
     n = int(max(first.max(), second.max())) + 1
     ends = (first,) if np.array_equal(first, second) else (first, second)
-    off = share * (values - means[:, None])
     sums = np.array([sum(np.bincount(end, row, n) for end in ends) for row in off])
     return means, sums @ sums.T
 
 
-def mean_and_error(
-    values: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]
-) -> tuple[Floats, Floats]:
+def mean_and_error(values: Floats, weight: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
     """Return the weighted means of values of pairs, and their standard errors where pairs of a
     cluster are dependent.
 
@@ -168,14 +200,18 @@ def mean_and_error(
     with all its pairs (Efron and Stein 1981): that of dyadic data (Aronow, Samii and Assenova 2015)
     is too small where a few lists are in many pairs.
     """
+    # means, and each pair's part of what they are off
     share = weight / weight.sum()
     means = values @ share
     off = share * (values - means[..., None])
+
+    # weight that is left without each list
     first, second = clusters
     n = int(max(first.max(), second.max())) + 1
     left = np.maximum(1 - np.bincount(first, share, n) - np.bincount(second, share, n), 1 / n)
 
     def squares(part: Floats) -> float:
+        """Return the variance of one mean."""
         if np.array_equal(first, second):
             return float((np.bincount(first, part, n) ** 2).sum())
         moved = (np.bincount(first, part, n) + np.bincount(second, part, n)) / left

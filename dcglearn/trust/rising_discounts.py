@@ -1,9 +1,8 @@
-"""A test of falling discounts: whether a position counts for more than one above it.
+"""Test of falling discounts: whether a position counts for more than one above it.
 
-The statistic is by how much the objective, loss and prior, falls where discounts are free. Its
-distribution is that on logs simulated on the log's own pairs of lists. Their discounts and judges
-are draws from the posterior of free discounts, made falling. The best fit would not do: its judges
-are too sharp, so that its logs vary too little.
+The statistic is by how much the objective, loss and prior, falls where discounts are free. It is
+compared with that on logs of falling discounts: draws from the posterior of free discounts, made
+falling (`nested_test`).
 """
 
 from dataclasses import dataclass, replace
@@ -13,12 +12,13 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.learning.descriptions import DISCOUNTS, DirectDescription, DirectLearner
+from dcglearn.learning.descriptions import DirectDescription, DirectLearner
 from dcglearn.learning.fit_dcg import fit_dcg
+from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.posterior import posterior_draws
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.form_choice import FALSE_POSITIVE_RATE, N_SIMULATED, p_value
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, nested_test
 
 
 @dataclass(frozen=True)
@@ -65,21 +65,28 @@ def rising_discounts(
     log = as_preferences(log)
     if log.depth < 2:
         raise InputError("lists of a single position have one discount: nothing to test")
-    robust = replace(
-        DirectDescription.of(learner), loss="robust", form="dcg", n_grades=log.n_grades
-    )
+    description = DirectDescription.of(learner)
+    robust = replace(description, loss="robust", form="dcg", n_grades=log.n_grades)
     with one_blas_thread():
-        (falling, dcg), (free, freed) = (
-            fit_dcg(log, replace(robust, discounts=word)) for word in DISCOUNTS
-        )
-        gain = dcg.objective - freed.objective
+        # fit both models
+        falling, smaller = fit_dcg(log, replace(robust, discounts="falling"))
+        free, wider = fit_dcg(log, replace(robust, discounts="free"))
+        gain = smaller.objective - wider.objective
+
+        # draw falling discounts and judges
         thetas, delta = (
-            posterior_draws(freed, freed.theta, N_SIMULATED, 0),
-            freed.model.places.delta,
+            posterior_draws(wider, wider.theta, N_SIMULATED, 0),
+            wider.model.places.delta,
         )
         thetas[:, delta] = np.apply_along_axis(_made_falling, 1, thetas[:, delta])
-        p = p_value(gain, lambda it: freed.on(it.judgements, it.share).objective, dcg, thetas)
-    return DiscountTest(gain, p, falling.dcg, free.dcg)
+
+        def gain_of(judgements: JudgedPairs, share: float) -> float:
+            """Return the gain of free discounts on a simulated log."""
+            fits = smaller.on(judgements, share), wider.on(judgements, share)
+            return fits[0].objective - fits[1].objective
+
+        p_value, _ = nested_test(gain, gain_of, smaller, thetas)
+    return DiscountTest(gain, p_value, falling.dcg, free.dcg)
 
 
 def _made_falling(delta: Floats) -> Floats:

@@ -1,6 +1,4 @@
-"""One DCG for all? Whether a DCG for each segment of a log predicts held-out preferences better
-than a common one.
-"""
+"""Test of segments: a DCG for each against one for all, on held-out preferences."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,16 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.progress import counted, stage
+from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, sampled, unit_of
-
-COLUMNS = ("segment", "rater", "query")
-"""Columns whose values can be segments."""
+from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame
+from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, unit_of
 
 FEWEST_LEARNED = 20
 """A segment of fewer decided pairs has no DCG of its own."""
@@ -73,15 +69,17 @@ class SegmentTest:
     def sentence(self) -> str:
         """The verdict in words."""
         low, high = self.interval
-        numbers = f"{self.gain:+.4f} of the held-out preferences, {LEVEL:.0%} interval {low:+.4f} to {high:+.4f}"
         n = sum(segment.own is not None for segment in self.segments)
+        numbers = (
+            f"{self.gain:+.4f} of the held-out preferences, {LEVEL:.0%} interval {low:+.4f} to "
+            f"{high:+.4f}; {n} of them"
+        )
+        own = f"a DCG for each {self.by}"
         if self.found:
-            return f"a DCG for each {self.by} is better than one for all ({numbers}; {n} of them): learn one for each"
+            return f"{own} is better than one for all ({numbers}): learn one for each"
         if high < 0:
-            return (
-                f"one DCG for all is better than a DCG for each {self.by} ({numbers}; {n} of them)"
-            )
-        return f"one DCG for all is enough: a DCG for each {self.by} is not shown to be better ({numbers}; {n} of them)"
+            return f"one DCG for all is better than {own} ({numbers})"
+        return f"one DCG for all is enough: {own} is not shown to be better ({numbers})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
@@ -91,13 +89,11 @@ class SegmentTest:
     def __str__(self) -> str:
         lines = [f"  {'pairs':>8}  {'own':>6}  {'common':>6}  {self.by}"]
         for part in self.segments:
-            shares = [
-                " " * 6 if share is None else f"{share:.4f}" for share in (part.own, part.common)
-            ]
-            few = "" if part.own is not None else " (too few: the common DCG)"
-            lines.append(
-                f"  {part.n_pairs:>8,}  {shares[0]}  {shares[1]}  {one_line(part.name) or '(none)'}{few}"
-            )
+            shares, few = f"{'':6}  {'':6}", " (too few: the common DCG)"
+            if part.own is not None:
+                shares, few = f"{part.own:.4f}  {part.common:.4f}", ""
+            name = one_line(part.name) or "(none)"
+            lines.append(f"  {part.n_pairs:>8,}  {shares}  {name}{few}")
         return "\n".join([*lines, self.sentence])
 
 
@@ -124,53 +120,65 @@ def segment_test(
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, lists="free", seed=0)
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> log = dl.simulate.preference_pairs(truth, 200, lists="free", seed=0)
     >>> halves = Preferences(log.preferred, log.other, segment=np.repeat(["new", "old"], 100))
     >>> segment_test(halves).found
     False
     """
+    # the segments, the largest first
     pairs = decided_pairs(log)
     names, number, size = np.unique(_labels(pairs, by), return_inverse=True, return_counts=True)
     order = np.argsort(-size, kind="stable")
     large = [int(s) for s in order[:30] if size[s] >= FEWEST_LEARNED]
+
+    # it takes two that have DCGs of their own
     if len(large) < 2:
         raise InputError(
-            f"by={by!r}: {len(large)} of {len(names)} segment(s) have at least {FEWEST_LEARNED} decided pairs (the "
-            f"largest, {str(names[order[0]])!r}, has {size[order[0]]}); it takes two: get more "
-            "judgements, or merge segments",
+            f"by={by!r}: {len(large)} of {len(names)} segment(s) have at least {FEWEST_LEARNED} "
+            f"decided pairs (the largest, {str(names[order[0]])!r}, has {size[order[0]]}); it "
+            "takes two: get more judgements, or merge segments",
             see="too-few",
         )
-    unit = unit_of(
-        pairs, without=by, per_list=1 if by == "segment" else 2
-    )  # the segments are not held out whole
+
+    # the segments are not held out whole
+    unit = unit_of(pairs, without=by, per_list=1 if by == "segment" else 2)
     with stage("segments"):
-        rows, values = _held_out(pairs, number, large, unit, seed)
-    held_out, of = pairs[rows], number[rows]
-    weight = np.ones(len(rows)) if held_out.weight is None else held_out.weight
-    mean, error = mean_and_error(values[0] - values[1], weight, held_out.clusters(unit))
-    reach = float(normal_quantile(LEVEL) * error[0])
+        frame = _held_out(pairs, number, large, unit, seed)
 
-    def segment(s: int) -> Segment:
+    # what own DCGs gain
+    gains, errors = frame.leads()
+    (gain, likelihood_gain), (error, likelihood_error) = gains[:, 1], errors[:, 1]
+    reach = normal_quantile() * float(error)
+
+    # the shares of each segment
+    of, segments = number[frame.rows], []
+    for s in order.tolist():
         own = of == s
-        shares = (values[:, 0, own] @ weight[own] / weight[own].sum()).tolist() if own.any() else ()
-        return Segment(str(names[s]), int(size[s]), *shares)
+        weight, shares = frame.weight[own], []
+        if own.any():
+            shares = (frame.right[::-1, own] @ weight / weight.sum()).tolist()
+        segments.append(Segment(str(names[s]), int(size[s]), *shares))
 
+    # the gains with their errors, and the segments
     return SegmentTest(
-        gain=float(mean[0]),
-        error=float(error[0]),
-        likelihood_gain=float(mean[1]),
-        likelihood_error=float(error[1]),
-        interval=(float(mean[0]) - reach, float(mean[0]) + reach),
-        segments=tuple(segment(int(s)) for s in order),
+        gain=float(gain),
+        error=float(error),
+        likelihood_gain=float(likelihood_gain),
+        likelihood_error=float(likelihood_error),
+        interval=(float(gain) - reach, float(gain) + reach),
+        segments=tuple(segments),
         by=by,
         unit=unit,
-        n_pairs=len(rows),
+        n_pairs=len(frame.rows),
     )
 
 
 def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
-    if by not in COLUMNS:
-        raise InputError(f"by={by!r} is not one of {', '.join(COLUMNS)}")
+    """Return the segment of each pair; raise InputError if there are not several."""
+    columns = "segment", "rater", "query"
+    if by not in columns:
+        raise InputError(f"by={by!r} is not one of {', '.join(columns)}")
     labels = getattr(log, by)
     if labels is None:
         raise InputError(
@@ -178,32 +186,42 @@ def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
         )
     if len(np.unique(labels)) == 1:
         raise InputError(
-            f"by={by!r}: all pairs are of one segment, {str(labels[0])!r}: there is nothing to compare"
+            f"by={by!r}: all pairs are of one segment, {str(labels[0])!r}: there is nothing to "
+            "compare"
         )
     return labels
 
 
 def _held_out(
     log: Preferences, number: NDArray[np.intp], large: list[int], unit: str, seed: int
-) -> tuple[NDArray[np.intp], Floats]:
-    """Return the held-out rows of large segments, and `held_out_values` of own and common DCG
-    there, (2, 2, n).
+) -> HeldOut:
+    """Return the held-out values of the common DCG and of the segments' own, on pairs of large
+    segments.
     """
-    rows, values, rng = [], [], np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     folds = folds_of(log, unit, seed)
     whole = fit_direct(sampled(log, rng), DirectDescription())
-    for train, test in counted(folds, len(folds), "folds"):
+
+    def values_of(train: Rows, test: Rows) -> Floats:
+        """Return the values of DCGs that are learned from a fold; NaN where a segment has none."""
         common = fit_direct(sampled(log[train], rng), DirectDescription(), whole).dcg
+        values = np.full((2, 2, len(test)), np.nan)
         for s in large:
-            own_train, own_test = train[number[train] == s], test[number[test] == s]
-            if len(own_train) < FEWEST_LEARNED // 2 or not len(own_test):
+            own_train, own_test = train[number[train] == s], number[test] == s
+            if len(own_train) < FEWEST_LEARNED // 2 or not own_test.any():
                 continue
-            part, held_out = sampled(log[own_train], rng), log[own_test]
+
+            # compare its own DCG with the common one
+            part, held_out = sampled(log[own_train], rng), log[test[own_test]]
             own = fit_direct(part, DirectDescription(prior=common), common).dcg
-            rows.append(own_test)
-            values.append([held_out_values(metric, part, held_out) for metric in (own, common)])
-    if not rows:
+            for i, metric in enumerate((common, own)):
+                values[:, i, own_test] = held_out_values(metric, part, held_out)
+        return values
+
+    frame = held_out_frame(log, unit, folds, values_of, "folds")
+    if frame is None:
         raise InputError(
-            f"no segment has pairs to learn from and others to hold out by {unit}: get more judgements"
+            "no segment has pairs to learn from and others to hold out by "
+            f"{unit}: get more judgements"
         )
-    return np.concatenate(rows), np.concatenate(values, axis=2)
+    return frame

@@ -541,7 +541,7 @@ def test_learn_says_of_what_the_result_is_mixed_and_how_judges_err(dcglearn, log
     assert f"at least about {json.loads(out)['error_rate']:.1%} of verdicts name the worse" in text
 
 
-def test_learn_says_how_much_recurring_lists_tell(dcglearn, ratings, tmp_path):
+def test_learn_says_how_much_repeated_lists_tell(dcglearn, ratings, tmp_path):
     status, out, err = dcglearn("learn", "--ratings", ratings, "--json")
     report = json.loads(out)
     total, fewer = f"{report['total_weight']:,.0f}", f"{report['n_effective']:,.0f}"

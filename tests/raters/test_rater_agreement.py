@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 
 from dcglearn import DCGLearner, Preferences, rater_agreement
-from dcglearn.raters.rater_agreement import krippendorff_alpha, wilson
+from dcglearn.raters.rater_agreement import Estimate, krippendorff_alpha
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from tests.makers import TRUTH, random_lists, refused
 
@@ -179,6 +179,8 @@ def test_without_a_fit_and_without_raters(biased_log):
 
 def test_wilsons_interval():
     assert np.allclose(
-        [wilson(8, 10, 0.95).low, wilson(8, 10, 0.95).high], [0.4902, 0.9433], atol=1e-4
+        [Estimate.of_share(8, 10, 0.95).low, Estimate.of_share(8, 10, 0.95).high],
+        [0.4902, 0.9433],
+        atol=1e-4,
     )
-    assert wilson(0, 10, 0.95).low == 0 and np.isnan(wilson(0, 0, 0.95).value)
+    assert Estimate.of_share(0, 10, 0.95).low == 0 and np.isnan(Estimate.of_share(0, 0, 0.95).value)

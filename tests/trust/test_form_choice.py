@@ -23,14 +23,8 @@ from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.verdicts import verdicts_in_memory
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import form_choice
-from dcglearn.trust.form_choice import (
-    LogsOfDCG,
-    candidate,
-    form_of,
-    p_value,
-    scores_table,
-    share_of_lists,
-)
+from dcglearn.trust.form_choice import candidate, form_of, scores_table
+from dcglearn.trust.nested_test import LogsOfDCG, nested_test, share_of_lists
 from tests.makers import refused
 
 ERR = dl.textbook_list_metrics(4, 6)["ERR"]["ERR@6"]
@@ -226,10 +220,14 @@ def test_other_losses_have_the_forms(loss):
 
 def test_the_form_with_the_largest_gain_is_chosen_if_it_is_significant(saturated, monkeypatch):
     asked = []
-    monkeypatch.setattr(form_choice, "p_value", lambda *arguments: asked.append(arguments) or 0.025)
+    monkeypatch.setattr(
+        form_choice,
+        "nested_test",
+        lambda *arguments: asked.append(arguments) or (0.025, np.zeros(0)),
+    )
     learner = dl.DCGLearner(form="auto", n_starts=1).fit(saturated[1][:200])
     (gain, _, dcg, thetas), scores = asked[0], learner.form_scores_
-    assert (thetas == dcg.theta).all()
+    assert thetas.shape == (39, len(dcg.theta)) and np.ptp(thetas, axis=0).max() > 0
     assert learner.form_ == "saturation" and list(scores) == list(FORMS)
     assert (
         gain == scores["saturation"].gain > scores["best"].gain
@@ -469,12 +467,11 @@ def test_the_share_of_lists_is_that_of_the_variance():
     assert share_of_lists(log.ratings) == pytest.approx(own.var() / (own.var() + 4), abs=0.03)
 
 
-def test_a_long_log_is_simulated_in_part(monkeypatch):
-    monkeypatch.setattr(form_choice, "LARGEST", 16)
+def test_a_long_log_is_simulated_in_part():
     lists = np.random.default_rng(0).integers(0, 4, (2, 60, 4)).astype(np.int8)
     log = dl.Preferences(*lists, n_grades=4, weight=np.full(60, 2.0))
     log = log[log.differing][:50]
-    logs = LogsOfDCG.like(log, *fitted_to(log))
+    logs = LogsOfDCG.like(log, *fitted_to(log), most=16)
     assert len(logs.first) == 17 and logs.share * logs.weight.sum() == min(34, len(logs.lists))
 
 
@@ -483,10 +480,16 @@ def test_the_value_says_how_many_simulated_gains_are_as_large():
     log = dl.Preferences(*lists, n_grades=4)
     judgements, model, theta = fitted_to(log)
     dcg = FittedDCG(model, judgements, log, 1.0, theta, 0.0, [theta[None]], 1, 20)
-    wider = lambda again: again.with_form("best").objective  # noqa: E731
+
+    def gain_of(judgements, share):
+        again = dcg.on(judgements, share)
+        return again.objective - again.with_form("best").objective
+
     thetas = np.tile(theta, (2, 1))
-    assert p_value(1e9, wider, dcg, thetas) == 1 / 3
-    assert p_value(-1e9, wider, dcg, thetas) == 1.0
+    p_value, null = nested_test(1e9, gain_of, dcg, thetas)
+    assert p_value == 1 / 3 and len(null) == 2
+    p_value, null = nested_test(-1e9, gain_of, dcg, thetas)
+    assert p_value == 1.0 and len(null) == 1
 
 
 @pytest.mark.long

@@ -132,9 +132,9 @@ def rated_lists():
 def test_errors_by_list_are_those_of_a_bootstrap_but_for_what_is_particular_to_pairs(log):
     given = decided_pairs(log())
     assert unit_of(given) == "list"
-    rows, values, _ = module._held_out(given, "list", DirectDescription(), 0)
-    pairs = given[rows]
-    leads = (values - values[:, :1])[:, 1:]
+    frame, _ = module._held_out(given, "list", DirectDescription(), 0)
+    pairs = given[frame.rows]
+    leads = (frame.values - frame.values[:, :1])[:, 1:]
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
     _, errors = mean_and_error(leads, weight, pairs.clusters("list"))
     drawn = resampled_weights(pairs, "list", 400, seed=0)

@@ -9,8 +9,8 @@ from scipy.special import expit, ndtr
 
 from dcglearn import Preferences, noise_ceiling
 from dcglearn.trust import noise_ceiling as module
-from dcglearn.trust.recurring_lists import RecurringJudgements, RecurringRatings
-from dcglearn.trust.values_of_lists import JudgedLists, RatedLists, Variances, indicators
+from dcglearn.trust.list_values import JudgedLists, RatedLists, Variances, indicators
+from dcglearn.trust.repeated_lists import RecurringJudgements, RecurringRatings
 from tests.makers import random_log, refused
 
 POOL = np.array(list(itertools.product(range(2), repeat=5)), dtype=np.int8)

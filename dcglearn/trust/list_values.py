@@ -1,5 +1,4 @@
-"""The value of each list that recurs, as a shrunken estimate with its error: from ratings, or from
-judged pairs.
+"""Values of lists that recur, shrunken and with errors: from ratings, or from judged pairs.
 
 Both models say that a list is worth the sum over its grades and positions plus something of its
 own: ``theta ~ N(X beta, tau^2 I)``. A log of few lists tells tau only roughly: draws of the values
@@ -16,31 +15,15 @@ from scipy.special import expit, softmax
 
 from dcglearn.foundation.validation import Floats, Grades
 
-STEPS = 20
-"""Largest number of Newton steps for judged lists."""
-
-ROUNDS = 5
-"""Rounds in which the levels of groups and the values of lists are estimated in turn."""
-
-SHRINK = 1e-3
-"""Ridge of the regression on the indicators, as a share of the mean of the Gram matrix's diagonal.
-"""
-
-TOLERANCE = 1e-8
-"""Newton's method ends where no entry of a step is larger."""
-
 OWN_RATIOS = np.geomspace(0.03, 3.0, 14)
 """Standard deviations of what a rated list is worth beyond the sum, over that of ratings, among
 which is averaged.
 """
 
-OWN_SCALES = (0.1, 0.3, 0.9)
-"""Standard deviations of what a judged list is worth beyond the sum, in logits, among which is
-averaged.
+SCALES = tuple((of_sum, own) for of_sum in (0.5, 2.0) for own in (0.1, 0.3, 0.9))
+"""Standard deviations, in logits, of the entries of the sum and of what a judged list is worth
+beyond it, among which is averaged.
 """
-
-SUM_SCALES = (0.5, 2.0)
-"""Standard deviations of the entries of the sum, in logits, among which is averaged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +42,12 @@ class ListValues:
         self, first: NDArray[np.intp], second: NDArray[np.intp]
     ) -> tuple[Floats, Floats]:
         """Return the mean and the variance of the difference of lists, shape (n,) each."""
+        # of each list
         covariance = self.covariance
         variance = covariance if covariance.ndim == 1 else np.diag(covariance)
         total = variance[first] + variance[second]
+
+        # less what the two have in common
         if covariance.ndim == 2:
             total = np.maximum(total - 2 * covariance[first, second], 0)
         if self.shared is not None:
@@ -91,18 +77,16 @@ class Posterior:
 
     def draws(self, n: int, rng: np.random.Generator) -> Floats:
         """Return n draws of the values of all lists, shape (n, L)."""
-        times = rng.multinomial(n, self.chances)
-        return np.vstack(
-            [value.draws(int(k), rng) for value, k in zip(self.values, times, strict=True) if k]
-        )
+        times = rng.multinomial(n, self.chances).tolist()
+        settings = zip(self.values, times, strict=True)
+        return np.vstack([values.draws(k, rng) for values, k in settings if k])
 
 
 def indicators(lists: Grades) -> Floats:
     """Return whether each list has each grade but the worst at each position, and a constant; shape
     (L, p).
     """
-    grades = range(1, int(lists.max(initial=0)) + 1)
-    columns = [lists == grade for grade in grades]
+    columns = [lists == grade for grade in range(1, int(lists.max(initial=0)) + 1)]
     table = np.hstack([*columns, np.ones((len(lists), 1), dtype=bool)])
     return table[:, table.any(axis=0)].astype(np.float64)
 
@@ -156,17 +140,21 @@ class RatedLists:
         - 1/m ratings whose group is known. Levels and the values of lists are estimated in turn,
         and the variances if None.
         """
+        # how many ratings of a known group each rated list is worth
         number, n_lists = counts.sum(axis=1), len(self.indicators)
         row_mean = counts @ self.score / np.maximum(number, 1e-12)
         size = np.bincount(self.group, number)
         informed = number * (1 - 1 / np.maximum(size, 1))[self.group]
         n = np.bincount(self.list, informed, n_lists).astype(np.float64)
         mean, spread = np.zeros(n_lists), variances
-        for _ in range(ROUNDS if len(size) > 1 else 1):
+        for _ in range(5 if len(size) > 1 else 1):
+            # levels of groups, then mean scores above them
             above = number * (row_mean - mean[self.list])
             level = np.bincount(self.group, above) / np.maximum(size, 1e-12)
             own = informed * (row_mean - level[self.group])
             y = np.bincount(self.list, own, n_lists) / np.maximum(n, 1e-12)
+
+            # variances, then the values of lists
             if variances is None:
                 residual = self.score - (level[self.group] + y[self.list])[:, None]
                 freedom = max(counts.sum() - (n > 0).sum() - len(level) + 1, 1.0)
@@ -192,13 +180,12 @@ class RatedLists:
         """Return the regression's value for each list, and the Cholesky factor of the coefficients'
         precision.
         """
-        gram = (self.indicators * precision[:, None]).T @ self.indicators
-        gram += SHRINK * np.trace(gram) / len(gram) * np.eye(len(gram))
-        expected: Floats = self.indicators @ np.linalg.solve(
-            gram, self.indicators.T @ (precision * y)
-        )
-        lower = np.linalg.cholesky(gram).astype(np.float64, copy=False)
-        return expected, lower
+        # a small ridge, as a share of the mean of the diagonal
+        table = self.indicators
+        gram = (table * precision[:, None]).T @ table
+        gram += 1e-3 * np.trace(gram) / len(gram) * np.eye(len(gram))
+        expected: Floats = table @ np.linalg.solve(gram, table.T @ (precision * y))
+        return expected, np.linalg.cholesky(gram).astype(np.float64, copy=False)
 
     def _variances_between(self, y: Floats, n: Floats, within: float) -> tuple[Floats, Floats]:
         """Return possible variances between lists, and their probabilities by the restricted
@@ -212,9 +199,9 @@ class RatedLists:
             expected, lower = self._expected(y, precision)
             fit = np.log(precision[seen]).sum() - precision @ (y - expected) ** 2
             evidence.append(fit / 2 - np.log(np.diag(lower)).sum())
-        chances: Floats = softmax(
-            np.array(evidence) + np.log(OWN_RATIOS)
-        )  # the grid is even on the logarithmic scale
+
+        # the grid is even on the logarithmic scale
+        chances: Floats = softmax(np.array(evidence) + np.log(OWN_RATIOS))
         return choices, chances
 
 
@@ -235,11 +222,9 @@ class JudgedLists:
         `weight` says how often each pair was judged so, shape (n,). Priors are as probable as their
         evidence.
         """
-        choices = [(of_sum, own) for of_sum in SUM_SCALES for own in OWN_SCALES]
-        values, evidence = zip(
-            *(self._posterior(weight, *choice) for choice in choices), strict=True
-        )
-        return Posterior(values, softmax(np.array(evidence))), choices[int(np.argmax(evidence))]
+        fits = [self._posterior(weight, *scales) for scales in SCALES]
+        values, evidence = zip(*fits, strict=True)
+        return Posterior(values, softmax(np.array(evidence))), SCALES[int(np.argmax(evidence))]
 
     def estimated(
         self, weight: Floats, scales: tuple[float, float], start: Floats | None = None
@@ -258,17 +243,22 @@ class JudgedLists:
         n_lists = len(self.indicators)
         prior = of_sum**2 * self.indicators @ self.indicators.T + own**2 * np.eye(n_lists)
         mean = np.zeros(n_lists) if start is None else start
-        for _ in range(STEPS):
+
+        # Newton's method, at most 20 steps
+        for _ in range(20):
             wrong = expit(mean[self.worse] - mean[self.better])
             push = weight * wrong
             slope = np.bincount(self.better, push, n_lists) - np.bincount(self.worse, push, n_lists)
             curvature = self._curvature(push * (1 - wrong))
-            # The Newton step (K^-1 + H)^-1 (H m + g) without the inverse of K: K (I + H K)^-1.
+
+            # the step (K^-1 + H)^-1 (H m + g) without the inverse of K: K (I + H K)^-1
             system = np.eye(n_lists) + curvature @ prior
             new = prior @ np.linalg.solve(system, curvature @ mean + slope)
             step, mean = float(np.abs(new - mean).max(initial=0)), new
-            if step < TOLERANCE:
+            if step < 1e-8:
                 break
+
+        # the evidence by Laplace's approximation
         covariance = prior @ np.linalg.inv(system)
         difference = mean[self.better] - mean[self.worse]
         penalty = mean @ np.linalg.solve(prior, mean)

@@ -1,0 +1,217 @@
+"""Nested Monte Carlo tests: whether a wider model fits a log better than it fits logs of a DCG.
+
+The statistic is the gain of the wider model over the smaller one, a DCG. Gains are positive on logs
+of a DCG too, since the wider model contains it. So logs are simulated from the DCG, on the log's
+own pairs of lists, and both models are fitted to each (Efron and Tibshirani 1993, section 16.4).
+The parameters of each simulated log are a draw from the posterior of the smaller model. Its best
+fit would not do: its judges are too sharp, so that its logs vary too little.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.learning.dcg_model import Model
+from dcglearn.learning.fit_dcg import FittedDCG
+from dcglearn.learning.pair_loss import JudgedPairs
+from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.rating_counts import RatingCounts
+from dcglearn.logs.unique_rows import list_numbers, unique_rows
+
+FALSE_POSITIVE_RATE = 0.05
+"""False-positive rate of the tests."""
+
+N_SIMULATED = 39
+"""Number of simulated logs: at a rate of 5%, one of them may show as large a gain."""
+
+
+def nested_test(
+    gain: float,
+    gain_of: Callable[[JudgedPairs, float], float],
+    smaller: FittedDCG,
+    thetas: Floats,
+    *,
+    seed: int = 0,
+) -> tuple[float, Floats]:
+    """Return the p-value of the gain of a wider model, and the gains on simulated logs.
+
+    `gain_of` fits both models to simulated judgements, whose loss counts by a factor, and returns
+    the gain. The pairs of these are those of the smaller model; `thetas`, shape (B, p), are its
+    parameters for each log. The simulation ends as soon as the gain cannot be significant any more
+    (Besag and Clifford 1991).
+    """
+    assert smaller.pairs is not None, "a fit to a log in memory"
+    logs = LogsOfDCG.like(smaller.pairs, smaller.judgements, smaller.model, smaller.theta)
+    allowed = max(int(FALSE_POSITIVE_RATE * (len(thetas) + 1) + 1e-9) - 1, 0)
+    rng, null, as_large = np.random.default_rng(seed), [], 0
+    for theta in counted(thetas, len(thetas), "logs of a DCG"):
+        null.append(gain_of(replace(logs, theta=theta).draw(rng), logs.share))
+        as_large += null[-1] >= gain
+        if as_large > allowed:
+            return as_large / len(null), np.array(null)
+    return (as_large + 1) / (len(thetas) + 1), np.array(null)
+
+
+@dataclass(frozen=True)
+class LogsOfDCG:
+    """Logs on the same pairs of lists as a log, as a fitted DCG and its judges would have them.
+
+    A verdict on a list is its DCG plus Gumbel noise, so that differences have the logistic noise of
+    the model; it is mistaken for its opposite as often as gives the fitted error rate of a pair.
+    With the chance `shared` noise and mistake are the list's, the same wherever it recurs, so that
+    pairs which share a list depend on each other.
+
+    `model` and `theta` are the fitted DCG, `lists`, shape (m, K), the distinct lists. `row` and
+    `ratings`, shape (r,), are the list of each rated list and its number of ratings; without
+    ratings, the lists themselves, once each. `first`, `second`, `rater` and `weight`, shape (n,),
+    are each distinct pair's rated lists, judge and weight.
+    """
+
+    model: Model
+    theta: Floats
+    lists: Grades
+    row: NDArray[np.intp]
+    ratings: NDArray[np.intp]
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    rater: NDArray[np.int32]
+    weight: Floats
+    shared: float
+
+    @classmethod
+    def like(
+        cls,
+        log: PreferencePairs,
+        judgements: JudgedPairs,
+        model: Model,
+        theta: Floats,
+        *,
+        most: int = 1 << 10,
+    ) -> Self:
+        """Return logs like that of these judgements, which are the pairs of `log`, row by row.
+
+        Of a log with at least twice `most` distinct pairs, about `most` are kept: the gains of a
+        true DCG hardly depend on their number.
+        """
+        # number the lists, and where there are ratings each rated list
+        n, counts = len(log), log.ratings
+        number = np.concatenate(list_numbers(log.preferred, log.other))
+        if counts is None:
+            rows, shared = number, 1.0
+            size = np.ones(rows.max() + 1)
+        else:
+            better, worse, own = counts.rows_of(log)
+            rows, shared = np.concatenate([better, worse]), share_of_lists(counts)
+            size = np.bincount(own, counts.weight, rows.max() + 1).astype(np.float64)
+
+        # merge the judgements of a rater on a pair, and thin the pairs
+        rater = np.broadcast_to(judgements.rater, n)
+        ends = np.sort(np.stack([rows[:n], rows[n:]]), axis=0)
+        _, at, pair = unique_rows(np.column_stack([*ends, rater]).astype(np.int64))
+        kept = slice(None, None, max(len(at) // most, 1))
+        weight = np.bincount(pair, np.broadcast_to(judgements.weight, n))[kept]
+        at = at[kept]
+
+        # number again what is left
+        used, ends = np.unique(ends[:, at], return_inverse=True)
+        lists, row = np.unique(number[_last_place(rows)[used]], return_inverse=True)
+        both = np.concatenate([judgements.first, judgements.second])
+        first, second = ends.reshape(2, -1)
+        return cls(
+            model=model,
+            theta=theta,
+            lists=both[_last_place(number)[lists]],
+            row=row,
+            # the noise of more ratings than twelve is nearly gone in the mean
+            ratings=np.clip(np.rint(size[used]), 1, 12).astype(np.intp),
+            first=first,
+            second=second,
+            rater=rater[at].copy(),
+            weight=weight.astype(np.float64),
+            shared=shared,
+        )
+
+    @property
+    def share(self) -> float:
+        """Factor of the loss, as in `fit`."""
+        total = float(self.weight.sum())
+        return min(total, float(len(self.lists))) / total
+
+    def draw(self, rng: np.random.Generator) -> JudgedPairs:
+        """Return the judgements of one log."""
+        points = self.model.points(self.theta[None])
+        thresholds = points.thresholds[0]
+        value, chance = self._ratings(points.gains[0], points.discounts[0], rng)
+
+        # two mistakes cancel: 2 often (1 - often) is the error rate
+        often = 0.5 - 0.5 * np.sqrt(np.maximum(1 - 2 * points.errors[0], 0))
+        often = often[self.rater][:, None]
+        mistaken = chance[self.first] < often, chance[self.second] < often
+
+        # compare each rating of the first list with each of the second
+        lead = value[self.first][:, :, None] - value[self.second][:, None, :]
+        ahead = (lead > 0) ^ mistaken[0][:, :, None] ^ mistaken[1][:, None, :]
+        verdict = 2 * np.searchsorted(thresholds[1:-1], np.abs(lead)) + ahead
+        drawn = np.arange(value.shape[1]) < self.ratings[:, None]
+        both = drawn[self.first][:, :, None] & drawn[self.second][:, None, :]
+
+        # count the verdicts of each pair
+        n, n_verdicts = len(self.first), 2 * (len(thresholds) - 1)
+        cells = (np.arange(n)[:, None, None] * n_verdicts + verdict)[both]
+        counts = np.bincount(cells, minlength=n * n_verdicts).reshape(n, n_verdicts)
+        pair, verdict = np.nonzero(counts)
+        weight = (self.weight / counts.sum(axis=1))[pair] * counts[pair, verdict]
+
+        # put the winner first
+        won = (verdict % 2 == 1)[:, None]
+        first, second = (self.lists[self.row[end[pair]]] for end in (self.first, self.second))
+        better, worse = np.where(won, first, second), np.where(won, second, first)
+        return JudgedPairs(better, worse, (verdict // 2).astype(np.int8), self.rater[pair], weight)
+
+    def _ratings(
+        self, gains: Floats, discounts: Floats, rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Return ratings of each rated list, and what decides their mistakes, both of shape (r,
+        most ratings).
+        """
+        # the grade -1, the last entry, is worth nothing
+        mean = np.append(gains, 0.0)[self.lists] @ discounts
+        shape = len(self.row), int(self.ratings.max())
+        of_list = rng.random(shape) < self.shared
+
+        def mixed(draw: Callable[..., Floats]) -> Floats:
+            """Return the list's own draw, or one of each rating."""
+            return np.where(of_list, draw(size=len(mean))[self.row][:, None], draw(size=shape))
+
+        noise = mixed(rng.gumbel)
+        return mean[self.row][:, None] + noise, mixed(rng.random)
+
+
+def _last_place(numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return where each number stands last."""
+    places = np.zeros(numbers.max() + 1, dtype=np.intp)
+    places[numbers] = np.arange(len(numbers))
+    return places
+
+
+def share_of_lists(counts: RatingCounts, *, n_bins: int = 200) -> float:
+    """Return the share of the ratings' variance around a sum over grades that lies between
+    lists.
+    """
+    from dcglearn.trust.list_values import RatedLists, indicators  # takes long to import
+
+    # count the ratings of each list in each bin
+    keys, row = np.unique(counts.group * len(counts.lists) + counts.list, return_inverse=True)
+    score = np.unique(np.quantile(counts.rating, np.linspace(0, 1, n_bins), method="higher"))
+    table = np.zeros((len(keys), len(score)))
+    np.add.at(table, (row, np.searchsorted(score, counts.rating)), counts.weight)
+
+    # compare the variances between and within lists
+    group, number = np.divmod(keys, len(counts.lists))
+    _, variances = RatedLists(group, number, score, indicators(counts.lists)).posterior(table)
+    return variances.between / (variances.between + variances.within)

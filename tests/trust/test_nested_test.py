@@ -1,0 +1,42 @@
+"""Nested tests: how often they speak against logs of DCGs, by the number of judgements."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import dcglearn as dl
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE
+
+N_LOGS = int(os.environ.get("DCGLEARN_LEVEL_LOGS", "40"))
+"""Number of logs of each test and size; 200 tell a rate of 10% from one of 5%."""
+
+
+def p_of_form(log):
+    """Return the p-value of the form that may be chosen, 1 where none may be."""
+    scores = dl.DCGLearner(form="auto", loss="robust").fit(log).form_scores_
+    return min((s.p_value for s in scores.values() if s.p_value is not None), default=1.0)
+
+
+P_VALUES = {
+    "form": p_of_form,
+    "discounts": lambda log: dl.rising_discounts(log).p_value,
+    "positions": lambda log: dl.position_dependence(log, n_resamples=39).p_value,
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [100, 200, 500])
+@pytest.mark.parametrize("name", P_VALUES)
+def test_a_test_rejects_at_most_five_percent_of_logs_of_dcgs(name, n):
+    truth = dl.simulate.ground_truth("D1").normalised()
+    rejected = 0
+    for seed in range(N_LOGS):
+        rng = np.random.default_rng([n, seed])
+        log = dl.simulate.preference_pairs(truth, n, lists="free", temperature=0.1, seed=rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            rejected += P_VALUES[name](log) <= FALSE_POSITIVE_RATE
+    assert rejected <= binom.ppf(0.975, N_LOGS, FALSE_POSITIVE_RATE)
