@@ -19,7 +19,7 @@ from pathlib import Path
 import polars as pl
 
 import dcglearn as dl
-from dcglearn.letor.folds import Fold
+from simulations.letor.folds import Fold
 
 HERE = Path(__file__).parent
 TABLE = HERE / "letor_synthetic.csv"

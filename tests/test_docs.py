@@ -24,10 +24,10 @@ import polars as pl
 import pytest
 
 import dcglearn
-from dcglearn.letor.measures import Convention
-from dcglearn.letor.methods import METHODS
-from dcglearn.letor.protocol import Plan, run_plan
-from dcglearn.letor.results import LetorResult
+from simulations.letor.measures import Convention
+from simulations.letor.methods import METHODS
+from simulations.letor.protocol import Plan, run_plan
+from simulations.letor.results import LetorResult
 from tests.makers import call, forked_workers
 
 ROOT = Path(__file__).parents[1]

@@ -6,17 +6,18 @@ import functools
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dcglearn.cli.proposals import command_line
-from dcglearn.cli.terminal import console
+from dcglearn.cli.terminal import console, show_log
 from dcglearn.foundation.validation import InputError, shortened
+from dcglearn.foundation.version import __version__
 
 PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scale")
 """The panels of a command's help page, in their order."""
@@ -41,7 +42,54 @@ def examples(*lines: str) -> Callable[[Callable[..., None]], Callable[..., None]
     return with_examples
 
 
-def add_command(app: typer.Typer, command: Any, panel: str) -> None:
+def program(summary: str, commands: Mapping[str, Sequence[Callable[..., None]]]) -> typer.Typer:
+    """Return a program of the commands in each panel of its help page, with --version and
+    --verbose.
+    """
+    app = typer.Typer(
+        name="dcglearn",
+        help=summary,
+        callback=_common,
+        no_args_is_help=True,
+        cls=Group,
+        # colours come from rich alone
+        context_settings={"help_option_names": ["-h", "--help"], "color": False},
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    for panel, functions in commands.items():
+        for function in functions:
+            _add_command(app, function, panel)
+    return app
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dcglearn {__version__}")
+        raise typer.Exit
+
+
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+    verbose: Annotated[
+        bool,
+        output_option(
+            "-v",
+            "--verbose",
+            callback=show_log,
+            is_eager=True,
+            expose_value=False,
+            help="Log steps to standard error.",
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
     """Add a function with `examples` as a command; parameters that are dataclasses are replaced by
     their fields.
     """

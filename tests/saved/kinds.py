@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import dcglearn as dl
-from dcglearn.letor.folds import letor_folds, write_folds
-from dcglearn.letor.results import Trial
+from simulations.letor.folds import letor_folds, write_folds
+from simulations.letor.results import Trial
 
 FOLDER = Path(__file__).parent
 COLUMNS = ("preferred", "other", "tie", "query", "rater", "strength", "margin", "weight")

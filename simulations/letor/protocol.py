@@ -33,11 +33,11 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.foundation.version import __version__
-from dcglearn.letor import CHOICES, GRIDS
-from dcglearn.letor.folds import Fold, find_folds, read_fold
-from dcglearn.letor.measures import MEASURES, Convention
-from dcglearn.letor.methods import METHODS, Setting, method_named
-from dcglearn.letor.results import LetorResult, Trial
+from simulations.letor import CHOICES, GRIDS
+from simulations.letor.folds import Fold, find_folds, read_fold
+from simulations.letor.measures import MEASURES, Convention
+from simulations.letor.methods import METHODS, Setting, method_named
+from simulations.letor.results import LetorResult, Trial
 from dcglearn.rankers.linear_model import spread_of_scores
 
 
@@ -135,7 +135,7 @@ def letor_experiment(
         Holds Fold1, Fold2, ..., each with a training, a validation and a test file, see
         `find_folds`.
     methods : sequence of str, optional
-        Names in `dcglearn.letor.methods.METHODS`; all by default.
+        Names in `simulations.letor.methods.METHODS`; all by default.
     metric : str
         ``letor``, ``standard``, ``GAIN-DISCOUNT[@K]``, or a DCG's file: see `Convention`.
     grid : {"default", "quick", "papers"}

@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.letor.folds import find_folds, letor_folds, read_fold
-from dcglearn.letor.measures import MEASURES, Convention
-from dcglearn.letor.methods import METHODS, Setting, method_named
-from dcglearn.letor.protocol import letor_experiment, within_error
+from simulations.letor.folds import find_folds, letor_folds, read_fold
+from simulations.letor.measures import MEASURES, Convention
+from simulations.letor.methods import METHODS, Setting, method_named
+from simulations.letor.protocol import letor_experiment, within_error
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.synthetic import letor_queries
 from tests.makers import refused
@@ -172,7 +172,7 @@ class TestRuns:
         refused("holds 5 results; keep them with --resume", run)
         for changed in ({"metric": "standard"}, {"seed": 1}, {"grid": "default"}):
             refused("is of other data or settings", run, **changed, resume=True)
-        (out / "Fold1" / "ridge.json").write_text('{"format": "dcglearn.letor"}')
+        (out / "Fold1" / "ridge.json").write_text('{"format": "simulations.letor"}')
         refused(r"ridge.json: .*remove it to train again", run, resume=True)
 
     def test_a_query_without_relevant_documents_counts_as_the_convention_says(self, folder):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dcglearn.letor.measures import MEASURES, Convention
+from simulations.letor.measures import MEASURES, Convention
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries
 from tests.makers import refused

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dcglearn.letor.folds import letor_folds, write_folds
+from simulations.letor.folds import letor_folds, write_folds
 from tests.rankers.makers import letor_like
 
 

@@ -1,5 +1,5 @@
-"""Commands of LETOR's five-fold protocol: ``dcglearn folds`` makes folds, ``dcglearn letor`` runs
-methods on them.
+"""Commands of LETOR's five-fold protocol, run by ``python -m simulations``: ``folds`` makes folds,
+``letor`` runs methods on them.
 """
 
 import json
@@ -9,23 +9,25 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from dcglearn.cli.app import main as run_program
 from dcglearn.cli.command import (
     examples,
     first_option,
     input_option,
     model_option,
     output_option,
+    program,
     scale_option,
 )
 from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import DryRun, Groups, Seed
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import InputError
-from dcglearn.letor import Choice, Grid
+from simulations.letor import Choice, Grid
 
 
 @examples(
-    "dcglearn folds all.svm -o data", "dcglearn folds -o data --queries 106  # synthetic ones"
+    "python -m simulations folds all.svm -o data", "python -m simulations folds -o data --queries 106  # synthetic ones"
 )
 def folds(
     output: Annotated[
@@ -50,7 +52,7 @@ def folds(
     """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in
     each.
     """
-    from dcglearn.letor.folds import letor_folds, write_folds
+    from simulations.letor.folds import letor_folds, write_folds
     from dcglearn.rankers.svmlight import read_queries
     from dcglearn.rankers.synthetic import letor_queries
 
@@ -95,10 +97,10 @@ class Experiment:
 
 
 @examples(
-    "dcglearn letor OHSUMED --grid quick",
-    "dcglearn letor OHSUMED --jobs 2 -o results",
-    "dcglearn letor OHSUMED -o results --resume",
-    "dcglearn letor OHSUMED --method approxndcg --method ridge --format json",
+    "python -m simulations letor OHSUMED --grid quick",
+    "python -m simulations letor OHSUMED --jobs 2 -o results",
+    "python -m simulations letor OHSUMED -o results --resume",
+    "python -m simulations letor OHSUMED --method approxndcg --method ridge --format json",
 )
 def letor(
     experiment: Experiment,
@@ -137,8 +139,8 @@ def letor(
     published ones.
     """
     from dcglearn.foundation.threads import threads
-    from dcglearn.letor.methods import method_named
-    from dcglearn.letor.protocol import Plan, candidates_of, letor_experiment
+    from simulations.letor.methods import method_named
+    from simulations.letor.protocol import Plan, candidates_of, letor_experiment
 
     if baseline is not None:
         baseline = method_named(baseline).name
@@ -177,3 +179,11 @@ def letor(
             typer.echo(f"\n{results.tests(baseline)}")
     if output is not None:
         typer.echo(f"wrote: {output}", err=True)
+
+
+app = program("Split queries into folds, and run LETOR's protocol.", {"LETOR": (folds, letor)})
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    run_program("python -m simulations", __name__)
