@@ -19,7 +19,7 @@ def main(program: str = "dcglearn", commands: str = "dcglearn.cli.commands") -> 
     """
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-    name = program.split()[-1]
+    name = program.rsplit(maxsplit=1)[-1]
     if sys.stdout is None:
         _end(name, 1, "standard output is closed; redirect it to a file or to /dev/null")
 

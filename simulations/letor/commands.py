@@ -27,7 +27,8 @@ from simulations.letor import Choice, Grid
 
 
 @examples(
-    "python -m simulations folds all.svm -o data", "python -m simulations folds -o data --queries 106  # synthetic ones"
+    "python -m simulations folds all.svm -o data",
+    "python -m simulations folds -o data --queries 106  # synthetic ones",
 )
 def folds(
     output: Annotated[
@@ -52,9 +53,9 @@ def folds(
     """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in
     each.
     """
-    from simulations.letor.folds import letor_folds, write_folds
     from dcglearn.rankers.svmlight import read_queries
     from dcglearn.rankers.synthetic import letor_queries
+    from simulations.letor.folds import letor_folds, write_folds
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"{output} exists and is not empty; name a new folder")

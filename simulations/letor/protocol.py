@@ -33,12 +33,12 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.foundation.version import __version__
+from dcglearn.rankers.linear_model import spread_of_scores
 from simulations.letor import CHOICES, GRIDS
 from simulations.letor.folds import Fold, find_folds, read_fold
 from simulations.letor.measures import MEASURES, Convention
 from simulations.letor.methods import METHODS, Setting, method_named
 from simulations.letor.results import LetorResult, Trial
-from dcglearn.rankers.linear_model import spread_of_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +160,11 @@ def letor_experiment(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> folds = dl.letor_folds(dl.simulate.letor_queries(15, n_features=6, sizes=(10, 20), seed=0), 3)
+    >>> import dcglearn as dl
+    >>> from simulations.letor.folds import letor_folds, write_folds
+    >>> queries = dl.simulate.letor_queries(15, n_features=6, sizes=(10, 20), seed=0)
     >>> with TemporaryDirectory() as folder:
-    ...     dl.write_folds(folds, folder)
+    ...     write_folds(letor_folds(queries, 3), folder)
     ...     result = letor_experiment(folder, ["ridge", "RankSVM"], grid="quick")
     >>> result.mean("ridge", "NDCG@10") > 0.3
     True
