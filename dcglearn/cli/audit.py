@@ -1,7 +1,6 @@
 """``dcglearn audit``: one page on whether a metric follows the users of a log."""
 
 import hashlib
-import json
 import shlex
 import sys
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
-from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs
+from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs, print_result
 from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import InputError
@@ -73,20 +72,24 @@ def audit(
     systems = [*(runs or []), *(more_runs or [])]
     if bool(systems) != (qrels is not None):
         raise InputError("--runs and --qrels go together: runs, and judgements of their documents")
-    files = [
-        log,
-        *systems,
-        *(name for name in (qrels, later) if name),
-        *([metric] if is_metric_file(metric) else []),
-    ]
+
+    # files that are read
+    files = [log, *systems, *(name for name in (qrels, later) if name)]
+    if is_metric_file(metric):
+        files.append(metric)
     check_outputs(output, force=force, inputs=[*files, reading.read])
     from dcglearn.audits.audit import audit as audited
     from dcglearn.readers.joined_files import log_files
     from dcglearn.readers.readers import read_preferences, read_ratings
 
+    # how the page was made: the command, and the digest of every file
+    made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
+    for file in log_files(files):
+        if str(file) != "-":
+            made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
+
+    # read the log, and audit
     read = partial(read_ratings if ratings else read_preferences, mapping=reading.mapping)
-    present = [file for file in log_files(files) if str(file) != "-"]
-    made = {f"{file} (SHA-256)": hashlib.sha256(read_bytes(file)).hexdigest() for file in present}
     judged = read(log)
     say_reading(judged.recognised)
     result = audited(
@@ -99,9 +102,11 @@ def audit(
         anonymous=anonymous,
         seed=seed,
         strict_log=reading.strict_log,
-        made={"command": shlex.join(["dcglearn", *sys.argv[1:]]), **made},
+        made=made,
     )
+
+    # write the page, and print the sentences
     if output is not None:
         result.save(output, force=force)
         typer.echo(f"wrote: {output}", err=True)
-    typer.echo(json.dumps(result.to_dict(), allow_nan=False) if as_json else str(result))
+    print_result(result, as_json)

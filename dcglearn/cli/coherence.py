@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from dcglearn.cli.options import (
     Seed,
     Ties,
     check_outputs,
+    print_result,
     write_figure,
 )
 from dcglearn.cli.reading import Read
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 @examples(
     "dcglearn coherence dcg.json exponential-log2",
-    "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 --plot witness.png",
+    "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 "
+    "--plot witness.png",
 )
 def coherence(
     a: Annotated[str, typer.Argument(metavar="A", help="A file, or GAIN-DISCOUNT[@K].")],
@@ -83,27 +84,26 @@ def coherence(
     from dcglearn.metric_coherence.disagreement import disagreement
     from dcglearn.metric_coherence.regret import quiet_solver
 
-    if any(isinstance(metric, ListUtility) for metric in (first, second)):
-        if plot is not None or exit_code:
-            raise InputError(
-                "certificates are only true of a DCG, not of a list utility: leave --plot, --exit-code"
-            )
-        often = disagreement(first, second, documents, names=names)
-        typer.echo(
-            "no certificate: these are only true of a DCG; disagreement is sampled", err=True
-        )
-        sampled = {
-            "metrics": list(names),
-            "disagreement": often.share,
-            "disagreement_exact": often.exact,
-        }
-        typer.echo(json.dumps(sampled, allow_nan=False) if as_json else str(often))
-        return
-    with quiet_solver():
-        verdict = proved(first, second, documents, margin, time_limit=time_limit, names=names)
+    # a list utility has no certificate
+    certified = not any(isinstance(metric, ListUtility) for metric in (first, second))
+    if not certified and (plot is not None or exit_code):
+        reason = "certificates are only true of a DCG, not of a list utility"
+        raise InputError(f"{reason}: leave --plot, --exit-code")
+
+    # prove, or only count
+    if certified:
+        with quiet_solver():
+            verdict = proved(first, second, documents, margin, time_limit=time_limit, names=names)
     often = disagreement(first, second, documents, names=names)
-    values = _coherence_json(verdict, often.share, often.exact)
-    typer.echo(json.dumps(values, allow_nan=False) if as_json else f"{verdict}\n\n{often}")
+    shares = {"disagreement": often.share, "disagreement_exact": often.exact}
+    if not certified:
+        reason = "these are only true of a DCG; disagreement is sampled"
+        typer.echo(f"no certificate: {reason}", err=True)
+        print_result({"metrics": list(names), **shares} if as_json else often, as_json)
+        return
+    print_result({**_proof(verdict), **shares} if as_json else f"{verdict}\n\n{often}", as_json)
+
+    # draw a witness, and end
     if plot is not None and verdict.witness is None and verdict.witness_reverse is None:
         typer.echo(f"not written: {plot} (there is no disagreement to draw)", err=True)
     else:
@@ -112,32 +112,27 @@ def coherence(
         raise typer.Exit({True: 0, False: 1, None: 3}[verdict.coherent])
 
 
-def _coherence_json(verdict: Coherence, share: float, exact: bool) -> dict[str, Any]:
-    proof = ("coherent", "margin", "regret", "regret_reverse", "bound", "bound_reverse")
+def _proof(verdict: Coherence) -> dict[str, Any]:
+    names = ("coherent", "margin", "regret", "regret_reverse", "bound", "bound_reverse")
     return {
         "metrics": list(verdict.names),
-        **{name: getattr(verdict, name) for name in proof},
+        **{name: getattr(verdict, name) for name in names},
         "witness": _witness_json(verdict.witness),
         "witness_reverse": _witness_json(verdict.witness_reverse),
         "method": verdict.method,
-        "disagreement": share,
-        "disagreement_exact": exact,
     }
 
 
 def _witness_json(witness: Witness | None) -> dict[str, Any] | None:
     if witness is None:
         return None
-    return {
-        "lists": witness.lists.tolist(),
-        "first": witness.first.tolist(),
-        "second": witness.second.tolist(),
-    }
+    return {name: getattr(witness, name).tolist() for name in ("lists", "first", "second")}
 
 
 @examples(
     "dcglearn systems qrels.txt runs/*.txt --metric nDCG@10 --metric dcg.json",
-    "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 --plot order.png",
+    "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 "
+    "--plot order.png",
 )
 def systems(
     judgements: Annotated[
@@ -178,14 +173,17 @@ def systems(
     from dcglearn.metric_coherence.system_order import system_order
     from dcglearn.readers.readers import read_preferences
 
+    # read metrics, judgements, runs and log
     metrics = files_and_names(metric or ["nDCG@10"], scale)
     judged, all_runs = read_judgements(judgements, n_grades=grades), read_runs(runs)
     preferences = None if log is None else read_preferences(log, mapping=read)
+
+    # order the systems
     with scale.watched():
         order = system_order(
             all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed
         )
-    typer.echo(json.dumps(order.to_dict(), allow_nan=False) if as_json else str(order))
+    print_result(order, as_json)
     write_figure(lambda: slope_figure(order), plot, force=force)
 
 
@@ -193,9 +191,8 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(cell) for cell in text.split(",")]
     except ValueError as error:
-        raise InputError(
-            f"--grades {text}: give whole numbers with commas, such as 4,4,3,2,0"
-        ) from error
+        remedy = "give whole numbers with commas, such as 4,4,3,2,0"
+        raise InputError(f"--grades {text}: {remedy}") from error
 
 
 def _two_metrics(
@@ -211,10 +208,18 @@ def _two_metrics(
 
     by_name = files_and_names([a, b], scale, SAVED)
     files = {name: metric for name, metric in by_name.items() if not isinstance(metric, str)}
-    size = n_grades or (None if files else max(5, *[grade + 1 for grade in documents or [0]]))
+
+    # two names take their number of grades from the documents
+    highest = max(documents or [0])
+    if n_grades is None and not files:
+        size: int | None = max(5, highest + 1)
+    else:
+        size = n_grades
     metrics, names = resolved([by_name[a], by_name[b]], (a, b), documents, size, depth)
+
+    # warn if a file has another scale than the documents
     if documents is not None:
         with scale.watched("--n-grades"):
             sizes = {name: metric.n_grades for name, metric in files.items()}
-            warn_of_scale(sizes, n_grades or max(documents, default=0) + 1, "the list of documents")
+            warn_of_scale(sizes, n_grades or highest + 1, "the list of documents")
     return metrics, (names[0] or a, names[1] or b)

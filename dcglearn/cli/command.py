@@ -28,9 +28,6 @@ first_option, input_option, model_option, output_option, scale_option = (
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 
-WIDEST_NAMES = 34
-"""Columns of the terminal for an option's names."""
-
 
 def examples(*lines: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that gives a command the examples of its help page, one a line."""
@@ -95,38 +92,35 @@ def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+
+    # all options, those of groups in the place of the group
     options: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():
+        source, types = [parameter], hints
         if parameter.name in groups:
             group = groups[parameter.name]
-            of_fields = get_type_hints(
-                group, include_extras=True
-            )  # a group may inherit fields from other modules
-            of_group = inspect.signature(group).parameters.values()
-            options += [option.replace(annotation=of_fields[option.name]) for option in of_group]
-        else:
-            options.append(parameter.replace(annotation=hints[parameter.name]))
+            source = list(inspect.signature(group).parameters.values())
+            types = get_type_hints(group, include_extras=True)  # of inherited fields too
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        options += [
+            option.replace(annotation=types[option.name], kind=keyword) for option in source
+        ]
 
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:
-        given = {
-            option.name: values[option.name]
-            for option in options
-            if values[option.name] != option.default
-        }
+        defaults = {option.name: option.default for option in options}
+        given = {name: value for name, value in values.items() if value != defaults[name]}
         try:
             for name, group in groups.items():
-                values[name] = group(
-                    **{field.name: values.pop(field.name) for field in fields(group)}
-                )
+                own = {field.name: values.pop(field.name) for field in fields(group)}
+                values[name] = group(**own)
             command(**values)
         except InputError as error:
             error.proposal = command_line(error, command.__name__, given)
             raise
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    signature = inspect.Signature([option.replace(kind=keyword) for option in options])
-    with_groups.__signature__ = signature  # type: ignore[attr-defined]
+    # what typer reads of a function
+    with_groups.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     with_groups.__annotations__ = {option.name: option.annotation for option in options}
     app.command(cls=Command, epilog=command.examples, rich_help_panel=panel)(with_groups)
 
@@ -164,31 +158,29 @@ class _HelpPage:
         from rich.table import Table
         from rich.text import Text
 
-        terminal = console()
-        terminal.print(
-            Text.assemble(
-                "\n ",
-                (ctx.command_path, "bold"),
-                self.get_usage(ctx).partition(ctx.command_path)[2],
-            )
-        )
+        # usage, and what the command does
+        terminal, path = console(), ctx.command_path
+        usage = self.get_usage(ctx).partition(path)[2]
+        terminal.print(Text.assemble("\n ", (path, "bold"), usage))
         paragraphs = [" ".join(paragraph.split()) for paragraph in (self.help or "").split("\n\n")]
         terminal.print(Text("\n" + "\n\n".join(paragraphs) + "\n"))
+
+        # a panel for each kind of option
+        widest = 34  # columns of the terminal for an option's names
         for title, rows in self._panels(ctx):
             table = Table.grid(padding=(0, 2))
-            table.add_column(style="cyan", max_width=WIDEST_NAMES)
+            table.add_column(style="cyan", max_width=widest)
             table.add_column()
             for names, description in rows:
-                lines = textwrap.wrap(
-                    names.replace("|", "| "), WIDEST_NAMES, break_on_hyphens=False
-                )
+                lines = textwrap.wrap(names.replace("|", "| "), widest, break_on_hyphens=False)
                 table.add_row(Text("\n".join(lines).replace("| ", "|")), Text(description))
             terminal.print(Panel(table, title=title, title_align="left", border_style="dim"))
+
+        # examples, one a line
         if self.epilog:
             terminal.print(Text("Examples", style="bold"))
-            terminal.print(
-                Text("\n".join(f"  {line}" for line in self.epilog.splitlines())), soft_wrap=True
-            )
+            lines = [f"  {line}" for line in self.epilog.splitlines()]
+            terminal.print(Text("\n".join(lines)), soft_wrap=True)
 
 
 class Command(_HelpPage, TyperCommand):
@@ -205,36 +197,29 @@ class Command(_HelpPage, TyperCommand):
             raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line: arguments as they are named, however the version of
-        typer puts them.
+        """Return the words of the usage line: arguments as they are named, in any version of
+        typer.
         """
         arguments = [
             option for option in self.get_params(ctx) if option.param_type_name == "argument"
         ]
-        return [
-            "[OPTIONS]",
-            *(argument.metavar or argument.human_readable_name for argument in arguments),
-        ]
+        return ["[OPTIONS]", *(one.metavar or one.human_readable_name for one in arguments)]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, and --verbose, which the program has too."""
         shared = ctx.parent.command.params if ctx.parent is not None else []
-        return [
-            *super().get_params(ctx),
-            *(option for option in shared if option.name == "verbose"),
-        ]
+        verbose = [option for option in shared if option.name == "verbose"]
+        return [*super().get_params(ctx), *verbose]
 
     def _panels(self, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Yield the title of each panel and its rows: an option's names, and what it does."""
         panels: dict[str, list[tuple[str, str]]] = {title: [] for title in PANELS}
         for option in self.get_params(ctx):
             names, description = option.get_help_record(ctx)
+            panel = getattr(option, "rich_help_panel", None) or "Output"
             if option.param_type_name == "argument":
-                panels["Arguments"].append((names.partition(" <")[0], description))
-            else:
-                panels[getattr(option, "rich_help_panel", None) or "Output"].append(
-                    (names, description)
-                )
+                panel, names = "Arguments", names.partition(" <")[0]
+            panels[panel].append((names, description))
         yield from ((title, rows) for title, rows in panels.items() if rows)
 
 
@@ -261,8 +246,8 @@ class Group(_HelpPage, TyperGroup):
 
 
 def _plain_refusal(error: typer.BadParameter) -> str:
-    """Return what is wrong with a value: typer gives the words of pydantic, which do not name
-    it.
+    """Return what is wrong with a value, by name: pydantic's sentence, which typer shows, does not
+    name it.
     """
     cause: Any = error.__cause__
     if not hasattr(cause, "errors"):

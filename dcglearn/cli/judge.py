@@ -20,6 +20,7 @@ from dcglearn.foundation.validation import InputError, suffix_among
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
+    from dcglearn.judge.study import Rules
     from dcglearn.readers.mapping import LogMapping
 
 
@@ -123,12 +124,14 @@ class CandidateOptions:
             return read_candidates(self.file, mapping=mapping, documents=self.documents)
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
-        how: dict[str, Any] = {
-            "depth": mapping.depth or 10,
-            "n_grades": mapping.n_grades,
-            "unjudged": self.unjudged,
-        }
+        how: dict[str, Any] = {"n_grades": mapping.n_grades, "unjudged": self.unjudged}
+        how["depth"] = mapping.depth or 10
         return candidates_from_runs(list(self.runs), self.qrels, self.documents, self.topics, **how)
+
+    @property
+    def inputs(self) -> list[str | Path | None]:
+        """The files that are read."""
+        return [self.file, *(self.runs or ()), self.qrels, self.documents, self.topics]
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,8 @@ class PlaceOptions:
     host: Annotated[
         str,
         model_option(
-            help="Address to listen on; another than this machine's own is plain http on your network."
+            help="Address to listen on; another than this machine's own is plain http on your "
+            "network."
         ),
     ] = "127.0.0.1"
     port: Annotated[
@@ -159,7 +163,8 @@ class PlaceOptions:
     "dcglearn judge candidates.jsonl --log verdicts.jsonl",
     "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2",
     "dcglearn judge candidates.jsonl --log verdicts.jsonl --proxy llm.jsonl",
-    "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --log verdicts.jsonl",
+    "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl "
+    "--log verdicts.jsonl",
 )
 def judge(
     reading: Reading,
@@ -176,57 +181,38 @@ def judge(
     The page shows two lists side by side and takes a verdict by one key; every verdict is on the
     disk before the next pair counts. Stop with Ctrl-C; the same command continues.
     """
-    from dcglearn.judge.study import Rules, Study
+    from dcglearn.judge.study import Study
     from dcglearn.metric.dcg import DCG
     from dcglearn.trust.proxy import machine_dcg
 
+    # read the pairs, and the verdicts of a machine
     suffix_among(log, LINES, "verdicts")
     pairs = source.candidates(reading.mapping)
-    raters = tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip())
-    same = {
-        name: getattr(asking, name)
-        for name in ("redundancy", "strengths", "width", "images", "checks", "seed")
-    }
-    rules = Rules(
-        raters,
-        active=not asking.random,
-        balanced=asking.queries,
-        practice=not asking.no_practice,
-        **same,
-    )
-    queries = len({pair.query for pair in pairs.pairs})
-    sizes = (
-        (len(pairs), "pairs"),
-        (queries, "queries"),
-        (pairs.depth, "positions"),
-        (pairs.n_grades, "grades"),
-    )
-    seen = [
-        "candidates: {}, {}; {}, {}".format(*(number_of(*size) for size in sizes)),
-        *left_out(pairs.dropped),
-    ]
-    proxy, scale = asking.proxy, DCG.standard(pairs.n_grades, pairs.depth)
-    machine = machine_dcg(read_proxy(proxy, pairs.n_grades), scale) if proxy else None
+    proxy, machine = asking.proxy, None
+    if proxy is not None:
+        scale = DCG.standard(pairs.n_grades, pairs.depth)
+        machine = machine_dcg(read_proxy(proxy, pairs.n_grades), scale)
+    typer.echo("\n".join(_candidate_lines(pairs)), err=True)
     if dry_run:
-        typer.echo("\n".join(seen), err=True)
         return
+
+    # the server is an extra
     try:
         from dcglearn.judge.server import Place, serve
     except ModuleNotFoundError as error:
-        raise InputError(
-            "the judging page needs Starlette and uvicorn: pip install 'dcglearn[judge]'"
-        ) from error
+        remedy = "pip install 'dcglearn[judge]'"
+        raise InputError(f"the judging page needs Starlette and uvicorn: {remedy}") from error
 
+    # open the log, and say what it holds
     where = Place(place.host, place.port, place.token, browser=not place.no_browser)
-    study = Study(pairs, log, rules, machine)
-    before = study.n_verdicts
-    typer.echo("\n".join(seen), err=True)
-    if study.log.cut_short is not None:
-        typer.echo(
-            f"the log ended within a line, which was put into {study.log.cut_short}", err=True
-        )
+    study = Study(pairs, log, _rules(asking), machine)
+    before, cut_short = study.n_verdicts, study.log.cut_short
+    if cut_short is not None:
+        typer.echo(f"the log ended within a line, which was put into {cut_short}", err=True)
     if before:
         typer.echo(f"continuing {log}: {number_of(before, 'verdicts')} so far", err=True)
+
+    # serve until interrupted
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         serve(study, where, typer.echo)
@@ -239,9 +225,33 @@ def judge(
         typer.echo(f"next: {command}", err=True)
 
 
+def _candidate_lines(pairs: Candidates) -> list[str]:
+    """Return what the candidates hold, and what was left out of them."""
+    queries = len({pair.query for pair in pairs.pairs})
+    held = f"{number_of(len(pairs), 'pairs')}, {number_of(queries, 'queries')}"
+    scale = f"{number_of(pairs.depth, 'positions')}, {number_of(pairs.n_grades, 'grades')}"
+    return [f"candidates: {held}; {scale}", *left_out(pairs.dropped)]
+
+
+def _rules(asking: AskingOptions) -> Rules:
+    """Return the rules of the study that the options describe."""
+    from dcglearn.judge.study import Rules
+
+    names = [name.strip() for name in (asking.raters or "").split(",")]
+    same = ("redundancy", "strengths", "width", "images", "checks", "seed")
+    return Rules(
+        tuple(filter(None, names)),
+        active=not asking.random,
+        balanced=asking.queries,
+        practice=not asking.no_practice,
+        **{name: getattr(asking, name) for name in same},
+    )
+
+
 @examples(
     "dcglearn prompts candidates.jsonl --model MODEL --template shop.txt -o prompts.jsonl",
-    "dcglearn prompts --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --for anthropic -o prompts.jsonl",
+    "dcglearn prompts --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl "
+    "--for anthropic -o prompts.jsonl",
 )
 def prompts(
     reading: Reading,
@@ -279,23 +289,16 @@ def prompts(
     """
     from dcglearn.judge.prompts import TEMPLATE, pairs_beside, write_prompts
 
-    inputs = [
-        source.file,
-        *(source.runs or ()),
-        source.qrels,
-        source.documents,
-        source.topics,
-        template,
-    ]
-    check_outputs(output, pairs_beside(output), force=force, inputs=inputs)
+    beside = pairs_beside(output)
+    check_outputs(output, beside, force=force, inputs=[*source.inputs, template])
+
+    # write two prompts for each pair
     pairs = source.candidates(reading.mapping)
-    write_prompts(
-        pairs, output, template=template or TEMPLATE, shape=shape, model=model, force=force
-    )
+    template = template or TEMPLATE
+    write_prompts(pairs, output, template=template, shape=shape, model=model, force=force)
+
+    # what was written, and what comes next
     named = "" if model or shape == "gemini" else "; they name no model: --model does"
-    wrote = [
-        f"wrote: {output} ({2 * len(pairs):,} prompts{named})",
-        f"wrote: {pairs_beside(output)}",
-    ]
+    wrote = [f"wrote: {output} ({2 * len(pairs):,} prompts{named})", f"wrote: {beside}"]
     line = f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl"
     typer.echo("\n".join([*left_out(pairs.dropped), *wrote, line]), err=True)

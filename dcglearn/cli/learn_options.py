@@ -24,7 +24,8 @@ class LearnerOptions:
     method: Annotated[
         Literal["dcg", "qp"],
         model_option(
-            help="dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position."
+            help="dcg: gains and discounts; "
+            "qp: the paper's QP, a weight for each grade at each position."
         ),
     ] = "dcg"
     loss: Annotated[
@@ -39,14 +40,16 @@ class LearnerOptions:
     form: Annotated[
         Literal["dcg", "saturation", "best", "auto"],
         model_option(
-            help="dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen."
+            help="dcg: a DCG, one whose user may stop, one mixed with the best result's gain, "
+            "or chosen."
         ),
     ] = "dcg"
     prior: Annotated[
         str | None,
         model_option(
             metavar="METRIC",
-            help="dcg: start from this file or GAIN-DISCOUNT, and leave it as far as the log says; for small logs.",
+            help="dcg: start from this file or GAIN-DISCOUNT, and leave it as far as the log says; "
+            "for small logs.",
         ),
     ] = None
     zero: Annotated[
@@ -85,24 +88,26 @@ class LearnerOptions:
     ] = None
 
     def __post_init__(self) -> None:
+        # C is a positive number, or chosen
         try:
             usable = self.C in (None, "auto") or 0 < float(self.C or 0) < float("inf")
         except ValueError:
             usable = False
         if not usable:
             raise InputError(f"--C {self.C}: give a positive number, or auto")
-        of_dcg = {
-            "loss": "auto",
-            "form": "dcg",
-            **dict.fromkeys(("ridge", "prior", "zero", "proxy")),
-        }
-        of_qp = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
-        for name, default in (of_qp if self.method == "dcg" else of_dcg).items():
+
+        # options of the other method keep their defaults
+        other = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
+        needed = "qp"
+        if self.method == "qp":
+            other = {"loss": "auto", "form": "dcg"}
+            other |= dict.fromkeys(("ridge", "prior", "zero", "proxy"))
+            needed = "dcg"
+        for name, default in other.items():
             if getattr(self, name) != default:
-                option = "--no-monotone" if name == "monotone" else f"--{name.replace('_', '-')}"
-                raise InputError(
-                    f"{option} goes with --method {'qp' if self.method == 'dcg' else 'dcg'}"
-                )
+                no = "no-" if name == "monotone" else ""
+                option = f"--{no}{name.replace('_', '-')}"
+                raise InputError(f"{option} goes with --method {needed}")
 
     def description(
         self, log: Preferences | PartedLog | Answers
@@ -115,6 +120,7 @@ class LearnerOptions:
             return QPDescription(
                 C=C, margin=self.margin, monotone=self.monotone, tie_epsilon=self.tie_epsilon
             )
+
         prior = None if self.prior is None else read_metric(self.prior, log.n_grades, log.depth)
         ridge = DirectDescription.ridge if self.ridge is None else self.ridge
         zero = 0 if self.zero is None else grade_of(self.zero, log)
@@ -125,12 +131,14 @@ class LearnerOptions:
 
 def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
     """Return the grade of a name or number, or "none"; raise InputError for any other word."""
-    names = [name.lower() for name in log.grade_names or map(str, range(log.n_grades))]
-    if word.lower() in names:
-        return names.index(word.lower())
-    if word not in ("none", *map(str, range(log.n_grades))):
+    numbers = [str(grade) for grade in range(log.n_grades)]
+    names = [name.lower() for name in log.grade_names or numbers]
+    for known in (names, numbers):
+        if word.lower() in known:
+            return known.index(word.lower())
+    if word != "none":
         raise InputError(f"--zero {word}: give none, or a grade of the log: {', '.join(names)}")
-    return word if word == "none" else int(word)
+    return word
 
 
 @dataclass(frozen=True)
@@ -142,14 +150,16 @@ class TrustOptions:
         first_option(
             min=0,
             metavar="N",
-            help="dcg: 90% bands, of each number and of all at once, from N samples; 200 is enough.",
+            help="dcg: 90% bands, of each number and of all at once, from N samples; "
+            "200 is enough.",
         ),
     ] = 0
     ranges: Annotated[
         bool,
         model_option(
             "--ranges",
-            help="Show what the log pins down: the range of each number over all DCGs that follow it.",
+            help="Show what the log pins down: the range of each number over all DCGs that follow "
+            "it.",
         ),
     ] = False
     holdout: Annotated[
@@ -169,9 +179,8 @@ class TrustOptions:
 
     def __post_init__(self) -> None:
         if self.holdout is not None and not 0 < self.holdout < 1:
-            raise InputError(
-                f"--holdout {self.holdout}: give a fraction between 0 and 1, such as 0.3"
-            )
+            remedy = "give a fraction between 0 and 1, such as 0.3"
+            raise InputError(f"--holdout {self.holdout}: {remedy}")
 
     def unit(self, log: Preferences | PartedLog) -> str:
         """Return what to hold out whole: a rated list is in many pairs, so a split by pair would

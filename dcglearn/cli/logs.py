@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -28,13 +29,11 @@ if TYPE_CHECKING:
     from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.preferences import Preferences
 
-LEARNED = "learned:"
-"""What --cutoffs begins with where the cut-offs are to be learned."""
-
 
 @examples(
     "dcglearn convert spreadsheet.csv -o log.jsonl",
-    'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" -o log.jsonl',
+    'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" '
+    "-o log.jsonl",
     "dcglearn convert vendor.csv --columns winner=Verdict --save-mapping vendor.toml -o log.jsonl",
     "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
     "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
@@ -46,7 +45,8 @@ def convert(
         list[str],
         typer.Argument(
             metavar="LOG...",
-            help="JSON lines or array, delimited text or Parquet, several files, or a folder; - reads standard input.",
+            help="JSON lines or array, delimited text or Parquet, several files, or a folder; "
+            "- reads standard input.",
         ),
     ],
     reading: MappingOptions,
@@ -81,35 +81,34 @@ def convert(
     check_outputs(reading.skip_bad, save_mapping, force=force, log=output, inputs=inputs)
     from dcglearn.readers.readers import native_frame
 
-    if (reading.cutoffs or "").startswith(LEARNED):
-        reading = _with_learned_cutoffs(one_or_all(log), reading, joins, prompts)
+    # how the log is read
+    source = one_or_all(log)
+    if (reading.cutoffs or "").startswith("learned:"):
+        reading = _with_learned_cutoffs(source, reading, joins, prompts)
     mapping = reading.mapping
-    source, mapping = (
-        (one_or_all(log), mapping)
-        if prompts is None
-        else _answers(one_or_all(log), prompts, reading, joins.asked)
-    )
+    if prompts is not None:
+        source, mapping = _answers(source, prompts, reading, joins.asked)
+
+    # read it: as pairs, or line for line
+    counted: Mapping[str, int] = {}
     if reading.ratings or joins.asked or inconsistent != "keep":
         pairs = _pairs(source, mapping, reading, joins, inconsistent)
-        frame, dropped, recognised, counted = (
-            pairs.to_polars(),
-            pairs.dropped,
-            pairs.recognised,
-            pairs.counted,
-        )
+        frame, dropped, recognised = pairs.to_polars(), pairs.dropped, pairs.recognised
+        counted = pairs.counted
     else:
         frame, dropped, recognised = native_frame(source, mapping, reading.skip_bad)
-        counted = {}
+
+    # what was recognised, and left out
     say_reading(recognised)
     mapping = mapping if recognised is None else recognised.mapping
+    lines = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]
     if mapping.scale is not None:
-        typer.echo(
-            "grades: " + ", ".join(f"{grade} = {name}" for grade, name in enumerate(mapping.scale)),
-            err=True,
-        )
-    left_out = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]
-    for line in [*looked_up_lines(counted), *left_out]:
+        names = [f"{grade} = {name}" for grade, name in enumerate(mapping.scale)]
+        typer.echo(f"grades: {', '.join(names)}", err=True)
+    for line in [*looked_up_lines(counted), *lines]:
         typer.echo(line, err=True)
+
+    # write the log, and how it was read
     depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
     write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
     if save_mapping is not None:
@@ -123,11 +122,10 @@ def _with_learned_cutoffs(
     """Return how a log is read with the cut-offs of N levels that fit it best, ``--cutoffs
     learned:N``.
     """
-    n_levels = str(reading.cutoffs).removeprefix(LEARNED)
+    n_levels = str(reading.cutoffs).removeprefix("learned:")
     if not n_levels.isdecimal() or log == "-" or prompts is not None:
-        raise InputError(
-            f"--cutoffs {reading.cutoffs}: give a number of levels, {LEARNED}4, say, and pairs in a file"
-        )
+        remedy = "give a number of levels, learned:4, say, and pairs in a file"
+        raise InputError(f"--cutoffs {reading.cutoffs}: {remedy}")
     from dcglearn.learning.learned_cutoffs import FINE, learned_cutoffs
 
     fine = replace(reading, cutoffs=FINE)
@@ -139,13 +137,12 @@ def _answers(
     log: Any, prompts: str, reading: MappingOptions, asked: list[str]
 ) -> tuple[Any, LogMapping]:
     """Return the verdicts in a model's answers as records, and how the lists of the prompts are
-    read; say what was.
+    read; print counts.
     """
     if reading.ratings or reading.skip_bad or asked:
         option = (*asked, "--ratings or --skip-bad")[0]
-        raise InputError(
-            f"{option} does not go with --prompts, whose pairs have grades; what is not read is listed"
-        )
+        reason = "whose pairs have grades; what is not read is listed"
+        raise InputError(f"{option} does not go with --prompts, {reason}")
     from dcglearn.judge.prompts import read_answers
 
     verdicts, lines = read_answers(log, prompts, reading.mapping)
@@ -161,18 +158,19 @@ def _pairs(
     """
     from dcglearn.readers.readers import read_preferences, read_ratings
 
+    skip_bad = reading.skip_bad
     if reading.ratings:
         if joins.asked or inconsistent != "keep":
-            raise InputError(
-                f"{(*joins.asked, '--inconsistent')[0]} is for pairs: leave it out with --ratings"
-            )
-        return read_ratings(
-            log, skip_bad=reading.skip_bad, equal_groups=reading.equal_groups, mapping=mapping
-        )
+            option = (*joins.asked, "--inconsistent")[0]
+            raise InputError(f"{option} is for pairs: leave it out with --ratings")
+        equal = reading.equal_groups
+        return read_ratings(log, skip_bad=skip_bad, equal_groups=equal, mapping=mapping)
+
+    # pairs, with their verdicts reconciled if asked
     if joins.asked:
-        pairs = joins.joined(log, mapping, reading.skip_bad)
+        pairs = joins.joined(log, mapping, skip_bad)
     else:
-        pairs = read_preferences(log, skip_bad=reading.skip_bad, mapping=mapping)
+        pairs = read_preferences(log, skip_bad=skip_bad, mapping=mapping)
     return pairs if inconsistent == "keep" else pairs.reconciled(inconsistent)
 
 
@@ -224,19 +222,20 @@ def ask(
     from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
     from dcglearn.trust.proxy import proxy_dcg
 
+    # the judgements so far, of people and of a machine
     mapping = reading.mapping
     judged = None if log is None else read_preferences(log, mapping=mapping)
     fit = verdicts = None
     if proxy is not None:
         if judged is None or log is None:
-            raise InputError(
-                "--proxy goes with --log: people's verdicts say how far to follow the LLM judge's"
-            )
+            reason = "people's verdicts say how far to follow the LLM judge's"
+            raise InputError(f"--proxy goes with --log: {reason}")
         refuse_other_lists(log, proxy, mapping)
         verdicts = read_proxy(proxy, judged.n_grades)
-        fit = fit_in_form(
-            judged, DirectDescription(n_grades=judged.n_grades), proxy=proxy_dcg(verdicts, judged)
-        )
+        of_people = DirectDescription(n_grades=judged.n_grades)
+        fit = fit_in_form(judged, of_people, proxy=proxy_dcg(verdicts, judged))
+
+    # the pairs to choose from
     if candidates is not None:
         pool: Preferences | ArrayLike = read_questions(candidates, mapping=mapping)
     elif verdicts is not None:
@@ -244,17 +243,13 @@ def ask(
     elif judged is not None:
         pool = generated_lists(judged, generate, seed=seed)
     else:
-        raise InputError(
-            "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
-        )
+        remedy = "give CANDIDATES, or --log to make lists with its mix of grades"
+        raise InputError(f"nothing to choose from: {remedy}")
+
+    # choose, and write
     questions = suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, seed=seed)
-    number = number_of(len(questions), "questions")
-    write_log(
-        questions.to_polars(),
-        output,
-        f"{number}; fill in winner and append to the log",
-        force=force,
-    )
+    contents = f"{number_of(len(questions), 'questions')}; fill in winner and append to the log"
+    write_log(questions.to_polars(), output, contents, force=force)
 
 
 @dataclass(frozen=True)
@@ -281,19 +276,19 @@ class MachineOptions:
 
     def refuse(self, **of_people: Any) -> None:
         """Raise InputError for an option of the other kind of judge."""
-        other, given = "people", [name for name, value in of_people.items() if value]
+        other, options = "people", of_people
+        defaults: dict[str, Any] = {}
         if self.judge == "people":
-            other, given = (
-                "machine",
-                [name for name in vars(self) if vars(self)[name] != getattr(MachineOptions, name)],
-            )
-        for name in given:
-            raise InputError(f"--{name.replace('_', '-')} goes with --judge {other}")
+            other, options, defaults = "machine", vars(self), vars(MachineOptions())
+        for name, value in options.items():
+            if (value or None) != (defaults.get(name) or None):
+                raise InputError(f"--{name.replace('_', '-')} goes with --judge {other}")
 
 
 @examples(
     "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json",
-    "dcglearn simulate --judge machine --taste exponential-log2 --side 0.3 --pairs 1000 -o machine.jsonl",
+    "dcglearn simulate --judge machine --taste exponential-log2 --side 0.3 --pairs 1000 "
+    "-o machine.jsonl",
 )
 def simulate(
     machine: MachineOptions,
@@ -301,7 +296,8 @@ def simulate(
     truth: Annotated[
         str,
         first_option(
-            help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K."
+            help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; "
+            "or a DCG's file or name with @K."
         ),
     ] = "D1",
     pairs: Annotated[int, first_option(min=1, help="Number of pairs.")] = 200,
@@ -333,23 +329,23 @@ def simulate(
     from dcglearn.metric.reading import read_metric
     from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 
+    # options of one kind of judge refuse the other
     dcg = ground_truth(truth) if truth in ("D1", "D2") else read_metric(truth, n_grades=5)
-    noise: dict[str, Any] = {"flips": flips, "temperature": temperature, "tie_below": tie_below}
-    noise |= {"raters": raters, "queries": queries}
-    machine.refuse(**noise)
+    noise: dict[str, Any] = {"temperature": temperature, "tie_below": tie_below}
+    machine.refuse(**noise, flips=flips, raters=raters, queries=queries)
+
+    # simulate verdicts
     if machine.judge == "machine":
-        taste = (
-            dcg
-            if machine.taste is None
-            else read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")
-        )
+        taste = dcg
+        if machine.taste is not None:
+            taste = read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")
         shares = {name: getattr(machine, name) for name in ("error", "side", "consistency")}
         log = machine_verdicts(taste, pairs, lists=lists, **shares, seed=seed)
     else:
-        names = {"flips": "n_flips", "raters": "n_raters", "queries": "n_queries"}
-        log = preference_pairs(
-            dcg, pairs, lists=lists, seed=seed, **{names.get(k, k): v for k, v in noise.items()}
-        )
+        noise |= {"n_flips": flips, "n_raters": raters, "n_queries": queries}
+        log = preference_pairs(dcg, pairs, lists=lists, seed=seed, **noise)
+
+    # write the truth and the log
     if truth_file is not None:
         dcg.save(truth_file, force=force)
     write_log(log.to_polars(), output, str(log), force=force)

@@ -172,11 +172,17 @@ def said_now(text: str, *, err: bool) -> bool:
 
 def write_text(text: str, output: Path | None, *, force: bool) -> None:
     """Write a text to a file, whole or not at all, or to standard output."""
+    write_lines([text, "\n"], output, force=force)
+
+
+def write_lines(lines: Iterable[str], output: Path | None, *, force: bool) -> None:
+    """Write lines, with their ends, to a file, whole or not at all, or to standard output."""
     if output is None:
-        typer.echo(text)
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
         return
-    with written_beside(output, force=force) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
+    with written_beside(output, force=force) as beside, beside.open("w", encoding="utf-8") as file:
+        file.writelines(lines)
     typer.echo(f"wrote: {output}", err=True)
 
 

@@ -15,6 +15,7 @@ from dcglearn.cli.options import (
     Output,
     Plot,
     check_outputs,
+    print_result,
     write_figure,
     write_text,
 )
@@ -38,11 +39,9 @@ def show(
     check_outputs(force=force, picture=plot, inputs=metrics)
     dcgs = load_metrics(metrics, grades)
     for name, dcg in dcgs.items():
-        if as_json:
-            typer.echo(json.dumps({"name": name, **dcg.to_dict()}, allow_nan=False))
-        else:
-            notes = [f"- {note}" for note in dcg.notes]
-            typer.echo("\n".join([name, dcg.table(), *notes, ""]))
+        notes = [f"- {note}" for note in dcg.notes]
+        text = "\n".join([name, dcg.table(), *notes, ""])
+        print_result({"name": name, **dcg.to_dict()} if as_json else text, as_json)
     write_figure(lambda: dcg_figure(dcgs), plot, force=force)
 
 
@@ -87,9 +86,10 @@ def export(
         typer.echo(list_of_targets())
         return
     if metric is None or to is None:
-        raise InputError(
-            "name a metric and a target: dcglearn export dcg.json --to quepid; --list shows the targets"
-        )
+        command = "dcglearn export dcg.json --to quepid"
+        raise InputError(f"name a metric and a target: {command}; --list shows the targets")
+
+    # read the metric, and write what the target takes
     target = target_of(to)
     check_outputs(output, force=force, inputs=[metric])
     dcg = carried(metric, target, n_grades or 5)
@@ -113,6 +113,8 @@ def verify(
 
     if not model.exists():
         raise InputError(f"{model} does not exist; check the name")
+
+    # a folder may hold a model, a checkpoint, or both
     folder = model.is_dir()
     checkpoint = model / CHECKPOINT if folder else model
     parts: dict[str, Any] = {}
@@ -120,13 +122,14 @@ def verify(
         parts["model"] = _model(model)
     if not folder or checkpoint.exists():
         parts["checkpoint"] = inspect_checkpoint(checkpoint)
+
+    # print what each is
     if as_json:
-        typer.echo(json.dumps(parts))
+        print_result(parts, as_json)
         return
     for kind, fields in parts.items():
-        typer.echo(
-            "\n".join([f"{kind}: whole", *(f"  {name}: {value}" for name, value in fields.items())])
-        )
+        lines = [f"  {name}: {value}" for name, value in fields.items()]
+        typer.echo("\n".join([f"{kind}: whole", *lines]))
 
 
 def _model(folder: Path) -> dict[str, Any]:
@@ -134,17 +137,18 @@ def _model(folder: Path) -> dict[str, Any]:
     from dcglearn.rankers.load_ranker import load_ranker
 
     ranker: Any = load_ranker(folder)
-    fields = read_json_object(folder / "model.json")
-    facts = {
-        "kind": fields["kind"],
-        "features": ranker.n_features_in_,
-        "metric": repr(ranker.metric_),
-    }
+    saved = read_json_object(folder / "model.json")
+    facts = {"kind": saved["kind"], "features": ranker.n_features_in_}
+    facts["metric"] = repr(ranker.metric_)
+
+    # trees tell how many they are, and of which features
     if hasattr(ranker, "n_trees_"):
         facts["trees"] = ranker.n_trees_
-        facts["important"] = ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))
-    return facts | {
-        "data": ", ".join(
-            f"{name} (SHA-256 {checksum})" for name, checksum in fields["files"].items()
-        )
-    }
+        facts["important"] = most_important(ranker)
+    files = [f"{name} (SHA-256 {checksum})" for name, checksum in saved["files"].items()]
+    return facts | {"data": ", ".join(files)}
+
+
+def most_important(ranker: Any) -> str:
+    """Return the five features that trees use most, each with its share of the gain."""
+    return ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))

@@ -70,9 +70,8 @@ def draw_table(head: list[str], rows: list[list[str]], notes: list[str], n_left:
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
     for i, title in enumerate(head):
-        table.add_column(
-            Text(escaped(title)), justify="left" if i < n_left else "right", overflow="fold"
-        )
+        table.add_column(Text(escaped(title)), overflow="fold")
+        table.columns[i].justify = "left" if i < n_left else "right"
     for row in rows:
         table.add_row(*(Text(escaped(cell)) for cell in row))
     console().print(table)
