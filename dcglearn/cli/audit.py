@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+import dcglearn as dl
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
 from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs, print_result
 from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
@@ -78,9 +79,7 @@ def audit(
     if is_metric_file(metric):
         files.append(metric)
     check_outputs(output, force=force, inputs=[*files, reading.read])
-    from dcglearn.audits.audit import audit as audited
     from dcglearn.readers.joined_files import log_files
-    from dcglearn.readers.readers import read_preferences, read_ratings
 
     # how the page was made: the command, and the digest of every file
     made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
@@ -89,16 +88,17 @@ def audit(
             made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
 
     # read the log, and audit
-    read = partial(read_ratings if ratings else read_preferences, mapping=reading.mapping)
+    read = partial(dl.read_ratings if ratings else dl.read_preferences, mapping=reading.mapping)
     judged = read(log)
     say_reading(judged.recognised)
-    result = audited(
+    result = dl.audit(
         judged,
         metric,
         runs=systems or None,
         qrels=qrels,
         since=since,
         later=None if later is None else read(later),
+        # how it is made
         anonymous=anonymous,
         seed=seed,
         strict_log=reading.strict_log,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import dcglearn as dl
 from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import (
@@ -80,8 +81,6 @@ def coherence(
     check_outputs(force=force, picture=plot, inputs=[a, b])
     documents = None if grades is None else _numbers(grades)
     (first, second), names = _two_metrics(a, b, documents, n_grades, depth, scale)
-    from dcglearn.metric_coherence.coherence import coherence as proved
-    from dcglearn.metric_coherence.disagreement import disagreement
     from dcglearn.metric_coherence.regret import quiet_solver
 
     # a list utility has no certificate
@@ -93,17 +92,19 @@ def coherence(
     # prove, or only count
     if certified:
         with quiet_solver():
-            verdict = proved(first, second, documents, margin, time_limit=time_limit, names=names)
-    often = disagreement(first, second, documents, names=names)
+            verdict = dl.coherence(
+                first, second, documents, margin, time_limit=time_limit, names=names
+            )
+    often = dl.disagreement(first, second, documents, names=names)
     shares = {"disagreement": often.share, "disagreement_exact": often.exact}
     if not certified:
         reason = "these are only true of a DCG; disagreement is sampled"
         typer.echo(f"no certificate: {reason}", err=True)
         print_result({"metrics": list(names), **shares} if as_json else often, as_json)
         return
-    print_result({**_proof(verdict), **shares} if as_json else f"{verdict}\n\n{often}", as_json)
 
-    # draw a witness, and end
+    # the verdict and its witness
+    print_result({**_proof(verdict), **shares} if as_json else f"{verdict}\n\n{often}", as_json)
     if plot is not None and verdict.witness is None and verdict.witness_reverse is None:
         typer.echo(f"not written: {plot} (there is no disagreement to draw)", err=True)
     else:
@@ -169,18 +170,15 @@ def systems(
 ) -> None:
     """Order systems by several metrics, and say which differences are more than chance."""
     check_outputs(force=force, picture=plot, inputs=[judgements, *runs, *(metric or []), log])
-    from dcglearn.evaluation.tables import read_judgements, read_runs
-    from dcglearn.metric_coherence.system_order import system_order
-    from dcglearn.readers.readers import read_preferences
 
     # read metrics, judgements, runs and log
     metrics = files_and_names(metric or ["nDCG@10"], scale)
-    judged, all_runs = read_judgements(judgements, n_grades=grades), read_runs(runs)
-    preferences = None if log is None else read_preferences(log, mapping=read)
+    judged, all_runs = dl.read_judgements(judgements, n_grades=grades), dl.read_runs(runs)
+    preferences = None if log is None else dl.read_preferences(log, mapping=read)
 
     # order the systems
     with scale.watched():
-        order = system_order(
+        order = dl.system_order(
             all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed
         )
     print_result(order, as_json)

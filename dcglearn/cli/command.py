@@ -29,6 +29,11 @@ first_option, input_option, model_option, output_option, scale_option = (
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 
 
+def option_name(name: str) -> str:
+    """Return the option of a parameter: ``--holdout-by`` of ``holdout_by``."""
+    return f"--{name.replace('_', '-')}"
+
+
 def examples(*lines: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that gives a command the examples of its help page, one a line."""
 
@@ -95,21 +100,21 @@ def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
 
     # all options, those of groups in the place of the group
     options: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command).parameters.values():
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    for name, parameter in inspect.signature(command).parameters.items():
         source, types = [parameter], hints
-        if parameter.name in groups:
-            group = groups[parameter.name]
-            source = list(inspect.signature(group).parameters.values())
-            types = get_type_hints(group, include_extras=True)  # of inherited fields too
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        options += [
-            option.replace(annotation=types[option.name], kind=keyword) for option in source
-        ]
+        if name in groups:
+            source = list(inspect.signature(groups[name]).parameters.values())
+            types = get_type_hints(groups[name], include_extras=True)  # of inherited fields too
+        for option in source:
+            options.append(option.replace(annotation=types[option.name], kind=keyword))
 
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:
         defaults = {option.name: option.default for option in options}
         given = {name: value for name, value in values.items() if value != defaults[name]}
+
+        # a refusal proposes a command with all that was given
         try:
             for name, group in groups.items():
                 own = {field.name: values.pop(field.name) for field in fields(group)}

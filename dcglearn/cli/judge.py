@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import dcglearn as dl
 from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.options import DryRun, Force, check_outputs
 from dcglearn.cli.reading import Reading, left_out, read_proxy
@@ -182,7 +183,6 @@ def judge(
     disk before the next pair counts. Stop with Ctrl-C; the same command continues.
     """
     from dcglearn.judge.study import Study
-    from dcglearn.metric.dcg import DCG
     from dcglearn.trust.proxy import machine_dcg
 
     # read the pairs, and the verdicts of a machine
@@ -190,7 +190,7 @@ def judge(
     pairs = source.candidates(reading.mapping)
     proxy, machine = asking.proxy, None
     if proxy is not None:
-        scale = DCG.standard(pairs.n_grades, pairs.depth)
+        scale = dl.DCG.standard(pairs.n_grades, pairs.depth)
         machine = machine_dcg(read_proxy(proxy, pairs.n_grades), scale)
     typer.echo("\n".join(_candidate_lines(pairs)), err=True)
     if dry_run:

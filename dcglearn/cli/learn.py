@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import examples, first_option, output_option, scale_option
+from dcglearn.cli.command import examples, first_option, option_name, output_option, scale_option
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.options import (
     AsJson,
@@ -123,17 +123,15 @@ def learn(
     """Learn the gains and discounts of DCG from judgements of which list is better, and say how far
     to trust them.
     """
-    # refuse what cannot be read or written, and options that contradict each other
+    # files that cannot be read or written
     for metric in (learner.prior, trust.current):
         if metric is not None:
             metric_or_name(metric)
-    check_outputs(
-        outputs.output,
-        outputs.utility,
-        force=outputs.force,
-        picture=outputs.plot,
-        inputs=[*source.log, source.read, learner.prior, learner.proxy, trust.current, checkpoint],
-    )
+    inputs = [*source.log, source.read, learner.prior, learner.proxy, trust.current, checkpoint]
+    files = (outputs.output, outputs.utility)
+    check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
+
+    # options that contradict each other
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
     if trust.ranges and learner.zero not in (None, "0"):
@@ -148,12 +146,8 @@ def learn(
 
     # what needs the whole log in memory
     if source.in_parts(cluster):
-        source.refuse_in_parts(
-            holdout=trust.holdout,
-            bands=trust.bands,
-            ranges=trust.ranges,
-            C_auto=learner.C == "auto",
-        )
+        measured = {name: getattr(trust, name) for name in ("holdout", "bands", "ranges")}
+        source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
     if learner.proxy is not None:
         from dcglearn.readers.shared_ids import refuse_other_lists
 
@@ -202,10 +196,12 @@ def _learn_outcomes(
     defaults |= dict.fromkeys(("proxy", "dry_run", "checkpoint", "workers"))
     if source.experiments:
         defaults |= {"answers": None, "prior": None, "zero": None, "loss": "auto"}
+
+    # refuse the first that is given
     values = {**vars(learner), **vars(trust), **vars(source), **others}
     for name, default in defaults.items():
         if (values[name] or None) != default:
-            option = f"--{name.replace('_', '-')}"
+            option = option_name(name)
             raise InputError(f"{option} does not go with --{kind}, which holds some out by itself")
     if len(source.log) > 1:
         raise InputError(f"--{kind}: give one file, not {len(source.log)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from dcglearn.cli.command import first_option, model_option
+from dcglearn.cli.command import first_option, model_option, option_name
 from dcglearn.cli.options import Seed
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import read_metric
@@ -97,16 +97,12 @@ class LearnerOptions:
             raise InputError(f"--C {self.C}: give a positive number, or auto")
 
         # options of the other method keep their defaults
-        other = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
-        needed = "qp"
+        needed, names = "qp", ["C", "margin", "monotone", "tie_epsilon"]
         if self.method == "qp":
-            other = {"loss": "auto", "form": "dcg"}
-            other |= dict.fromkeys(("ridge", "prior", "zero", "proxy"))
-            needed = "dcg"
-        for name, default in other.items():
-            if getattr(self, name) != default:
-                no = "no-" if name == "monotone" else ""
-                option = f"--{no}{name.replace('_', '-')}"
+            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "proxy"]
+        for name in names:
+            if getattr(self, name) != getattr(LearnerOptions, name):
+                option = "--no-monotone" if name == "monotone" else option_name(name)
                 raise InputError(f"{option} goes with --method {needed}")
 
     def description(

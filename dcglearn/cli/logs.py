@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from numpy.typing import ArrayLike
 
-from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
+import dcglearn as dl
+from dcglearn.cli.command import (
+    examples,
+    first_option,
+    input_option,
+    model_option,
+    option_name,
+    output_option,
+)
 from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs, write_log
 from dcglearn.cli.reading import (
     JoinOptions,
@@ -126,10 +134,10 @@ def _with_learned_cutoffs(
     if not n_levels.isdecimal() or log == "-" or prompts is not None:
         remedy = "give a number of levels, learned:4, say, and pairs in a file"
         raise InputError(f"--cutoffs {reading.cutoffs}: {remedy}")
-    from dcglearn.learning.learned_cutoffs import FINE, learned_cutoffs
+    from dcglearn.learning.learned_cutoffs import FINE
 
     fine = replace(reading, cutoffs=FINE)
-    cutoffs = learned_cutoffs(_pairs(log, fine.mapping, fine, joins, "keep"), int(n_levels))
+    cutoffs = dl.learned_cutoffs(_pairs(log, fine.mapping, fine, joins, "keep"), int(n_levels))
     return replace(reading, cutoffs=",".join(f"{cutoff:g}" for cutoff in cutoffs))
 
 
@@ -156,21 +164,19 @@ def _pairs(
     """Return a log that is not read line for line: rated lists, joined lists, or reconciled
     verdicts.
     """
-    from dcglearn.readers.readers import read_preferences, read_ratings
-
     skip_bad = reading.skip_bad
     if reading.ratings:
         if joins.asked or inconsistent != "keep":
             option = (*joins.asked, "--inconsistent")[0]
             raise InputError(f"{option} is for pairs: leave it out with --ratings")
         equal = reading.equal_groups
-        return read_ratings(log, skip_bad=skip_bad, equal_groups=equal, mapping=mapping)
+        return dl.read_ratings(log, skip_bad=skip_bad, equal_groups=equal, mapping=mapping)
 
     # pairs, with their verdicts reconciled if asked
     if joins.asked:
         pairs = joins.joined(log, mapping, skip_bad)
     else:
-        pairs = read_preferences(log, skip_bad=skip_bad, mapping=mapping)
+        pairs = dl.read_preferences(log, skip_bad=skip_bad, mapping=mapping)
     return pairs if inconsistent == "keep" else pairs.reconciled(inconsistent)
 
 
@@ -216,15 +222,14 @@ def ask(
     """
     check_outputs(force=force, log=output, inputs=[candidates, log, proxy])
     from dcglearn.learning.fits import DirectDescription
-    from dcglearn.readers.readers import read_preferences, read_questions
     from dcglearn.readers.shared_ids import refuse_other_lists
     from dcglearn.trust.form_choice import fit_in_form
-    from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
+    from dcglearn.trust.next_pairs import generated_lists
     from dcglearn.trust.proxy import proxy_dcg
 
     # the judgements so far, of people and of a machine
     mapping = reading.mapping
-    judged = None if log is None else read_preferences(log, mapping=mapping)
+    judged = None if log is None else dl.read_preferences(log, mapping=mapping)
     fit = verdicts = None
     if proxy is not None:
         if judged is None or log is None:
@@ -237,7 +242,7 @@ def ask(
 
     # the pairs to choose from
     if candidates is not None:
-        pool: Preferences | ArrayLike = read_questions(candidates, mapping=mapping)
+        pool: Preferences | ArrayLike = dl.read_questions(candidates, mapping=mapping)
     elif verdicts is not None:
         pool = verdicts
     elif judged is not None:
@@ -247,7 +252,7 @@ def ask(
         raise InputError(f"nothing to choose from: {remedy}")
 
     # choose, and write
-    questions = suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, seed=seed)
+    questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, seed=seed)
     contents = f"{number_of(len(questions), 'questions')}; fill in winner and append to the log"
     write_log(questions.to_polars(), output, contents, force=force)
 
@@ -282,7 +287,7 @@ class MachineOptions:
             other, options, defaults = "machine", vars(self), vars(MachineOptions())
         for name, value in options.items():
             if (value or None) != (defaults.get(name) or None):
-                raise InputError(f"--{name.replace('_', '-')} goes with --judge {other}")
+                raise InputError(f"{option_name(name)} goes with --judge {other}")
 
 
 @examples(

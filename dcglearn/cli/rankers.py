@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import dcglearn as dl
 from dcglearn.cli.command import (
     examples,
     first_option,
@@ -91,17 +92,15 @@ class TrainingData:
         """Read both on one scale of grades and features; ``nan`` is a missing value if
         `missing`.
         """
-        from dcglearn.rankers.svmlight import read_queries
-
         common: dict[str, Any] = {"n_grades": self.grades, "zero_based": self.zero_based}
         common["missing"] = missing
-        queries = read_queries(self.data, self.groups, n_features=self.features, **common)
+        queries = dl.read_queries(self.data, self.groups, n_features=self.features, **common)
         if self.valid is None:
             return queries, None
 
         # validation data have the features and the scale of the training
         width = queries.shape[1]
-        validation = read_queries(self.valid, self.valid_groups, n_features=width, **common)
+        validation = dl.read_queries(self.valid, self.valid_groups, n_features=width, **common)
         top = max(queries.n_grades or 1, validation.n_grades or 1)
         return replace(queries, n_grades=top), validation
 
@@ -188,27 +187,22 @@ class ModelOptions:
         """Return the ranker, not fitted."""
         if self.model == "trees":
             return self._trees(dcg, validated, over_cluster)
-        from dcglearn.rankers.linear import LinearRanker
-        from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
-        from dcglearn.rankers.sparse import SparseRanker
 
         # linear models
         penalty: dict[str, Any] = {} if self.l2 is None else {"l2": self.l2}
         if self.method_name in LOSSES:
             options: dict[str, Any] = {"solver": self.solver, "start": self.start, **penalty}
             options |= {"n_restarts": self.restarts, "seed": self.seed}
-            return LinearRanker(self._loss(dcg), metric=dcg, **options)
+            return dl.LinearRanker(self._loss(dcg), metric=dcg, **options)
         if self.method_name == "rsrank":
-            return SparseRanker(dcg)
+            return dl.SparseRanker(dcg)
         if self.method_name == "ranksvm":
-            return RankSVMRanker(metric=dcg)
-        return RidgeRanker(dcg, **penalty)
+            return dl.RankSVMRanker(metric=dcg)
+        return dl.RidgeRanker(dcg, **penalty)
 
     def _trees(self, dcg: DCG, validated: bool, over_cluster: bool) -> Any:
-        from dcglearn.rankers.dask_trees import DaskBoostedRanker
-        from dcglearn.rankers.trees import BoostedRanker
 
-        kind: Any = DaskBoostedRanker if over_cluster else BoostedRanker
+        kind: Any = dl.DaskBoostedRanker if over_cluster else dl.BoostedRanker
         shape: dict[str, Any] = {"n_trees": self.trees, "num_leaves": self.leaves}
         shape["learning_rate"] = self.learning_rate
         if self.threads is not None:
@@ -260,12 +254,14 @@ def train(
     where = {"validated": source.valid is not None, "over_cluster": engine is not None}
     options.check(**where)
 
-    # read the data, and the metric on their scale
+    # read the data
     said_now(f"reading: {source.data}", err=True)
     queries, validation = source.read(missing=options.model == "trees")
     data: dict[Any, Queries] = {source.data: queries}
     if validation is not None:
         data[source.valid] = validation
+
+    # the metric on their scale, and the ranker
     name, dcg = _metric_on_queries(options.metric, scale, data)
     ranker = options.ranker(dcg, **where)
     read = f"read: {queries}"
@@ -340,9 +336,7 @@ def rank(
 ) -> None:
     """Score the documents of each query, and judge the ranking where the data have grades."""
     from dcglearn.evaluation.tables import is_trec
-    from dcglearn.rankers.load_ranker import load_ranker
     from dcglearn.rankers.model_files import same_numbers
-    from dcglearn.rankers.svmlight import read_queries
 
     check_outputs(output, force=force, inputs=[data, groups, metric])
     if not tag or tag.split() != [tag]:
@@ -354,10 +348,10 @@ def rank(
         metric_or_name(metric, accept=SCORING)
 
     # read the model, and data with its features
-    ranker = load_ranker(model)
+    ranker = dl.load_ranker(model)
     how: dict[str, Any] = {"n_grades": grades, "zero_based": zero_based}
     how |= {"missing": ranker.takes_missing, "n_features": ranker.n_features_in_}
-    queries = read_queries(data, groups, **how)
+    queries = dl.read_queries(data, groups, **how)
     judge = _judge(ranker.metric_, metric, f"the metric of {model}", scale, {data: queries})
 
     # score and write
@@ -461,14 +455,13 @@ def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:
 def _report(
     ranker: Ranker, queries: Queries, held: Queries | None, name: str, as_json: bool
 ) -> None:
-    from dcglearn.rankers.linear_model import RidgeRanker
     from dcglearn.rankers.queries import has_missing
 
     # values of the model, and of least squares
     rows = {"training": queries} | ({} if held is None else {"validation": held})
     values = {kind: {"model": ranker.score(q)} for kind, q in rows.items()}
     if not any(has_missing(q.features) for q in rows.values()):
-        plain = RidgeRanker(ranker.metric_, reweighted=False).fit(queries)
+        plain = dl.RidgeRanker(ranker.metric_, reweighted=False).fit(queries)
         for kind, q in rows.items():
             values[kind]["ridge"] = plain.score(q)
     history = getattr(ranker, "history_", [])

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from dcglearn.cli.command import first_option, input_option, scale_option
+import dcglearn as dl
+from dcglearn.cli.command import first_option, input_option, option_name, scale_option
 from dcglearn.cli.options import Cluster, Grades, option_of
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.plain_text import number_of
@@ -117,10 +118,8 @@ class MappingOptions(FullReading):
 
 def read_proxy(path: str, n_grades: int) -> Preferences:
     """Return a machine's verdicts, upside down or not, on the scale of people's."""
-    from dcglearn.readers.readers import read_preferences
-
     try:
-        return read_preferences(path, n_grades=n_grades, as_is=True)
+        return dl.read_preferences(path, n_grades=n_grades, as_is=True)
     except InputError as error:
         if "n_grades" in str(error):
             scale = f"--proxy is read on people's scale, 0 to {n_grades - 1}"
@@ -188,7 +187,7 @@ class LogOptions(CheckedReading):
         for name, value in {"ratings": self.ratings, **options}.items():
             if not value:
                 continue
-            option, remedy = f"--{name.replace('_', '-')}", ""
+            option, remedy = option_name(name), ""
             if name == "ratings":
                 remedy = f"; dcglearn convert FILE {option} -o FILE.parquet makes such files first"
             raise InputError(
@@ -200,12 +199,10 @@ class LogOptions(CheckedReading):
     @contextlib.contextmanager
     def opened(self, cluster: Cluster) -> Iterator[Preferences | PartedLog]:
         """Yield the log."""
-        from dcglearn.readers.readers import read_preferences, read_ratings
-
         # a log in memory
         mapping, engine, paths = self.mapping, cluster.engine, one_or_all(self.log)
         if not self.in_parts(cluster):
-            read = read_ratings if self.ratings else read_preferences
+            read = dl.read_ratings if self.ratings else dl.read_preferences
             yield read(paths, mapping=mapping)
             return
         from dcglearn.parts.open_log import opened_log
@@ -213,7 +210,7 @@ class LogOptions(CheckedReading):
         # in parts; other files than Parquet are read whole, and then spread
         are_parts = self._are_parquet() or self.log[0].lower().endswith(".parquet")
         if engine is not None and not are_parts:
-            opened = opened_log(read_preferences(paths, mapping=mapping), engine=engine)
+            opened = opened_log(dl.read_preferences(paths, mapping=mapping), engine=engine)
         else:
             opened = opened_log(self.log, engine=engine, memory=self.memory, mapping=mapping)
         with opened as parts:
@@ -269,7 +266,7 @@ class JoinOptions:
     def asked(self) -> list[str]:
         """The options given that read a log with other files, or as clicks."""
         names = ("qrels", "run_a", "run_b", "interleaving")
-        return [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) is not None]
+        return [option_name(name) for name in names if getattr(self, name) is not None]
 
     @property
     def inputs(self) -> list[str]:
@@ -280,21 +277,19 @@ class JoinOptions:
         """Return the log in a file, joined with the judgements; InputError if options contradict
         each other.
         """
-        from dcglearn.evaluation.tables import read_judgements
-        from dcglearn.joins.interleaving import preferences_from_interleaving
-        from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
-
         # judgements, and what of them is missing
         if "scale" in mapping.given:
             asked = ", ".join(self.asked)
             raise InputError(f"--scale names the grades of a log: leave it out with {asked}")
         judged: Any = None
         if self.qrels is not None:
-            judged = read_judgements(self.qrels, self.duplicates, cutoffs=mapping.cutoffs)
+            judged = dl.read_judgements(self.qrels, self.duplicates, cutoffs=mapping.cutoffs)
         options: dict[str, Any] = {"missing": self.missing, "duplicates": self.duplicates}
         options["unjudged"] = int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged
+
+        # documents that lists name
         if self.asked == ["--qrels"]:
-            return join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
+            return dl.join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
 
         # clicks on interleaved rankings
         if skip_bad or mapping.given.keys() & {"winner_words", "positive", "columns"}:
@@ -307,7 +302,7 @@ class JoinOptions:
                 remedy = "leave --run-a and --run-b out"
                 raise InputError(f"--interleaving reads both rankings from LOG: {remedy}")
             options |= {"method": method, "depth": mapping.depth}
-            return preferences_from_interleaving(log, judged, **options)
+            return dl.preferences_from_interleaving(log, judged, **options)
 
         # verdicts on two runs
         if self.qrels is None or None in runs:
@@ -315,7 +310,7 @@ class JoinOptions:
             raise InputError(f"--run-a, --run-b and --qrels go together: {needed}")
         if mapping.depth is not None:
             options["depth"] = mapping.depth
-        return preferences_from_runs(*runs, judged, log, **options)
+        return dl.preferences_from_runs(*runs, judged, log, **options)
 
 
 def n_pairs(log: Preferences | PartedLog) -> int:
@@ -339,6 +334,8 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
         counts += [number_of(facts.n_ties, "ties")] if facts.n_ties else []
         counts += [] if facts.raters is None else [number_of(len(facts.raters), "raters")]
         return [f"read: {', '.join(counts)}; {sizes}", *left_out(dropped)]
+
+    # of a log in memory, weights and queries too
     counts = [number_of(len(log), "pairs")]
     counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
     counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties")]

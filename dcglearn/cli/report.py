@@ -254,6 +254,8 @@ def learn_report(
         if verdicts is not None and proxy is not None:
             n = len(verdicts[verdicts.differing].decided)
             machine = proxy_report(pairs, learner, n_machine=n, seed=trust.seed)
+
+    # ranges and raters, for any learner
     if pairs is not None and trust.ranges:
         ranges = dl.consistent_ranges(pairs, n_grades=learner.description.n_grades)
     if pairs is not None and not of_ratings(pairs):
@@ -362,6 +364,8 @@ def _direct_lines(learner: DirectFit) -> list[str]:
             f"{learner.error_rate:.1%} of verdicts name the worse; "
             "close pairs are misjudged more often"
         )
+
+    # the worst raters, and the side they prefer
     worst = sorted(learner.rater_error.items(), key=lambda item: -item[1])[:3]
     if worst and worst[0][1] > 2 * learner.error_rate:
         lines.append("most, by rater: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+import dcglearn as dl
 from dcglearn.cli.command import examples, first_option, input_option
 from dcglearn.cli.metric_options import load_metrics
 from dcglearn.cli.options import (
@@ -134,9 +135,7 @@ def verify(
 
 def _model(folder: Path) -> dict[str, Any]:
     """Return the facts of a model; raise InputError if it is damaged."""
-    from dcglearn.rankers.load_ranker import load_ranker
-
-    ranker: Any = load_ranker(folder)
+    ranker: Any = dl.load_ranker(folder)
     saved = read_json_object(folder / "model.json")
     facts = {"kind": saved["kind"], "features": ranker.n_features_in_}
     facts["metric"] = repr(ranker.metric_)

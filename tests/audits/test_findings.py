@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dcglearn.audits import known as of_known
-from dcglearn.audits.known import Known
+from dcglearn.audits import inputs
+from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.of_log import log_finding
 from dcglearn.audits.of_metric import (
     curves_finding,
@@ -126,7 +126,7 @@ def test_raters_who_agree_and_raters_who_do_not():
             "over_time": None,
         }
         rest |= {"much": False, "circles": {"triples": 0}, "no_signal": "", "one_sided": []}
-        assert words in of_known.said("log", agreement=agreement.to_dict(), **rest)["finding"]
+        assert words in inputs.section("log", agreement=agreement.to_dict(), **rest)["finding"]
 
 
 def test_circles_of_preferences():
@@ -183,7 +183,7 @@ def test_a_metric_outside_the_bands_and_one_within(steep):
 
 
 def test_a_log_too_short_for_bands_says_so():
-    known = Known.of(judged(12), "exponential-log2", 0)
+    known = Inputs.of(judged(12), "exponential-log2", 0)
     assert known.bands is None
     assert "fewer than 20" in curves_finding(known)["finding"]
 
@@ -273,7 +273,7 @@ def followed_by(log):
     upside down.
     """
     try:
-        return Known.of(log, FLAT, 0).followed
+        return Inputs.of(log, FLAT, 0).followed
     except UpsideDownError:
         return ""
 
