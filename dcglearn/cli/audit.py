@@ -4,13 +4,10 @@ import hashlib
 import shlex
 import sys
 from functools import partial
-from typing import Annotated
-
-import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
-from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs, print_result
+from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row, output_row
+from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs, print_result, say
 from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import InputError
@@ -25,42 +22,25 @@ from dcglearn.metric.textbook import is_metric_file
     "dcglearn audit satisfaction.jsonl --ratings --metric dcg.json --json",
 )
 def audit(
+    *,
     reading: CheckedReading,
-    log: Annotated[
-        str,
-        typer.Argument(
-            metavar="LOG", help="The judgements: JSON lines, delimited text or Parquet."
-        ),
-    ],
-    metric: Annotated[
-        str, first_option(metavar="METRIC", help="The metric in use: a file, or GAIN-DISCOUNT[@K].")
-    ] = "exponential-log2",
+    log: str = argument_row(
+        ..., "The judgements: JSON lines, delimited text or Parquet.", metavar="LOG"
+    ),
+    metric: str = first_row(
+        "exponential-log2", "The metric in use: a file, or GAIN-DISCOUNT[@K].", metavar="METRIC"
+    ),
     ratings: Ratings = False,
-    runs: Annotated[
-        list[str] | None,
-        first_option(
-            "--runs", metavar="RUN...", help="Runs of systems; --qrels judges their documents."
-        ),
-    ] = None,
-    more_runs: Annotated[
-        list[str] | None, typer.Argument(metavar="[RUN]...", help="Further runs.")
-    ] = None,
-    qrels: Annotated[
-        str | None, first_option(metavar="FILE", help="Judgements of the runs' documents.")
-    ] = None,
-    since: Annotated[
-        str | None,
-        model_option(
-            metavar="DATE", help="Whether the metric of before still holds; needs the column time."
-        ),
-    ] = None,
-    later: Annotated[
-        str | None, input_option(metavar="LOG", help="Later judgements, instead of --since.")
-    ] = None,
-    anonymous: Annotated[
-        bool,
-        output_option("--anonymous", help="Numbers instead of the names of raters and queries."),
-    ] = False,
+    runs: list[str] | None = first_row(
+        None, "Runs of systems; --qrels judges their documents.", metavar="RUN..."
+    ),
+    more_runs: list[str] | None = argument_row(None, "Further runs.", metavar="[RUN]..."),
+    qrels: str | None = first_row(None, "Judgements of the runs' documents.", metavar="FILE"),
+    since: str | None = model_row(
+        None, "Whether the metric of before still holds; needs the column time.", metavar="DATE"
+    ),
+    later: str | None = input_row(None, "Later judgements, instead of --since.", metavar="LOG"),
+    anonymous: bool = output_row(False, "Numbers instead of the names of raters and queries."),
     output: Output = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -108,5 +88,5 @@ def audit(
     # write the page, and print the sentences
     if output is not None:
         result.save(output, force=force)
-        typer.echo(f"wrote: {output}", err=True)
+        say(f"wrote: {output}")
     print_result(result, as_json)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import examples, first_option, input_option, model_option
+from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import (
     AsJson,
@@ -18,6 +18,7 @@ from dcglearn.cli.options import (
     Ties,
     check_outputs,
     print_result,
+    say,
     write_figure,
 )
 from dcglearn.cli.reading import Read
@@ -38,40 +39,27 @@ if TYPE_CHECKING:
     "--plot witness.png",
 )
 def coherence(
-    a: Annotated[str, typer.Argument(metavar="A", help="A file, or GAIN-DISCOUNT[@K].")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    *,
+    a: str = argument_row(..., "A file, or GAIN-DISCOUNT[@K].", metavar="A"),
+    b: str = argument_row(..., "Another.", metavar="B"),
     scale: ScaleOptions,
-    grades: Annotated[
-        str | None,
-        first_option(
-            metavar="G,G,...",
-            help="The documents that are ranked, by grade (0 = worst); else any list.",
-        ),
-    ] = None,
-    margin: Annotated[
-        float,
-        model_option(help="Only where a metric prefers by this share of best minus worst list."),
-    ] = 0.0,
-    n_grades: Annotated[
-        int | None,
-        input_option(
-            min=1,
-            metavar="L",
-            help="Grades of textbook metrics; by default those of the file, or 5.",
-        ),
-    ] = None,
-    depth: Annotated[
-        int | None,
-        first_option(min=1, metavar="K", help="Positions of textbook metrics without @K."),
-    ] = None,
-    time_limit: Annotated[
-        float, model_option(min=0.1, metavar="SECONDS", help="Time limit of each search.")
-    ] = 60.0,
+    grades: str | None = first_row(
+        None,
+        "The documents that are ranked, by grade (0 = worst); else any list.",
+        metavar="G,G,...",
+    ),
+    margin: float = model_row(
+        0.0, "Only where a metric prefers by this share of best minus worst list."
+    ),
+    n_grades: int | None = input_row(
+        None, "Grades of textbook metrics; by default those of the file, or 5.", min=1, metavar="L"
+    ),
+    depth: int | None = first_row(
+        None, "Positions of textbook metrics without @K.", min=1, metavar="K"
+    ),
+    time_limit: float = model_row(60.0, "Time limit of each search.", min=0.1, metavar="SECONDS"),
     plot: Plot = None,
-    exit_code: Annotated[
-        bool,
-        first_option("--exit-code", help="End with status 1 if not coherent, 3 if not proved."),
-    ] = False,
+    exit_code: bool = first_row(False, "End with status 1 if not coherent, 3 if not proved."),
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -99,14 +87,14 @@ def coherence(
     shares = {"disagreement": often.share, "disagreement_exact": often.exact}
     if not certified:
         reason = "these are only true of a DCG; disagreement is sampled"
-        typer.echo(f"no certificate: {reason}", err=True)
+        say(f"no certificate: {reason}")
         print_result({"metrics": list(names), **shares} if as_json else often, as_json)
         return
 
     # the verdict and its witness
     print_result({**_proof(verdict), **shares} if as_json else f"{verdict}\n\n{often}", as_json)
     if plot is not None and verdict.witness is None and verdict.witness_reverse is None:
-        typer.echo(f"not written: {plot} (there is no disagreement to draw)", err=True)
+        say(f"not written: {plot} (there is no disagreement to draw)")
     else:
         write_figure(lambda: witness_figure(verdict), plot, force=force)
     if exit_code:
@@ -136,33 +124,26 @@ def _witness_json(witness: Witness | None) -> dict[str, Any] | None:
     "--plot order.png",
 )
 def systems(
-    judgements: Annotated[
-        str, typer.Argument(metavar="QRELS", help="TREC judgements, also .gz, .zst and .xz.")
-    ],
-    runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="TREC runs; a file may hold several.")
-    ],
+    *,
+    judgements: str = argument_row(
+        ..., "TREC judgements, also .gz, .zst and .xz.", metavar="QRELS"
+    ),
+    runs: list[str] = argument_row(..., "TREC runs; a file may hold several.", metavar="RUN..."),
     scale: ScaleOptions,
-    metric: Annotated[
-        list[str] | None,
-        first_option(
-            metavar="METRIC",
-            help="nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]",
-        ),
-    ] = None,
-    log: Annotated[
-        str | None,
-        first_option(
-            metavar="LOG",
-            help="Preferences of users: which systems win under every DCG that respects them.",
-        ),
-    ] = None,
+    metric: list[str] | None = first_row(
+        None,
+        "nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]",
+        metavar="METRIC",
+    ),
+    log: str | None = first_row(
+        None,
+        "Preferences of users: which systems win under every DCG that respects them.",
+        metavar="LOG",
+    ),
     read: Read = None,
     grades: Grades = None,
     ties: Ties = "docno-desc",
-    resamples: Annotated[
-        int, model_option(min=1, metavar="N", help="Bootstrap samples of the topics.")
-    ] = 1000,
+    resamples: int = model_row(1000, "Bootstrap samples of the topics.", min=1, metavar="N"),
     seed: Seed = 0,
     plot: Plot = None,
     as_json: AsJson = False,

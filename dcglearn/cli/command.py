@@ -7,7 +7,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import partial
 from typing import Annotated, Any, get_type_hints
 
@@ -25,6 +25,33 @@ PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scal
 first_option, input_option, model_option, output_option, scale_option = (
     partial(typer.Option, rich_help_panel=panel) for panel in PANELS[1:]
 )
+
+
+def _row(default: Any, make: Callable[..., Any], names: Sequence[str] = ()) -> Any:
+    """Return a row of a table of options: the default value of a parameter or of a field.
+
+    The default of a row that has none is ``...``.
+    """
+    option = {"make": make, "names": names}
+    return field(default=MISSING if default is ... else default, metadata=option)
+
+
+def argument_row(default: Any, summary: str, **how: Any) -> Any:
+    """Return the row of an argument; `how` is passed to typer."""
+    return _row(default, partial(typer.Argument, help=summary, **how))
+
+
+def _option_row(panel: str, default: Any, summary: str, *names: str, **how: Any) -> Any:
+    make = partial(typer.Option, help=summary, rich_help_panel=panel, **how)
+    return _row(default, make, names)
+
+
+first_row, input_row, model_row, output_row, scale_row = (
+    partial(_option_row, panel) for panel in PANELS[1:]
+)
+"""Rows of options in each panel: default, help, names if not that of the parameter, and more for
+typer.
+"""
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 
@@ -100,14 +127,12 @@ def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
 
     # all options, those of groups in the place of the group
     options: list[inspect.Parameter] = []
-    keyword = inspect.Parameter.KEYWORD_ONLY
     for name, parameter in inspect.signature(command).parameters.items():
-        source, types = [parameter], hints
         if name in groups:
-            source = list(inspect.signature(groups[name]).parameters.values())
             types = get_type_hints(groups[name], include_extras=True)  # of inherited fields too
-        for option in source:
-            options.append(option.replace(annotation=types[option.name], kind=keyword))
+            options += [_parameter(f.name, types[f.name], f) for f in fields(groups[name])]
+        else:
+            options.append(_parameter(name, hints[name], parameter.default))
 
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:
@@ -128,6 +153,23 @@ def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
     with_groups.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     with_groups.__annotations__ = {option.name: option.annotation for option in options}
     app.command(cls=Command, epilog=command.examples, rich_help_panel=panel)(with_groups)
+
+
+def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    """Return a parameter as typer reads it, of a row or of a default value with its annotation."""
+    if isinstance(default, Field):
+        row, default = default.metadata, default.default
+        if default is MISSING:
+            default = inspect.Parameter.empty
+
+        # a flag has no second name that turns it off
+        if row:
+            names = row["names"]
+            if hint is bool and not names:
+                names = [option_name(name)]
+            hint = Annotated[hint, row["make"](*names)]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=hint)
 
 
 class _HelpPage:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import typer
 
-from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
+from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row, output_row
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import (
     Force,
@@ -18,6 +18,7 @@ from dcglearn.cli.options import (
     Seed,
     Ties,
     check_outputs,
+    say,
     write_figure,
     write_text,
 )
@@ -50,60 +51,42 @@ Result = TypeVar("Result")
 class EvaluationOptions:
     """The judgements, the runs, and how each run is evaluated."""
 
-    judgements: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="QRELS",
-            help="TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.",
-        ),
-    ] = None
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="RUN...", help="TREC runs or such tables; one may hold several."),
-    ] = None
-    rank_eval: Annotated[
-        list[str] | None,
-        input_option(
-            metavar="FILE",
-            help="Instead of QRELS and RUN: saved responses of _rank_eval, a run each.",
-        ),
-    ] = None
-    qrels: Annotated[
-        str | None,
-        input_option(
-            "--qrels",
-            "--request",
-            metavar="FILE",
-            help="Judgements of --rank-eval, or the request itself.",
-        ),
-    ] = None
-    metric: Annotated[
-        list[str] | None,
-        first_option(
-            metavar="METRIC",
-            help="nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also "
-            "RPP, lexi-precision. [default: nDCG@10]",
-        ),
-    ] = None
-    raw: Annotated[
-        bool, model_option("--raw", help="DCG itself, not divided by the best that is possible.")
-    ] = False
+    judgements: str | None = argument_row(
+        None,
+        "TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.",
+        metavar="QRELS",
+    )
+    runs: list[str] | None = argument_row(
+        None, "TREC runs or such tables; one may hold several.", metavar="RUN..."
+    )
+    rank_eval: list[str] | None = input_row(
+        None, "Instead of QRELS and RUN: saved responses of _rank_eval, a run each.", metavar="FILE"
+    )
+    qrels: str | None = input_row(
+        None,
+        "Judgements of --rank-eval, or the request itself.",
+        "--qrels",
+        "--request",
+        metavar="FILE",
+    )
+    metric: list[str] | None = first_row(
+        None,
+        "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also "
+        "RPP, lexi-precision. [default: nDCG@10]",
+        metavar="METRIC",
+    )
+    raw: bool = model_row(False, "DCG itself, not divided by the best that is possible.")
     ties: Ties = "docno-desc"
-    unjudged: Annotated[
-        str,
-        first_option(
-            metavar="worst|best|drop|GAIN", help="What a document without a judgement counts as."
-        ),
-    ] = "worst"
-    missing: Annotated[
-        Missing, input_option(help="What judged queries count that a run does not have.")
-    ] = "zero"
-    ideal: Annotated[
-        Ideal, model_option(help="Documents of the best ranking: all judged or the run's.")
-    ] = "judgements"
-    duplicates: Annotated[
-        Duplicates, input_option(help="What to do if a document occurs twice for a query.")
-    ] = "error"
+    unjudged: str = first_row(
+        "worst", "What a document without a judgement counts as.", metavar="worst|best|drop|GAIN"
+    )
+    missing: Missing = input_row("zero", "What judged queries count that a run does not have.")
+    ideal: Ideal = model_row(
+        "judgements", "Documents of the best ranking: all judged or the run's."
+    )
+    duplicates: Duplicates = input_row(
+        "error", "What to do if a document occurs twice for a query."
+    )
 
     grades: Grades = None
     cutoffs: Cutoffs = None
@@ -168,12 +151,12 @@ class EvaluationOptions:
                 sizes = [dcg.n_grades for dcg in dcgs]
                 judged = replace(judged, n_grades=max([judged.n_grades, *sizes]))
             reason = "DCG, since a response does not hold all judgements"
-            typer.echo(f"note: {reason}; NDCG needs --qrels REQUEST", err=True)
+            say(f"note: {reason}; NDCG needs --qrels REQUEST")
 
         # what the responses leave open
         deepest = max((dcg.depth for dcg in dcgs), default=1)
         for note in notes_of_responses(responses, judged, deepest):
-            typer.echo(f"note: {note}", err=True)
+            say(f"note: {note}")
         return runs, judged
 
     @staticmethod
@@ -195,30 +178,20 @@ class EvaluationOptions:
 class GateOptions:
     """Whether a decision is asked for, by which rule, and what is made of it."""
 
-    gate: Annotated[
-        Literal["harm", "non-inferior"] | None,
-        model_option(
-            help="Fail if a run is worse (harm), or unless it is shown not to be (non-inferior). "
-            "[default: harm]"
-        ),
-    ] = None
-    min_difference: Annotated[
-        float | None,
-        first_option(
-            metavar="MARGIN",
-            help="Smallest acceptable difference from the baseline, as -0.005. [default: 0]",
-        ),
-    ] = None
-    exit_code: Annotated[
-        bool,
-        first_option(
-            "--exit-code",
-            help="End with status 1 if the gate fails, 0 if it passes, 2 for bad input.",
-        ),
-    ] = False
-    junit: Annotated[
-        Path | None, output_option(metavar="FILE", help="Write the decision as a JUnit report.")
-    ] = None
+    gate: Literal["harm", "non-inferior"] | None = model_row(
+        None,
+        "Fail if a run is worse (harm), or unless it is shown not to be (non-inferior). "
+        "[default: harm]",
+    )
+    min_difference: float | None = first_row(
+        None,
+        "Smallest acceptable difference from the baseline, as -0.005. [default: 0]",
+        metavar="MARGIN",
+    )
+    exit_code: bool = first_row(
+        False, "End with status 1 if the gate fails, 0 if it passes, 2 for bad input."
+    )
+    junit: Path | None = output_row(None, "Write the decision as a JUnit report.", metavar="FILE")
 
     def decision(self, comparison: SystemComparison) -> Gate | None:
         """Return the decision, if one is asked for."""
@@ -244,27 +217,19 @@ class GateOptions:
     "dcglearn evaluate --rank-eval response.json --qrels request.json --metric dcg.json",
 )
 def evaluate(
+    *,
     source: EvaluationOptions,
     scale: ScaleOptions,
-    by_query: Annotated[
-        bool, first_option("-q", "--by-query", help="Every query, not only means.")
-    ] = False,
-    residuals: Annotated[
-        bool,
-        output_option(
-            "--residuals", help="Also what unjudged documents could still add to each value."
-        ),
-    ] = False,
-    against: Annotated[
-        str | None,
-        input_option(
-            metavar="FILE",
-            help="Values of queries from elsewhere: name the convention that differs from ours.",
-        ),
-    ] = None,
-    form: Annotated[
-        Literal["table", "tsv", "jsonl"], first_option("--format", help="How to write.")
-    ] = "table",
+    by_query: bool = first_row(False, "Every query, not only means.", "-q", "--by-query"),
+    residuals: bool = output_row(
+        False, "Also what unjudged documents could still add to each value."
+    ),
+    against: str | None = input_row(
+        None,
+        "Values of queries from elsewhere: name the convention that differs from ours.",
+        metavar="FILE",
+    ),
+    form: Literal["table", "tsv", "jsonl"] = first_row("table", "How to write.", "--format"),
     output: Output = None,
     force: Force = False,
 ) -> None:
@@ -294,37 +259,30 @@ def evaluate(
     "dcglearn compare people.txt old.txt new.txt --proxy-qrels machine.txt",
 )
 def compare(
+    *,
     source: EvaluationOptions,
     scale: ScaleOptions,
     gate: GateOptions,
-    baseline: Annotated[
-        str | None,
-        model_option(metavar="RUN", help="Compare the others with this run; by default the first."),
-    ] = None,
-    proxy_qrels: Annotated[
-        str | None,
-        first_option(
-            metavar="FILE",
-            help="An LLM's judgements of these queries and more, corrected by people's.",
-        ),
-    ] = None,
-    form: Annotated[
-        Literal["table", "csv", "jsonl", "markdown", "latex"],
-        first_option("--format", help="How to write."),
-    ] = "table",
-    level: Annotated[float, model_option(help="Level of the bootstrap intervals.")] = 0.95,
-    correction: Annotated[
-        Literal["holm", "bh", "none"], model_option(help="Correction for several tests.")
-    ] = "holm",
-    resamples: Annotated[
-        int,
-        model_option(
-            min=100,
-            max=MAX_RESAMPLES,
-            metavar="N",
-            help="Number of bootstrap samples and of permutations.",
-        ),
-    ] = 10_000,
+    baseline: str | None = model_row(
+        None, "Compare the others with this run; by default the first.", metavar="RUN"
+    ),
+    proxy_qrels: str | None = first_row(
+        None,
+        "An LLM's judgements of these queries and more, corrected by people's.",
+        metavar="FILE",
+    ),
+    form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
+        "table", "How to write.", "--format"
+    ),
+    level: float = model_row(0.95, "Level of the bootstrap intervals."),
+    correction: Literal["holm", "bh", "none"] = model_row("holm", "Correction for several tests."),
+    resamples: int = model_row(
+        10_000,
+        "Number of bootstrap samples and of permutations.",
+        min=100,
+        max=MAX_RESAMPLES,
+        metavar="N",
+    ),
     seed: Seed = 0,
     plot: Plot = None,
     output: Output = None,
@@ -362,7 +320,7 @@ def compare(
 
     # the decision in words, the picture, the status
     if decision is not None and (output is not None or form not in ("table", "markdown")):
-        typer.echo(str(decision), err=True)
+        say(str(decision))
     write_figure(lambda: forest_figure(comparison), plot, force=force)
     gate.end(decision, force=force)
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import examples, first_option, option_name, output_option, scale_option
+from dcglearn.cli.command import examples, first_row, option_name, output_row, scale_row
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.options import (
     AsJson,
@@ -30,21 +30,15 @@ from dcglearn.metric.reading import metric_or_name
 class OutputOptions:
     """What is written, and where."""
 
-    output: Annotated[
-        Path | None,
-        first_option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the DCG here; without it, to standard output.",
-        ),
-    ] = None
-    plot: Annotated[
-        Path | None, first_option(help="Draw gains and discounts here (.png, .pdf, .svg).")
-    ] = None
-    utility: Annotated[Path | None, output_option(help="Write the K x L utility W here too.")] = (
-        None
+    output: Path | None = first_row(
+        None,
+        "Write the DCG here; without it, to standard output.",
+        "-o",
+        "--output",
+        metavar="FILE",
     )
+    plot: Path | None = first_row(None, "Draw gains and discounts here (.png, .pdf, .svg).")
+    utility: Path | None = output_row(None, "Write the K x L utility W here too.")
     as_json: AsJson = False
     force: Force = False
 
@@ -100,25 +94,19 @@ class OutputOptions:
     "dcglearn learn logs/ --workers 4",
 )
 def learn(
+    *,
     source: LogOptions,
     outputs: OutputOptions,
     learner: LearnerOptions,
     trust: TrustOptions,
     cluster: Cluster,
-    checkpoint: Annotated[
-        Path | None,
-        scale_option(metavar="FILE", help="Keep the sums of every pass here, for --resume."),
-    ] = None,
-    resume: Annotated[
-        bool,
-        scale_option("--resume", help="Resume the fit kept in --checkpoint, to the same bytes."),
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        output_option(
-            "--dry-run", help="Print what was recognised in the log; learn and write nothing."
-        ),
-    ] = False,
+    checkpoint: Path | None = scale_row(
+        None, "Keep the sums of every pass here, for --resume.", metavar="FILE"
+    ),
+    resume: bool = scale_row(False, "Resume the fit kept in --checkpoint, to the same bytes."),
+    dry_run: bool = output_row(
+        False, "Print what was recognised in the log; learn and write nothing."
+    ),
 ) -> None:
     """Learn the gains and discounts of DCG from judgements of which list is better, and say how far
     to trust them.

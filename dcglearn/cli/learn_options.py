@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from dcglearn.cli.command import first_option, model_option, option_name
+from dcglearn.cli.command import first_row, model_row, option_name
 from dcglearn.cli.options import Seed
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import read_metric
@@ -21,71 +21,44 @@ if TYPE_CHECKING:
 class LearnerOptions:
     """The learner and its parameters."""
 
-    method: Annotated[
-        Literal["dcg", "qp"],
-        model_option(
-            help="dcg: gains and discounts; "
-            "qp: the paper's QP, a weight for each grade at each position."
-        ),
-    ] = "dcg"
-    loss: Annotated[
-        Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"],
-        model_option(
-            help="dcg: auto mixes what robust and sigmoid learn with the best textbook DCG."
-        ),
-    ] = "auto"
-    ridge: Annotated[
-        float | None, model_option(min=0.0, help="dcg: strength of the prior for smooth curves.")
-    ] = None
-    form: Annotated[
-        Literal["dcg", "saturation", "best", "auto"],
-        model_option(
-            help="dcg: a DCG, one whose user may stop, one mixed with the best result's gain, "
-            "or chosen."
-        ),
-    ] = "dcg"
-    prior: Annotated[
-        str | None,
-        model_option(
-            metavar="METRIC",
-            help="dcg: start from this file or GAIN-DISCOUNT, and leave it as far as the log says; "
-            "for small logs.",
-        ),
-    ] = None
-    zero: Annotated[
-        str | None,
-        model_option(
-            metavar="GRADE|none", help="dcg: the grade worth nothing; none: an empty place alone."
-        ),
-    ] = None
-    proxy: Annotated[
-        str | None,
-        first_option(
-            metavar="LOG", help="dcg: an LLM judge's verdicts, followed as far as LOG's agree."
-        ),
-    ] = None
-    C: Annotated[
-        str | None,
-        model_option(
-            "--C",
-            metavar="NUMBER|auto",
-            help="qp: weight of violated pairs (1); auto validates 1e-5..1e5.",
-        ),
-    ] = None
-    margin: Annotated[
-        Literal["unit", "hamming", "log"],
-        model_option(help="qp: by how much the preferred list should win."),
-    ] = "unit"
-    monotone: Annotated[
-        bool,
-        model_option(
-            "--monotone/--no-monotone",
-            help="qp: whether a better grade must be worth at least as much.",
-        ),
-    ] = True
-    tie_epsilon: Annotated[
-        float | None, model_option(help="qp: use ties, which ask for a difference of at most this.")
-    ] = None
+    method: Literal["dcg", "qp"] = model_row(
+        "dcg",
+        "dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position.",
+    )
+    loss: Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"] = model_row(
+        "auto", "dcg: auto mixes what robust and sigmoid learn with the best textbook DCG."
+    )
+    ridge: float | None = model_row(None, "dcg: strength of the prior for smooth curves.", min=0.0)
+    form: Literal["dcg", "saturation", "best", "auto"] = model_row(
+        "dcg",
+        "dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen.",
+    )
+    prior: str | None = model_row(
+        None,
+        "dcg: start from this file or GAIN-DISCOUNT, and leave it as far as the log says; "
+        "for small logs.",
+        metavar="METRIC",
+    )
+    zero: str | None = model_row(
+        None, "dcg: the grade worth nothing; none: an empty place alone.", metavar="GRADE|none"
+    )
+    proxy: str | None = first_row(
+        None, "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
+    )
+    C: str | None = model_row(
+        None, "qp: weight of violated pairs (1); auto validates 1e-5..1e5.", metavar="NUMBER|auto"
+    )
+    margin: Literal["unit", "hamming", "log"] = model_row(
+        "unit", "qp: by how much the preferred list should win."
+    )
+    monotone: bool = model_row(
+        True,
+        "qp: whether a better grade must be worth at least as much.",
+        "--monotone/--no-monotone",
+    )
+    tie_epsilon: float | None = model_row(
+        None, "qp: use ties, which ask for a difference of at most this."
+    )
 
     def __post_init__(self) -> None:
         # C is a positive number, or chosen
@@ -141,36 +114,24 @@ def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
 class TrustOptions:
     """What is measured to say how far the learned DCG can be trusted."""
 
-    bands: Annotated[
-        int,
-        first_option(
-            min=0,
-            metavar="N",
-            help="dcg: 90% bands, of each number and of all at once, from N samples; "
-            "200 is enough.",
-        ),
-    ] = 0
-    ranges: Annotated[
-        bool,
-        model_option(
-            "--ranges",
-            help="Show what the log pins down: the range of each number over all DCGs that follow "
-            "it.",
-        ),
-    ] = False
-    holdout: Annotated[
-        float | None, first_option(metavar="SHARE", help="Measure on this share, held out.")
-    ] = None
-    holdout_by: Annotated[
-        Literal["pair", "rater", "query", "list"] | None,
-        model_option(help="What is held out whole; by default pair, for ratings rater or list."),
-    ] = None
-    current: Annotated[
-        str,
-        model_option(
-            metavar="METRIC", help="With --holdout: the metric used now, to compare with."
-        ),
-    ] = "exponential-log2"
+    bands: int = first_row(
+        0,
+        "dcg: 90% bands, of each number and of all at once, from N samples; 200 is enough.",
+        min=0,
+        metavar="N",
+    )
+    ranges: bool = model_row(
+        False, "Show what the log pins down: the range of each number over all DCGs that follow it."
+    )
+    holdout: float | None = first_row(None, "Measure on this share, held out.", metavar="SHARE")
+    holdout_by: Literal["pair", "rater", "query", "list"] | None = model_row(
+        None, "What is held out whole; by default pair, for ratings rater or list."
+    )
+    current: str = model_row(
+        "exponential-log2",
+        "With --holdout: the metric used now, to compare with.",
+        metavar="METRIC",
+    )
     seed: Seed = 0
 
     def __post_init__(self) -> None:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
 from numpy.typing import ArrayLike
 
 import dcglearn as dl
 from dcglearn.cli.command import (
+    argument_row,
     examples,
-    first_option,
-    input_option,
-    model_option,
+    first_row,
+    input_row,
+    model_row,
     option_name,
-    output_option,
+    output_row,
 )
-from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs, write_log
+from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs, say, write_log
 from dcglearn.cli.reading import (
     JoinOptions,
     MappingOptions,
@@ -49,34 +49,27 @@ if TYPE_CHECKING:
     "dcglearn convert answers.jsonl --prompts prompts.jsonl -o llm.jsonl",
 )
 def convert(
-    log: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="LOG...",
-            help="JSON lines or array, delimited text or Parquet, several files, or a folder; "
-            "- reads standard input.",
-        ),
-    ],
+    *,
+    log: list[str] = argument_row(
+        ...,
+        "JSON lines or array, delimited text or Parquet, several files, or a folder; "
+        "- reads standard input.",
+        metavar="LOG...",
+    ),
     reading: MappingOptions,
     joins: JoinOptions,
-    inconsistent: Annotated[
-        Literal["keep", "half", "tie"],
-        input_option(
-            help="What contradictory verdicts count, of one rater on a pair shown both ways."
-        ),
-    ] = "keep",
-    prompts: Annotated[
-        str | None,
-        first_option(
-            metavar="FILE",
-            help="LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`.",
-        ),
-    ] = None,
+    inconsistent: Literal["keep", "half", "tie"] = input_row(
+        "keep", "What contradictory verdicts count, of one rater on a pair shown both ways."
+    ),
+    prompts: str | None = first_row(
+        None,
+        "LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`.",
+        metavar="FILE",
+    ),
     output: OutputLog = None,
-    save_mapping: Annotated[
-        Path | None,
-        output_option(metavar="FILE", help="Write how the log was read here (TOML), for --read."),
-    ] = None,
+    save_mapping: Path | None = output_row(
+        None, "Write how the log was read here (TOML), for --read.", metavar="FILE"
+    ),
     force: Force = False,
 ) -> None:
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
@@ -112,16 +105,16 @@ def convert(
     lines = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]
     if mapping.scale is not None:
         names = [f"{grade} = {name}" for grade, name in enumerate(mapping.scale)]
-        typer.echo(f"grades: {', '.join(names)}", err=True)
+        say(f"grades: {', '.join(names)}")
     for line in [*looked_up_lines(counted), *lines]:
-        typer.echo(line, err=True)
+        say(line)
 
     # write the log, and how it was read
     depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
     write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
     if save_mapping is not None:
         recognised_mapping(mapping, recognised).save(save_mapping, force=force)
-        typer.echo(f"wrote: {save_mapping} (give it by --read)", err=True)
+        say(f"wrote: {save_mapping} (give it by --read)")
 
 
 def _with_learned_cutoffs(
@@ -154,7 +147,7 @@ def _answers(
     from dcglearn.judge.prompts import read_answers
 
     verdicts, lines = read_answers(log, prompts, reading.mapping)
-    typer.echo("\n".join(lines), err=True)
+    say("\n".join(lines))
     return verdicts, Reading(grades=reading.grades, as_is=reading.as_is).mapping
 
 
@@ -186,32 +179,24 @@ def _pairs(
     "dcglearn ask --log log.jsonl -n 5  # candidates made from the log's own mix of grades",
 )
 def ask(
+    *,
     reading: Reading,
-    candidates: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[CANDIDATES]", help="Pairs that could be judged, as a log with winner open."
-        ),
-    ] = None,
-    log: Annotated[
-        str | None,
-        first_option(metavar="LOG", help="The judgements so far; leave it out at the beginning."),
-    ] = None,
-    n: Annotated[int, first_option("-n", min=1, help="How many pairs to ask for.")] = 5,
+    candidates: str | None = argument_row(
+        None, "Pairs that could be judged, as a log with winner open.", metavar="[CANDIDATES]"
+    ),
+    log: str | None = first_row(
+        None, "The judgements so far; leave it out at the beginning.", metavar="LOG"
+    ),
+    n: int = first_row(5, "How many pairs to ask for.", "-n", min=1),
     output: OutputLog = None,
-    generate: Annotated[
-        int,
-        input_option(
-            min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair."
-        ),
-    ] = 200,
-    proxy: Annotated[
-        str | None,
-        first_option(
-            metavar="LOG",
-            help="An LLM judge's verdicts: ask where people may differ, or else of its pairs.",
-        ),
-    ] = None,
+    generate: int = input_row(
+        200, "Without CANDIDATES: how many lists to make and pair.", min=2, metavar="N"
+    ),
+    proxy: str | None = first_row(
+        None,
+        "An LLM judge's verdicts: ask where people may differ, or else of its pairs.",
+        metavar="LOG",
+    ),
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
@@ -261,23 +246,15 @@ def ask(
 class MachineOptions:
     """Who judges: people, or a machine with its taste, errors and side."""
 
-    judge: Annotated[
-        Literal["people", "machine"],
-        first_option(help="People, or a language model that sees each pair in both orders."),
-    ] = "people"
-    taste: Annotated[
-        str | None, model_option(metavar="METRIC", help="machine: its metric; else the truth.")
-    ] = None
-    error: Annotated[
-        float, model_option(help="machine: share of pairs that it gets wrong, by its taste.")
-    ] = 0.1
-    side: Annotated[
-        float, model_option(help="machine: share of verdicts for whatever list is shown first.")
-    ] = 0.1
-    consistency: Annotated[
-        float,
-        model_option(help="machine: share of repeated pairs on which it repeats its verdict."),
-    ] = 0.9
+    judge: Literal["people", "machine"] = first_row(
+        "people", "People, or a language model that sees each pair in both orders."
+    )
+    taste: str | None = model_row(None, "machine: its metric; else the truth.", metavar="METRIC")
+    error: float = model_row(0.1, "machine: share of pairs that it gets wrong, by its taste.")
+    side: float = model_row(0.1, "machine: share of verdicts for whatever list is shown first.")
+    consistency: float = model_row(
+        0.9, "machine: share of repeated pairs on which it repeats its verdict."
+    )
 
     def refuse(self, **of_people: Any) -> None:
         """Raise InputError for an option of the other kind of judge."""
@@ -296,37 +273,23 @@ class MachineOptions:
     "-o machine.jsonl",
 )
 def simulate(
+    *,
     machine: MachineOptions,
     output: OutputLog = None,
-    truth: Annotated[
-        str,
-        first_option(
-            help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; "
-            "or a DCG's file or name with @K."
-        ),
-    ] = "D1",
-    pairs: Annotated[int, first_option(min=1, help="Number of pairs.")] = 200,
-    lists: Annotated[
-        Literal["permutations", "free"],
-        model_option(help="Permutations of one multiset of grades, or free lists."),
-    ] = "permutations",
-    flips: Annotated[
-        int, first_option(min=0, help="Number of pairs whose verdict is flipped.")
-    ] = 0,
-    temperature: Annotated[
-        float, model_option(min=0.0, help="Logistic noise of the judge, in units of DCG.")
-    ] = 0.0,
-    tie_below: Annotated[
-        float, model_option(min=0.0, help="Differences up to this become ties.")
-    ] = 0.0,
-    raters: Annotated[
-        int | None, first_option(min=1, help="Distribute the pairs over this many raters.")
-    ] = None,
-    queries: Annotated[
-        int | None, model_option(min=1, help="Distribute the pairs over this many queries.")
-    ] = None,
+    truth: str = first_row(
+        "D1", "D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K."
+    ),
+    pairs: int = first_row(200, "Number of pairs.", min=1),
+    lists: Literal["permutations", "free"] = model_row(
+        "permutations", "Permutations of one multiset of grades, or free lists."
+    ),
+    flips: int = first_row(0, "Number of pairs whose verdict is flipped.", min=0),
+    temperature: float = model_row(0.0, "Logistic noise of the judge, in units of DCG.", min=0.0),
+    tie_below: float = model_row(0.0, "Differences up to this become ties.", min=0.0),
+    raters: int | None = first_row(None, "Distribute the pairs over this many raters.", min=1),
+    queries: int | None = model_row(None, "Distribute the pairs over this many queries.", min=1),
     seed: Seed = 0,
-    truth_file: Annotated[Path | None, output_option(help="Write the true DCG here.")] = None,
+    truth_file: Path | None = output_row(None, "Write the true DCG here."),
     force: Force = False,
 ) -> None:
     """Write a log of preferences whose true DCG is known."""

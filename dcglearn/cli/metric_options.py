@@ -6,11 +6,10 @@ import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-import typer
-
-from dcglearn.cli.command import input_option
+from dcglearn.cli.command import input_row
+from dcglearn.cli.options import say
 from dcglearn.foundation.validation import InputError, errors_in, pointer
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
@@ -25,17 +24,12 @@ Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 class ScaleOptions:
     """What to do where the scale of a metric is not that of the data."""
 
-    map_grades: Annotated[
-        str | None,
-        input_option(
-            "--map-grades",
-            metavar="G=H,...",
-            help="The metric's grade H that each grade G of the data stands for: 0=0,1=2,2=4.",
-        ),
-    ] = None
-    strict: Annotated[
-        bool, input_option("--strict", help="Refuse a metric of more grades than the data.")
-    ] = False
+    map_grades: str | None = input_row(
+        None,
+        "The metric's grade H that each grade G of the data stands for: 0=0,1=2,2=4.",
+        metavar="G=H,...",
+    )
+    strict: bool = input_row(False, "Refuse a metric of more grades than the data.")
 
     def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
         """Return the metrics of files on the scale of the data; raise InputError if the map fits
@@ -71,7 +65,7 @@ class ScaleOptions:
                     others(message, category, *place, **more)
                 elif not printed:
                     printed.append(message)
-                    typer.echo(f"warning: {_with_remedy(message, declare)}", err=True)
+                    say(f"warning: {_with_remedy(message, declare)}")
 
             # --strict makes an error of it
             warnings.showwarning = show

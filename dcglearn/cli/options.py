@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.command import (
-    first_option,
-    input_option,
-    model_option,
-    output_option,
-    scale_option,
-)
+from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_row
 from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.sources import WRITTEN
@@ -79,13 +73,11 @@ Seed = Annotated[
 class Cluster:
     """Where work that can be spread is done: in this process, in several, or on a cluster."""
 
-    workers: Annotated[
-        str | None,
-        scale_option(
-            metavar="N|ADDRESS",
-            help="Use N processes here, by Dask, or the Dask cluster tcp://host:8786.",
-        ),
-    ] = None
+    workers: str | None = scale_row(
+        None,
+        "Use N processes here, by Dask, or the Dask cluster tcp://host:8786.",
+        metavar="N|ADDRESS",
+    )
 
     def __post_init__(self) -> None:
         if self.workers is not None and not str(self.workers).strip("0"):
@@ -145,6 +137,11 @@ def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) 
             raise InputError(f"{output} is an input of this command; {remedy}")
 
 
+def say(text: str) -> None:
+    """Print a text to standard error, which results do not go to."""
+    typer.echo(text, err=True)
+
+
 def print_result(result: Any, as_json: bool) -> None:
     """Print a result: its text, or its values as JSON.
 
@@ -166,7 +163,7 @@ def said_now(text: str, *, err: bool) -> bool:
     """
     if not sys.stderr.isatty():
         return False
-    typer.echo(text, err=True)
+    say(text)
     return err or sys.stdout.isatty()
 
 
@@ -183,7 +180,7 @@ def write_lines(lines: Iterable[str], output: Path | None, *, force: bool) -> No
         return
     with written_beside(output, force=force) as beside, beside.open("w", encoding="utf-8") as file:
         file.writelines(lines)
-    typer.echo(f"wrote: {output}", err=True)
+    say(f"wrote: {output}")
 
 
 def write_log(frame: PolarsFrame, output: Path | None, contents: str, *, force: bool) -> None:
@@ -194,7 +191,7 @@ def write_log(frame: PolarsFrame, output: Path | None, contents: str, *, force: 
     from dcglearn.readers.preferences import write_frame
 
     write_frame(frame, output, force=force)
-    typer.echo(f"wrote: {output} ({contents})", err=True)
+    say(f"wrote: {output} ({contents})")
 
 
 def write_figure(

@@ -14,12 +14,14 @@ import typer
 
 import dcglearn as dl
 from dcglearn.cli.command import (
+    argument_row,
     examples,
-    first_option,
+    first_row,
     input_option,
-    model_option,
-    output_option,
-    scale_option,
+    input_row,
+    model_row,
+    output_row,
+    scale_row,
 )
 from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import (
@@ -34,6 +36,7 @@ from dcglearn.cli.options import (
     check_outputs,
     print_result,
     said_now,
+    say,
     write_lines,
 )
 from dcglearn.cli.saved import most_important
@@ -71,21 +74,14 @@ ZeroBased = Annotated[bool, input_option("--zero-based", help="Features are numb
 class TrainingData:
     """Training and validation data, and how they are read."""
 
-    data: Annotated[
-        Path,
-        typer.Argument(metavar="TRAIN", help="Svmlight text with qid, also .gz, .xz and .zst."),
-    ]
-    valid: Annotated[
-        Path | None, model_option(help="Validation data, to choose the stage of the training.")
-    ] = None
+    data: Path = argument_row(
+        ..., "Svmlight text with qid, also .gz, .xz and .zst.", metavar="TRAIN"
+    )
+    valid: Path | None = model_row(None, "Validation data, to choose the stage of the training.")
     groups: Groups = None
-    valid_groups: Annotated[
-        Path | None, input_option(help="Group sizes of the validation data.")
-    ] = None
+    valid_groups: Path | None = input_row(None, "Group sizes of the validation data.")
     grades: Grades = None
-    features: Annotated[
-        int | None, input_option("--features", metavar="D", help="Number of features.")
-    ] = None
+    features: int | None = input_row(None, "Number of features.", metavar="D")
     zero_based: ZeroBased = False
 
     def read(self, *, missing: bool) -> tuple[Queries, Queries | None]:
@@ -109,53 +105,35 @@ class TrainingData:
 class ModelOptions:
     """The model, the method and their parameters."""
 
-    metric: Annotated[
-        str, first_option(help="Train for this DCG: a file or GAIN-DISCOUNT[@K].")
-    ] = "exponential-log2@10"
-    model: Annotated[
-        Literal["linear", "trees"], first_option(help="Linear or boosted trees (by LightGBM).")
-    ] = "linear"
-    method: Annotated[
-        Method | None,
-        first_option(
-            help="What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."
-        ),
-    ] = None
-    trees: Annotated[int, model_option(min=1, metavar="N", help="Boosted trees: how many.")] = 300
-    leaves: Annotated[
-        int, model_option(min=2, metavar="N", help="Boosted trees: leaves of each.")
-    ] = 31
-    learning_rate: Annotated[float, model_option(help="Boosted trees: learning rate.")] = 0.1
-    patience: Annotated[
-        int | None,
-        model_option(
-            min=0,
-            metavar="N",
-            help="Boosted trees: with --valid, stop after N without a better value; "
-            "default 50, 0 grows all.",
-        ),
-    ] = None
-    threads: Annotated[
-        int | None,
-        scale_option(
-            min=1,
-            metavar="N",
-            help="Boosted trees: threads; by default the processors that are free now.",
-        ),
-    ] = None
-    solver: Annotated[
-        Literal["cg", "lbfgs", "sgd"], model_option(help="Linear models: optimiser.")
-    ] = "cg"
-    start: Annotated[
-        Literal["ridge", "ranksvm", "random"], model_option(help="Linear models: the start.")
-    ] = "ridge"
-    restarts: Annotated[
-        int, model_option(help="Linear models: starts, those after the first at random.")
-    ] = 1
-    l2: Annotated[
-        float | None,
-        model_option(help="Linear models: penalty on leaving the start; else its own."),
-    ] = None
+    metric: str = first_row(
+        "exponential-log2@10", "Train for this DCG: a file or GAIN-DISCOUNT[@K]."
+    )
+    model: Literal["linear", "trees"] = first_row(
+        "linear", "Linear or boosted trees (by LightGBM)."
+    )
+    method: Method | None = first_row(
+        None, "What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."
+    )
+    trees: int = model_row(300, "Boosted trees: how many.", min=1, metavar="N")
+    leaves: int = model_row(31, "Boosted trees: leaves of each.", min=2, metavar="N")
+    learning_rate: float = model_row(0.1, "Boosted trees: learning rate.")
+    patience: int | None = model_row(
+        None,
+        "Boosted trees: with --valid, stop after N without a better value; "
+        "default 50, 0 grows all.",
+        min=0,
+        metavar="N",
+    )
+    threads: int | None = scale_row(
+        None,
+        "Boosted trees: threads; by default the processors that are free now.",
+        min=1,
+        metavar="N",
+    )
+    solver: Literal["cg", "lbfgs", "sgd"] = model_row("cg", "Linear models: optimiser.")
+    start: Literal["ridge", "ranksvm", "random"] = model_row("ridge", "Linear models: the start.")
+    restarts: int = model_row(1, "Linear models: starts, those after the first at random.")
+    l2: float | None = model_row(None, "Linear models: penalty on leaving the start; else its own.")
     seed: Seed = 0
 
     @property
@@ -224,16 +202,13 @@ class ModelOptions:
     "dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model"
 )
 def train(
+    *,
     source: TrainingData,
-    output: Annotated[
-        Path, first_option("-o", "--output", metavar="FOLDER", help="Write the model here.")
-    ],
+    output: Path = first_row(..., "Write the model here.", "-o", "--output", metavar="FOLDER"),
     options: ModelOptions,
     scale: ScaleOptions,
     cluster: Cluster,
-    resume: Annotated[
-        bool, scale_option("--resume", help="Resume a training that was stopped.")
-    ] = False,
+    resume: bool = scale_row(False, "Resume a training that was stopped."),
     as_json: AsJson = False,
     dry_run: DryRun = False,
     force: Force = False,
@@ -310,25 +285,20 @@ def _fit_with_checkpoint(
 
 @examples("dcglearn rank model test.svm --format trec --tag mine -o run.txt")
 def rank(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote.")
-    ],
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Svmlight text with qid, also .gz, .xz and .zst.")
-    ],
+    *,
+    model: Path = argument_row(..., "A folder that `dcglearn train` wrote.", metavar="MODEL"),
+    data: Path = argument_row(
+        ..., "Svmlight text with qid, also .gz, .xz and .zst.", metavar="DATA"
+    ),
     scale: ScaleOptions,
     output: Output = None,
-    form: Annotated[
-        Literal["scores", "trec"],
-        first_option("--format", help="A score a line, in the order of the data; or a TREC run."),
-    ] = "scores",
-    tag: Annotated[str, output_option(help="The run's name, its last column.")] = "dcglearn",
-    metric: Annotated[
-        str | None,
-        first_option(
-            help="Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's."
-        ),
-    ] = None,
+    form: Literal["scores", "trec"] = first_row(
+        "scores", "A score a line, in the order of the data; or a TREC run.", "--format"
+    ),
+    tag: str = output_row("dcglearn", "The run's name, its last column."),
+    metric: str | None = first_row(
+        None, "Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's."
+    ),
     grades: Grades = None,
     groups: Groups = None,
     zero_based: ZeroBased = False,
@@ -365,9 +335,9 @@ def rank(
     if judge is not None:
         value, n = queries.evaluate(scores, judge).mean(), number_of(len(queries), "queries")
         kind = "DCG" if isinstance(judge, DCG) else "utility"
-        typer.echo(f"normalised {kind}: {value:.4f} (mean over {n}, {judge!r})", err=True)
+        say(f"normalised {kind}: {value:.4f} (mean over {n}, {judge!r})")
         if not same_numbers(judge, ranker.metric_):
-            typer.echo(f"note: the model was trained for {ranker.metric_!r}", err=True)
+            say(f"note: the model was trained for {ranker.metric_!r}")
 
 
 def run_lines(queries: Queries, scores: Any, tag: str) -> Any:

@@ -11,11 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import first_option, input_option, option_name, scale_option
-from dcglearn.cli.options import Cluster, Grades, option_of
+from dcglearn.cli.command import (
+    argument_row,
+    first_option,
+    first_row,
+    input_option,
+    input_row,
+    option_name,
+    scale_row,
+)
+from dcglearn.cli.options import Cluster, Grades, option_of, say
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import FORMATS, suffix_of
@@ -67,13 +74,11 @@ class Reading:
 class CheckedReading(Reading):
     """How commands that learn from a log read it."""
 
-    as_is: Annotated[
-        bool | None,
-        input_option(
-            "--as-is/--strict-log",
-            help="Keep a log that seems to be upside down; or refuse one that tells nothing.",
-        ),
-    ] = None
+    as_is: bool | None = input_row(
+        None,
+        "Keep a log that seems to be upside down; or refuse one that tells nothing.",
+        "--as-is/--strict-log",
+    )
 
     @property
     def strict_log(self) -> bool:
@@ -101,12 +106,8 @@ class MappingOptions(FullReading):
     """
 
     ratings: Ratings = False
-    equal_groups: Annotated[
-        bool, input_option("--equal-groups", help="With --ratings: a group counts once.")
-    ] = False
-    skip_bad: Annotated[
-        Path | None, input_option(metavar="FILE", help="Put bad lines in FILE; read the rest.")
-    ] = None
+    equal_groups: bool = input_row(False, "With --ratings: a group counts once.")
+    skip_bad: Path | None = input_row(None, "Put bad lines in FILE; read the rest.", metavar="FILE")
 
     def __post_init__(self) -> None:
         if self.equal_groups and not self.ratings:
@@ -131,32 +132,20 @@ def read_proxy(path: str, n_grades: int) -> Preferences:
 class LogOptions(CheckedReading):
     """The paths of a log, how it is read, and how much of it may be in memory."""
 
-    log: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="LOG...",
-            help="JSON lines or array, delimited text or Parquet, also .gz, .zst and .zip; "
-            "- reads standard input. Or several files, or a folder.",
-        ),
-    ]
+    log: list[str] = argument_row(
+        ...,
+        "JSON lines or array, delimited text or Parquet, also .gz, .zst and .zip; "
+        "- reads standard input. Or several files, or a folder.",
+        metavar="LOG...",
+    )
     ratings: Ratings = False
-    answers: Annotated[
-        bool, first_option("--answers", help="The log holds answers: question, list, right.")
-    ] = False
-    experiments: Annotated[
-        bool,
-        first_option(
-            "--experiments", help="It holds A/B tests: experiment, arm, unit, list, outcome."
-        ),
-    ] = False
-    memory: Annotated[
-        str | None,
-        scale_option(
-            "--memory",
-            metavar="SIZE",
-            help="Use at most this much memory (2GB, 512MB), and disk beyond it.",
-        ),
-    ] = None
+    answers: bool = first_row(False, "The log holds answers: question, list, right.")
+    experiments: bool = first_row(
+        False, "It holds A/B tests: experiment, arm, unit, list, outcome."
+    )
+    memory: str | None = scale_row(
+        None, "Use at most this much memory (2GB, 512MB), and disk beyond it.", metavar="SIZE"
+    )
 
     @property
     def several(self) -> bool:
@@ -228,39 +217,28 @@ class JoinOptions:
     click is about.
     """
 
-    qrels: Annotated[
-        str | None,
-        first_option(
-            metavar="FILE",
-            help="Grades of the documents that lists name: TREC, CSV, or a tool's file.",
-        ),
-    ] = None
-    run_a: Annotated[
-        str | None, input_option(metavar="RUN", help="With --run-b: LOG holds query and winner.")
-    ] = None
-    run_b: Annotated[str | None, input_option(metavar="RUN", help="The other run.")] = None
-    interleaving: Annotated[
-        Literal["team-draft", "balanced"] | None,
-        input_option(help="LOG holds clicks on rankings that were interleaved this way."),
-    ] = None
-    unjudged: Annotated[
-        str,
-        input_option(
-            metavar="worst|best|drop|unknown|GRADE",
-            help="With --qrels: the grade of an unjudged document.",
-        ),
-    ] = "worst"
-    missing: Annotated[
-        Literal["error", "skip"],
-        input_option(help="With --qrels: refuse queries without judgements, or skip their pairs."),
-    ] = "error"
-    duplicates: Annotated[
-        Literal["error", "first", "last", "mean", "median", "majority"],
-        input_option(
-            help="With --qrels: what to do with a document judged twice, as in a book of several "
-            "raters."
-        ),
-    ] = "error"
+    qrels: str | None = first_row(
+        None,
+        "Grades of the documents that lists name: TREC, CSV, or a tool's file.",
+        metavar="FILE",
+    )
+    run_a: str | None = input_row(None, "With --run-b: LOG holds query and winner.", metavar="RUN")
+    run_b: str | None = input_row(None, "The other run.", metavar="RUN")
+    interleaving: Literal["team-draft", "balanced"] | None = input_row(
+        None, "LOG holds clicks on rankings that were interleaved this way."
+    )
+    unjudged: str = input_row(
+        "worst",
+        "With --qrels: the grade of an unjudged document.",
+        metavar="worst|best|drop|unknown|GRADE",
+    )
+    missing: Literal["error", "skip"] = input_row(
+        "error", "With --qrels: refuse queries without judgements, or skip their pairs."
+    )
+    duplicates: Literal["error", "first", "last", "mean", "median", "majority"] = input_row(
+        "error",
+        "With --qrels: what to do with a document judged twice, as in a book of several raters.",
+    )
 
     @property
     def asked(self) -> list[str]:
@@ -391,13 +369,13 @@ def say_reading(recognised: Recognised | None) -> None:
     if recognised is None:
         return
     for remark in recognised.remarks:
-        typer.echo(f"remark: {remark}", err=True)
+        say(f"remark: {remark}")
     winners = recognised.winners
     if winners is None:
         return
     translated = [word.lower() != meaning for word, (meaning, _) in winners.words.items()]
     if winners.sides or winners.names or any(translated):
-        typer.echo(f"winners: {winners}", err=True)
+        say(f"winners: {winners}")
 
 
 def looked_up_lines(counts: Mapping[str, int]) -> list[str]:

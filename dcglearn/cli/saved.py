@@ -2,12 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import examples, first_option, input_option
+from dcglearn.cli.command import argument_row, examples, first_row, input_row
 from dcglearn.cli.metric_options import load_metrics
 from dcglearn.cli.options import (
     AsJson,
@@ -28,9 +28,10 @@ from dcglearn.plots import dcg_figure
 
 @examples("dcglearn show dcg.json", "dcglearn show dcg.json exponential-log2@10 --plot both.png")
 def show(
-    metrics: Annotated[
-        list[str], typer.Argument(metavar="METRIC...", help="Files, or names GAIN-DISCOUNT[@K].")
-    ],
+    *,
+    metrics: list[str] = argument_row(
+        ..., "Files, or names GAIN-DISCOUNT[@K].", metavar="METRIC..."
+    ),
     grades: Grades = None,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -52,28 +53,17 @@ def show(
     "dcglearn export --list",
 )
 def export(
-    metric: Annotated[
-        str | None,
-        typer.Argument(metavar="METRIC", help="A file, or GAIN-DISCOUNT@K.", show_default=False),
-    ] = None,
-    to: Annotated[
-        str | None, first_option("--to", metavar="TARGET", help="The tool; --list shows all.")
-    ] = None,
-    lossy: Annotated[
-        bool, first_option("--lossy", help="Leave the discounts out where a tool has none.")
-    ] = False,
-    scale: Annotated[
-        int | None, input_option(min=1, help="trec-eval, ranx: what the best grade becomes.")
-    ] = None,
-    n_grades: Annotated[
-        int | None,
-        input_option(
-            "--n-grades", min=1, metavar="L", help="Number of grades of a textbook metric."
-        ),
-    ] = None,
-    listed: Annotated[
-        bool, first_option("--list", help="Show the targets and what each can hold.")
-    ] = False,
+    *,
+    metric: str | None = argument_row(
+        None, "A file, or GAIN-DISCOUNT@K.", metavar="METRIC", show_default=False
+    ),
+    to: str | None = first_row(None, "The tool; --list shows all.", metavar="TARGET"),
+    lossy: bool = first_row(False, "Leave the discounts out where a tool has none."),
+    scale: int | None = input_row(None, "trec-eval, ranx: what the best grade becomes.", min=1),
+    n_grades: int | None = input_row(
+        None, "Number of grades of a textbook metric.", min=1, metavar="L"
+    ),
+    listed: bool = first_row(False, "Show the targets and what each can hold.", "--list"),
     output: Output = None,
     force: Force = False,
 ) -> None:
@@ -101,12 +91,10 @@ def export(
 
 @examples("dcglearn verify model", "dcglearn verify fit.checkpoint --json")
 def verify(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL", help="A folder that `dcglearn train` wrote, or a checkpoint."
-        ),
-    ],
+    *,
+    model: Path = argument_row(
+        ..., "A folder that `dcglearn train` wrote, or a checkpoint.", metavar="MODEL"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Check that a saved model is whole and say what it is; a damaged one ends with status 2."""

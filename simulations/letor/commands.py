@@ -5,19 +5,20 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
 from dcglearn.cli.app import main as run_program
 from dcglearn.cli.command import (
+    argument_row,
     examples,
-    first_option,
-    input_option,
-    model_option,
-    output_option,
+    first_row,
+    input_row,
+    model_row,
+    output_row,
     program,
-    scale_option,
+    scale_row,
 )
 from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import DryRun, Groups, Seed
@@ -31,23 +32,18 @@ from simulations.letor import Choice, Grid
     "python -m simulations folds -o data --queries 106  # synthetic ones",
 )
 def folds(
-    output: Annotated[
-        Path, first_option("-o", "--output", metavar="DIR", help="Write Fold1, Fold2, ... in here.")
-    ],
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[DATA]",
-            help="Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic.",
-        ),
-    ] = None,
-    n_folds: Annotated[
-        int, first_option("--folds", min=3, metavar="N", help="Number of folds.")
-    ] = 5,
+    *,
+    output: Path = first_row(
+        ..., "Write Fold1, Fold2, ... in here.", "-o", "--output", metavar="DIR"
+    ),
+    data: Path | None = argument_row(
+        None,
+        "Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic.",
+        metavar="[DATA]",
+    ),
+    n_folds: int = first_row(5, "Number of folds.", "--folds", min=3, metavar="N"),
     groups: Groups = None,
-    n_queries: Annotated[
-        int, model_option("--queries", min=3, help="Number of synthetic queries.")
-    ] = 106,
+    n_queries: int = model_row(106, "Number of synthetic queries.", "--queries", min=3),
     seed: Seed = 0,
 ) -> None:
     """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in
@@ -70,30 +66,21 @@ def folds(
 class Experiment:
     """Folds, methods and how they are trained."""
 
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Holds Fold1, Fold2, ...; also .gz, .xz and .zst.")
-    ]
-    method: Annotated[
-        list[str] | None, first_option(help="One method each time; all by default.")
-    ] = None
-    metric: Annotated[
-        str,
-        first_option(
-            help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file."
-        ),
-    ] = "letor"
-    grid: Annotated[
-        Grid,
-        model_option(
-            help="Candidates: regularised, from good starts; a few, for a first look; the papers' own."
-        ),
-    ] = "default"
-    features: Annotated[
-        int | None,
-        input_option(
-            "--features", metavar="D", help="Number of features, where zeros are left out."
-        ),
-    ] = None
+    folder: Path = argument_row(
+        ..., "Holds Fold1, Fold2, ...; also .gz, .xz and .zst.", metavar="DIR"
+    )
+    method: list[str] | None = first_row(None, "One method each time; all by default.")
+    metric: str = first_row(
+        "letor",
+        "letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.",
+    )
+    grid: Grid = model_row(
+        "default",
+        "Candidates: regularised, from good starts; a few, for a first look; the papers' own.",
+    )
+    features: int | None = input_row(
+        None, "Number of features, where zeros are left out.", metavar="D"
+    )
     seed: Seed = 0
 
 
@@ -104,36 +91,25 @@ class Experiment:
     "python -m simulations letor OHSUMED --method approxndcg --method ridge --format json",
 )
 def letor(
+    *,
     experiment: Experiment,
-    choice: Annotated[
-        Choice,
-        model_option(
-            help="Show a blend of all candidates that validation cannot tell from the best, or the best."
-        ),
-    ] = "blend",
-    baseline: Annotated[
-        str | None, model_option(help="The method that others are tested against; ridge.")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        first_option(
-            "-o", "--output", metavar="FOLDER", help="Keep each result, and the tables, here."
-        ),
-    ] = None,
-    resume: Annotated[
-        bool, scale_option("--resume", help="Keep the results that the output folder holds.")
-    ] = False,
-    jobs: Annotated[
-        int | None,
-        first_option(min=1, metavar="N", help="Processes; by default one per processor, up to 8."),
-    ] = None,
-    form: Annotated[
-        Literal["text", "markdown", "csv", "json"],
-        output_option(
-            "--format",
-            help="How to print: the main measures (text, markdown), or all of each fold (csv, json).",
-        ),
-    ] = "text",
+    choice: Choice = model_row(
+        "blend",
+        "Show a blend of all candidates that validation cannot tell from the best, or the best.",
+    ),
+    baseline: str | None = model_row(None, "The method that others are tested against; ridge."),
+    output: Path | None = first_row(
+        None, "Keep each result, and the tables, here.", "-o", "--output", metavar="FOLDER"
+    ),
+    resume: bool = scale_row(False, "Keep the results that the output folder holds."),
+    jobs: int | None = first_row(
+        None, "Processes; by default one per processor, up to 8.", min=1, metavar="N"
+    ),
+    form: Literal["text", "markdown", "csv", "json"] = output_row(
+        "text",
+        "How to print: the main measures (text, markdown), or all of each fold (csv, json).",
+        "--format",
+    ),
     dry_run: DryRun = False,
 ) -> None:
     """Train the papers' methods on each fold, choose in validation, and print test results beside
