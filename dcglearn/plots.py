@@ -142,6 +142,8 @@ def dcg_figure(dcgs: Any) -> Figure:
     dcgs = _by_name(dcgs)
     if not dcgs:
         raise InputError("no DCG to draw")
+
+    # gains at the left, discounts at the right
     with _printed(7.0, 3.0) as figure:
         left, right = figure.subplots(1, 2)
         plot_gains(dcgs, left)

@@ -139,6 +139,7 @@ def then_and_now(
     """Return judgements of two times as segments of one log; None without a second time, InputError
     if it is none.
     """
+    # two logs become one
     if later is not None:
         if later.depth != log.depth:
             raise InputError(
@@ -147,6 +148,8 @@ def then_and_now(
             )
         both = joined([log, later], max(log.n_grades, later.n_grades), log.grade_names)
         return both.changed(segment=np.where(np.arange(len(both)) < len(log), "then", "now"))
+
+    # one log is cut at a date
     if since is None:
         return None
 

@@ -17,12 +17,14 @@ def main(program: str = "dcglearn", commands: str = "dcglearn.cli.commands") -> 
 
     Bad input ends with status 2 and one line on standard error, an interrupt with 130.
     """
+    # standard streams may be closed
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     name = program.rsplit(maxsplit=1)[-1]
     if sys.stdout is None:
         _end(name, 1, "standard output is closed; redirect it to a file or to /dev/null")
 
+    # an interrupt ends quietly wherever it comes
     try:
         _run(program, name, commands)
     except KeyboardInterrupt:

@@ -86,6 +86,8 @@ def program(summary: str, commands: Mapping[str, Sequence[Callable[..., None]]])
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
+
+    # each command in its panel
     for panel, functions in commands.items():
         for function in functions:
             _add_command(app, function, panel)
@@ -299,6 +301,8 @@ def _plain_refusal(error: typer.BadParameter) -> str:
     cause: Any = error.__cause__
     if not hasattr(cause, "errors"):
         return error.message
+
+    # the first fault, in a sentence that names the value
     fault = cause.errors()[0]
     value, limits = fault["input"], fault.get("ctx", {})
     sentences = {

@@ -104,6 +104,8 @@ class EvaluationOptions:
         """
         metrics = files_and_names(self.metric or ["nDCG@10"], scale)
         runs, judged = self._of_responses(metrics) if self.rank_eval else self._of_files()
+
+        # responses without the request's judgements have no ideal ranking
         with scale.watched():
             return evaluation(
                 runs,

@@ -82,8 +82,12 @@ class CandidateOptions:
             raise InputError("give a file of CANDIDATES, or --runs OLD NEW --qrels QRELS")
         if self.depth is not None:
             mapping = mapping.updated(depth=self.depth)
+
+        # a file of pairs
         if self.file is not None:
             return read_candidates(self.file, mapping=mapping, documents=self.documents)
+
+        # two runs, with grades to learn from
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
         how: dict[str, Any] = {"n_grades": mapping.n_grades, "unjudged": self.unjudged}

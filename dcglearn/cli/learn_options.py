@@ -84,12 +84,14 @@ class LearnerOptions:
         """Return what to fit to a log; C is 1 where it is to be chosen."""
         from dcglearn.learning.fits import DirectDescription, QPDescription
 
+        # the QP
         if self.method == "qp":
             C = 1.0 if self.C in (None, "auto") else float(self.C or 1)
             return QPDescription(
                 C=C, margin=self.margin, monotone=self.monotone, tie_epsilon=self.tie_epsilon
             )
 
+        # gains and discounts
         prior = None if self.prior is None else read_metric(self.prior, log.n_grades, log.depth)
         ridge = DirectDescription.ridge if self.ridge is None else self.ridge
         zero = 0 if self.zero is None else grade_of(self.zero, log)

@@ -115,8 +115,12 @@ def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG
     largest depth.
     """
     parsed = {name: metric_or_name(name) for name in names}
+
+    # names have as many grades as the files
     sizes = [dcg.n_grades for dcg in parsed.values() if isinstance(dcg, DCG)]
     size = n_grades or max(sizes, default=5)
+
+    # names without @K are as deep as the deepest
     depth = max((metric.depth for metric in parsed.values() if metric.depth), default=None)
     metrics = {}
     for file, metric in parsed.items():

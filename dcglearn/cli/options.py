@@ -200,6 +200,8 @@ def write_figure(
     """Draw a figure if one is asked for, save it and say so; a command's last step."""
     if plot is None:
         return
+
+    # the results are written by now, which an error says
     try:
         save_figure(draw(), plot, force=force)
     except InputError as error:

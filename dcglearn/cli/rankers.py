@@ -274,11 +274,13 @@ def _fit_with_checkpoint(
     is_new = not resume and not folder.exists()
     if is_new:
         folder.mkdir()
+
+    # what is refused leaves nothing, unless a checkpoint was written
     try:
         ranker.fit(queries, eval_set=validation, checkpoint=checkpoint, resume=resume)
     except InputError:
         if is_new:
-            with contextlib.suppress(OSError):  # a checkpoint is in it
+            with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
 
@@ -369,6 +371,8 @@ def _metric_on_queries(
     metric = metric_or_name(name, accept=accept)
     if not isinstance(metric, MetricName):
         return name, _on_scale(metric, name, scale, data)
+
+    # a name takes its grades and its depth from the data; there is nothing to map
     scale.mapped({})
     longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
     size = max(n_grades, *(queries.n_grades or 1 for queries in data.values()))

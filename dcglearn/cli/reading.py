@@ -370,6 +370,8 @@ def say_reading(recognised: Recognised | None) -> None:
         return
     for remark in recognised.remarks:
         say(f"remark: {remark}")
+
+    # a, b and tie mean themselves
     winners = recognised.winners
     if winners is None:
         return

@@ -202,6 +202,7 @@ class Report:
         if isinstance(self.learner, DirectFit):
             return _direct_lines(self.learner)
 
+        # the QP says how it was solved
         learner = self.learner
         chosen = " (chosen by validation)" if self.chosen is not None else ""
         return [
@@ -338,6 +339,8 @@ def _direct_dict(learner: DirectFit) -> dict[str, Any]:
     if len(learner.curves.biases):
         names += ["position_bias", "rater_bias"]
     values = {"method": "dcg", **{name: getattr(learner, name) for name in names}}
+
+    # what it was mixed from, and other forms
     if learner.members:
         values["members"] = [member.to_dict() for member in learner.members]
     if learner.description.form != "dcg":
@@ -438,6 +441,7 @@ def _fitted(
     keeping: Keeping = NOWHERE,
 ) -> tuple[DirectFit | QPFit, ChosenC | None]:
     """Return the fit to a log and, of a QP, how C was chosen."""
+    # gains and discounts, or the QP with C chosen by validation
     fit: DirectFit | QPFit
     chosen = None
     if isinstance(description, DirectDescription):

@@ -105,6 +105,8 @@ def lost_in_settings(dcg: DCG) -> list[str]:
 def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> None:
     if lossy or is_log2(dcg):
         return
+
+    # name the rank where the two differ most
     usual, shares = textbook_discounts("log2", dcg.depth), dcg.discounts / dcg.discounts[0]
     worst = int(np.abs(shares - usual).argmax())
     raise InputError(
