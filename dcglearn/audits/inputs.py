@@ -55,7 +55,7 @@ class Inputs:
     """
 
     log: Preferences
-    given: Any  # a DCG, or a checked name
+    metric: Any  # a DCG, or a checked name
     name: str
     current: DCG
     fit: DirectFit
@@ -84,7 +84,7 @@ class Inputs:
         """
         try:
             with stage("held out"):
-                return cross_fitted(self.log, self.fit, current=self.given, seed=self.seed)
+                return cross_fitted(self.log, self.fit, current=self.metric, seed=self.seed)
         except InputError as error:
             return str(error)
 
@@ -106,9 +106,9 @@ class Inputs:
     def of(cls, log: Preferences, metric: DCGLike, seed: int, *, strict: bool = False) -> Self:
         """Learn from a log; for errors see `audit`."""
         # the metric in use, on the grades and positions of the log
-        given = metric_or_name(metric)
-        name = given.at(log.depth) if isinstance(given, MetricName) else "the metric used now"
-        current: DCG = read_metric(given, log.n_grades, log.depth)
+        in_use = metric_or_name(metric)
+        name = in_use.at(log.depth) if isinstance(in_use, MetricName) else "the metric used now"
+        current: DCG = read_metric(in_use, log.n_grades, log.depth)
         if current.n_grades < log.n_grades:
             raise InputError(
                 f"{name} has {current.n_grades} grades, the log {log.n_grades}: "
@@ -131,4 +131,4 @@ class Inputs:
         with stage("bands"):
             if not no_bands:
                 bands = bootstrap_bands(log, fit, n_resamples=100, seed=seed)
-        return cls(log, given, name, current, fit, bands, no_bands, seed)
+        return cls(log, in_use, name, current, fit, bands, no_bands, seed)

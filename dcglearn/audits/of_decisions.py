@@ -39,7 +39,7 @@ def systems_finding(inputs: Inputs, runs: Any, qrels: Any) -> Finding:
 
     # the order under both metrics
     judged, systems = read_judgements(qrels), read_runs(runs)
-    current = read_metric(inputs.given, max(judged.n_grades, 2), inputs.log.depth)
+    current = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
     metrics = {inputs.name: current, LEARNED: inputs.fit.dcg}
     with stage("systems"):
         order = system_order(systems, judged, metrics, seed=inputs.seed)

@@ -54,11 +54,11 @@ def verdict_finding(inputs: Inputs) -> Finding:
 
 def _followed(inputs: Inputs) -> str:
     """Return in a sentence whom people follow where the two metrics differ."""
-    found = inputs.comparison
-    if isinstance(found, str):
-        return f"not known which metric people follow: {found}"
-    if not found.apart:
-        pairs = f"on the {found.n_held_out:,} held-out judgements"
+    comparison = inputs.comparison
+    if isinstance(comparison, str):
+        return f"not known which metric people follow: {comparison}"
+    if not comparison.apart:
+        pairs = f"on the {comparison.n_held_out:,} held-out judgements"
         return f"{pairs} {LEARNED} and {inputs.name} never choose different lists"
 
     # nobody follows a metric in a log of coins
@@ -69,10 +69,10 @@ def _followed(inputs: Inputs) -> str:
         )
 
     # counts and the test
-    p_value = "p < .001" if found.p_value < 0.001 else f"p = {found.p_value:.3f}"
+    p_value = "p < .001" if comparison.p_value < 0.001 else f"p = {comparison.p_value:.3f}"
     counts = (
-        f"{found.with_learned:.0%} of {found.apart:,} held-out judgements are as {LEARNED} says; "
-        f"{p_value}, an exact test against a half"
+        f"{comparison.with_learned:.0%} of {comparison.apart:,} held-out judgements "
+        f"are as {LEARNED} says; {p_value}, an exact test against a half"
     )
     follow = "are not shown to follow either"
     if inputs.followed:

@@ -139,7 +139,7 @@ def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:
         defaults = {option.name: option.default for option in options}
-        given = {name: value for name, value in values.items() if value != defaults[name]}
+        chosen = {name: value for name, value in values.items() if value != defaults[name]}
 
         # a refusal proposes a command with all that was given
         try:
@@ -148,7 +148,7 @@ def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
                 values[name] = group(**own)
             command(**values)
         except InputError as error:
-            error.proposal = command_line(error, command.__name__, given)
+            error.proposal = command_line(error, command.__name__, chosen)
             raise
 
     # what typer reads of a function

@@ -104,9 +104,9 @@ def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
     """Return the grade of a name or number, or "none"; raise InputError for any other word."""
     numbers = [str(grade) for grade in range(log.n_grades)]
     names = [name.lower() for name in log.grade_names or numbers]
-    for known in (names, numbers):
-        if word.lower() in known:
-            return known.index(word.lower())
+    for scale in (names, numbers):
+        if word.lower() in scale:
+            return scale.index(word.lower())
     if word != "none":
         raise InputError(f"--zero {word}: give none, or a grade of the log: {', '.join(names)}")
     return word

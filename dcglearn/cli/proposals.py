@@ -9,21 +9,21 @@ from typing import Any
 from dcglearn.foundation.validation import InputError, PathLike
 
 
-def command_line(error: InputError, command: str, given: Mapping[str, Any]) -> str:
+def command_line(error: InputError, command: str, options: Mapping[str, Any]) -> str:
     """Return the ``dcglearn convert`` command that would read a refused log; nothing where no
     option would.
 
-    `given` holds the options and arguments of the command that differ from their defaults, by name.
-    Those of ``convert`` itself are kept, and those of reading if another command was given.
+    `options` holds the options and arguments of the command that differ from their defaults, by
+    name. Those of ``convert`` itself are kept, and those of reading if another command was given.
     """
     if error.log is None or not error.cure:
         return ""
 
     # options to keep: other commands share a few with convert
-    kept = dict(given)
+    kept = dict(options)
     if command != "convert":
         shared = ("read", "grades", "as_is", "ratings")
-        kept = {name: given[name] for name in shared if name in given}
+        kept = {name: options[name] for name in shared if name in options}
 
     # paths
     logs = [error.log] if isinstance(error.log, str | os.PathLike) else error.log

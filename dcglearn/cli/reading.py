@@ -382,8 +382,8 @@ def say_reading(recognised: Recognised | None) -> None:
 
 def looked_up_lines(counts: Mapping[str, int]) -> list[str]:
     """Return what a join with judgements counted, in one line; no line for other logs."""
-    found = [number_of(n, things, ",") for things, n in counts.items()]
-    return [f"looked up: {', '.join(found)}"] if found else []
+    parts = [number_of(n, things, ",") for things, n in counts.items()]
+    return [f"looked up: {', '.join(parts)}"] if parts else []
 
 
 def recognised_lines(log: Preferences) -> list[str]:

@@ -176,8 +176,8 @@ class Report:
         """Return the report without the lines of `describe`, which say what was read."""
         # warnings about the log
         lines = [self.no_signal] if self.no_signal else []
-        known, dropped = self.log.dropped, self.learner.dropped
-        lines += left_out({reason: n for reason, n in dropped.items() if known.get(reason) != n})
+        before, dropped = self.log.dropped, self.learner.dropped
+        lines += left_out({reason: n for reason, n in dropped.items() if before.get(reason) != n})
         if self.contradicted and isinstance(self.log, Preferences):
             share = self.contradicted / self.log.decided.total_weight
             say = f"{self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair"

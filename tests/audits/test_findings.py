@@ -194,17 +194,17 @@ def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     assert "people follow the learned DCG" in held_out_finding(better)["finding"]
     assert held_out_finding(better)["held_out"]["rows"][0]["share"] > 0.9
     assert verdict_finding(better)["finding"] == "change from flat to the learned DCG"
-    same = replace(steep, given=STEEP, current=STEEP, name="steep")
+    same = replace(steep, metric=STEEP, current=STEEP, name="steep")
     assert (
         same.followed == ""
         and "are not shown to follow either" in held_out_finding(same)["finding"]
     )
     assert verdict_finding(same)["finding"] == "keep steep"
     assert "points could be gained" in said(verdict_finding(same))
-    short = replace(same, given=FLAT, log=judged(40, noise=0.3))
+    short = replace(same, metric=FLAT, log=judged(40, noise=0.3))
     assert verdict_finding(short)["finding"] == "judge more before you change steep"
     rising = DCG([0, 0.05, 0.2, 1], [0.1, 0.4, 0.7, 1])  # which the learned DCG cannot be
-    worse = replace(steep, given=rising, log=judged(300, rising))
+    worse = replace(steep, metric=rising, log=judged(300, rising))
     assert worse.followed == "in use" and "people follow flat" in held_out_finding(worse)["finding"]
     assert verdict_finding(worse)["finding"] == "keep flat"
     one = held_out_finding(replace(steep, log=judged(1)))
