@@ -2,7 +2,6 @@
 ``letor`` runs methods on them.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +20,7 @@ from dcglearn.cli.command import (
     scale_row,
 )
 from dcglearn.cli.metric_options import ScaleOptions
-from dcglearn.cli.options import DryRun, Groups, Seed
+from dcglearn.cli.options import DryRun, Groups, Seed, print_result, say
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import InputError
 from simulations.letor import Choice, Grid
@@ -59,7 +58,7 @@ def folds(
         raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
     queries = letor_queries(n_queries, seed=seed) if data is None else read_queries(data, groups)
     write_folds(letor_folds(queries, n_folds), output)
-    typer.echo(f"wrote: {output} ({n_folds} folds of {queries})", err=True)
+    say(f"wrote: {output} ({n_folds} folds of {queries})")
 
 
 @dataclass(frozen=True)
@@ -119,18 +118,17 @@ def letor(
     from simulations.letor.methods import method_named
     from simulations.letor.protocol import Plan, candidates_of, letor_experiment
 
+    # the baseline is one of the methods
     if baseline is not None:
         baseline = method_named(baseline).name
-        if experiment.method and baseline not in {
-            method_named(name).name for name in experiment.method
-        }:
-            raise InputError(
-                f"--baseline {baseline} is not among the methods; add --method {baseline!r}"
-            )
+        names = {method_named(name).name for name in experiment.method or [baseline]}
+        if baseline not in names:
+            remedy = f"add --method {baseline!r}"
+            raise InputError(f"--baseline {baseline} is not among the methods; {remedy}")
+
+    # read everything, and stop there if asked
     settings: dict[str, Any] = {
-        "metric": experiment.metric,
-        "grid": experiment.grid,
-        "seed": experiment.seed,
+        name: getattr(experiment, name) for name in ("metric", "grid", "seed")
     }
     settings |= {"n_features": experiment.features, "methods": experiment.method}
     if dry_run:
@@ -139,23 +137,23 @@ def letor(
         sizes = ", ".join(f"{name} {n}" for name, n in candidates_of(plan).items())
         typer.echo(f"{plan}\ncandidates: {sizes}\nwould write: {output or 'nothing'}")
         return
+
+    # train, choose and measure
+    settings |= {"choice": choice, "output": output, "resume": resume}
     with ScaleOptions().watched(None):
-        jobs = jobs or min(threads(), 8)
-        results = letor_experiment(
-            experiment.folder, choice=choice, output=output, resume=resume, jobs=jobs, **settings
-        )
-    if form == "json":
-        typer.echo(json.dumps(results.to_dict(), allow_nan=False))
-    elif form == "csv":
+        results = letor_experiment(experiment.folder, jobs=jobs or min(threads(), 8), **settings)
+
+    # print the tables
+    if form == "csv":
         typer.echo(spreadsheet(results.frame()), nl=False)
     elif form == "markdown":
         typer.echo(results.to_markdown())
     else:
-        typer.echo(str(results))
-        if len(results.methods) > 1:
-            typer.echo(f"\n{results.tests(baseline)}")
+        print_result(results, as_json=form == "json")
+    if form == "text" and len(results.methods) > 1:
+        typer.echo(f"\n{results.tests(baseline)}")
     if output is not None:
-        typer.echo(f"wrote: {output}", err=True)
+        say(f"wrote: {output}")
 
 
 app = program("Split queries into folds, and run LETOR's protocol.", {"LETOR": (folds, letor)})
