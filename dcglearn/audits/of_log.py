@@ -7,7 +7,7 @@ import numpy as np
 from dcglearn.audits.inputs import Finding, Inputs, finding_of, section
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
-from dcglearn.logs.circles import circular_triples
+from dcglearn.logs.triads import intransitive_triads
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.parts.parts import differing_pairs
@@ -36,7 +36,7 @@ def log_finding(inputs: Inputs) -> Finding:
     numbers = list_numbers(log.preferred, log.other)
     times = np.bincount(np.concatenate(numbers))
     often = np.stack([times[lists] > 1 for lists in numbers])
-    circular, triples = (0, 0) if rated else circular_triples(log)
+    circular, triples = (0, 0) if rated else intransitive_triads(log)
 
     values = section(
         "log",

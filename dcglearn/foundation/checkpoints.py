@@ -45,25 +45,25 @@ def framed(part: bytes) -> bytes:
 
 
 def read_checkpoint(path: PathLike, identity: dict[str, Any]) -> tuple[list[bytes], int]:
-    """Return a checkpoint's whole parts and the size up to their end; raise InputError for another
-    training.
+    """Return a checkpoint's whole parts and the size up to their end.
+
+    Raise InputError if it is the checkpoint of another training.
     """
     kept, content, end = _opened(path)
     wanted = json.loads(json.dumps(identity))
     for name in {**wanted, **kept}:
         if kept.get(name) != wanted.get(name):
             raise InputError(
-                f"{path} is the checkpoint of another training: its {name} is {kept.get(name)}, now it is "
-                f"{wanted.get(name)}; give what it was made with, or start again, without resume",
+                f"{path} is the checkpoint of another training: its {name} is {kept.get(name)}, "
+                f"now it is {wanted.get(name)}; give what it was made with, or start again, "
+                "without resume",
                 see="checkpoints",
             )
     return _whole_parts(content, end)
 
 
 def inspect_checkpoint(path: PathLike) -> dict[str, Any]:
-    """Return what a checkpoint holds: its training, the number of whole parts, and the bytes behind
-    them.
-    """
+    """Return a checkpoint's training, its number of whole parts, and the bytes behind them."""
     kept, content, start = _opened(path)
     parts, end = _whole_parts(content, start)
     return {
@@ -74,22 +74,24 @@ def inspect_checkpoint(path: PathLike) -> dict[str, Any]:
 
 
 def _opened(path: PathLike) -> tuple[dict[str, Any], bytes, int]:
-    """Return the identity of a checkpoint, its content, and where the parts begin; see
-    `read_checkpoint`.
-    """
-    file = as_path(path)
+    """Return a checkpoint's identity, its content, and where its parts begin."""
     try:
-        content = file.read_bytes()
+        content = as_path(path).read_bytes()
     except OSError as error:
         raise InputError(
             f"{path}: no checkpoint to resume from ({error.strerror}); start without resume"
         ) from error
+
+    # first line: format and version
     writer = _WRITER.match(content)
     if writer and int(writer[1]) != FORMAT:
         raise InputError(
-            f"{path} was written by {writer[2].decode()} (checkpoint format {int(writer[1])}; this version reads "
-            f"{FORMAT}): resume with that version, or remove the file and start again, without resume"
+            f"{path} was written by {writer[2].decode()} (checkpoint format {int(writer[1])}; this "
+            f"version reads {FORMAT}): resume with that version, or remove the file and start "
+            "again, without resume"
         )
+
+    # second line: identity and its checksum
     identity = _IDENTITY.match(content, writer.end()) if writer else None
     if identity is None or hashlib.sha256(identity[2]).hexdigest().encode() != identity[1]:
         raise InputError(
@@ -100,9 +102,7 @@ def _opened(path: PathLike) -> tuple[dict[str, Any], bytes, int]:
 
 
 def _whole_parts(content: bytes, end: int) -> tuple[list[bytes], int]:
-    """Return the parts from `end` on, up to the first that is cut short or changed, and the end of
-    the last of them.
-    """
+    """Return the whole parts from `end` on, up to the first cut short or changed, and their end."""
     parts = []
     head = _LENGTH.size + _CHECKSUM
     while end + head <= len(content):

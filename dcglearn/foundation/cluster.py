@@ -33,7 +33,10 @@ BEAT = 0.3
 GRACE = 2.0
 """Seconds that workers have to stop by themselves after an error, before they are restarted."""
 
-_RESUME = "start workers and resume from a checkpoint (checkpoint=FILE, resume=True; --checkpoint FILE --resume)"
+_RESUME = (
+    "start workers and resume from a checkpoint (checkpoint=FILE, resume=True; "
+    "--checkpoint FILE --resume)"
+)
 
 
 class ClusterLost(RuntimeError):
@@ -48,61 +51,79 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
     answers, or the workers have other versions of dcglearn, Python or `packages` than this process.
     """
     try:
-        import dask
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ModuleNotFoundError as error:
         raise InputError("engine= needs Dask: pip install 'dcglearn[dask]'") from error
+
+    # a client, an address or a number of processes
     if isinstance(engine, Client):
         client = engine
     elif isinstance(engine, str):
-        try:
-            client = closing.enter_context(Client(engine, timeout=CONNECT))
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"no Dask scheduler answers at {engine} ({error}); start one, or give workers"
-            ) from error
-        except TypeError as error:  # of tls:// without certificates
-            raise InputError(
-                f"{engine}: cannot be reached without certificates ({error}); name them in Dask's configuration "
-                "(distributed.comm.tls), or give a distributed.Client with security="
-            ) from error
+        client = closing.enter_context(_client_at(engine))
     elif isinstance(engine, int) and not isinstance(engine, bool) and engine >= 1:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Port .* is already in use")
-            closing.enter_context(
-                safe_import_paths()
-            )  # until the cluster is closed, since Dask sets it and leaves it
-            with dask.config.set(
-                {f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"}
-            ):  # if restarted, too
-                options = {
-                    "n_workers": engine,
-                    "threads_per_worker": 1,
-                    "processes": True,
-                    "memory_limit": 0,
-                }
-                cluster = LocalCluster(
-                    **options, dashboard_address=None, security=_keys_of_this_run()
-                )
-            closing.callback(cluster.close)
-            client = closing.enter_context(Client(cluster))
-            client.run(os.dup2, 2, 1)  # standard output is for the result of this process
+        client = _local_client(engine, closing)
     else:
         raise InputError(
-            f"engine={engine!r} is not a Dask client, a scheduler's address or a number of processes"
+            f"engine={engine!r} is not a Dask client, a scheduler's address or a number of "
+            "processes"
         )
+
+    # what the work needs of it
     if client.asynchronous:
         raise InputError(
-            "engine: an asynchronous client cannot be waited for; give one without asynchronous=True"
+            "engine: an asynchronous client cannot be waited for; give one without "
+            "asynchronous=True"
         )
     check_versions(client, packages)
     return client
 
 
+def _client_at(address: str) -> Client:
+    """Return a client of the scheduler at an address; raise InputError if none answers."""
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=CONNECT)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no Dask scheduler answers at {address} ({error}); start one, or give workers"
+        ) from error
+    except TypeError as error:  # of tls:// without certificates
+        raise InputError(
+            f"{address}: cannot be reached without certificates ({error}); name them in Dask's "
+            "configuration (distributed.comm.tls), or give a distributed.Client with security="
+        ) from error
+
+
+def _local_client(n_processes: int, closing: contextlib.ExitStack) -> Client:
+    """Start a cluster of processes on this machine, and return a client of it."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Port .* is already in use")
+
+        # Dask sets the variable for restarted workers too, and leaves it set
+        closing.enter_context(safe_import_paths())
+        with dask.config.set({f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"}):
+            cluster = LocalCluster(
+                n_workers=n_processes,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                dashboard_address=None,
+                security=_keys_of_this_run(),
+            )
+        closing.callback(cluster.close)
+
+        # standard output is for the result of this process
+        client = closing.enter_context(Client(cluster))
+        client.run(os.dup2, 2, 1)
+    return client
+
+
 def _keys_of_this_run() -> Any:
-    """Return new keys for TLS between this process and its workers, so that no other user of the
-    machine can join.
-    """
+    """Return new TLS keys for this process and its workers, so that no other user can join."""
     from distributed import Security
 
     try:
@@ -114,46 +135,51 @@ def _keys_of_this_run() -> Any:
 
 
 def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
-    """Raise InputError unless all workers have the same dcglearn, `packages` and minor version of
-    Python as here.
+    """Raise InputError unless all workers have the dcglearn, `packages` and Python of this process;
+    of Python's version, the first two numbers count.
     """
-    versions = {
-        "dcglearn": __version__,
-        **{name: import_module(name).__version__ for name in packages},
-    }
-    remedy = f"install {', '.join(f'{name} {version}' for name, version in versions.items())} on every worker"
-    # Every worker can unpickle a text, even one that lacks a package.
-    asked = [f"__import__({name!r}).__version__" for name in versions] + [
-        "__import__('platform').python_version()"
-    ]
-    versions["Python"] = platform.python_version()
-    from distributed.comm import CommClosedError
+    versions = {"dcglearn": __version__}
+    versions |= {name: import_module(name).__version__ for name in packages}
+    names = ", ".join(f"{name} {version}" for name, version in versions.items())
+    remedy = f"install {names} on every worker"
 
+    # every worker can unpickle a text, even one that lacks a package
+    asked = [f"__import__({name!r}).__version__" for name in versions]
+    asked.append("__import__('platform').python_version()")
+    versions["Python"] = platform.python_version()
     with cluster_errors(client):
         answers = client.run(eval, f"[{', '.join(asked)}]", on_error="return")
+
+    # compare what the workers answered
     for worker, answer in sorted(answers.items()):
-        if isinstance(answer, ModuleNotFoundError):
-            raise InputError(f"worker {worker} lacks a package ({answer}); {remedy}")
-        if isinstance(answer, CommClosedError) or (
-            isinstance(answer, OSError) and worker not in workers_of(client)
-        ):
-            raise ClusterLost(
-                f"worker {worker} was lost while the cluster was checked ({answer}): run this again"
-            )
         if isinstance(answer, BaseException):
-            raise InputError(f"worker {worker} cannot load a package: {answer!r}; {remedy}")
+            raise _worker_failure(client, worker, answer, remedy) from answer
         for (package, version), theirs in zip(versions.items(), answer, strict=True):
             parts = 2 if package == "Python" else None
             if theirs.split(".")[:parts] != version.split(".")[:parts]:
-                raise InputError(
-                    f"worker {worker} has {package} {theirs}, this process {version}: install the same"
-                )
+                problem = f"worker {worker} has {package} {theirs}, this process {version}"
+                raise InputError(f"{problem}: install the same")
+
+
+def _worker_failure(
+    client: Client, worker: str, error: BaseException, remedy: str
+) -> InputError | ClusterLost:
+    """Return the error that says why a worker could not name its versions."""
+    from distributed.comm import CommClosedError
+
+    if isinstance(error, ModuleNotFoundError):
+        return InputError(f"worker {worker} lacks a package ({error}); {remedy}")
+    gone = isinstance(error, OSError) and worker not in workers_of(client)
+    if isinstance(error, CommClosedError) or gone:
+        return ClusterLost(
+            f"worker {worker} was lost while the cluster was checked ({error}): run this again"
+        )
+    return InputError(f"worker {worker} cannot load a package: {error!r}; {remedy}")
 
 
 def scheduler_of(client: Client) -> Mapping[str, Any]:
-    """Return what the scheduler knows of itself and all its workers (ask until it lists all); empty
-    if it is lost.
-    """
+    """Return the scheduler's description of itself and all its workers; empty if it is lost."""
+    # ask until it lists all workers
     while True:
         info: Mapping[str, Any] = client.scheduler_info(n_workers=-1)
         if len(info.get("workers", ())) == info.get("n_workers", 0):
@@ -169,17 +195,18 @@ def workers_of(client: Client) -> Mapping[str, Any]:
 
 
 def awaited(client: Client, future: Future) -> Any:
-    """Return a future's result; raise ClusterLost if no process is left for it, or it kills every
-    worker.
-    """
+    """Return a future's result; raise ClusterLost if no worker is left, or it kills each one."""
     idle_since = None
     while True:
+        # the result, if it is there
         with cluster_errors(client):
             try:
                 return future.result(timeout=2)
             except TimeoutError:
                 if future.status == "error":
                     raise
+
+            # how long there has been no worker
             if workers_of(client):
                 idle_since = None
             elif idle_since is None:
@@ -191,23 +218,24 @@ def awaited(client: Client, future: Future) -> Any:
 
 
 def watched(client: Client, own: Client, workers: Sequence[str], work: Callable[[], Any]) -> Any:
-    """Return ``work()``, which runs in a thread and needs all of these workers (addresses); end its
-    tasks if it fails.
+    """Return ``work()``, which runs in a thread and needs all `workers` (addresses).
 
-    `work` uses `own`, a second client of the scheduler, which is closed if it fails. Raise
-    ClusterLost if a worker or the scheduler is lost; workers that may wait for a lost one without
-    end, in compiled code, are restarted.
+    `work` uses `own`, a second client of the scheduler, which is closed, with its tasks ended, if
+    it fails. Raise ClusterLost if a worker or the scheduler is lost; workers that may wait for a
+    lost one without end, in compiled code, are restarted.
     """
     pool = ThreadPoolExecutor(1)
     job = pool.submit(work)
     lost = ""
     try:
+        # look at the workers until it is done
         while not job.done() and not lost:
             wait([job], timeout=BEAT)
             lost = _lost(client, workers)
         return job.result(timeout=0)
     except BaseException:
-        time.sleep(BEAT)  # an error may arrive here before the loss that caused it
+        # an error may arrive here before the loss that caused it
+        time.sleep(BEAT)
         lost = lost or _lost(client, workers)
         _end_tasks(client, own)
         if lost:
@@ -223,25 +251,25 @@ def _lost(client: Client, workers: Sequence[str]) -> str:
     if present is None:
         return "the scheduler was lost: start it and its workers, and run this again"
     missing = next((worker for worker in workers if worker not in present), "")
-    return (
-        missing
-        and f"worker {missing} was lost, and the workers that waited for it were restarted: run this again"
-    )
+    if not missing:
+        return ""
+    waiting = "the workers that waited for it were restarted"
+    return f"worker {missing} was lost, and {waiting}: run this again"
 
 
 def _end_tasks(client: Client, own: Client) -> None:
     """Close `own`, and restart the workers that still run its tasks after `GRACE` seconds."""
     with contextlib.suppress(Exception):  # there may be no cluster left
+        # give them time to end
         end = time.monotonic() + GRACE
         while True:
-            busy = [
-                worker
-                for worker, keys in client.processing().items()
-                if own.futures.keys() & set(keys)
-            ]
+            processing = client.processing().items()
+            busy = [worker for worker, keys in processing if own.futures.keys() & set(keys)]
             if not busy or time.monotonic() > end:
                 break
             time.sleep(BEAT)
+
+        # end those that go on
         own.close()
         if busy:
             client.restart_workers(busy, timeout=30, raise_for_error=False)
@@ -270,14 +298,18 @@ def cluster_errors(client: Client) -> Any:
 def over_cluster(
     function: Callable[[Any], Any], items: Iterable[Any], engine: Any
 ) -> Iterator[Any]:
-    """Yield ``function(item)`` of every item, in order, computed on a cluster; `engine` and errors
-    as in `DaskLog`.
+    """Yield ``function(item)`` of every item, in order, computed on a cluster.
+
+    `engine` and errors are those of `DaskLog`.
     """
     with contextlib.ExitStack() as closing:
+        # send the function once
         client = connected(engine, closing)
         with cluster_errors(client):
             sent = client.submit(keep, function, pure=False)
             ahead = 4 * sum(client.nthreads().values()) + 4
+
+        # keep every thread busy, and no more items than that in memory
         waiting: deque[Future] = deque()
         for item in items:
             with cluster_errors(client):

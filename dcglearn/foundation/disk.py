@@ -24,19 +24,17 @@ _TAIL = 40
 """Characters of the final name that the name of an unfinished file ends with."""
 
 _RENAMES_OPEN_FILES = sys.platform != "win32"
-"""Whether a file can be renamed while it is open, so that an unfinished one can be locked until
-then.
-"""
+"""Whether an open file can be renamed, so that an unfinished one can stay locked until then."""
 
 _LOCKED_BYTE = (1 << 31) - 2
-"""Position of the byte that is locked on Windows, where others may not read what is locked: beyond
-any content.
+"""Position of the byte that is locked on Windows: beyond any content, since others may not read it.
 """
 
 
 def lock(handle: int) -> None:
-    """Lock an open file until it is closed or its process ends; raise OSError if another process
-    holds its lock.
+    """Lock an open file until it is closed or its process ends.
+
+    Raise OSError if another process holds its lock.
     """
     if sys.platform == "win32":
         before = os.lseek(handle, 0, os.SEEK_CUR)
@@ -57,10 +55,13 @@ def unfinished(target: Path) -> Iterator[Path]:
     not: they are removed before. On Windows an open file cannot be renamed, so nothing is locked
     there, and leftovers stay.
     """
+    # remove what killed processes left
     tail = target.name[-_TAIL:]
     for entry in os.scandir(target.parent):
         if entry.name.startswith(MARK) and entry.name.endswith(f".{tail}"):
             remove_leftover(Path(entry.path))
+
+    # make the file and lock it
     handle, name = tempfile.mkstemp(prefix=MARK, suffix=f".{tail}", dir=target.parent)
     temporary = Path(name)
     try:
@@ -70,6 +71,8 @@ def unfinished(target: Path) -> Iterator[Path]:
         else:
             os.close(handle)
         yield temporary
+
+    # a finished one has another name by now
     finally:
         if _RENAMES_OPEN_FILES:
             os.close(handle)

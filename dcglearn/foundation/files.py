@@ -35,12 +35,16 @@ def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
         with _through(Path(path)) as temporary:
             yield temporary
         return
+
     target = Path(path).resolve()
     with contextlib.ExitStack() as closing:
+        # a file beside the target
         try:
             temporary = closing.enter_context(disk.unfinished(target))
         except OSError as error:
             raise InputError(f"{path}: cannot write there ({error.strerror})") from error
+
+        # once it is written, give it the target's name
         try:
             yield temporary
             _set_mode(temporary, target)
@@ -51,9 +55,8 @@ def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
                 f"{path}: not written ({error.strerror or error}); nothing was changed"
             ) from error
         except Exception as error:
-            if (
-                type(error).__module__.split(".")[0] != "polars"
-            ):  # whose errors of the disk are no OSError
+            # errors of the disk are no OSError in polars
+            if type(error).__module__.split(".")[0] != "polars":
                 raise
             raise InputError(f"{path}: not written ({error}); nothing was changed") from error
         disk.entered(target.parent)
@@ -61,13 +64,12 @@ def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
 
 
 def written_through(path: PathLike) -> bool:
-    """Return whether a path is written to as it is: a device, a pipe, or the name of an open file
-    (/dev/stdout).
-    """
+    """Return whether a path is written to as it is: a device, a pipe, or /dev/stdout."""
     if os.path.abspath(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):  # noqa: PTH100
         return True
-    # os.path answers False for names that no file can have, where Path raises OSError.
-    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)  # noqa: PTH110, PTH112, PTH113
+    # os.path answers False for names that no file can have, where Path raises OSError
+    plain = os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH112, PTH113
+    return os.path.exists(path) and not plain  # noqa: PTH110
 
 
 @contextlib.contextmanager
@@ -84,16 +86,16 @@ def _through(path: Path) -> Iterator[Path]:
 
 
 def _set_mode(temporary: Path, target: Path) -> None:
-    """Give a new file the mode and owner of the file that it replaces, or the mode of any new
-    file.
-    """
+    """Give a new file the mode and owner of the file it replaces, or the usual mode."""
     try:
         before = target.stat()
     except FileNotFoundError:
-        mask = os.umask(0)  # to read the mask is to set it
+        # the mask can only be read by setting it
+        mask = os.umask(0)
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
         return
+
     temporary.chmod(stat.S_IMODE(before.st_mode))
     if hasattr(os, "chown"):
         with contextlib.suppress(OSError):
@@ -104,6 +106,7 @@ def refuse_existing(path: PathLike, *, force: bool) -> None:
     """Raise InputError if an output path is a folder, has no folder, or is a file and `force` is
     false.
     """
+    # whether anything can be there
     target = as_path(path)
     try:
         target.stat()
@@ -111,6 +114,8 @@ def refuse_existing(path: PathLike, *, force: bool) -> None:
         pass
     except OSError as error:
         raise InputError(f"{path}: cannot write there ({error.strerror})") from error
+
+    # what is there
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file in it")
     if not target.parent.is_dir():
@@ -120,18 +125,14 @@ def refuse_existing(path: PathLike, *, force: bool) -> None:
 
 
 def refuse_unwritable(path: PathLike, *, force: bool) -> None:
-    """Raise InputError if `ROOM` bytes, written and removed as a trial, cannot be written to
-    `path`.
-    """
+    """Raise InputError if a trial of writing `ROOM` bytes to `path` fails."""
     refuse_existing(path, force=force)
     if not written_through(path):
         try_to_write(Path(path).resolve(), path)
 
 
 def try_to_write(target: Path, path: PathLike) -> None:
-    """Write and remove `ROOM` bytes beside `target`; raise InputError, about `path`, if they cannot
-    be written.
-    """
+    """Write and remove `ROOM` bytes beside `target`; raise InputError about `path` if it fails."""
     try:
         with disk.unfinished(target) as temporary:
             temporary.write_bytes(bytes(ROOM))
@@ -141,8 +142,8 @@ def try_to_write(target: Path, path: PathLike) -> None:
 
 def write_json(path: PathLike, value: dict[str, Any], *, force: bool = True) -> None:
     """Write a JSON object, a line a key, beside `path` and rename it into place."""
-    lines = [
-        f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}" for key, item in value.items()
-    ]
+    lines = []
+    for key, item in value.items():
+        lines.append(f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}")
     with written_beside(path, force=force) as temporary:
         temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

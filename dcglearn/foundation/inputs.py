@@ -1,6 +1,4 @@
-"""Paths that are expanded, bytes and JSON that are read strictly, and no more of them than memory
-holds.
-"""
+"""Expansion of paths, and strict reading of bytes and JSON within the memory that is free."""
 
 import contextlib
 import glob
@@ -33,43 +31,44 @@ def is_path(value: Any) -> bool:
 
 
 def expand_paths(paths: Paths, inside: str) -> list[str]:
-    """Return the files that paths, folders (of files `inside`) and patterns name, in order, or
-    raise InputError.
+    """Return the files that paths, folders (of files `inside`) and patterns name, in order.
+
+    Raise InputError if one of them names no file.
     """
-    named = [
-        os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)
-    ]
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    named = [os.fspath(path) for path in several]
     if not named:
         raise InputError(f"no file is named; name files, or a folder with files {inside}")
+
     files: list[str] = []
     for path in named:
-        # os.path answers False for names that are too long, where Path raises OSError.
+        # os.path answers False for names that are too long, where Path raises OSError
         if os.path.isdir(path):  # noqa: PTH112
             matches = sorted(str(match) for match in Path(path).glob(inside) if match.is_file())
-            if not matches:
-                raise InputError(
-                    f"{path} is a folder, and no file in it matches {inside}; check the name"
-                )
+            problem = f"{path} is a folder, and no file in it matches {inside}"
+        elif os.path.exists(path):  # noqa: PTH110
+            matches = [path]
         else:
-            matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))  # noqa: PTH110, PTH207
-            if not matches:
-                raise InputError(
-                    f"{path} does not exist, and no file matches it as a pattern; check the name"
-                )
+            matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+            problem = f"{path} does not exist, and no file matches it as a pattern"
+
+        if not matches:
+            raise InputError(f"{problem}; check the name")
         files += matches
+
+    # a file named twice counts once
     return list(dict.fromkeys(files))
 
 
 def most_bytes() -> int:
-    """Return the most bytes of a file that are read into memory: half of what is free, since they
-    are then parsed.
-    """
+    """Return the most bytes to read into memory: half of what is free, since they are parsed."""
     return available() // 2
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """Return the bytes of a file of up to `most_bytes` or of a pipe that a program writes to; else
-    raise InputError.
+    """Return the bytes of a file, or of a pipe that a program writes to.
+
+    Raise InputError if there are more than `most_bytes`, or it is neither.
     """
     file = as_path(path)
     try:
@@ -108,8 +107,8 @@ def read_within(stream: BinaryIO, name: str) -> bytes:
 def _refuse_longer(size: int, most: int, name: str) -> None:
     if size > most:
         raise InputError(
-            f"{name}: more than {most / 1e9:,.1f} GB, half of the memory that is free; split it, or store a log as "
-            "Parquet and learn with --memory (memory=)",
+            f"{name}: more than {most / 1e9:,.1f} GB, half of the memory that is free; split it, "
+            "or store a log as Parquet and learn with --memory (memory=)",
             see="memory-error",
         )
 
@@ -120,22 +119,27 @@ def _from_pipe(path: PathLike) -> bytes:
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
         if not select.select([pipe], [], [], PIPE_WAIT)[0]:
             raise InputError(
-                f"{path}: no program wrote to this pipe in {PIPE_WAIT:g} seconds; start the writer first"
+                f"{path}: no program wrote to this pipe in {PIPE_WAIT:g} seconds; start the writer "
+                "first"
             )
         os.set_blocking(pipe.fileno(), True)
         return read_within(pipe, str(path))
 
 
 def read_json_object(path: PathLike) -> dict[str, Any]:
-    """Return the JSON object in a file; InputError for any other content, NaN, Infinity and
-    repeated keys.
+    """Return the JSON object in a file.
+
+    Raise InputError for any other content, NaN, Infinity and repeated keys.
     """
+    # decode
     try:
         text = read_bytes(path).decode()
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: not UTF-8 text (byte {error.start}); is it a dcglearn JSON file?"
         ) from error
+
+    # parse strictly
     try:
         value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
@@ -148,9 +152,7 @@ def read_json_object(path: PathLike) -> dict[str, Any]:
 
 
 def refuse_constant(name: str) -> float:
-    """Raise ValueError for NaN and Infinity, which JSON does not have (``parse_constant`` of
-    `json.loads`).
-    """
+    """Raise ValueError for NaN and Infinity: the ``parse_constant`` of `json.loads`."""
     raise ValueError(f"{name} is not a number that JSON allows")
 
 
@@ -162,23 +164,26 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def available() -> int:
-    """Return the bytes that can still be taken: free memory, or what a container's or the process's
-    limit leaves.
-    """
+    """Return the bytes that can still be taken: the least of free memory and what limits leave."""
     import psutil
 
     return max(0, min([psutil.virtual_memory().available, *_limits()]))
 
 
 def _limits() -> list[int]:
-    """Return what is left of the limits of the container (cgroup v2, v1) and of the address
-    space.
-    """
+    """Return what the limits of the container and of the address space leave."""
     left = []
-    old = "memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"
-    for limit, used in (("memory.max", "memory.current"), old):
+
+    # cgroup v2, and v1
+    names = (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    )
+    for limit, used in names:
         with contextlib.suppress(OSError, ValueError):  # no container, or "max"
             left.append(int((CGROUP / limit).read_text()) - int((CGROUP / used).read_text()))
+
+    # ulimit -v
     if sys.platform != "win32":
         import resource
 
@@ -196,6 +201,5 @@ def refuse_beyond_memory(needed: float, what: str, remedy: str) -> None:
         return
     free = available()
     if needed > free:
-        raise InputError(
-            f"{what} needs {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free; {remedy}"
-        )
+        missing = f"{needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free"
+        raise InputError(f"{what} needs {missing}; {remedy}")

@@ -7,24 +7,24 @@ LEVEL = 0.9
 
 
 def normal_quantile(level: float) -> float:
-    """Return the number of standard errors on each side of a two-sided normal interval with this
-    confidence level.
-    """
-    from scipy.special import (
-        ndtri,
-    )  # takes long to import, and drawings and reports import this file
+    """Return the half width of a two-sided normal interval of this level, in standard errors."""
+    # takes long to import, and drawings and reports import this file
+    from scipy.special import ndtri
 
     return float(ndtri((1 + level) / 2))
 
 
 def wilson(successes: int, n: int, level: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share, which holds its level near 0 and 1 too (Newcombe 1998,
-    method 3).
+    """Return Wilson's interval of a share, which holds its level near 0 and 1 too.
+
+    Source: Newcombe 1998, method 3.
     """
     share, z = successes / n, normal_quantile(level)
     scale = 2 * (n + z**2)
-    center, reach = (
-        (2 * n * share + z**2) / scale,
-        z / scale * sqrt(4 * n * share * (1 - share) + z**2),
-    )
-    return (center - reach if successes else 0.0), (center + reach if successes < n else 1.0)
+    center = (2 * n * share + z**2) / scale
+    reach = z / scale * sqrt(4 * n * share * (1 - share) + z**2)
+
+    # rounding must not move the ends off 0 and 1
+    low = center - reach if successes else 0.0
+    high = center + reach if successes < n else 1.0
+    return low, high

@@ -1,6 +1,4 @@
-"""HTML from Jinja's templates, in which every name is escaped; results that notebooks show as
-pictures and a table.
-"""
+"""HTML from Jinja's templates, in which every name is escaped, and the notebook form of results."""
 
 from __future__ import annotations
 
@@ -18,29 +16,27 @@ if TYPE_CHECKING:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    def safe(value: Any) -> Any:
+        # the templates' own markup is a subclass of str
+        return escaped(value) if type(value) is str else value
+
     return Environment(
         loader=FileSystemLoader(Path(__file__).parents[1]),
         autoescape=lambda name: not str(name).endswith(".txt"),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        finalize=lambda value: (
-            escaped(value) if type(value) is str else value
-        ),  # templates' own markup is no str
+        finalize=safe,
     )
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return the HTML of a template, or the plain text of a .txt, named by its path in the
-    package.
-    """
+    """Return the HTML, or the text of a .txt, of a template named by its path in the package."""
     return _environment().get_template(template).render(values)
 
 
 class Shown:
-    """Mixin of results that notebooks show as pictures and their printed table; plain text stays
-    `repr`.
-    """
+    """Mixin of results that notebooks show as pictures and their printed table."""
 
     def _pictures(self) -> list[dict[str, Any]]:
         """Return the arguments of each picture, as ``foundation/pictures.html`` takes them."""

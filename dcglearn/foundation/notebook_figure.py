@@ -1,6 +1,4 @@
-"""A figure that a notebook shows when it is the value of a cell, also where pyplot was never
-imported.
-"""
+"""A figure that a notebook shows as a cell's value, also where pyplot was never imported."""
 
 import io
 

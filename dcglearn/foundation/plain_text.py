@@ -1,6 +1,4 @@
-"""Text to print: text from files with its control characters escaped, and nouns that agree with
-their number.
-"""
+"""Text to print: escaped control characters, aligned tables, nouns that agree with a number."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,16 +12,12 @@ _PLURAL = re.compile(r"\b(?:(quer)ies|(\w+[a-rt-z])s)\b")
 
 
 def escaped(text: str) -> str:
-    r"""Return the text with its control characters (and surrogates) as ``\x1b``, but for tabs and
-    line ends.
-    """
+    r"""Return the text with control characters as ``\x1b``; tabs and line ends stay."""
     return _UNSAFE.sub(_shown, text)
 
 
 def one_line(text: str) -> str:
-    r"""Return the text with its control characters as ``\x1b``, tabs and line ends as ``\t`` and
-    ``\n``.
-    """
+    r"""Return the text with control characters, tabs and line ends escaped, as ``\x1b``, ``\t``."""
     return _UNSAFE_IN_LINE.sub(_shown, text)
 
 
@@ -33,9 +27,7 @@ def markdown(text: str) -> str:
 
 
 def spreadsheet(frame: PolarsFrame, separator: str = ",") -> str:
-    """Return a table as CSV or TSV in which no text is a formula: it gets an apostrophe, unless it
-    is a number.
-    """
+    """Return a table as CSV or TSV in which a text that looks like a formula gets an apostrophe."""
     import polars as pl
 
     text = pl.col(pl.String)
@@ -45,26 +37,29 @@ def spreadsheet(frame: PolarsFrame, separator: str = ",") -> str:
 
 
 def number_of(n: int, things: str, form: str = "") -> str:
-    """Return a number of things, which are named in the plural: "2 pairs of lists", but "1 pair of
-    lists".
-    """
+    """Return a number with a noun given in the plural: "2 pairs" of 2, and "1 pair" of 1."""
     if n == 1:
         things = _PLURAL.sub(lambda noun: "query" if noun[1] else noun[2], things, count=1)
     return f"{n:{form}} {things}"
 
 
 def aligned(rows: Sequence[Sequence[str]], n_left: int = 1, least: int = 0) -> list[str]:
-    """Return a table's lines: its first `n_left` columns flush left, the others flush right and at
-    least so wide.
+    """Return a table's lines: `n_left` columns flush left, the others right, `least` wide or
+    more.
     """
     rows = [[one_line(cell) for cell in row] for row in rows]
+
+    # width of each column
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widths = [width if i < n_left else max(width, least) for i, width in enumerate(widths)]
-    cells = (
-        [(cell.ljust if i < n_left else cell.rjust)(widths[i]) for i, cell in enumerate(row)]
-        for row in rows
-    )
-    return ["  ".join(row).rstrip() for row in cells]
+    widths[n_left:] = [max(width, least) for width in widths[n_left:]]
+
+    # cells padded to it
+    lines = []
+    for row in rows:
+        left = [cell.ljust(width) for cell, width in zip(row[:n_left], widths, strict=False)]
+        right = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)][n_left:]
+        lines.append("  ".join(left + right).rstrip())
+    return lines
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:

@@ -1,10 +1,9 @@
-"""Worker processes: a function applied to items in several processes, which end with the one that
-started them.
+"""Worker processes: a function applied to items in processes that end with their parent.
 
 `concurrent.futures.ProcessPoolExecutor` does not serve here. A worker that is stopped while it
 writes a result leaves the pool waiting for the rest of it, without end; and after a SIGKILL of the
-parent its workers finish what they do. Here each worker has a connection of its own, closed at both
-ends when either process ends.
+parent its workers finish what they do, as joblib's do. Here each worker has a connection of its
+own, closed at both ends when either process ends.
 """
 
 from __future__ import annotations
@@ -26,16 +25,13 @@ if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
 SAFE_PATH = "PYTHONSAFEPATH"
-"""Variable of the environment that keeps the working folder off the import path of a Python
-process.
-"""
+"""Environment variable that keeps the working folder off a Python process's import path."""
 
 
 def in_processes(
     function: Callable[[Any], Any], items: Iterable[Any], n: int, *, in_order: bool = True
 ) -> Generator[Any, None, None]:
-    """Yield ``function(item)`` of every item, computed in `n` spawned processes; in the order of
-    the items, or as done.
+    """Yield ``function(item)`` of every item, computed in `n` processes, in order or as done.
 
     Workers ignore interrupts; they are ended when the generator is closed (use
     `contextlib.closing`, so that an error in the caller's loop closes it at once), and end by
@@ -43,10 +39,10 @@ def in_processes(
     RuntimeError if a worker dies.
     """
     workers: dict[Any, SpawnProcess] = {}
-    context = multiprocessing.get_context(
-        "spawn"
-    )  # since a fork of a process whose threads hold locks hangs
+    # a fork of a process whose threads hold locks hangs
+    context = multiprocessing.get_context("spawn")
     try:
+        # start the workers, each with its connection
         with _interrupts_later(), safe_import_paths():
             for _ in range(n):
                 here, there = context.Pipe()
@@ -54,6 +50,8 @@ def in_processes(
                 process.start()
                 workers[here] = process
                 there.close()
+
+        # keep results that come before their turn
         early: dict[int, Any] = {}
         due = 0
         for index, result in _results(function, items, workers):
@@ -61,6 +59,8 @@ def in_processes(
             while due in early:
                 yield early.pop(due)
                 due += 1
+
+    # end what still runs
     finally:
         for process in workers.values():
             process.kill()
@@ -71,9 +71,7 @@ def in_processes(
 
 @contextlib.contextmanager
 def safe_import_paths() -> Iterator[None]:
-    """Keep the working folder off the import path of processes started in this context, where
-    ``random.py`` may lie.
-    """
+    """Keep the working folder, where a ``random.py`` may lie, off new processes' import path."""
     before = os.environ.get(SAFE_PATH)
     os.environ[SAFE_PATH] = "1"
     try:
@@ -87,10 +85,9 @@ def safe_import_paths() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Hold interrupts back in this thread, and for good in the processes that it starts
-    meanwhile.
-    """
-    if sys.platform == "win32":  # where a thread cannot hold a signal back
+    """Hold interrupts back in this thread, and for good in processes that it starts meanwhile."""
+    # a thread of Windows cannot hold a signal back
+    if sys.platform == "win32":
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -103,13 +100,14 @@ def _interrupts_later() -> Iterator[None]:
 def _results(
     function: Callable[[Any], Any], items: Iterable[Any], workers: dict[Any, SpawnProcess]
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the index and the result of every item, as they are done; items are taken as workers
-    become idle.
-    """
+    """Yield the index and the result of every item, as they are done."""
+    # send the function once
     idle = list(workers)
     for connection in idle:
         with _worker_errors(workers[connection]):
             connection.send(function)
+
+    # give each idle worker the next item
     tasks = enumerate(items)
     busy: dict[Any, int] = {}
     while True:
@@ -120,9 +118,9 @@ def _results(
             busy[connection] = task[0]
         if not busy:
             return
-        for ready in wait(
-            list(busy), timeout=1.0
-        ):  # without an end, no interrupt is noticed once Polars is loaded
+
+        # without a timeout, no interrupt is noticed once polars is loaded
+        for ready in wait(list(busy), timeout=1.0):
             connection = cast("Connection", ready)
             with _worker_errors(workers[connection]):
                 error, result = connection.recv()
@@ -140,11 +138,9 @@ def _worker_errors(process: SpawnProcess) -> Iterator[None]:
     except (EOFError, ConnectionError) as error:
         process.join()
         code = process.exitcode or 0
-        how = (
-            f"by signal {-code}, as when memory runs out: use fewer processes"
-            if code < 0
-            else f"with status {code}"
-        )
+        how = f"with status {code}"
+        if code < 0:
+            how = f"by signal {-code}, as when memory runs out: use fewer processes"
         raise RuntimeError(f"a worker process was ended {how}") from error
 
 

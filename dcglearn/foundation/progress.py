@@ -1,6 +1,4 @@
-"""Progress bars of long work: on a terminal, none in a pipe, and named by the stage of the work
-around them.
-"""
+"""Progress bars of long work: on a terminal, none in a pipe, named by the stage around them."""
 
 import contextlib
 import multiprocessing
@@ -26,9 +24,7 @@ def stage(name: str | None) -> Iterator[None]:
 
 
 def counted(items: Iterable[Item], total: int, name: str) -> Iterable[Item]:
-    """Return the items, `total` of them, counted by a bar where bars are shown; none needs no
-    bar.
-    """
+    """Return the items, `total` of them, counted by a bar where bars are shown."""
     return bar(total, name, iterable=items) if total and _shown() else items
 
 
@@ -41,11 +37,7 @@ def bar(total: int, name: str, **options: Any) -> Any:
 
 
 def _shown() -> bool:
-    """Return whether this is the thread of a terminal: what other threads and processes do is a
-    step of its work.
-    """
-    first = (
-        threading.current_thread() is threading.main_thread()
-        and multiprocessing.parent_process() is None
-    )
+    """Return whether this is the main thread of a program on a terminal."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    first = in_main_thread and multiprocessing.parent_process() is None
     return first and _STAGE.get() is not None and sys.stderr is not None and sys.stderr.isatty()

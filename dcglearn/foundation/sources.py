@@ -1,6 +1,4 @@
-"""The bytes of a file or of standard input: decompressed, in UTF-8, and recognised as JSON lines,
-text or Parquet.
-"""
+"""Bytes of a file or of standard input: decompressed, in UTF-8, and their format recognised."""
 
 import bz2
 import contextlib
@@ -42,9 +40,7 @@ PARTS = "split the file, or store the log as Parquet and learn with --memory (me
 """Remedy for a file that does not fit in memory."""
 
 RATIO, PLAIN = 200, 1 << 26
-"""A compressed file may inflate to this many times its bytes, or to this many bytes if that is
-more.
-"""
+"""A compressed file may inflate to this many times its bytes, or this many bytes if more."""
 
 
 def content(
@@ -53,8 +49,9 @@ def content(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> tuple[str, bytes]:
-    """Return the name and bytes of one file as `contents` does; raise InputError if a zip file
-    holds several.
+    """Return the name and bytes of one file as `contents` does.
+
+    Raise InputError if a zip file holds several.
     """
     files = contents(path, expected, encoding, sheet)
     if len(files) > 1:
@@ -69,39 +66,47 @@ def contents(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> list[tuple[str, bytes]]:
-    """Return a file's name for messages, and its bytes decompressed, text as UTF-8 without a
-    byte-order mark.
+    """Return the name for messages and the decompressed bytes of a file, or of each one in a zip.
 
-    The path ``-`` is standard input. Of a zip file, each file inside is returned. Text is in UTF-8
-    unless an `encoding` is given. A `sheet` of an Excel workbook, by default the first, becomes
-    text separated by tabs. Raise InputError if the file is missing, empty (the message says what is
-    `expected`), too large for the memory, or cannot be read, decompressed or decoded.
+    Text becomes UTF-8 without a byte-order mark. The path ``-`` is standard input. Text is taken as
+    UTF-8 unless an `encoding` is given. A `sheet` of an Excel workbook, by default the first,
+    becomes text separated by tabs. Raise InputError if the file is missing, empty (the message says
+    what is `expected`), too large for the memory, or cannot be read, decompressed or decoded.
     """
-    name = "standard input" if str(path) == "-" else str(path)
-    if str(path) == "-" and sys.stdin is None:
-        raise InputError("standard input is closed; name a file, or redirect one to standard input")
-    data = decompressed(
-        name, read_within(sys.stdin.buffer, name) if str(path) == "-" else read_bytes(path)
-    )
+    # the bytes as they are, and decompressed
+    if str(path) == "-":
+        name = "standard input"
+        if sys.stdin is None:
+            raise InputError(
+                "standard input is closed; name a file, or redirect one to standard input"
+            )
+        packed = read_within(sys.stdin.buffer, name)
+    else:
+        name = str(path)
+        packed = read_bytes(path)
+    data = decompressed(name, packed)
+
+    # the files inside a zip file
     files = [(name, data)]
     if data.startswith(ZIP):
         with _bounded(name, data) as most:
             files = files_inside(name, data, most)
+
         for inside in files:
             _refuse_others(*inside)
         if len(files) > 1:
             refuse_unknown(name, (inside.removeprefix(f"{name}/") for inside, _ in files))
-    return [(inside, _plain(inside, packed, expected, encoding, sheet)) for inside, packed in files]
+
+    return [(inside, _plain(inside, data, expected, encoding, sheet)) for inside, data in files]
 
 
 def refuse_unknown(place: str, names: Iterable[str]) -> None:
-    """Raise InputError if some of the files in a folder or a zip file have the suffix of no known
-    format.
-    """
+    """Raise InputError if files in a folder or a zip file have the suffix of no known format."""
     unknown = [name for name in names if suffix_of(name) not in (*FORMATS, ".zip")]
     if unknown:
         raise InputError(
-            f"{place} holds files of no known suffix: {listed(unknown)}; take them out, or name the files to read"
+            f"{place} holds files of no known suffix: {listed(unknown)}; take them out, or name "
+            "the files to read"
         )
 
 
@@ -121,9 +126,8 @@ def _plain(
 
 
 def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
-    """Return text as UTF-8; raise InputError if its encoding is unknown, another, or not given and
-    UTF-16.
-    """
+    """Return text as UTF-8; raise InputError if its encoding is unknown, or not the one given."""
+    # without an encoding, only UTF-16 is told
     if encoding is None:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             refusal = (
@@ -131,6 +135,7 @@ def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
             )
             raise InputError(refusal, cure={"encoding": "utf-16"})
         return data
+
     try:
         return data.decode(encoding).encode()
     except LookupError as error:
@@ -144,20 +149,25 @@ def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the data decompressed from gzip, bzip2, xz, zstd or lz4, if they are; InputError
-    beyond a bound.
+    """Return the data, decompressed if they are gzip, bzip2, xz, zstd or lz4.
+
+    Raise InputError if they are damaged, or inflate beyond a bound.
     """
     magic = next((magic for magic in _MEMBERS if data.startswith(magic)), None)
     try:
         with _bounded(name, data) as most:
             inside = data if magic is None else _inflated(data, magic, most)
+
+    # a library that is absent, or data that are damaged
     except ModuleNotFoundError as error:
         raise InputError(
             f"{name} is compressed by lz4: pip install lz4, or save it as JSON"
         ) from error
+
     except (EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
         raise InputError(
-            f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text",
+            f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 "
+            "text",
             see="damaged",
         ) from error
     _refuse_others(name, inside)
@@ -172,23 +182,22 @@ def _bounded(name: str, data: bytes) -> Iterator[int]:
     try:
         yield most
     except TooLongError:
-        bound = (
-            "half of the memory that is free"
-            if most == by_memory
-            else f"more than {RATIO} times as much"
-        )
+        bound = f"more than {RATIO} times as much"
+        if most == by_memory:
+            bound = "half of the memory that is free"
+        sizes = f"from {len(data):,} bytes to more than {most / 1e9:,.2f} GB"
         raise InputError(
-            f"{name}: inflates from {len(data):,} bytes to more than {most / 1e9:,.2f} GB, {bound}; {PARTS}",
-            see="memory-error",
+            f"{name}: inflates {sizes}, {bound}; {PARTS}", see="memory-error"
         ) from None
 
 
 def _refuse_others(name: str, inside: bytes) -> None:
     """Raise InputError for data that are still compressed, or of another kind than is read."""
-    # Polars would inflate these by itself, without a bound.
+    # polars would inflate these without a bound
     if inside.startswith((*_MEMBERS, b"x\x01", b"x\x9c")):
         raise InputError(
-            f"{name}: compressed twice, or by zlib; give text, or compress it once by gzip, xz or zstd"
+            f"{name}: compressed twice, or by zlib; give text, or compress it once by gzip, xz or "
+            "zstd"
         )
     for begin, what, remedy in _OTHERS:
         if re.match(begin, inside):
@@ -230,21 +239,18 @@ _MEMBERS: dict[bytes, Callable[[int], Any]] = {
     b"\x28\xb5\x2f\xfd": lambda most: zstd.ZstdDecompressor(),
     b"\x04\x22\x4d\x18": lambda most: importlib.import_module("lz4.frame").LZ4FrameDecompressor(),
 }
-"""What decompresses a member of a file, a gzip, bzip2, xz, zstd or lz4 that begins with these
-bytes.
-"""
+"""Decompressors of gzip, bzip2, xz, zstd and lz4 by the first bytes of a member."""
 
 _SKIPPED = b"*M\x18"
 """What follows the first byte of a frame of zstd that holds no data."""
 
 
 def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
-    """Return the members of a compressed file, one after the other, with zeros between and after
-    them.
-    """
+    """Return the joined members of a compressed file; zeros may stand between and after them."""
     parts: list[bytes] = []
     size = 0
     while data:
+        # inflate one member within the bound
         member = _MEMBERS[magic](most)
         parts.append(member.decompress(data, most + 1 - size))
         size += len(parts[-1])
@@ -252,6 +258,8 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
             raise TooLongError
         if not member.eof:
             raise EOFError("the end is missing")
+
+        # another member, or nothing, must follow
         data = (member.unused_data or b"").lstrip(b"\0")
         if data and not data.startswith((magic, data[:1] + _SKIPPED)):
             raise OSError("something else follows the compressed data")
@@ -259,33 +267,34 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
 
 
 def suffix_of(path: PathLike) -> str:
-    """Return the suffix of a file's name in lower case, without .gz, .bz2, .xz or .zst: ".csv" of
-    "Run.CSV.xz".
-    """
+    """Return a name's suffix in lower case, less that of a compression: ".csv" of "Run.CSV.xz"."""
     return Path(re.sub(r"(\.(gz|bz2|xz|zst))+\Z", "", str(path).lower())).suffix
 
 
 def kind_of(name: str, data: bytes) -> str:
-    """Return "json", "text" or "parquet", by the first bytes of Parquet, by the suffix, or by the
-    first byte.
-    """
+    """Return "json", "text" or "parquet": by Parquet's mark, the suffix, or the first character."""
     if data[:4] == b"PAR1":
         return "parquet"
-    return FORMATS.get(suffix_of(name)) or ("json" if data.lstrip()[:1] == b"{" else "text")
+    guess = "json" if data.lstrip()[:1] == b"{" else "text"
+    return FORMATS.get(suffix_of(name)) or guess
 
 
 def parquet_rows(name: str, data: bytes) -> PolarsFrame:
-    """Return the table in a Parquet file as `plain_types`; raise InputError if it is damaged, empty
-    or too large.
+    """Return the table in a Parquet file as `plain_types`.
+
+    Raise InputError if it is damaged, empty or too large.
     """
     import polars as pl
 
     try:
+        # estimate the memory from the first rows
         rows = pl.scan_parquet(io.BytesIO(data))
-        n, first = rows.select(pl.len()).collect().item(), rows.head(1000).collect()
+        n = rows.select(pl.len()).collect().item()
+        first = rows.head(1000).collect()
         if len(first):
             size = 2 * n * first.estimated_size() / len(first)
             refuse_beyond_memory(size, f"{name}: the table of {n:,} rows", PARTS)
+
         frame = pl.read_parquet(io.BytesIO(data))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(f"{name}: not a Parquet file, or a truncated one ({error})") from error
@@ -299,6 +308,5 @@ def plain_types(frame: PolarsFrame) -> PolarsFrame:
     import polars as pl
     import polars.selectors as cs
 
-    return frame.with_columns(
-        (cs.categorical() | cs.enum()).cast(pl.String), cs.decimal().cast(pl.Float64)
-    )
+    words = cs.categorical() | cs.enum()
+    return frame.with_columns(words.cast(pl.String), cs.decimal().cast(pl.Float64))

@@ -1,6 +1,4 @@
-"""Work in a fixed number of parts, shared by threads: no result depends on how many threads there
-are.
-"""
+"""Work in a fixed number of parts, shared by threads: no result depends on their number."""
 
 import contextlib
 import os
@@ -33,23 +31,18 @@ def at_most(n_threads: int) -> Iterator[None]:
 
 
 def one_thread() -> Any:
-    """Work without a pool in this thread: for one of several workers that already share the
-    processors.
-    """
+    """Work without a pool in this thread, one of several that already share the processors."""
     return at_most(1)
 
 
 def threads() -> int:
-    """Return how many threads to use: one per processor that this process may run on, at most
-    `MAX_CHUNKS`.
-    """
+    """Return how many threads to use: one per processor of this process, at most `MAX_CHUNKS`."""
     n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(n, getattr(_LIMIT, "most", MAX_CHUNKS))
 
 
 def free_threads() -> int:
-    """Return how many threads an OpenMP library should use: one per processor that is free now, at
-    least one.
+    """Return how many threads an OpenMP library should use: one per free processor, at least one.
 
     ``OMP_NUM_THREADS``, if set, is returned. Otherwise affinity and the limits of a container
     count, and processors that others keep busy are left out: threads that wait actively lose time
@@ -58,11 +51,15 @@ def free_threads() -> int:
     chosen = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if chosen.isdigit() and int(chosen) > 0:
         return int(chosen)
+
+    # processors that this process may use
     from joblib import cpu_count
 
     allowed = int(cpu_count())
     if allowed == 1:
         return 1
+
+    # less those that others keep busy
     import psutil
 
     total = psutil.cpu_count() or allowed
@@ -90,9 +87,7 @@ def over_chunks(part: Callable[[int, int], Result], n: int) -> list[Result]:
 
 
 def one_blas_thread() -> Any:
-    """Return a context in which BLAS uses one thread, because its own threads keep spinning and
-    slow down the pool.
-    """
+    """Return a context in which BLAS uses one thread: its own keep spinning and slow the pool."""
     return _controller().limit(limits=1, user_api="blas")
 
 

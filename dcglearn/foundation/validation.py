@@ -1,6 +1,4 @@
-"""Types of arrays, and checks of arguments, made once in containers and readers: the code below
-trusts its arrays.
-"""
+"""Types of arrays, and checks of arguments, made where data come in: the code below trusts them."""
 
 import contextlib
 import os
@@ -36,17 +34,13 @@ Seed: TypeAlias = int | np.random.Generator | None
 """What `numpy.random.default_rng` takes: an int repeats itself, None does not."""
 
 MAX_GRADES = 127
-"""Largest number of grades: grades are stored as int8, with -1 and -2 for unknown grades and empty
-places.
-"""
+"""Largest number of grades: int8 also holds -1 and -2, for unknown grades and no result."""
 
 UNKNOWN, EMPTY = -1, -2
 """Codes of a result whose grade is not known, and of a place without a result."""
 
 LARGEST = 1e15
-"""Largest weight, strength or margin of a pair: sums of larger ones lose the smaller in double
-precision.
-"""
+"""Largest weight, strength or margin of a pair: a double cannot add larger and small ones."""
 
 MOST_ECHOED = 80
 """Most characters of a refused value in a message."""
@@ -60,21 +54,18 @@ _LONG = re.compile(
 
 @cache
 def _errors_page() -> str:
-    """Return the address of the page of errors: on the site that the package names, or in its
-    source.
-    """
+    """Return the address of the page of errors: on the package's site, or in its source."""
     from importlib import metadata
 
     try:
         urls = metadata.metadata("dcglearn").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
         urls = []
-    sites = [
-        url.removeprefix("Documentation, ").rstrip("/")
-        for url in urls
-        if url.startswith("Documentation, ")
-    ]
-    return f"{sites[0]}/reference/errors.html" if sites else "docs/reference/errors.md"
+    for url in urls:
+        label, _, site = url.partition(", ")
+        if label == "Documentation":
+            return f"{site.rstrip('/')}/reference/errors.html"
+    return "docs/reference/errors.md"
 
 
 def pointer(see: str) -> str:
@@ -122,8 +113,7 @@ class InputError(ValueError):
 
 
 class UpsideDownError(InputError):
-    """A log that all textbook DCGs contradict: grades, winners or sides were read the wrong way
-    round.
+    """A log that all textbook DCGs contradict: grades, winners or sides were read reversed.
 
     The message says which reversal makes sense of it, and the option that reads it so;
     ``as_is=True`` insists.
@@ -154,25 +144,26 @@ def errors_in(place: object) -> Iterator[None]:
 
 def filled(lists: Grades, grade: int = UNKNOWN) -> Grades:
     """Return lists with a grade, by default an unknown one, in their empty places."""
-    return (
-        np.where(lists == EMPTY, np.int8(grade), lists) if lists.min(initial=0) == EMPTY else lists
-    )
+    if lists.min(initial=0) != EMPTY:
+        return lists
+    return np.where(lists == EMPTY, np.int8(grade), lists)
 
 
 def graded_lists(
     lists: ArrayLike, name: str = "lists", n_grades: int | None = None, *, empty: bool = False
 ) -> Grades:
-    """Return grades by position, shape (n, K) or (K,), checked, as int8: 0 = worst, -1 = unknown,
-    -2 = no result.
+    """Return checked grades by position as int8, shape (n, K) or (K,).
 
-    Unless `empty`, the two count the same, and both are -1.
+    0 is the worst, -1 an unknown grade, -2 no result; unless `empty`, both of these are -1.
     """
+    # shape and type
     try:
         array = np.asarray(lists)
     except ValueError as error:
         raise InputError(
             f"{name}: the lists have different lengths; pad the shorter with -2", see="lengths"
         ) from error
+
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
         raise InputError(
             f"{name} has shape {array.shape}; expected (n, K) or (K,) grades with K >= 1"
@@ -183,32 +174,31 @@ def graded_lists(
         )
     if array.size == 0:
         return array.astype(np.int8)
+
+    # values
     if array.dtype.kind == "f":
         fraction = ~np.isfinite(array) | (array != np.floor(array))
         if fraction.any():
             raise InputError(
                 f"{_first(name, array, fraction)} is not an integer grade; use -1 for no grade"
             )
+
     top = MAX_GRADES if n_grades is None else n_grades
     if array.min() < EMPTY or array.max() >= top:
-        outside = (array < EMPTY) | (array >= top)
-        raise InputError(
-            f"{_first(name, array, outside, 'grade ')} lies outside {EMPTY}..{top - 1}; "
-            + (
-                "at most 127 grades are supported"
-                if n_grades is None
-                else f"the scale has n_grades={n_grades}"
-            )
-        )
+        place = _first(name, array, (array < EMPTY) | (array >= top), "grade ")
+        reason = f"the scale has n_grades={n_grades}"
+        if n_grades is None:
+            reason = f"at most {MAX_GRADES} grades are supported"
+        raise InputError(f"{place} lies outside {EMPTY}..{top - 1}; {reason}")
+
     grades = array.astype(np.int8, copy=False)
     return grades if empty else filled(grades)
 
 
 def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
     """Check the grades of one list and return them as int8, shape (N,); see `graded_lists`."""
-    documents = graded_lists(
-        grades, "grades", None if n_grades is None else scale_size(n_grades, 0)
-    )
+    size = None if n_grades is None else scale_size(n_grades, 0)
+    documents = graded_lists(grades, "grades", size)
     if documents.ndim != 1:
         raise InputError(
             f"grades has shape {documents.shape}; expected the grades of one list, (N,)"
@@ -217,15 +207,15 @@ def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
 
 
 def scale_size(n_grades: int | None, top: int, name: str = "n_grades") -> int:
-    """Return the number of grades: `n_grades`, checked (1 to 127), or `top`, the largest grade of
-    the data, plus 1.
-    """
-    return max(top + 1, 1) if n_grades is None else whole_number(n_grades, name, 1, MAX_GRADES)
+    """Return the number of grades: `n_grades`, checked, or `top`, the largest grade, plus 1."""
+    if n_grades is None:
+        return max(top + 1, 1)
+    return whole_number(n_grades, name, 1, MAX_GRADES)
 
 
 def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
-    """Return a read-only float64 copy, or raise InputError unless it is finite, not empty and has
-    `ndim` dimensions.
+    """Return a read-only float64 copy; raise InputError if it is empty, not finite, or of another
+    number of dimensions than `ndim`.
     """
     try:
         array = np.array(values, dtype=np.float64)
@@ -239,8 +229,9 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
 
 
 def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False) -> Floats:
-    """Return a finite float per pair (a positive one with `positive`), shape (n,), read-only; else
-    raise InputError.
+    """Return a finite float per pair, shape (n,), read-only; else raise InputError.
+
+    With `positive`, each must be above 0.
     """
     array = np.array(values, dtype=np.float64) if n == 0 else finite_array(values, name, 1)
     if array.shape != (n,):
@@ -254,9 +245,7 @@ def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False)
 
 
 def as_path(path: Any) -> Path:
-    """Return text or a path object as a path, or raise InputError if no file or folder can have
-    that name.
-    """
+    """Return text or a path object as a path; raise InputError if no file can have that name."""
     name = os.fspath(path) if isinstance(path, os.PathLike) else path
     try:
         can_be = isinstance(name, str) and b"\0" not in os.fsencode(name)
@@ -270,46 +259,50 @@ def as_path(path: Any) -> Path:
 
 
 def suffix_among(path: Any, suffixes: Iterable[str], contents: str) -> str:
-    """Return the suffix of an output path in lower case, or raise InputError unless `contents` are
-    written by it.
-    """
+    """Return an output path's suffix in lower case; raise InputError unless it is in `suffixes`."""
     suffix = as_path(path).suffix.lower()
     if suffix not in suffixes:
-        known = ", ".join(filter(None, suffixes))
-        raise InputError(
-            f"{path}: {contents} are not written as {suffix or 'a file without a suffix'}; give {known}"
-        )
+        allowed = ", ".join(filter(None, suffixes))
+        shown = suffix or "a file without a suffix"
+        raise InputError(f"{path}: {contents} are not written as {shown}; give {allowed}")
     return suffix
 
 
 def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
-    """Return offsets, shape (m + 1,), and names, shape (m,), of queries whose documents are next to
-    each other.
-    """
+    """Return offsets, shape (m + 1,), and names, shape (m,), of queries with contiguous rows."""
+    # a label a document
     if qid is None:
         raise InputError("qid is missing: give the query of each document, one label per row of X")
     labels = np.asarray(qid)
     if labels.shape != (n,):
         hint = ""
         if labels.ndim == 1 and labels.dtype.kind in "iuf" and len(labels) and labels.sum() == n:
-            hint = "; these look like group sizes: give np.repeat(np.arange(len(sizes)), sizes), or Queries.from_groups"
+            hint = (
+                "; these look like group sizes: give np.repeat(np.arange(len(sizes)), sizes), "
+                "or Queries.from_groups"
+            )
         raise InputError(
             f"qid has shape {labels.shape}; expected one label per document, ({n},){hint}"
         )
+
+    # each of them known
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError(
-            f"qid[{int((~np.isfinite(labels)).argmax())}] is a missing value; give every document's query"
-        )
+        row = int((~np.isfinite(labels)).argmax())
+        raise InputError(f"qid[{row}] is a missing value; give every document's query")
     labels = labels.astype(str) if labels.dtype.kind == "O" else labels
+
+    # rows at which a query begins
     starts = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), labels[1:] != labels[:-1]]))
     names = labels[starts]
+
+    # no query may begin twice
     _, first, where = np.unique(names, return_index=True, return_inverse=True)
     repeated = first[where] != np.arange(len(names))
     if repeated.any():
         row = int(starts[repeated.argmax()])
         raise InputError(
-            f"qid[{row}] = {labels[row]}: this query appears again; keep the documents of a query together: sort the "
-            "rows, order = np.argsort(qid, kind='stable')"
+            f"qid[{row}] = {labels[row]}: this query appears again; keep the documents of a query "
+            "together: sort the rows, order = np.argsort(qid, kind='stable')"
         )
     return np.append(starts, n).astype(np.int64), names.copy()
 
@@ -317,9 +310,7 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
 def whole_number(
     value: Any, name: str, least: int = 1, most: int | None = None, remedy: str = ""
 ) -> int:
-    """Return an integer from `least` to `most` as an int, or raise InputError, ending with
-    `remedy`.
-    """
+    """Return an integer from `least` to `most` as an int; else raise InputError with `remedy`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{name}={value!r} is not an integer")
     if value < least or (most is not None and value > most):
@@ -345,13 +336,14 @@ def within(
     if isinstance(value, Real) and not isinstance(value, bool):
         with contextlib.suppress(OverflowError):  # of integers beyond all floats
             number = float(value)
-    if (
-        0 <= number <= most
-        and number < np.inf
-        and not (above and number == 0)
-        and not (below and number == most)
-    ):
+
+    # whether it lies within, at an end that counts
+    inside = 0 <= number <= most and number < np.inf
+    excluded = (above and number == 0) or (below and number == most)
+    if inside and not excluded:
         return
+
+    # what is allowed
     limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
     allowed = f"a finite number {'above' if above else 'of at least'} 0{limit}"
     raise InputError(f"{name}={value!r} must be {allowed}" + (f"; {remedy}" if remedy else ""))
@@ -372,8 +364,9 @@ def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> N
 def listed(names: Iterable[str], most: int = 20) -> str:
     """Return names for a message, separated by commas, the first `most` of them."""
     texts = [name if len(name) <= 60 else f"{name[:57]}..." for name in map(str, names)]
-    more = [f"and {len(texts) - most:,} more"] if len(texts) > most else []
-    return ", ".join([*texts[:most], *more])
+    if len(texts) > most:
+        texts[most:] = [f"and {len(texts) - most:,} more"]
+    return ", ".join(texts)
 
 
 def frozen(array: Any) -> Any:
@@ -384,31 +377,29 @@ def frozen(array: Any) -> Any:
 
 def _first(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], noun: str = "") -> str:
     """Return the place and value of the first wrong entry, as ``lists[3, 1]: grade 7``."""
-    place, value = ", ".join(map(str, np.argwhere(wrong)[0])), array[wrong][0]
-    return f"{name}[{place}]: {noun}" + (f"{value:g}" if value == np.floor(value) else f"{value}")
+    place = ", ".join(map(str, np.argwhere(wrong)[0]))
+    value = array[wrong][0]
+    shown = f"{value:g}" if value == np.floor(value) else f"{value}"
+    return f"{name}[{place}]: {noun}{shown}"
 
 
 def is_frame(value: Any) -> bool:
-    """Return whether a value is a table: of polars, pandas, or any library with Arrow's
-    interchange.
-    """
+    """Return whether a value is a table of polars, pandas, or another library of Arrow."""
     if any(hasattr(value, name) for name in ("to_delayed", "dask", "__array_interface__")):
         return False
-    kind = type(value).__module__.split(".")[0]
-    return (
-        hasattr(value, "__arrow_c_stream__")
-        or hasattr(value, "__dataframe__")
-        or (kind == "polars" and hasattr(value, "collect"))
-        or (hasattr(value, "columns") and hasattr(value, "itertuples"))
-    )
+
+    if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__"):
+        return True
+    lazy = type(value).__module__.split(".")[0] == "polars" and hasattr(value, "collect")
+    return lazy or (hasattr(value, "columns") and hasattr(value, "itertuples"))
 
 
 def is_records(value: Any) -> bool:
-    """Return whether a value is a sequence of mappings, or of tuples that hold lists and others, as
-    (a, b, winner).
-    """
+    """Return whether a value is a sequence of mappings, or of tuples such as (a, b, winner)."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
         return False
+
+    # a tuple of lists alone is an array
     first = value[0]
     if not isinstance(first, list | tuple):
         return isinstance(first, Mapping)

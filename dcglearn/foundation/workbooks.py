@@ -1,4 +1,4 @@
-"""A sheet of an Excel workbook as text; the cells of its sheets are counted before they are read."""
+"""A sheet of an Excel workbook as text; cells are counted before they are read."""
 
 import importlib.util
 import io
@@ -19,9 +19,7 @@ SPARSE, PLAIN = 20, 1 << 22
 """Sheets may span this many times the cells that they hold, or this many cells if that is more."""
 
 CELL_BYTES = 300.0
-"""Bytes of memory for a cell of the span, at most: measured with openpyxl, which takes more than
-calamine.
-"""
+"""Most bytes of memory for a cell of the span, measured with openpyxl; calamine takes less."""
 
 REMEDY = "delete the rows and columns beyond the table, or save the sheet as CSV (UTF-8)"
 
@@ -31,8 +29,7 @@ _CELL = re.compile(r"\$?([A-Z]+)\$?([0-9]+)")
 
 
 def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
-    """Return a sheet of an Excel workbook, the first by default, as text separated by tabs, a line
-    a row.
+    """Return a sheet of an Excel workbook, by default the first, as tab-separated text.
 
     A sheet is told by its name or its number from 1. Raise InputError if there is no such sheet, if
     the file is damaged, if no engine is installed, or if its sheets span more cells than `SPARSE`
@@ -40,22 +37,25 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
     """
     import polars as pl
 
+    # the first engine that is installed
     engines = (engine for engine, package in ENGINES.items() if importlib.util.find_spec(package))
     engine: Any = next(engines, None)
     archive = archive_of(name, data)
     if engine is None:
         raise InputError(
-            f"{name} is an Excel workbook; save the sheet as CSV (UTF-8). Workbooks are read where openpyxl is "
-            "installed (pip install openpyxl)"
+            f"{name} is an Excel workbook; save the sheet as CSV (UTF-8). Workbooks are read where "
+            "openpyxl is installed (pip install openpyxl)"
         )
-    # Memory is counted before anything is inflated.
-    refuse_beyond_memory(
-        4.0 * sum(part.file_size for part in archive.infolist()), f"{name}: the workbook", SPLIT
-    )
+
+    # count the memory before anything is inflated
+    inflated = sum(part.file_size for part in archive.infolist())
+    refuse_beyond_memory(4.0 * inflated, f"{name}: the workbook", SPLIT)
+
     try:
         names = _refuse_wide(name, archive)
         which = None if sheet is None else _sheet_among(name, sheet, names)
-        # Columns are text, since a type that is inferred turns other cells into nulls or numbers.
+
+        # as text, since a type that is inferred turns other cells into nulls or numbers
         table = pl.read_excel(
             io.BytesIO(data),
             sheet_name=which,
@@ -63,9 +63,11 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
             infer_schema_length=0,
             drop_empty_rows=False,
         )
+
+    # each engine raises errors of its own for what is damaged
     except InputError:
         raise
-    except Exception as error:  # each engine raises errors of its own for what is damaged
+    except Exception as error:
         raise InputError(
             f"{name} is an Excel or zip file that cannot be read ({error}); save it as CSV"
         ) from error
@@ -73,37 +75,38 @@ def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
 
 
 def _sheet_among(name: str, sheet: str | int, names: list[str]) -> str:
-    """Return the name of a sheet that is told by its name or number; raise InputError if there is
-    none.
-    """
+    """Return the name of a sheet, given it or its number; raise InputError if there is none."""
     if sheet in names:
         return str(sheet)
     if str(sheet).isdecimal() and 0 < int(sheet) <= len(names):
         return names[int(sheet) - 1]
-    raise InputError(
-        f"{name} has no sheet {sheet!r}; sheet= (--sheet) takes one of {listed(names)}, or its number"
-    )
+    takes = f"takes one of {listed(names)}, or its number"
+    raise InputError(f"{name} has no sheet {sheet!r}; sheet= (--sheet) {takes}")
 
 
 def _refuse_wide(name: str, archive: zipfile.ZipFile) -> list[str]:
-    """Return the names of the sheets; raise InputError if they span too many cells, or hold more
-    text than the memory.
+    """Return the names of the sheets; raise InputError if their cells are too many for the memory.
 
     One cell far from the others spans a whole sheet, and cells that share a text each get a copy of
     it.
     """
-    found = _Cells()
+    # sheets are known by their content, since a workbook may give its parts any name
+    cells = _Cells()
     for part in archive.infolist():
-        # Sheets are known by their content, since a workbook may give its parts any name.
         with archive.open(part) as file:
-            found.read(file)
-    if found.spanned > max(SPARSE * found.held, PLAIN):
-        span = f"{name}: spans {found.spanned:,} cells, up to {found.last}, and {found.held:,} are in it"
+            cells.read(file)
+
+    # cells
+    spanned, held = cells.spanned, cells.held
+    if spanned > max(SPARSE * held, PLAIN):
+        span = f"{name}: spans {spanned:,} cells, up to {cells.last}, and {held:,} are in it"
         raise InputError(f"{span}; {REMEDY}")
-    text = sum(n * found.texts[i] for i, n in found.uses.items() if i < len(found.texts))
-    sheet = f"{name}: a sheet of {found.spanned:,} cells with {text:,} characters"
-    refuse_beyond_memory(CELL_BYTES * found.spanned + 4.0 * text, sheet, SPLIT)
-    return found.sheets
+
+    # and characters
+    text = sum(n * cells.texts[i] for i, n in cells.uses.items() if i < len(cells.texts))
+    sheet = f"{name}: a sheet of {spanned:,} cells with {text:,} characters"
+    refuse_beyond_memory(CELL_BYTES * spanned + 4.0 * text, sheet, SPLIT)
+    return cells.sheets
 
 
 class _Cells:
@@ -140,6 +143,8 @@ class _Cells:
         kind, place = tag.rpartition(" ")[2], attributes.get("r", "")
         self._root = self._root or kind
         self._parser.CharacterDataHandler = None
+
+        # rows and cells, whose places may be left out
         if kind == "row":
             self._row, self._column = int(place) if place.isdecimal() else self._row + 1, 0
         elif kind == "c":
@@ -148,12 +153,16 @@ class _Cells:
             self.held += 1
             self._shared = attributes.get("t") == "s"
             self._reach(self._row, self._column)
+
+        # texts that cells share
         elif kind == "v" and self._shared:
             self._parser.CharacterDataHandler = self._use
         elif kind == "si":
             self.texts.append(0)
         elif kind == "t" and self._root == "sst" and self.texts:
             self._parser.CharacterDataHandler = self._lengthen
+
+        # names and ranges
         elif kind == "sheet" and self._root == "workbook":
             self.sheets.append(attributes.get("name", ""))
         elif kind in ("mergeCell", "hyperlink", "table"):

@@ -1,4 +1,4 @@
-"""The working folder, where strangers' files may lie: no settings of matplotlib are taken from it."""
+"""Import of matplotlib without the working folder's settings, which may be a stranger's."""
 
 import contextlib
 import importlib
@@ -16,8 +16,7 @@ _HIDING = threading.Lock()
 
 
 def import_matplotlib() -> Any:
-    """Return matplotlib, imported without the settings of ``matplotlibrc``, unless it was imported
-    before.
+    """Return matplotlib; a first import does not read ``matplotlibrc`` of the working folder.
 
     That file can name a module that is imported to draw, and have TeX run. The user's own settings
     are read.
@@ -32,9 +31,7 @@ def import_matplotlib() -> Any:
 
 @contextlib.contextmanager
 def _hidden(name: str) -> Iterator[None]:
-    """Let `os.path.exists` deny a file of the working folder, which matplotlib asks before it reads
-    its own.
-    """
+    """Let `os.path.exists`, which matplotlib asks, deny a file of the working folder."""
     with _HIDING:
         exists = os.path.exists
         os.path.exists = lambda path: path != name and exists(path)

@@ -22,27 +22,26 @@ class TooLongError(Exception):
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a file is no data but kept by a system or a program, as those that begin with
-    a point are.
-    """
+    """Return whether a file is no data: it begins with a point, or a system keeps it."""
     return _HIDDEN.search(name) is not None
 
 
 def archive_of(name: str, data: bytes) -> zipfile.ZipFile:
-    """Open a zip file; raise InputError if it is damaged, encrypted, or packed in a way whose size
-    has no bound.
-    """
+    """Open a zip file; raise InputError if it is damaged, encrypted or packed without a bound."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except Exception as error:  # the module raises errors of several kinds for what is damaged
         raise InputError(
             f"{name}: a zip file or workbook that is damaged ({error}); make or copy it again"
         ) from error
+
+    # refuse members that cannot be read within a bound
     for inside in archive.infolist():
         if inside.flag_bits & 1:
             raise InputError(
                 f"{name} is encrypted ({inside.filename}); unpack it with its password"
             )
+
         if inside.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             refusal = f"{name}: {inside.filename} is packed by a method other than deflate"
             raise InputError(
@@ -52,8 +51,7 @@ def archive_of(name: str, data: bytes) -> zipfile.ZipFile:
 
 
 def files_inside(name: str, data: bytes, most: int) -> list[tuple[str, bytes]]:
-    """Return the names and bytes of the files in a zip file, in order; those that are hidden are
-    left out.
+    """Return the names and bytes of the files in a zip file, in order, without hidden ones.
 
     A workbook is returned as it is. Raise TooLongError if the files have more than `most` bytes in
     all, and InputError if there is none, or one is damaged or another zip file.
@@ -63,11 +61,7 @@ def files_inside(name: str, data: bytes, most: int) -> list[tuple[str, bytes]]:
         return [(name, data)]
 
     # the files that count
-    members = [
-        inside
-        for inside in archive.infolist()
-        if not (inside.is_dir() or is_hidden(inside.filename))
-    ]
+    members = [x for x in archive.infolist() if not (x.is_dir() or is_hidden(x.filename))]
     if not members:
         raise InputError(f"{name} holds no file; put the log into it")
     if len({inside.filename for inside in members}) < len(members):
@@ -86,6 +80,8 @@ def files_inside(name: str, data: bytes, most: int) -> list[tuple[str, bytes]]:
             raise InputError(
                 f"{place}: damaged ({error}); make or copy the zip file again"
             ) from error
+
+        # a zip file inside could hold any number of others
         if files[-1][1].startswith(ZIP) and not WORKBOOK & {*archive_of(*files[-1]).namelist()}:
             raise InputError(f"{place}: a zip file inside a zip file; unpack it")
     return files

@@ -1,6 +1,4 @@
-"""The columns of a log: one row each in the table `Columns`, from which checks, readers, writers
-and docs follow.
-"""
+"""The columns of a log, a row each in `Columns`: checks, readers, writers and docs follow it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
@@ -52,13 +50,14 @@ def _column(kind: str, meaning: str, names: str = "", **about: Any) -> Any:
 
 @dataclass(eq=False, repr=False)
 class Columns:
-    """The lists of a log and its columns, an entry a pair, without checks; its arrays are made
-    read-only.
-    """
+    """The lists of a log and its columns, an entry a pair, without checks; arrays are read-only."""
 
-    preferred: Grades  # shape (n, K), as the next
+    # both lists of each pair, shape (n, K)
+    preferred: Grades
     other: Grades
     n_grades: int
+
+    # an entry a pair
     query: NDArray[np.str_] | None = _column(
         "label", "for which query", "query query_id qid q_id", missing=""
     )
@@ -112,14 +111,20 @@ class Columns:
         "tie tie_kind",
         missing="",
     )
+
+    # names of the grades, or of the documents that stand for them
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
-    rated: Any = None  # the RatingCounts that the pairs were made of; a subset shares them
-    group: NDArray[np.intp] | None = (
-        None  # the number of each pair's group in `rated`, shape (n,); None without it
-    )
-    as_is: bool = False  # whether it is used even if it seems to be upside down
-    all_differ: bool = False  # whether the two lists of every pair are known to differ
+
+    # the RatingCounts that the pairs were made of, and each pair's group in them, shape (n,)
+    rated: Any = None
+    group: NDArray[np.intp] | None = None
+
+    # whether it is used even if upside down, and whether the lists of each pair surely differ
+    as_is: bool = False
+    all_differ: bool = False
+
+    # what the reader left out, counted and recognised
     dropped: dict[str, int] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)
     recognised: Any = None
@@ -171,36 +176,18 @@ def checked_lists(
     n_grades: int | None,
     grade_names: Sequence[str] | None,
 ) -> tuple[Grades, Grades, int]:
-    """Return both lists of every pair, which the caller cannot change afterwards, and the number of
-    grades.
-    """
+    """Return both lists of every pair, which the caller cannot change, and the number of grades."""
+    # the lists
     if other is None:
-        if is_frame(preferred) or is_records(preferred):
-            raise InputError(
-                "this is a table or a list of records, not lists of grades; read it with Preferences.from_frame or "
-                "Preferences.from_records"
-            )
-        try:
-            pairs = np.asarray(preferred)
-        except ValueError as error:
-            raise InputError(
-                "the lists have different lengths; pad the shorter ones with -2 (no result), or read the pairs with "
-                "Preferences.from_records",
-                see="lengths",
-            ) from error
-        if pairs.ndim != 3 or pairs.shape[1] != 2:
-            raise InputError(
-                f"pairs have shape {pairs.shape}; expected (n, 2, K): preferred list, other list"
-            )
-        preferred, other = pairs[:, 0], pairs[:, 1]
-    first, second = (
-        graded_lists(x, name, empty=True)
-        for x, name in ((preferred, "preferred"), (other, "other"))
-    )
+        preferred, other = _two_lists(preferred)
+    first = graded_lists(preferred, "preferred", empty=True)
+    second = graded_lists(other, "other", empty=True)
     if first.ndim != 2 or first.shape != second.shape:
         raise InputError(
             f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)"
         )
+
+    # the scale
     if grade_names is not None and n_grades not in (None, len(grade_names)):
         raise InputError(f"{len(grade_names)} grade names for n_grades={n_grades}")
     top = int(max(first.max(initial=-1), second.max(initial=-1)))
@@ -211,14 +198,37 @@ def checked_lists(
     return _unshared(first, preferred), _unshared(second, other), n_grades
 
 
+def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the preferred and the other lists of an array of pairs, shape (n, 2, K)."""
+    if is_frame(pairs) or is_records(pairs):
+        raise InputError(
+            "this is a table or a list of records, not lists of grades; read it with "
+            "Preferences.from_frame or Preferences.from_records"
+        )
+
+    # an array of pairs
+    try:
+        array = np.asarray(pairs)
+    except ValueError as error:
+        raise InputError(
+            "the lists have different lengths; pad the shorter ones with -2 (no result), or read "
+            "the pairs with Preferences.from_records",
+            see="lengths",
+        ) from error
+
+    if array.ndim != 3 or array.shape[1] != 2:
+        raise InputError(
+            f"pairs have shape {array.shape}; expected (n, 2, K): preferred list, other list"
+        )
+    return array[:, 0], array[:, 1]
+
+
 def _unshared(grades: Grades, source: ArrayLike) -> Grades:
     """Return contiguous grades that share no memory with an array that the caller could change."""
-    shared = (
-        isinstance(source, np.ndarray)
-        and source.flags.writeable
-        and np.shares_memory(grades, source)
-    )
-    return np.array(grades, order="C") if shared else np.ascontiguousarray(grades)
+    writeable = isinstance(source, np.ndarray) and source.flags.writeable
+    if writeable and np.shares_memory(grades, source):
+        return np.array(grades, order="C")
+    return np.ascontiguousarray(grades)
 
 
 def _flags(values: ArrayLike, name: str, n: int) -> NDArray[np.bool_]:
@@ -236,9 +246,8 @@ def _documents_text(docs: ArrayLike, name: str, n: int) -> NDArray[np.object_]:
     if names.shape == (n, 2) and all(isinstance(text, str) for text in names.ravel()):
         return names.copy()
     if names.ndim != 3 or names.shape[:2] != (n, 2):
-        raise InputError(
-            f"{name} has shape {names.shape}; expected the names of every list's documents, ({n}, 2, K)"
-        )
+        expected = f"the names of every list's documents, ({n}, 2, K)"
+        raise InputError(f"{name} has shape {names.shape}; expected {expected}")
     texts: NDArray[np.object_] = np.empty((n, 2), dtype=object)
     for place in np.ndindex(n, 2):
         texts[place] = "\t".join(map(str, names[place]))

@@ -24,9 +24,7 @@ BLOCK = 2048
 """Pairs that are gathered before they are counted."""
 
 MAX_TABLE = 1 << 19
-"""Maximum entries of a chunk's table of joint counts; on wider scales each pair is added to the
-Hessian directly.
-"""
+"""Maximum entries of a chunk's table of joint counts; wider scales add each pair to the Hessian."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,7 @@ def pair_sums(
     *,
     curvature: bool = True,
 ) -> PairSums:
-    """Return the sums over pairs (`first` preferred to `second`) at the utility `weights`, shape
-    (K, L).
+    """Return the sums over pairs, `first` preferred to `second`, at the utility `weights`, (K, L).
 
     The lists hold grades by position, -1 = no known grade, shape (n, K); `margin` and `weight` have
     shape (n,) or (1,). The `curvature` takes about ten times as long as the rest. Linear in n; the
@@ -69,35 +66,53 @@ def pair_sums(
     if n == 0:
         size = weights.size if curvature else 0
         return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)))
-    table = np.hstack(
-        [np.zeros((len(weights), 1)), weights]
-    )  # column g + 1 for grade g, so that -1 is worth 0
+
+    # column g + 1 is for grade g, so that -1 gains 0
+    table = np.hstack([np.zeros((len(weights), 1)), weights])
     depth, width = table.shape
-    n_codes, n_joint = width * width, depth * (depth - 1) // 2
-    unit = np.eye(width)  # the row of d of a code a * width + b holds +1 at a, -1 at b
+    n_codes = width * width
+    n_joint = depth * (depth - 1) // 2
+
+    # the row of d of a code a * width + b holds +1 at a, -1 at b
+    unit = np.eye(width)
     sign = (unit[:, None, :] - unit[None, :, :]).reshape(n_codes, width)
-    flat, first, second = table.ravel(), np.ascontiguousarray(first), np.ascontiguousarray(second)
+
+    # margins and weights are one for all pairs, or one a pair
+    flat = table.ravel()
+    first = np.ascontiguousarray(first)
+    second = np.ascontiguousarray(second)
     varies = int(len(margin) > 1), int(len(weight) > 1)
-    of_pairs = floats(margin, n if varies[0] else 1), floats(weight, n if varies[1] else 1)
-    columns = int8s(first, n * depth), int8s(second, n * depth), *of_pairs, floats(flat, flat.size)
+
+    # arguments of the kernel
+    columns = (
+        int8s(first, n * depth),
+        int8s(second, n * depth),
+        floats(margin, n if varies[0] else 1),
+        floats(weight, n if varies[1] else 1),
+        floats(flat, flat.size),
+    )
 
     def part(start: int, stop: int) -> PairSums:
+        # count the codes at each position and at pairs of positions
         shortfalls, totals = np.zeros((depth, n_codes)), np.empty(2)
         counted = curvature and n_joint * n_codes**2 <= MAX_TABLE
         single = np.zeros((depth if counted else 0, n_codes))
         joint = np.zeros((n_joint if counted else 0, n_codes, n_codes))
         work = np.empty(_work_of_pairs(depth, BLOCK))
+
         sums = (floats(array, array.size) for array in (totals, shortfalls, single, joint, work))
         _add_pairs(start, stop, depth, width, len(single), BLOCK, *varies, *columns, *sums)
 
+        # the Hessian, without the columns of unknown grades
         hessian = np.zeros((0, 0))
         if curvature:
+            if counted:
+                both = _contract(single, joint, sign)
+            else:
+                both = np.zeros((depth * width, depth * width))
+                target = floats(both, both.size)
+                _add_wide_pairs(start, stop, depth, width, *varies, *columns, target)
             graded = np.arange(depth * width) % width > 0
-            both = _contract(single, joint, sign) if counted else np.zeros((depth * width,) * 2)
-            if not counted:
-                _add_wide_pairs(
-                    start, stop, depth, width, *varies, *columns, floats(both, both.size)
-                )
             hessian = both[np.ix_(graded, graded)]
         return PairSums(float(totals[0]), float(totals[1]), (shortfalls @ sign)[:, 1:], hessian)
 
@@ -105,12 +120,14 @@ def pair_sums(
 
 
 def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
-    """Return ``sum v d d^T`` from the counts of codes at one position and of pairs of codes at
-    two.
-    """
+    """Return ``sum v d d^T`` from the counts of codes at one position and at pairs of positions."""
     depth, width = len(single), sign.shape[1]
+
+    # blocks on the diagonal
     blocks = np.zeros((depth, depth, width, width))
     blocks[np.arange(depth), np.arange(depth)] = sign.T @ (single[:, :, None] * sign)
+
+    # and off it, which are symmetric
     if depth > 1:
         rows, columns = np.tril_indices(depth, -1)
         between = sign.T @ joint @ sign

@@ -1,6 +1,4 @@
-"""The container of a log: pairs of graded lists, one preferred to the other, and what each pair
-carries.
-"""
+"""The container of a log: pairs of graded lists, one preferred to the other, with columns."""
 
 from __future__ import annotations
 
@@ -49,9 +47,7 @@ class Metric(Protocol):
 
 @dataclass(frozen=True)
 class Agreement:
-    """Weights of the pairs that a metric orders as the log does, ties, and reverses; parts of a log
-    add with ``+``.
-    """
+    """Weights of the pairs that a metric respects, ties and violates; parts add with ``+``."""
 
     respected: float
     tied: float
@@ -59,7 +55,9 @@ class Agreement:
 
     def __add__(self, other: Agreement) -> Agreement:
         return Agreement(
-            self.respected + other.respected, self.tied + other.tied, self.violated + other.violated
+            respected=self.respected + other.respected,
+            tied=self.tied + other.tied,
+            violated=self.violated + other.violated,
         )
 
     @property
@@ -74,21 +72,19 @@ class Agreement:
 
     @property
     def precision(self) -> float:
-        """Share of preferences respected; a tie of the metric counts 0, as in Zhou et al. 2008,
-        section 6.2.
+        """Share of preferences respected; a tie of the metric counts 0.
+
+        Source: Zhou et al. 2008, section 6.2.
         """
         return self.respected / self.total
 
     def __str__(self) -> str:
-        return (
-            f"{self.share:.4f} ({self.respected:g} of {self.total:g} respected, {self.tied:g} tied)"
-        )
+        counts = f"{self.respected:g} of {self.total:g} respected, {self.tied:g} tied"
+        return f"{self.share:.4f} ({counts})"
 
 
 class PreferencePairs(Columns):
-    """Pairs of graded lists, the first preferred to the second, with optional columns; see
-    `Preferences`.
-    """
+    """Pairs of graded lists, the first preferred to the second, and columns; see `Preferences`."""
 
     def __init__(
         self,
@@ -99,10 +95,10 @@ class PreferencePairs(Columns):
         grade_names: Sequence[str] | None = None,
         **columns: ArrayLike | None,
     ) -> None:
-        if columns.keys() - COLUMNS.keys():
-            raise TypeError(
-                f"{min(columns.keys() - COLUMNS.keys())!r} is no column of a log; it has {listed(COLUMNS)}"
-            )
+        unknown = columns.keys() - COLUMNS.keys()
+        if unknown:
+            raise TypeError(f"{min(unknown)!r} is no column of a log; it has {listed(COLUMNS)}")
+
         first, second, n_grades = checked_lists(preferred, other, n_grades, grade_names)
         checked: dict[str, Any] = {
             name: checked_column(name, values, len(first))
@@ -128,15 +124,17 @@ class PreferencePairs(Columns):
         return (len(self), 2, self.depth)
 
     def __getitem__(self, index: Any) -> Self:
-        """Return the pairs at an int, slice, mask or indices; a tuple's first entry counts, as for
-        an array.
-        """
+        """Return the pairs at an int, slice, mask or indices."""
+        # of a tuple the first entry counts, as for an array
         if isinstance(index, tuple):
             index, *rest = index
             if any(item is not Ellipsis and item != slice(None) for item in rest):
                 raise IndexError(
-                    "only the pairs of a log can be indexed; use .preferred and .other for positions"
+                    "only the pairs of a log can be indexed; use .preferred and .other for "
+                    "positions"
                 )
+
+        # an int gives a log of one pair
         if isinstance(index, (int, np.integer)):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"pair {index} of {len(self)}")
@@ -155,9 +153,7 @@ class PreferencePairs(Columns):
 
     @cached_property
     def ratings(self) -> RatingCounts | None:
-        """How often each list of the log got each rating in each group, if the log was made of
-        rated lists.
-        """
+        """How often each list got each rating in each group; None unless made of rated lists."""
         return None if self.rated is None else self.rated.of(self)
 
     @cached_property
@@ -194,10 +190,14 @@ class PreferencePairs(Columns):
         """
         if not 0 < fraction < 1:
             raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
+
+        # clusters of the first part
         first, second = self.clusters(by)
         n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
         chosen = np.zeros(n, dtype=bool)
         chosen[np.random.default_rng(seed).permutation(n)[: round(fraction * n)]] = True
+
+        # pairs whose lists lie on one side
         parts = self[chosen[first] & chosen[second]], self[~chosen[first] & ~chosen[second]]
         if not all(map(len, parts)):
             raise InputError(
@@ -223,17 +223,19 @@ class PreferencePairs(Columns):
         return [(self[train], self[test]) for train, test in rows]
 
     def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the number of the pair, rater, query or list that each pair's two lists belong to,
-        shape (n,) each.
+        """Return the number of each pair's two clusters, shape (n,) each.
 
-        The two arrays differ for ``by="list"`` only. Raises InputError if `by` is unknown, or the
-        log lacks the column.
+        Clusters are pairs of lists, raters, queries, lists or, without `by`, judgements. The two
+        arrays differ for ``by="list"`` only. Raises InputError if `by` is unknown, or the log lacks
+        the column.
         """
         if by in ("list", "pair"):
             first, second = list_numbers(self.preferred, self.other)
             if by == "list":
                 return first, second
             numbers = pair_numbers(first, second)
+
+        # raters or queries, or each judgement
         elif by in ("rater", "query"):
             labels = getattr(self, by)
             if labels is None:
@@ -241,6 +243,7 @@ class PreferencePairs(Columns):
                     f"the log has no {by}; split it by pair, or read a log with that column"
                 )
             numbers = np.unique(labels, return_inverse=True)[1]
+
         elif by is None:
             numbers = np.arange(len(self))
         else:
@@ -273,12 +276,13 @@ class PreferencePairs(Columns):
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
-        values = [x for x in (self.tie, self.strength, self.margin) if x is not None]
-        keys = [
-            packed(self.preferred),
-            packed(self.other),
-            *(x.astype(np.float64).view(np.int64) for x in values),
-        ]
+        # what tells pairs apart, as integers
+        keys = [packed(self.preferred), packed(self.other)]
+        for values in (self.tie, self.strength, self.margin):
+            if values is not None:
+                keys.append(values.astype(np.float64).view(np.int64))
+
+        # the first of each kind, with the weight of all
         _, index, number = unique_rows(np.column_stack(keys))
         order = np.argsort(index)
         weight = np.bincount(number, self.weight)
@@ -297,8 +301,7 @@ class PreferencePairs(Columns):
         return self[kept].changed(weight=weights[kept])
 
     def reconciled(self, inconsistent: str) -> Self:
-        """Return the log with the contradictory verdicts that one rater gave on a pair shown both
-        ways put right.
+        """Return the log with each rater's contradictory verdicts on a repeated pair resolved.
 
         Each such verdict counts half, as a tie, or as it is ("half", "tie", "keep"). Raises
         InputError if the word is unknown, or the log has no column `swapped`.
@@ -307,41 +310,38 @@ class PreferencePairs(Columns):
         if inconsistent == "keep":
             return self
         if self.swapped is None:
-            raise InputError(
-                f"inconsistent={inconsistent!r} must know the list shown first: give the column swapped"
-            )
+            needs = "must know the list shown first: give the column swapped"
+            raise InputError(f"inconsistent={inconsistent!r} {needs}")
+
+        # verdicts of a rater who contradicts them; the last entry is that of all other pairs
         repeated = shown_both_ways(self)
-        differ: NDArray[np.bool_] = ~np.append(repeated.same, True)[
-            repeated.member
-        ]  # member -1 takes the last entry
+        differ: NDArray[np.bool_] = ~np.append(repeated.same, True)[repeated.member]
+
         if inconsistent == "tie":
             return self.changed(tie=differ if self.tie is None else self.tie | differ)
         weight = np.ones(len(self)) if self.weight is None else self.weight
         return self.changed(weight=np.where(differ, 0.5 * weight, weight))
 
     def n_contradicted(self) -> float:
-        """Return the weight of pairs that other pairs contradict: the lighter side of each two
-        opposed ones.
-        """
+        """Return the weight of contradicted pairs: the lighter side of each two opposed ones."""
         log = self.decided
         first, second = list_numbers(log.preferred, log.other)
         pair = pair_numbers(first, second)
+
+        # weight of either side of each pair
         weight = np.ones(len(log)) if log.weight is None else log.weight
         ahead = np.bincount(pair, weight * (first < second))
         behind = np.bincount(pair, weight * (first > second))
         return float(np.minimum(ahead, behind).sum())
 
     def visible(self) -> Visibility:
-        """Return which directions of a utility the log identifies, and in words which not (ties
-        count as pairs).
-        """
+        """Return which directions of a utility the log identifies; ties count as pairs."""
         from dcglearn.logs.visibility import visible_to
 
         return visible_to(self.preferred, self.other, self.n_grades, graded=self.graded)
 
     def verdicts(self, metric: Metric) -> Grades:
-        """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0
-        for a tie; (n,).
+        """Return 1 where a metric scores a pair's first list higher, -1 the second, 0 a tie; (n,).
 
         A metric of M scores for each list, as `textbook_scores`, has verdicts of shape (M, n).
         """
@@ -352,28 +352,27 @@ class PreferencePairs(Columns):
         return (np.sign(difference) * (np.abs(difference) > rounding)).astype(np.int8)
 
     def agreement(self, metric: Metric) -> Agreement:
-        """Return how far a metric orders the decided pairs as the log does; InputError if there is
-        no such pair.
+        """Return how far a metric orders the decided pairs as the log does.
+
+        Raises InputError if no pair has a winner.
         """
         log = self.decided
         if not len(log):
             raise InputError(
                 "the log holds no pair with a winner, so there is nothing to agree with"
             )
-        violated, tied, respected = np.bincount(
-            log.verdicts(metric) + 1, log.weight, minlength=3
-        ).tolist()
-        return Agreement(respected=float(respected), tied=float(tied), violated=float(violated))
+        weights = np.bincount(log.verdicts(metric) + 1, log.weight, minlength=3).astype(float)
+        violated, tied, respected = weights.tolist()
+        return Agreement(respected=respected, tied=tied, violated=violated)
 
     def __repr__(self) -> str:
         scale = number_of(self.n_grades, "grades" if self.graded else "documents")
-        ties = (
-            f", {number_of(int(self.tie.sum()), 'ties')}"
-            if self.tie is not None and self.tie.any()
-            else ""
-        )
-        total = "" if self.weight is None else f" of total weight {self.total_weight:g}"
-        return f"{type(self).__name__}({number_of(len(self), 'pairs')}{total}{ties}, depth {self.depth}, {scale})"
+        size = number_of(len(self), "pairs")
+        if self.weight is not None:
+            size += f" of total weight {self.total_weight:g}"
+        if self.tie is not None and self.tie.any():
+            size += f", {number_of(int(self.tie.sum()), 'ties')}"
+        return f"{type(self).__name__}({size}, depth {self.depth}, {scale})"
 
 
 def divided(
@@ -383,16 +382,19 @@ def divided(
     *,
     across: bool = True,
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the rows to train on and to hold out, for random folds of clusters, which number both
-    lists of each pair.
+    """Return the rows to train on and to hold out, for random folds of the lists' clusters.
 
     A pair is held out with the folds of its two lists, and trained on where neither is held out.
     With `across`, folds are held out two at a time too, so that each pair is held out once; else
     pairs of lists in two folds never are.
     """
     first, second = clusters
+    # the folds of each pair's two lists
     fold = rng.permutation(int(max(first.max(), second.max())) + 1) % n_folds
-    low, high = np.minimum(fold[first], fold[second]), np.maximum(fold[first], fold[second])
+    low = np.minimum(fold[first], fold[second])
+    high = np.maximum(fold[first], fold[second])
+
+    # hold out a fold, or two
     folds = []
     for i in range(n_folds):
         for j in range(i, n_folds) if across else (i,):
@@ -404,8 +406,7 @@ def divided(
 
 
 def encode(lists: ArrayLike, n_grades: int) -> Grades:
-    """Return the binary encoding of graded lists, int8 of shape (n, K, L) or (K, L), columns worst
-    to best.
+    """Return the binary encoding of graded lists, int8, shape (n, K, L) or (K, L), worst first.
 
     `lists`, shape (n, K) or (K,), hold grades by position; one without a known grade (-1) becomes a
     row of zeros. Source: Zhou et al. 2008, section 5.1.

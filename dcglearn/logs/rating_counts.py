@@ -36,24 +36,25 @@ class RatingCounts:
 
     def __repr__(self) -> str:
         n_groups = len(np.unique(self.group))
-        return f"RatingCounts({self.weight.sum():g} ratings of {len(self.lists)} lists in {n_groups} group(s))"
+        counts = f"{self.weight.sum():g} ratings of {len(self.lists)} lists"
+        return f"RatingCounts({counts} in {n_groups} group(s))"
 
     def rows_of(self, log: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """Return the numbers of the rated lists of each pair, shape (n,) twice, and of each count,
-        shape (m,).
-        """
+        """Return the numbers of each pair's rated lists, (n,) twice, and of each count's, (m,)."""
         assert log.group is not None, "a log of rated lists"
+
+        # lists of both, numbered together
         n = len(log.group)
         numbers = unique_rows(packed(np.concatenate([log.preferred, log.other, self.lists])))[2]
+
+        # a list of another group is another
         group = np.concatenate([log.group, log.group, self.group])
         lists = np.concatenate([numbers[: 2 * n], numbers[2 * n :][self.list]])
         rows = np.unique(group * (int(numbers.max(initial=0)) + 1) + lists, return_inverse=True)[1]
         return rows[:n], rows[n : 2 * n], rows[2 * n :]
 
     def of(self, log: Columns) -> Self:
-        """Return the counts of the lists that occur in a log's pairs, such as a subset of those
-        built from them.
-        """
+        """Return the counts of the lists that occur in a log's pairs, such as a subset."""
         first, second, own = self.rows_of(log)
         kept = np.isin(own, np.concatenate([first, second]))
         if kept.all():

@@ -1,6 +1,4 @@
-"""Judgements that repeat: units of agreement, pairs shown both ways, and verdicts that later lines
-supersede.
-"""
+"""Repeated judgements: units of agreement, pairs shown both ways, superseded verdicts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,9 +41,8 @@ class Units:
 
 
 def units(log: Columns) -> Units:
-    """Return the units of a log: the same query and documents or, where these have no names, lists
-    of grades.
-    """
+    """Return the units of a log: one query and documents or, without names, lists of grades."""
+    # the pair of lists, and which of them is ahead
     if log.docs is None:
         first, second = list_numbers(log.preferred, log.other)
     else:
@@ -55,14 +52,17 @@ def units(log: Columns) -> Units:
     if log.query is not None:
         query = np.unique(log.query, return_inverse=True)[1]
         pair = unique_rows(np.column_stack([query, pair]).astype(np.int64))[2]
+
+    # the verdict on it
     strength = np.ones(len(log)) if log.strength is None else log.strength
-    value = side * (strength if log.tie is None else np.where(log.tie, 0.0, strength))
-    way = (
-        np.zeros(len(log), dtype=np.int64)
-        if log.swapped is None
-        else side * np.where(log.swapped, -1, 1)
-    )
-    return Units(pair, value, way)
+    if log.tie is not None:
+        strength = np.where(log.tie, 0.0, strength)
+
+    # the way it was shown
+    way = np.zeros(len(log), dtype=np.int64)
+    if log.swapped is not None:
+        way = side * np.where(log.swapped, -1, 1)
+    return Units(pair, side * strength, way)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,25 +80,26 @@ class ShownBothWays:
 
 
 def shown_both_ways(log: Columns) -> ShownBothWays:
-    """Return the pairs that one rater judged both ways round; verdicts of different strength for
-    one list agree.
-    """
+    """Return the pairs that one rater judged both ways round; strengths do not matter."""
+    # groups of one rater's verdicts on one pair
     of = units(log)
-    rater = (
-        np.zeros(len(log), np.intp)
-        if log.rater is None
-        else np.unique(log.rater, return_inverse=True)[1]
-    )
+    rater = np.zeros(len(log), np.intp)
+    if log.rater is not None:
+        rater = np.unique(log.rater, return_inverse=True)[1]
     keys, _, group = unique_rows(np.column_stack([rater, of.number]).astype(np.int64))
-    n = len(keys)
-    ways = [np.bincount(group[of.way == way], minlength=n) for way in (1, -1)]
-    verdicts = np.stack(
-        [np.bincount(group[np.sign(of.value) == v], minlength=n) > 0 for v in (-1, 0, 1)]
-    )
-    both = np.flatnonzero((ways[0] > 0) & (ways[1] > 0))
-    place = np.full(n, -1)
+
+    def occurs(member: Any) -> NDArray[np.bool_]:
+        """Return whether any verdict of each group is such a member."""
+        counts: Integers = np.bincount(group[member], minlength=len(keys))
+        return np.asarray(counts > 0)
+
+    # groups shown both ways, and whether one verdict alone occurs in them
+    both = np.flatnonzero(occurs(of.way == 1) & occurs(of.way == -1))
+    n_verdicts = np.sum([occurs(np.sign(of.value) == verdict) for verdict in (-1, 0, 1)], axis=0)
+
+    place = np.full(len(keys), -1)
     place[both] = np.arange(len(both))
-    return ShownBothWays(keys[both, 0], (verdicts.sum(axis=0) == 1)[both], place[group])
+    return ShownBothWays(keys[both, 0], (n_verdicts == 1)[both], place[group])
 
 
 def reasons_of(ids: Iterable[Any], supersedes: Iterable[Any], is_open: Iterable[Any]) -> Grades:
@@ -107,8 +108,11 @@ def reasons_of(ids: Iterable[Any], supersedes: Iterable[Any], is_open: Iterable[
     Blank ids are None or the empty text. A line without a winner that supersedes another withdraws
     it.
     """
+    # ids that a later line supersedes
     lines = list(zip(ids, supersedes, is_open, strict=True))
     gone = {target for _, target, _ in lines if target}
+
+    # of lines with one id, the first counts
     seen: set[Any] = set()
     reasons = np.zeros(len(lines), np.int8)
     for row, (name, target, unanswered) in enumerate(lines):
@@ -125,33 +129,27 @@ def reasons_of(ids: Iterable[Any], supersedes: Iterable[Any], is_open: Iterable[
 def marks_of(
     read: Callable[[list[str]], PolarsFrame], columns: Mapping[str, str]
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return each row's id, superseded id and whether it is open, None where absent; `read` returns
-    named columns.
+    """Return each row's id, superseded id and whether it is open; None where it has none.
+
+    `read` returns named columns.
     """
     import polars as pl
 
     frame = read([columns[role] for role in ("id", "supersedes", "winner") if role in columns])
 
     def texts(role: str) -> list[Any]:
-        return (
-            frame[columns[role]].cast(pl.String).to_list()
-            if role in columns
-            else [None] * len(frame)
-        )
+        if role not in columns:
+            return [None] * len(frame)
+        return frame[columns[role]].cast(pl.String).to_list()
 
-    return (
-        texts("id"),
-        texts("supersedes"),
-        [str(winner).lower() == "open" for winner in texts("winner")],
-    )
+    is_open = [str(winner).lower() == "open" for winner in texts("winner")]
+    return texts("id"), texts("supersedes"), is_open
 
 
 def reasons_of_parts(
     parts: Iterable[tuple[Sequence[Any], Sequence[Any], Sequence[Any]]],
 ) -> list[Grades]:
-    """Return `reasons_of` the lines of each part of one log, given as ids, superseded ids and
-    whether each is open.
-    """
+    """Return `reasons_of` the lines of each part of one log, given as `marks_of` returns them."""
     columns = [tuple(map(list, part)) for part in parts]
     ends = np.cumsum([0, *(len(ids) for ids, _, _ in columns)])
     whole = reasons_of(*([value for part in columns for value in part[i]] for i in range(3)))

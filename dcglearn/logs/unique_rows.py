@@ -1,6 +1,4 @@
-"""Distinct graded lists and pairs of lists: found by sorting rows packed into integers, and
-numbered.
-"""
+"""Distinct graded lists and pairs of lists, numbered by sorting rows packed into integers."""
 
 from typing import Any
 
@@ -11,9 +9,7 @@ from dcglearn.foundation.validation import Grades, Integers
 
 
 def packed(lists: Grades) -> Integers:
-    """Return lists as a few int64 columns, eight grades each, which sort fast; shape (n,
-    ceil(K/8)).
-    """
+    """Return lists as int64 columns of eight grades each, which sort fast; shape (n, ceil(K/8))."""
     n, depth = lists.shape
     columns = -(-depth // 8)
     padded = np.full((n, columns * 8), -1, dtype=np.int8)
@@ -22,49 +18,40 @@ def packed(lists: Grades) -> Integers:
 
 
 def unique_rows(keys: Integers) -> tuple[Integers, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the distinct rows in sorted order, the index where each first occurs, and the number
-    of each row.
-    """
+    """Return the distinct rows, sorted, where each first occurs, and the number of each row."""
+    # the sort is stable, so the first of equal rows stays the first
     order = np.lexsort(keys.T[::-1])
     ordered = keys[order]
     new = np.ones(len(keys), dtype=bool)
     new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    number = np.cumsum(new) - 1
+
+    # the number of each row, in its own place
     inverse = np.empty(len(keys), dtype=np.intp)
-    inverse[order] = number
-    return (
-        ordered[new],
-        order[new],
-        inverse,
-    )  # lexsort is stable, so order[new] is the first of each
+    inverse[order] = np.cumsum(new) - 1
+    return ordered[new], order[new], inverse
 
 
 def may_repeat(*columns: NDArray[Any]) -> bool:
-    """Return whether rows of columns, shape (n,), (n, K) or (1,), may be equal; where not, all
-    differ for certain.
+    """Return whether rows of columns, shape (n,), (n, K) or (1,), may be equal; else all differ.
 
     A row is hashed to a sum of its values times random odd numbers, which takes a tenth of the time
     of `unique_rows`.
     """
-    wide = [
-        column[:, None] if column.ndim == 1 else column for column in columns if len(column) > 1
-    ]
-    odd = (
-        np.random.default_rng(0).integers(0, 1 << 62, sum(column.shape[1] for column in wide)) * 2
-        + 1
-    )
+    values = [row for column in columns if len(column) > 1 for row in np.atleast_2d(column.T)]
+    odd = np.random.default_rng(0).integers(0, 1 << 62, len(values)) * 2 + 1
+
+    # the hash of each row; overflow wraps around
     hashed = np.zeros(max(map(len, columns)), dtype=np.int64)
-    values = (column[:, k] for column in wide for k in range(column.shape[1]))
     for value, factor in zip(values, odd, strict=True):
-        hashed += value * factor  # overflow wraps around
+        hashed += value * factor
+
+    # equal rows have equal hashes
     hashed.sort()
     return bool((hashed[1:] == hashed[:-1]).any())
 
 
 def list_numbers(first: Grades, second: Grades) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the number of each distinct list, for the first and the second list of each pair,
-    shape (n,) each.
-    """
+    """Return the numbers, among distinct lists, of each pair's two lists, shape (n,) each."""
     numbers = unique_rows(np.concatenate([packed(first), packed(second)]))[2]
     return numbers[: len(first)], numbers[len(first) :]
 
@@ -78,14 +65,19 @@ def pair_numbers(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[n
 
 def count_lists(first: Grades, second: Grades, n_grades: int) -> int:
     """Return the number of distinct lists in two arrays, shape (n, K) each."""
-    depth, base = first.shape[1], n_grades + 2  # with the codes -1 and -2
+    # too many for numbers whose digits are the grades and the codes -1 and -2
+    depth, base = first.shape[1], n_grades + 2
     if base**depth >= 1 << 63:
         return len(unique_rows(np.concatenate([packed(first), packed(second)]))[0])
+
+    # each list as one number
     n = len(first)
-    codes = np.zeros(2 * n, dtype=np.int64)  # each list as one number, whose digits are its grades
+    codes = np.zeros(2 * n, dtype=np.int64)
     for k in range(depth):
         codes *= base
         codes[:n] += first[:, k]
         codes[n:] += second[:, k]
+
+    # how often the sorted numbers change
     codes.sort()
     return int((codes[1:] != codes[:-1]).sum()) + min(n, 1)

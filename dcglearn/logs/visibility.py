@@ -1,6 +1,4 @@
-"""Which directions of a utility a log identifies: those of W that change the difference of some
-pair.
-"""
+"""Identifiable directions of a utility: those of W that change the difference of some pair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,16 +18,14 @@ TOLERANCE = 1e-10
 """
 
 MOST_WEIGHTS = 5_000
-"""Most weights, positions times grades, that are learned: time grows with their cube (20 s or so at
-this number).
-"""
+"""Most weights, positions times grades, that are learned; time grows with their cube."""
 
 ONE = np.ones(1)
 
 
 @dataclass(frozen=True, eq=False)
 class Visibility:
-    """Which directions of a utility W, shape (K, L), a log identifies.
+    """The directions of a utility W, shape (K, L), that a log identifies.
 
     `invisible`, shape (m, K, L), holds orthonormal directions along which W can move without
     changing the difference of any pair; `rank` is the number of identifiable directions, ``K * L -
@@ -52,9 +48,7 @@ class Visibility:
     tolerance: float = TOLERANCE
 
     def project(self, weights: Floats) -> Floats:
-        """Return the identifiable part of W, which has no component along the invisible directions;
-        shape (K, L).
-        """
+        """Return the identifiable part of W, shape (K, L), orthogonal to `invisible`."""
         flat = self.invisible.reshape(len(self.invisible), weights.size)
         return weights - (flat.T @ (flat @ weights.ravel())).reshape(weights.shape)
 
@@ -68,43 +62,53 @@ class Visibility:
         """What the log does not identify, in plain words; empty if it identifies everything."""
         thing = "grade" if self.graded else "document"
         sentences = []
+
+        # grades that never occur
         if self.unseen_grades:
             names = ", ".join(str(grade) for grade in self.unseen_grades)
             sentences.append(f"the worth of {thing} {names}, which never occurs in the log")
+
+        # the level of gains
         if self.free_rows:
             everywhere = len(self.free_rows) == self.invisible.shape[1]
             where = "every position" if everywhere else f"positions {_ranks(self.free_rows)}"
             sentences.append(
-                f"what a {thing} is worth beside an empty place: both lists of a pair always have one at {where}, so "
-                f"only differences between {thing}s are learned, and the worst counts as 0"
+                f"what a {thing} is worth beside an empty place: both lists of a pair always have "
+                f"one at {where}, so only differences between {thing}s are learned, and the worst "
+                "counts as 0"
             )
+
+        # the level of discounts
         if self.free_columns:
             sentences.append(
-                f"how high the discounts are: both lists of every pair hold the same {thing}s in another order, so "
-                "only the steps between discounts are learned, and their level is a convention"
+                f"how high the discounts are: both lists of every pair hold the same {thing}s in "
+                "another order, so only the steps between discounts are learned, and their level "
+                "is a convention"
             )
+
+        # weights for which there are too few pairs
         if self.missing:
             cells = self._open_cells
-            which, where = (
-                _ranks(np.flatnonzero(cells.any(axis=0)), 0),
-                _ranks(np.flatnonzero(cells.any(axis=1))),
-            )
+            which = _ranks(np.flatnonzero(cells.any(axis=0)), 0)
+            where = _ranks(np.flatnonzero(cells.any(axis=1)))
+            more = number_of(self.missing, "more pairs", ",")
             sentences.append(
-                f"the worth of {thing} {which} at position {where}, in part: to tell it takes at least "
-                f"{number_of(self.missing, 'more pairs', ',')}, which differ there; the QP takes the smallest that fits"
+                f"the worth of {thing} {which} at position {where}, in part: to tell it takes at "
+                f"least {more}, which differ there; the QP takes the smallest that fits"
             )
         return tuple(sentences)
 
     @property
     def _open_cells(self) -> NDArray[np.bool_]:
-        """Which weights, shape (K, L), more pairs of the same kind would tell, in `invisible`
-        beside the structure.
-        """
+        """Whether more pairs of the same kind would tell each weight, shape (K, L)."""
+        # directions that no such pair can show
         depth, n_grades = self.invisible.shape[1:]
         occurs = ~np.isin(np.arange(n_grades), self.unseen_grades)
         rows, columns = _structure(depth, occurs)
         known = [rows[[*self.free_rows]], columns if self.free_columns else columns[:0]]
         flat = np.concatenate(known).reshape(-1, depth * n_grades)
+
+        # the others of those that this log does not show
         hidden = self.invisible.reshape(len(self.invisible), -1)
         open_part = hidden - hidden @ np.linalg.pinv(flat) @ flat
         return (np.abs(open_part).max(axis=0).reshape(depth, n_grades) > 1e-6) & occurs
@@ -112,35 +116,32 @@ class Visibility:
     def __str__(self) -> str:
         if not self.sentences:
             return "what the log cannot tell: nothing that more judgements of such lists would not"
-        return "\n".join(
-            ["what the log cannot tell:", *(f"- {sentence}" for sentence in self.sentences)]
-        )
+        return "\n- ".join(["what the log cannot tell:", *self.sentences])
 
 
 def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = True) -> Visibility:
-    """Return what pairs of lists, shape (n, K) each, identify: what a sample does, if no pair shows
-    more.
-    """
+    """Return what pairs of lists, shape (n, K) each, identify."""
+    # grades that occur; the first lists often hold all of them
     shape = (first.shape[1], n_grades)
     occurring = np.flatnonzero(grade_counts(first[:SAMPLE], second[:SAMPLE])[:n_grades]).tolist()
-    if len(occurring) < n_grades:  # the first lists often hold all grades
+    if len(occurring) < n_grades:
         occurring = np.flatnonzero(grade_counts(first, second)[:n_grades]).tolist()
+
+    # a sample tells it, if no pair of all shows more
     step = max(len(first) // SAMPLE, 1)
-    sampled = visibility(
-        gram_matrix(first[::step], second[::step], shape), shape, occurring, graded=graded
-    )
-    if step == 1 or is_blind(
-        mixture_sums(first, second, blind_mixture(sampled.invisible)), len(first)
-    ):
-        return sampled
-    return visibility(gram_matrix(first, second, shape), shape, occurring, graded=graded)
+    gram = gram_matrix(first[::step], second[::step], shape)
+    sampled = visibility(gram, shape, occurring, graded=graded)
+    if step > 1:
+        sums = mixture_sums(first, second, blind_mixture(sampled.invisible))
+        if not is_blind(sums, len(first)):
+            return visibility(gram_matrix(first, second, shape), shape, occurring, graded=graded)
+    return sampled
 
 
 def visibility(
     gram: Floats, shape: tuple[int, int], occurring: Sequence[int], *, graded: bool = True
 ) -> Visibility:
-    """Return what a log identifies, from its `gram_matrix`, the shape (K, L) of W, and the grades
-    that occur.
+    """Return what a log identifies, from its `gram_matrix`, W's shape (K, L) and the grades seen.
 
     Three kinds of directions are invisible by the structure of the pairs: a constant added to a
     position (where no pair has a known grade in one list only), a constant added to every grade (if
@@ -148,16 +149,23 @@ def visibility(
     full lists is K(L-1), and (K-1)(L-1) where the two lists of each pair share one mix. Any other
     invisible direction comes from too few pairs.
     """
+    # directions that no pair shows
     depth, n_grades = shape
     values, vectors = np.linalg.eigh(gram)
     largest = max(float(values[-1]), 0.0)
     blind = values <= TOLERANCE * largest
+
+    # those among them that are structure
     occurs = np.isin(np.arange(n_grades), occurring)
     rows, columns = _structure(depth, occurs)
     blind_rows = _blind(gram, rows, largest)
     free_columns = bool(_blind(gram, columns, largest).all())
-    # The sum of all rows is the sum of all columns, so it must not be counted twice.
-    hidden = int(blind_rows.sum()) + (len(columns) - int(blind_rows.all()) if free_columns else 0)
+
+    # the sum of all rows is the sum of all columns, and must not be counted twice
+    hidden = int(blind_rows.sum())
+    if free_columns:
+        hidden += len(columns) - int(blind_rows.all())
+
     return Visibility(
         invisible=vectors[:, blind].T.reshape(-1, depth, n_grades),
         rank=int((~blind).sum()),
@@ -170,9 +178,7 @@ def visibility(
 
 
 def _structure(depth: int, occurs: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return the directions that add a constant to a position, shape (K, K, L), or to one of G
-    grades, (G, K, L).
-    """
+    """Return the directions that add a constant to a position, (K, K, L), or a grade, (G, K, L)."""
     rows = np.einsum("kj,l->kjl", np.eye(depth), occurs.astype(float))
     columns = np.einsum("k,lm->lkm", np.ones(depth), np.eye(len(occurs)))[occurs]
     return rows, columns
@@ -186,25 +192,27 @@ def _blind(gram: Floats, directions: Floats, largest: float) -> NDArray[np.bool_
 
 def _ranks(positions: Sequence[int] | Integers, first: int = 1) -> str:
     """Return positions, counted from 0, as ranks from `first` on: ``1-4, 7``."""
-    runs = np.split(positions, np.flatnonzero(np.diff(positions) > 1) + 1)
-    return ", ".join(
-        f"{run[0] + first}-{run[-1] + first}" if len(run) > 1 else str(run[0] + first)
-        for run in runs
-    )
+    ranks = []
+    for run in np.split(positions, np.flatnonzero(np.diff(positions) > 1) + 1):
+        start, end = run[0] + first, run[-1] + first
+        ranks.append(f"{start}-{end}" if len(run) > 1 else f"{start}")
+    return ", ".join(ranks)
 
 
 def refuse_too_deep(depth: int, n_grades: int) -> None:
     """Raise InputError if lists have more than `MOST_WEIGHTS` weights."""
     if depth * n_grades > MOST_WEIGHTS:
         raise InputError(
-            f"lists of {depth:,} positions with {n_grades} grades have {depth * n_grades:,} weights, and at most "
-            f"{MOST_WEIGHTS:,} can be learned; cut the lists where users stop reading (depth=, convert --depth)"
+            f"lists of {depth:,} positions with {n_grades} grades have {depth * n_grades:,} "
+            f"weights, and at most {MOST_WEIGHTS:,} can be learned; cut the lists where users stop "
+            "reading (depth=, convert --depth)"
         )
 
 
 def gram_matrix(first: Grades, second: Grades, shape: tuple[int, int]) -> Floats:
-    """Return ``sum d d^T`` over pairs of lists, shape (K*L, K*L); raise InputError beyond
-    `MOST_WEIGHTS`.
+    """Return ``sum d d^T`` over pairs of lists, shape (K*L, K*L).
+
+    Raise InputError beyond `MOST_WEIGHTS`.
     """
     refuse_too_deep(*shape)
     lists = np.ascontiguousarray(filled(first)), np.ascontiguousarray(filled(second))
@@ -212,17 +220,15 @@ def gram_matrix(first: Grades, second: Grades, shape: tuple[int, int]) -> Floats
 
 
 def blind_mixture(hidden: Floats) -> Floats:
-    """Return a random mixture of directions, shape (m, K, L), so small that no pair's difference
-    exceeds 1/2.
-    """
-    mixture: Floats = np.tensordot(np.random.default_rng(0).normal(size=len(hidden)), hidden, 1)
-    return mixture / (4 * len(mixture) * max(float(np.abs(mixture).max(initial=0.0)), 1e-300))
+    """Return a random mixture of directions, shape (m, K, L); no pair's difference exceeds 1/2."""
+    shares = np.random.default_rng(0).normal(size=len(hidden))
+    mixture: Floats = np.tensordot(shares, hidden, 1)
+    largest = max(float(np.abs(mixture).max(initial=0.0)), 1e-300)
+    return mixture / (4 * len(mixture) * largest)
 
 
 def mixture_sums(first: Grades, second: Grades, mixture: Floats) -> PairSums:
-    """Return the sums over pairs of lists at a `blind_mixture`, with margins and weights 1, for
-    `is_blind`.
-    """
+    """Return the sums over pairs at a `blind_mixture`, margins and weights 1, for `is_blind`."""
     return pair_sums(
         filled(first), filled(second), margin=ONE, weight=ONE, weights=mixture, curvature=False
     )
@@ -230,7 +236,7 @@ def mixture_sums(first: Grades, second: Grades, mixture: Floats) -> PairSums:
 
 def is_blind(sums: PairSums, n: int) -> bool:
     """Whether none of n pairs shows any direction of a `blind_mixture`, from its `mixture_sums`."""
-    # sum (1 - t) = sum (1 - t)^2 = n only if every difference t is 0.
+    # sum (1 - t) = sum (1 - t)^2 = n only if every difference t is 0
     return max(abs(sums.slope - n), abs(sums.loss - n)) <= 1e-12 * n
 
 

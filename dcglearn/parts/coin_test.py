@@ -53,26 +53,27 @@ def warn_of_coins(log: OpenLog, *, strict: bool = False) -> None:
 
 
 def tells_nothing(log: OpenLog) -> bool:
-    """Return whether no metric is shown to order the pairs of a log, or a sample, better than a
-    coin would.
+    """Return whether no metric is shown to order the pairs better than a coin would.
 
     A log of documents, or of too few preferences, is not tested: False.
     """
     if not len(log) or not log.graded:
         return False
+
+    # preferences, or a sample of them
     pairs = log.sample(SAMPLE) if isinstance(log, PartedLog) else log
-    rng, pairs = np.random.default_rng(0), telling_pairs(pairs).decided
+    pairs = telling_pairs(pairs).decided
     if len(pairs) < FEWEST_JUDGED:
         return False
+
+    rng = np.random.default_rng(0)
     if pairs.ratings is not None:
         return _ratings_fall_at_random(pairs.ratings, pairs.n_grades, rng)
     return _winners_are_tossed(sampled(pairs)[0], rng)
 
 
 def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> bool:
-    """Return whether exchanging winners at random leads to statistics as large as those of the
-    pairs.
-    """
+    """Return whether winners exchanged at random lead to statistics as large as the pairs'."""
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
 
     # the lead of each pair under each textbook DCG, bounded, so that no pair decides alone
@@ -86,6 +87,7 @@ def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> boo
     if (leads @ weight > CERTAIN * spread).any():
         return False
 
+    # winners exchanged at random, and the slopes of a free utility
     tosses = weight * rng.choice([-1.0, 1.0], (DRAWN, len(pairs)))
     encoded = (encode(lists, pairs.n_grades) for lists in (pairs.preferred, pairs.other))
     first, second = (lists.reshape(len(pairs), -1).astype(np.float64) for lists in encoded)
@@ -93,9 +95,7 @@ def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> boo
 
 
 def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.Generator) -> bool:
-    """Return whether exchanging ratings within groups leads to statistics as large as those of the
-    ratings.
-    """
+    """Return whether ratings exchanged within groups lead to statistics as large as theirs."""
     # the lines, each a rating of a list, or a sample of them
     lines = np.repeat(np.arange(len(counts)), np.maximum(np.rint(counts.weight), 1).astype(np.intp))
     if len(lines) > SAMPLE:
@@ -130,16 +130,12 @@ def _without_rounding(differences: Floats, scores: Floats) -> Floats:
 
     Under a flat discount all permutations of a list are worth the same.
     """
-    return np.where(
-        np.abs(differences) > TIE_TOLERANCE * np.abs(scores).max(axis=1, keepdims=True),
-        differences,
-        0.0,
-    )
+    largest = np.abs(scores).max(axis=1, keepdims=True)
+    return np.where(np.abs(differences) > TIE_TOLERANCE * largest, differences, 0.0)
 
 
 def _as_drawn(values: Floats, encoded: Floats, observed: Floats, drawn: Floats) -> bool:
-    """Return whether neither statistic of the observed numbers, shape (n,), is larger than those of
-    nearly all drawn.
+    """Return whether neither statistic of the observed numbers, (n,), exceeds nearly all drawn.
 
     `values`, shape (M, n), are those of the textbook DCGs, `encoded`, (n, p), the slopes of a free
     utility, and `drawn`, (B, n), draws of the null hypothesis.
@@ -147,10 +143,8 @@ def _as_drawn(values: Floats, encoded: Floats, observed: Floats, drawn: Floats) 
     # the best textbook DCG
     at_random = drawn @ values.T
     scale = at_random.std(axis=0) + 1e-300
-    if (
-        _p_value((values @ observed / scale).max(), (at_random / scale).max(axis=1))
-        <= TEXTBOOK_LEVEL
-    ):
+    best = (values @ observed / scale).max()
+    if _p_value(best, (at_random / scale).max(axis=1)) <= TEXTBOOK_LEVEL:
         return False
 
     # the score test of a free utility, its variance estimated from the draws
@@ -158,9 +152,8 @@ def _as_drawn(values: Floats, encoded: Floats, observed: Floats, drawn: Floats) 
         return True
     slopes = drawn @ encoded
     covariance = np.cov(slopes.T)
-    covariance += (RIDGE * np.trace(covariance) / len(covariance) + 1e-300) * np.eye(
-        len(covariance)
-    )
+    ridge = RIDGE * np.trace(covariance) / len(covariance) + 1e-300
+    covariance += ridge * np.eye(len(covariance))
     root = np.linalg.cholesky(np.linalg.inv(covariance))
     sizes = np.square(slopes @ root).sum(axis=1)
     return _p_value(float(np.square(observed @ encoded @ root).sum()), sizes) > UTILITY_LEVEL

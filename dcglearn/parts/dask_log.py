@@ -51,9 +51,7 @@ FAN_IN = 8
 
 
 class DaskParts:
-    """Parts kept by the workers of a cluster as futures, in order; Dask rebuilds a lost part from
-    its source.
-    """
+    """Parts kept by workers as futures, in order; Dask rebuilds a lost part from its source."""
 
     def __init__(self, client: Client, futures: Sequence[Future]) -> None:
         self.client = client
@@ -67,9 +65,7 @@ class DaskParts:
     def gathered(
         self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
-        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last
-        argument a part.
-        """
+        """Return ``function(part, *arguments)`` of each part; `each` adds one more argument."""
         graph, keys = self._graph(function, arguments, each)
         everything = f"{keys[0]}-all"
         graph[everything] = (list, keys)
@@ -81,12 +77,8 @@ class DaskParts:
         while len(keys) > 1:
             groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
             keys = [f"{group[0]}+" for group in groups]
-            graph.update(
-                {
-                    key: (partial(reduce, add), group)
-                    for key, group in zip(keys, groups, strict=True)
-                }
-            )
+            for key, group in zip(keys, groups, strict=True):
+                graph[key] = (partial(reduce, add), group)
         return awaited(self.client, self._submitted(graph, keys)[0])
 
     def _graph(
@@ -95,15 +87,12 @@ class DaskParts:
         arguments: tuple[Any, ...],
         each: Sequence[Any] | None = None,
     ) -> tuple[dict[str, Any], list[str]]:
-        """Return the tasks of a pass over the parts, and their keys: sent one by one, they would
-        take longer.
-        """
+        """Return the tasks of a pass over the parts, to send at once, and their keys."""
         name = f"dcglearn-{uuid.uuid4().hex}"
-        last = [()] * len(self.futures) if each is None else [(argument,) for argument in each]
-        graph = {
-            f"{name}-{i}": (partial(_called, function, (*arguments, *more)), part)
-            for i, (part, more) in enumerate(zip(self.futures, last, strict=True))
-        }
+        graph: dict[str, Any] = {}
+        for i, part in enumerate(self.futures):
+            last = () if each is None else (each[i],)
+            graph[f"{name}-{i}"] = (partial(_called, function, (*arguments, *last)), part)
         return graph, list(graph)
 
     def _submitted(self, graph: dict[str, Any], keys: list[str]) -> list[Future]:
@@ -152,37 +141,39 @@ class DaskLog(PartedLog):
         partitions: int | None = None,
         **options: Unpack[ReadingOptions],
     ) -> None:
+        # the scale, as far as it is known before reading
         mapping = mapping_of_parts(n_grades, options)
         files = expand_paths(log, PARQUET) if is_path(log) else []
         mapping = stated_in_files(files, mapping)
         if hasattr(log, "to_delayed") and "scale" in log.columns:
             first = FrameRows(polars_frame(log.head(1, npartitions=-1)), mapping.roles(PREFERENCE))
             mapping = with_stated("row 1", first, mapping)
+
         n_known, grade_names = mapping.n_known, mapping.scale
         if isinstance(log, Preferences):
             log = as_preferences(log, mapping.n_grades)
             n_known, grade_names = log.n_grades, log.grade_names
         self.as_is = mapping.as_is or getattr(log, "as_is", False)
+
+        # parts on the workers, on one scale
         self._closing = contextlib.ExitStack()
         self.client = connected(engine, self._closing)
         try:
             with cluster_errors(self.client):
+                # as they are read
                 futures, names = _parts(log, self.client, mapping, partitions)
             raw = DaskParts(self.client, futures)
             facts, size = checked_scale(raw.gathered(facts_of), names, n_known)
             if n_known is None:
                 check_levels_of_files(facts, files, mapping)
+
             parts = raw.mapped(partial(on_scale, n_grades=size, depth=facts.depths[0]))
         except BaseException:
             self.close()
             raise
         super().__init__(parts, facts, size, grade_names)
-        _LOG.info(
-            "pairs: %d, parts: %d, on the cluster %s",
-            len(self),
-            len(futures),
-            self.client.scheduler.address,
-        )
+        address = self.client.scheduler.address
+        _LOG.info("pairs: %d, parts: %d, on the cluster %s", len(self), len(futures), address)
 
     def close(self) -> None:
         """Release the parts, and end the cluster if it was started here."""
@@ -202,44 +193,62 @@ def _parts(
     """Return the futures of a log's parts and what to call them."""
     if isinstance(log, Preferences):
         return _cut(log, client, partitions)
+
+    # files, which the workers read
     if is_path(log):
         files = expand_paths(log, PARQUET)
         todo = pieces(files, mapping)
         if partitions is not None:
-            todo = pieces(files, mapping, max(-(-sum(piece.n for piece in todo) // partitions), 1))
-        return [client.submit(read_piece, piece, mapping, pure=False) for piece in todo], [
-            piece.name for piece in todo
-        ]
+            n = sum(piece.n for piece in todo)
+            todo = pieces(files, mapping, max(-(-n // partitions), 1))
+        futures = [client.submit(read_piece, piece, mapping, pure=False) for piece in todo]
+        return futures, [piece.name for piece in todo]
+
     if hasattr(log, "to_delayed"):
-        if partitions is not None:
-            log = log.repartition(npartitions=partitions)
-        futures = client.compute(log.to_delayed())
-        names = [f"partition {i}" for i in range(len(futures))]
-        reasons: list[Any] = [None] * len(futures)
-        columns = by_role(list(log.columns), mapping.roles(PREFERENCE))
-        refuse_orders(list(log.columns), mapping.roles(PREFERENCE))
-        if "supersedes" in columns:
-            marks = [client.submit(_marks, table, columns, pure=False) for table in futures]
-            reasons = list(reasons_of_parts(client.gather(marks)))
-        tables = zip(futures, names, reasons, strict=True)
-        return [client.submit(_of_table, *table, mapping, pure=False) for table in tables], names
+        return _of_tables(log, client, mapping, partitions)
     raise InputError(
-        f"a log of type {type(log).__name__} cannot be spread over a cluster; give Preferences, Parquet files or a "
-        "Dask dataframe"
+        f"a log of type {type(log).__name__} cannot be spread over a cluster; give Preferences, "
+        "Parquet files or a Dask dataframe"
     )
+
+
+def _of_tables(
+    table: Any, client: Client, mapping: LogMapping, partitions: int | None
+) -> tuple[list[Future], list[str]]:
+    """Return the futures of the logs in a Dask dataframe's partitions, and their names."""
+    if partitions is not None:
+        table = table.repartition(npartitions=partitions)
+    tables = client.compute(table.to_delayed())
+    names = [f"partition {i}" for i in range(len(tables))]
+
+    # rows that do not count
+    reasons: list[Any] = [None] * len(tables)
+    roles = mapping.roles(PREFERENCE)
+    columns = by_role(list(table.columns), roles)
+    refuse_orders(list(table.columns), roles)
+    if "supersedes" in columns:
+        marks = [client.submit(_marks, part, columns, pure=False) for part in tables]
+        reasons = list(reasons_of_parts(client.gather(marks)))
+
+    logs = []
+    for part, name, of_part in zip(tables, names, reasons, strict=True):
+        logs.append(client.submit(_of_table, part, name, of_part, mapping, pure=False))
+    return logs, names
 
 
 def _cut(
     log: Preferences, client: Client, partitions: int | None
 ) -> tuple[list[Future], list[str]]:
+    """Return the futures of parts of a log in memory, and their names."""
     if not log.graded:
         raise InputError("a log of documents is learned in memory: leave engine= out")
-    ends = bounds(len(log), max(-(-len(log) // PART), 1) if partitions is None else partitions)
+    n = max(-(-len(log) // PART), 1) if partitions is None else partitions
+    ends = bounds(len(log), n)
     parts = [log[start:stop] for start, stop in pairwise(ends)]
+
+    # the scheduler keeps each part, in case a worker dies
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", "Sending large graph"
-        )  # the scheduler keeps each part in case a worker dies
+        warnings.filterwarnings("ignore", "Sending large graph")
         futures = [client.submit(keep, part, pure=False) for part in parts]
     return futures, [f"pairs {start}..{stop}" for start, stop in pairwise(ends)]
 

@@ -22,8 +22,7 @@ Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
 
 
 def check_log(log: Preferences | PartedLog, *, as_is: bool = False, strict: bool = False) -> None:
-    """Raise InputError if lists are too long to learn, UpsideDownError if the log, or a sample,
-    seems upside down.
+    """Raise InputError if lists are too long to learn, UpsideDownError if the log seems reversed.
 
     Warn if raters always name one side, and if no metric orders the pairs better than a coin; raise
     InputError for the latter if the check is `strict`.
@@ -50,23 +49,31 @@ def opened_log(
     PartedLog or a Dask dataframe; the rest is as in `DaskLog` and `ParquetLog`. Raises InputError
     if the log is none of these, or they do not fit it.
     """
+    # options that do not fit the input
     files = is_path(log)
     if memory is not None and (engine is not None or not files):
         raise InputError(
             "memory= bounds the reading of Parquet files on this machine: leave it out"
         )
+    if isinstance(log, PartedLog) and engine is not None:
+        raise InputError(f"the log is a {type(log).__name__} already: leave engine= out")
+
+    # a log in parts has its scale, and a fit on another one refuses it
     if isinstance(log, PartedLog):
-        if engine is not None:
-            raise InputError(f"the log is a {type(log).__name__} already: leave engine= out")
-        yield log  # which has its scale: a fit of another one refuses it
+        yield log
+
+    # over a cluster
     elif engine is not None or hasattr(log, "to_delayed"):
         if engine is None:
             raise InputError(
-                "a Dask dataframe needs engine=: a client, a scheduler's address or a number of processes"
+                "a Dask dataframe needs engine=: a client, a scheduler's address or a number of "
+                "processes"
             )
         spread = log if files or hasattr(log, "to_delayed") else as_preferences(log)
         with DaskLog(spread, engine, n_grades=n_grades, mapping=mapping) as over_cluster:
             yield over_cluster
+
+    # from disk, or in memory
     elif files:
         with ParquetLog(log, memory=memory, n_grades=n_grades, mapping=mapping) as stored:
             yield stored

@@ -1,6 +1,4 @@
-"""A log of Parquet files of any size: read once into one byte a grade, in memory or on disk, then
-used in chunks.
-"""
+"""A log of Parquet files of any size, stored as a byte a grade in memory or on disk."""
 
 from __future__ import annotations
 
@@ -41,17 +39,13 @@ CHUNK = PIECE
 """Pairs of a chunk."""
 
 WORKING = 700 << 20
-"""Bytes that a fit takes beside the codes: the interpreter with its libraries, the batch being
-decoded, a chunk.
-"""
+"""Bytes of a fit beside the codes: interpreter and libraries, the batch being decoded, a chunk."""
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class MemoryColumn:
-    """A column in memory, of a capacity known before; the system provides its pages as they are
-    filled.
-    """
+    """A column in memory, of a capacity known before; pages are taken as they are filled."""
 
     def __init__(self, capacity: int, shape: tuple[int, ...], dtype: Any) -> None:
         self._values = np.empty((capacity, *shape), dtype)
@@ -72,9 +66,7 @@ class MemoryColumn:
 
 
 class FileColumn:
-    """A column in a file that ends with this process, read into one buffer, since mapped pages
-    count as memory.
-    """
+    """A column in a file that ends with this process; mapped pages would count as memory."""
 
     def __init__(self, folder: str, shape: tuple[int, ...], dtype: Any) -> None:
         # Closed by close.
@@ -92,8 +84,8 @@ class FileColumn:
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
             raise InputError(
-                f"{self._folder}: no room for the codes ({error.strerror}); name a larger disk (folder=, or the "
-                "environment's TMPDIR), or allow more memory (memory=, --memory)"
+                f"{self._folder}: no room for the codes ({error.strerror}); name a larger disk "
+                "(folder=, or the environment's TMPDIR), or allow more memory (memory=, --memory)"
             ) from error
 
     def read(self, start: int, stop: int) -> Any:
@@ -129,9 +121,7 @@ class StoredParts:
             yield reduce(lambda part, function: function(part), self._functions, chunk)
 
     def mapped(self, function: Callable[[Any], Any]) -> StoredParts:
-        """Return ``function(part)`` of every part, computed at each reading: only codes are
-        stored.
-        """
+        """Return ``function(part)`` of every part, computed at each reading."""
         return StoredParts(self._store, (*self._functions, function))
 
     def gathered(
@@ -155,9 +145,7 @@ TYPES = {name: KINDS[column.kind] for name, column in COLUMNS.items() if column.
 
 
 class CodeStore:
-    """Pairs whose lists differ, as columns of numbers; `new_column` returns a `Column` of a shape
-    and a dtype.
-    """
+    """Pairs whose lists differ, as columns that `new_column` makes of a shape and a dtype."""
 
     def __init__(self, new_column: Callable[[tuple[int, ...], Any], Column]) -> None:
         self._new_column = new_column
@@ -167,38 +155,41 @@ class CodeStore:
         self.n_grades = 1
 
     def append(self, log: Preferences, name: str) -> None:
-        """Add the pairs of a log whose lists differ; raise InputError if only some have a margin,
-        or without room.
+        """Add the pairs of a log whose lists differ; raise InputError if there is no room, or only
+        some have a margin.
         """
         log = differing_pairs(log)
         if not len(log):
             return
+
+        # lists
         if self.n and ("margin" in self._columns) != (log.margin is not None):
             raise InputError(f"{name}: give a margin on every line of all files, or on none")
-        if not self._columns:
-            self._columns = {
-                name: self._new_column((log.depth,), np.int8) for name in ("preferred", "other")
-            }
         for side in ("preferred", "other"):
+            if side not in self._columns:
+                self._columns[side] = self._new_column((log.depth,), np.int8)
             self._columns[side].append(getattr(log, side))
+
+        # columns, where any part has them
         for column, dtype in TYPES.items():
             values = getattr(log, column)
-            if values is not None and column not in self._columns:
+            if values is None:
+                if column in self._columns:
+                    self._fill(column, len(log))
+                continue
+
+            # earlier pairs lack it
+            if column not in self._columns:
                 self._columns[column] = self._new_column((), dtype)
                 self._fill(column, self.n)
-            if values is not None and column == "rater":
+            if column == "rater":
                 names, number = np.unique(values, return_inverse=True)
                 values = np.array([self._number(name) for name in names], np.int32)[number]
-            if values is not None:
-                self._columns[column].append(values)
-            elif column in self._columns:
-                self._fill(column, len(log))
+            self._columns[column].append(values)
         self.n += len(log)
 
     def __iter__(self) -> Iterator[Preferences]:
-        """Yield the pairs in chunks, as logs whose arrays are valid until the next; raters are
-        numbers.
-        """
+        """Yield the pairs in chunks whose arrays are valid until the next; raters are numbers."""
         for start in range(0, self.n, CHUNK):
             stop = min(start + CHUNK, self.n)
             columns = {name: column.read(start, stop) for name, column in self._columns.items()}
@@ -264,20 +255,25 @@ class ParquetLog(PartedLog):
         folder: PathLike | None = None,
         **options: Unpack[ReadingOptions],
     ) -> None:
+        # what there is to read
         mapping = mapping_of_parts(n_grades, options)
         files = expand_paths(log, PARQUET)
         mapping = stated_in_files(files, mapping)
         todo = pieces(files, mapping)
         n = sum(piece.n for piece in todo)
+
+        # where it fits
         place = tempfile.gettempdir() if folder is None else os.fspath(folder)
         needed = n * bytes_per_pair(todo[0], mapping, files)
         limit = psutil.virtual_memory().available * 3 // 4 if memory is None else n_bytes(memory)
         self.on_disk = needed + WORKING > limit
+        new_column: Callable[[tuple[int, ...], Any], Column] = partial(MemoryColumn, n)
         if self.on_disk:
             refuse_full(place, needed)
-        self._store = CodeStore(
-            partial(FileColumn, place) if self.on_disk else partial(MemoryColumn, n)
-        )
+            new_column = partial(FileColumn, place)
+
+        # read it
+        self._store = CodeStore(new_column)
         try:
             facts, size = self._filled(todo, mapping)
             if mapping.n_known is None:
@@ -285,10 +281,11 @@ class ParquetLog(PartedLog):
         except BaseException:
             self._store.close()
             raise
-        self._store.n_grades, self.as_is = size, mapping.as_is
-        super().__init__(
-            StoredParts(self._store), facts, size, mapping.scale, list(self._store.raters)
-        )
+
+        self._store.n_grades = size
+        self.as_is = mapping.as_is
+        parts, raters = StoredParts(self._store), list(self._store.raters)
+        super().__init__(parts, facts, size, mapping.scale, raters)
         where = f"on disk in {place}" if self.on_disk else "in memory"
         _LOG.info("Parquet files: %d, pairs: %d, kept %s", len(files), len(self), where)
 
@@ -299,6 +296,8 @@ class ParquetLog(PartedLog):
             for piece in todo:
                 for name, log in batches(piece, mapping):
                     reading.update(len(log))
+
+                    # check the batch beside all before it
                     facts, names = [facts_of(log)], [name]
                     if whole is not None:
                         facts, names = [whole, *facts], ["the part before", name]
@@ -306,6 +305,7 @@ class ParquetLog(PartedLog):
                         whole, size = checked_scale(facts, names, mapping.n_known)
                     else:
                         whole = reduce(add, facts)
+
                     self._store.append(log, name)
         if whole is None or not whole.n:
             raise InputError(f"{todo[0].name}: no judgement in {n:,} rows")
@@ -317,22 +317,20 @@ class ParquetLog(PartedLog):
 
 
 def bytes_per_pair(first: Piece, mapping: LogMapping, files: Sequence[str]) -> int:
-    """Return the bytes that the codes of a pair take: one a grade, and those of the columns that
-    any file has.
-    """
+    """Return the bytes of a pair's codes: one a grade, and those of the columns of any file."""
     depth = next(batches(first, mapping))[1].depth
     present: set[str] = {"tie"}
     for path in files:
         with opened(path, mapping) as (_, columns):
             present |= set(columns)
-    return 2 * depth + sum(
-        np.dtype(dtype).itemsize for name, dtype in TYPES.items() if name in present
-    )
+    sizes = (np.dtype(dtype).itemsize for name, dtype in TYPES.items() if name in present)
+    return 2 * depth + sum(sizes)
 
 
 def n_bytes(memory: str | int) -> int:
-    """Return the bytes that a number or text such as ``2GB``, ``512MB`` or ``1.5 GiB`` means; else
-    raise InputError.
+    """Return the bytes that a number or text such as ``2GB``, ``512MB`` or ``1.5 GiB`` means.
+
+    Raise InputError if it means none.
     """
     text = str(memory).strip().upper().removesuffix("B").removesuffix("I").strip()
     unit = text[-1:] if text[-1:] in "KMGT" else ""
@@ -348,9 +346,7 @@ def n_bytes(memory: str | int) -> int:
 
 
 def refuse_full(folder: str, needed: int) -> None:
-    """Raise InputError if there is no such folder, or its disk has less free space than the bytes
-    needed.
-    """
+    """Raise InputError if there is no such folder, or its disk lacks the bytes needed."""
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
@@ -359,6 +355,7 @@ def refuse_full(folder: str, needed: int) -> None:
         ) from error
     if free < needed:
         raise InputError(
-            f"{folder}: the codes take {needed / 1e9:.2g} GB and {free / 1e9:.2g} GB are free; name a larger disk "
-            "(folder=, or the environment's TMPDIR), or allow more memory (memory=, --memory)"
+            f"{folder}: the codes take {needed / 1e9:.2g} GB and {free / 1e9:.2g} GB are free; "
+            "name a larger disk (folder=, or the environment's TMPDIR), or allow more memory "
+            "(memory=, --memory)"
         )

@@ -1,6 +1,4 @@
-"""Parquet files of a log, cut into pieces of bounded size, and read with the name of the file in
-each message.
-"""
+"""Parquet files of a log in pieces of bounded size, each read with its file's name in messages."""
 
 from __future__ import annotations
 
@@ -32,12 +30,10 @@ PARQUET = "**/*.parquet"
 """The files of a folder that belong to a log."""
 
 PIECE = 1 << 20
-"""Pairs, about, of a piece of a log."""
+"""Approximate number of pairs in a piece of a log."""
 
 BATCH = 1 << 16
-"""Rows decoded at a time: Parquet's lists of 64-bit integers take eight times the memory of their
-codes.
-"""
+"""Rows decoded at a time: lists of 64-bit integers take eight times the memory of their codes."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +57,23 @@ class Piece:
 
 
 def mapping_of_parts(n_grades: int | None, options: ReadingOptions) -> LogMapping:
-    """Return the options of `read_preferences` for a log in parts; raise InputError for `pad`
-    without `depth`.
+    """Return the options of `read_preferences` for a log in parts.
+
+    Raise InputError for those that need the whole log where nothing stands in for it.
     """
     mapping = LogMapping.of(n_grades, **options)
     if mapping.pad and mapping.depth is None:
         raise InputError(
-            "pad of a log in many parts needs a depth (depth=, also in --read FILE) to fill the lists to"
+            "pad of a log in many parts needs a depth (depth=, also in --read FILE) to fill the "
+            "lists to"
         )
+
     if mapping.positive is not None and mapping.middle is None:
         raise InputError(
-            "positive of a log in parts needs the number that means a tie (middle=0, also in --read FILE)"
+            "positive of a log in parts needs the number that means a tie (middle=0, also in "
+            "--read FILE)"
         )
+
     if mapping.best_grade is not None and mapping.n_grades is None:
         raise InputError(
             "best_grade of a log in many parts needs the number of grades (n_grades=, --grades)"
@@ -81,17 +82,20 @@ def mapping_of_parts(n_grades: int | None, options: ReadingOptions) -> LogMappin
 
 
 def pieces(files: Sequence[str], mapping: LogMapping, size: int = PIECE) -> list[Piece]:
-    """Cut files into pieces of whole row groups, about `size` rows each; raise InputError naming a
-    bad file.
+    """Cut files into pieces of whole row groups, about `size` rows each.
+
+    Raise InputError naming a bad file.
     """
     cut: list[Piece] = []
     slices: list[tuple[str, list[int], int]] = []
     held = 0
     for path in files:
+        # rows of each row group
         with opened(path, mapping) as (file, _):
-            sizes = [
-                file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)
-            ]
+            groups = range(file.metadata.num_row_groups)
+            sizes = [file.metadata.row_group(group).num_rows for group in groups]
+
+        # begin a piece where the last is full, and a slice in each file
         before = 0
         for group, n in enumerate(sizes):
             if held and held + n > size:
@@ -101,26 +105,25 @@ def pieces(files: Sequence[str], mapping: LogMapping, size: int = PIECE) -> list
                 if not slices or slices[-1][0] != path:
                     slices.append((path, [], before))
                 slices[-1][1].append(group)
-            held, before = held + n, before + n
+            held += n
+            before += n
     if held:
         cut.append(Piece(tuple(slices), held))
+
     if not cut:
-        raise InputError(
-            f"{files[0]}{' and the others hold' if len(files) > 1 else ' holds'} no row"
-        )
+        others = " and the others hold" if len(files) > 1 else " holds"
+        raise InputError(f"{files[0]}{others} no row")
+
+    # rows that do not count
     reasons = _reasons(files, mapping)
     if reasons:
-        cut = [
-            replace(piece, reasons={path: reasons[path] for path, _, _ in piece.slices})
-            for piece in cut
-        ]
+        for i, piece in enumerate(cut):
+            cut[i] = replace(piece, reasons={path: reasons[path] for path, _, _ in piece.slices})
     return cut
 
 
 def _reasons(files: Sequence[str], mapping: LogMapping) -> dict[str, Grades]:
-    """Return which rows of each file do not count; empty unless a file has a column
-    `supersedes`.
-    """
+    """Return which rows of each file do not count; empty if no file has a column `supersedes`."""
     roles: dict[str, dict[str, str]] = {}
     for path in files:
         with opened(path, mapping) as (_, columns):
@@ -143,8 +146,9 @@ def _marks(
 
 @contextlib.contextmanager
 def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, ColumnsByRole]]:
-    """Open a Parquet file; yield it and its columns, or raise InputError unless it is a whole file
-    of a log.
+    """Open a Parquet file; yield it and its columns.
+
+    Raise InputError unless it is a whole file of a log.
     """
     try:
         import pyarrow as pa
@@ -153,17 +157,19 @@ def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, Col
         raise InputError(
             "many Parquet files need pyarrow: pip install 'dcglearn[scale]'; one file does not"
         ) from error
+
+    # the file
     try:
         file = pq.ParquetFile(path, memory_map=False)
     except (pa.ArrowException, OSError) as error:
-        remedy = (
-            ""
-            if path.endswith(".parquet")
-            else "; only Parquet is read in parts, and dcglearn convert writes it"
-        )
+        remedy = ""
+        if not path.endswith(".parquet"):
+            remedy = "; only Parquet is read in parts, and dcglearn convert writes it"
         raise InputError(
             f"{path}: not a Parquet file, or a truncated one ({error}){remedy}"
         ) from error
+
+    # its columns
     with file:
         with errors_in(path):
             roles = mapping.roles(PREFERENCE)
@@ -173,25 +179,30 @@ def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, Col
 
 
 def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preferences]]:
-    """Yield the log in a piece, up to `BATCH` rows at a time, after the file's name, which an
-    InputError names too.
+    """Yield the file's name and the log of up to `BATCH` rows at a time of a piece.
+
+    An InputError names the file too.
     """
     import polars as pl
     import pyarrow as pa
 
+    read = {role for role, about in PREFERENCE.items() if about.learned or about.required}
     for path, groups, before in piece.slices:
         with opened(path, mapping) as (file, roles):
-            read = {role for role, about in PREFERENCE.items() if about.learned or about.required}
-            used = [names for role, names in roles.items() if role in read]
-            columns = [
-                name for names in used for name in ([names] if isinstance(names, str) else names)
-            ]
+            # the columns that learners use
+            columns: list[str] = []
+            for role, names in roles.items():
+                if role in read:
+                    columns += [names] if isinstance(names, str) else names
+
+            # batches of rows, less those that do not count
             reasons = piece.reasons.get(path)
             row = before
             try:
                 for batch in file.iter_batches(
                     BATCH, row_groups=groups, columns=columns, use_threads=False
                 ):
+                    # row groups may be empty
                     if batch.num_rows:
                         frame: Any = pl.from_arrow(batch)
                         of_rows = None if reasons is None else reasons[row : row + batch.num_rows]
@@ -199,7 +210,8 @@ def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preference
                     row += batch.num_rows
             except (pa.ArrowException, OSError) as error:
                 raise InputError(
-                    f"{path}: damaged in the rows from {row + 1:,} on ({error}); restore the file or leave it out"
+                    f"{path}: damaged in the rows from {row + 1:,} on ({error}); restore the file "
+                    "or leave it out"
                 ) from error
 
 
@@ -208,20 +220,18 @@ def read_piece(piece: Piece, mapping: LogMapping) -> Preferences:
     names, logs = zip(*batches(piece, mapping), strict=True)
     facts = [facts_of(log) for log in logs]
     held = [log for log in logs if len(log)] or [logs[0]]
+    log = held[0]
     if len(held) > 1:
         checked_scale(facts, names, None)
-    log = (
-        held[0]
-        if len(held) == 1
-        else joined(held, max(log.n_grades for log in held), mapping.scale)
-    )
+        log = joined(held, max(log.n_grades for log in held), mapping.scale)
     log.dropped = reduce(add, facts).dropped
     return log
 
 
 def stated_in_files(files: Sequence[str], mapping: LogMapping) -> LogMapping:
-    """Return the mapping with the scale that the first rows state; raise InputError if two files
-    differ.
+    """Return the mapping with the scale that the first rows state.
+
+    Raise InputError if two files differ.
     """
     for path in files:
         with opened(path, mapping) as (file, columns):
@@ -232,9 +242,7 @@ def stated_in_files(files: Sequence[str], mapping: LogMapping) -> LogMapping:
 
 
 def check_levels_of_files(facts: Facts, files: Sequence[str], mapping: LogMapping) -> None:
-    """Raise InputError if the grades of a log are no scale and nothing insists, naming the row of a
-    stray grade.
-    """
+    """Raise InputError if the grades of a log are no scale, naming the row of a stray grade."""
     counts = facts.grades[:MAX_GRADES]
     if files and is_stray(counts):
         with errors_in(_place(files, mapping, facts.top)):
@@ -272,12 +280,14 @@ def preferences_of(
     first_row: int = 1,
     reasons: Grades | None = None,
 ) -> Preferences:
-    """Return the log in a table; messages count rows of `name` from `first_row`. `reasons`: see
-    `log_of_table`.
+    """Return the log in a table; messages count rows of `name` from `first_row`.
+
+    `reasons` are as in `log_of_table`.
     """
     if mapping.leave_out is not None:
         raise InputError(
-            "leave_out= needs the whole log in memory; dcglearn convert --leave-out makes a log without"
+            "leave_out= needs the whole log in memory; dcglearn convert --leave-out makes a log "
+            "without"
         )
     with errors_in(name):
         source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)

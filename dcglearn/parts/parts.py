@@ -1,6 +1,4 @@
-"""A log in parts, on disk or over a cluster: what a fit needs of it are sums over pairs, so sums
-over the parts.
-"""
+"""A log in parts, on disk or over a cluster: a fit needs sums over pairs, so sums over parts."""
 
 from __future__ import annotations
 
@@ -22,12 +20,10 @@ from dcglearn.logs.preference_pairs import Agreement, AnyLog, Metric, Preference
 from dcglearn.logs.unique_rows import packed
 
 SAMPLE = 1 << 15
-"""Pairs, about, of a sample of a log."""
+"""Approximate number of pairs in a sample of a log."""
 
 SKETCH = 1 << 20
-"""Up to this many distinct lists are counted exactly; more are estimated, with a standard error of
-some 0.1%.
-"""
+"""Most distinct lists that are counted exactly; an estimate of more has an error of 0.1%."""
 
 
 class Parts(Protocol):
@@ -39,14 +35,10 @@ class Parts(Protocol):
     def gathered(
         self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
     ) -> list[Any]:
-        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last
-        argument a part.
-        """
+        """Return ``function(part, *arguments)`` of each part; `each` adds one more argument."""
 
     def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the sum (``+``) of ``function(part, *arguments)`` over the parts, always added in
-        the same order.
-        """
+        """Return the sum of ``function(part, *arguments)`` over the parts, in one fixed order."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +63,9 @@ class Facts:
     sided: bool
 
     def __add__(self, other: Facts) -> Facts:
+        raters = self.raters
+        if other.raters is not None:
+            raters = other.raters | (raters or frozenset())
         return Facts(
             depths=tuple(sorted({*self.depths, *other.depths})),
             n=self.n + other.n,
@@ -78,9 +73,7 @@ class Facts:
             n_ties=self.n_ties + other.n_ties,
             weight=self.weight + other.weight,
             grades=self.grades + other.grades,
-            raters=self.raters
-            if other.raters is None
-            else other.raters | (self.raters or frozenset()),
+            raters=raters,
             dropped=dict(Counter(self.dropped) + Counter(other.dropped)),
             sided=self.sided or other.sided,
         )
@@ -95,6 +88,10 @@ def facts_of(log: PreferencePairs) -> Facts:
     """Return the facts of one part."""
     unlike = log.differing
     n = len(log)
+    raters = None
+    if log.rater is not None and n:
+        raters = frozenset(map(str, np.unique(log.rater[unlike])))
+
     return Facts(
         depths=(log.depth,) if n else (),
         n=n,
@@ -102,18 +99,14 @@ def facts_of(log: PreferencePairs) -> Facts:
         n_ties=0 if log.tie is None else int((log.tie & unlike).sum()),
         weight=float(unlike.sum() if log.weight is None else log.weight[unlike].sum()),
         grades=visibility.grade_counts(log.preferred, log.other),
-        raters=None
-        if log.rater is None or not n
-        else frozenset(map(str, np.unique(log.rater[unlike]))),
+        raters=raters,
         dropped=dict(log.dropped),
         sided=n > 0 and log.swapped is not None,
     )
 
 
 class PartedLog:
-    """A log in parts, which are logs in memory; pairs of equal lists, which they may hold, are
-    counted in `facts`.
-    """
+    """A log in parts, each a log in memory; `facts` counts their pairs of equal lists."""
 
     def __init__(
         self,
@@ -124,7 +117,8 @@ class PartedLog:
         raters: Sequence[str] | None = None,
     ) -> None:
         self.parts = parts
-        self.raters = raters  # who judged, in the order of the numbers that the parts hold; None if they hold names
+        # who judged, by the numbers that the parts hold; None if they hold names
+        self.raters = raters
         self.facts = facts
         self.n_grades = n_grades
         self.grade_names = None if grade_names is None else tuple(grade_names)
@@ -134,7 +128,8 @@ class PartedLog:
         return self.facts.n - self.facts.n_equal
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.facts.n:,} pairs, depth {self.depth}, {self.n_grades} grades)"
+        size = f"{self.facts.n:,} pairs, depth {self.depth}, {self.n_grades} grades"
+        return f"{type(self).__name__}({size})"
 
     def close(self) -> None:
         """Release what the log holds: files, memory of the workers."""
@@ -159,14 +154,11 @@ class PartedLog:
         return self.facts.weight
 
     def sample(self, size: int = SAMPLE) -> PreferencePairs:
-        """Return about `size` pairs, evenly spread and the same in every call; all pairs of a
-        shorter log.
-        """
+        """Return about `size` pairs, evenly spread and the same in every call."""
         step = max(len(self) // size, 1)
         samples = self.parts.gathered(_every, step, each=stride_starts(self._sizes, step))
-        return joined(
-            [sample for sample in samples if len(sample)], self.n_grades, self.grade_names
-        )
+        held = [sample for sample in samples if len(sample)]
+        return joined(held, self.n_grades, self.grade_names)
 
     @cached_property
     def _sizes(self) -> list[int]:
@@ -182,15 +174,13 @@ class PartedLog:
         return float(self.parts.total(sketch_of, decided).count)
 
     def visible(self) -> visibility.Visibility:
-        """Return what the log identifies: what a sample does, if no pair of the log shows any other
-        direction.
-        """
+        """Return which directions of a utility the log identifies."""
+        # a sample tells it, if no pair of all shows more
         shape = (self.depth, self.n_grades)
         occurring = np.flatnonzero(self.facts.grades[: self.n_grades]).tolist()
         sampled = visibility.visibility(_gram(self.sample(), shape), shape, occurring)
-        if visibility.is_blind(
-            self.parts.total(_mixture_sums, visibility.blind_mixture(sampled.invisible)), len(self)
-        ):
+        sums = self.parts.total(_mixture_sums, visibility.blind_mixture(sampled.invisible))
+        if visibility.is_blind(sums, len(self)):
             return sampled
         return visibility.visibility(self.parts.total(_gram, shape), shape, occurring)
 
@@ -200,12 +190,9 @@ OpenLog: TypeAlias = PreferencePairs | PartedLog
 
 
 def stride_starts(sizes: Sequence[float] | Floats, step: int) -> list[int]:
-    """Return the first index to take in each part so that every `step`-th item of all parts in a
-    row is taken.
-    """
-    before = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))[:-1]]).astype(
-        np.int64
-    )
+    """Return the first index of each part, to take every `step`-th item of all parts in a row."""
+    counts = np.asarray(sizes, dtype=np.int64)
+    before = np.cumsum(counts) - counts
     return (-before % step).tolist()
 
 
@@ -231,15 +218,13 @@ def joined(logs: Sequence[AnyLog], n_grades: int, grade_names: Sequence[str] | N
         lacking = [value is None for value in values]
         if all(lacking) or (any(lacking) and missing is None):
             return None
-        columns = zip(logs, values, strict=True)
-        return np.concatenate(
-            [np.full(len(log), missing) if x is None else x for log, x in columns]
-        )
+        for i, log in enumerate(logs):
+            if values[i] is None:
+                values[i] = np.full(len(log), missing)
+        return np.concatenate(values)
 
-    lists = {
-        name: np.concatenate([getattr(log, name) for log in logs])
-        for name in ("preferred", "other")
-    }
+    sides = ("preferred", "other")
+    lists = {name: np.concatenate([getattr(log, name) for log in logs]) for name in sides}
     columns = {name: column(name, about.missing) for name, about in COLUMNS.items()}
     names = None if grade_names is None else tuple(grade_names)
     return type(logs[0]).unchecked(n_grades=n_grades, grade_names=names, **lists, **columns)
@@ -261,9 +246,7 @@ def differing_pairs(log: AnyLog) -> AnyLog:
 
 @dataclass(frozen=True)
 class Sketch:
-    """The `SKETCH` smallest hashes of distinct lists, to count these by; sketches of parts add with
-    ``+``.
-    """
+    """The `SKETCH` smallest hashes of distinct lists, to count these; parts add with ``+``."""
 
     smallest: NDArray[np.uint64]
 
@@ -272,24 +255,18 @@ class Sketch:
 
     @property
     def count(self) -> float:
-        """Number of distinct lists (Bar-Yossef et al. 2002: k - 1 over the k-th smallest of uniform
-        hashes).
-        """
+        """Number of distinct lists: k - 1 over the k-th smallest hash (Bar-Yossef et al. 2002)."""
         if len(self.smallest) < SKETCH:
             return float(len(self.smallest))
         return (SKETCH - 1) / (float(self.smallest[-1]) / 2.0**64)
 
 
 def sketch_of(log: PreferencePairs, decided: bool = False) -> Sketch:
-    """Return the sketch of the lists of one part's pairs whose lists differ, or of those with a
-    winner.
-    """
+    """Return the sketch of one part's lists, without pairs of equal lists, or of decided pairs."""
     log = differing_pairs(log)
     log = log.decided if decided else log
-    first, second = (
-        Sketch(np.unique(_hashes(packed(lists)))[:SKETCH]) for lists in (log.preferred, log.other)
-    )
-    return first + second
+    sketches = [Sketch(np.unique(_hashes(packed(x)))[:SKETCH]) for x in (log.preferred, log.other)]
+    return sketches[0] + sketches[1]
 
 
 def _hashes(keys: Integers) -> NDArray[np.uint64]:
@@ -306,31 +283,40 @@ def _hashes(keys: Integers) -> NDArray[np.uint64]:
 def checked_scale(
     facts: Sequence[Facts], names: Sequence[str], n_grades: int | None
 ) -> tuple[Facts, int]:
-    """Return the facts of the whole log and its number of grades; raise InputError naming a part
-    that does not fit.
+    """Return the whole log's facts and number of grades; raise InputError naming a part that does
+    not fit.
     """
     held = [(part, name) for part, name in zip(facts, names, strict=True) if part.n]
     if not held:
         raise InputError(
             f"none of the {len(facts)} parts of the log ({names[0]}, ...) holds a pair"
         )
+
+    # each part beside the first
     first, first_name = held[0]
     for part, name in held:
         if part.depths != first.depths:
             raise InputError(
-                f"{name} holds lists of {part.depths[0]} positions, {first_name} of {first.depths[0]}; cut them to one "
-                "depth, to which shorter ones are filled with -2, no result (depth=, also in --read FILE)"
+                f"{name} holds lists of {part.depths[0]} positions, {first_name} of "
+                f"{first.depths[0]}; cut them to one depth, to which shorter ones are filled with "
+                "-2, no result (depth=, also in --read FILE)"
             )
+
+        # sides count or not, and grades lie on one scale
         if part.sided != first.sided:
+            says, says_not = (name, first_name) if part.sided else (first_name, name)
             raise InputError(
-                f"{name if part.sided else first_name} says which list was shown first, "
-                f"{first_name if part.sided else name} does not: give the column (shown_left, say) in all parts, or "
-                "leave it out (--columns swapped=)"
+                f"{says} says which list was shown first, {says_not} does not: give the column "
+                "(shown_left, say) in all parts, or leave it out (--columns swapped=)"
             )
+
         if n_grades is not None and part.top >= n_grades:
             raise InputError(
-                f"{name}: grade {part.top} is outside -2..{n_grades - 1}; the scale has {n_grades} grades"
+                f"{name}: grade {part.top} is outside -2..{n_grades - 1}; the scale has "
+                f"{n_grades} grades"
             )
+
+    # all of them together
     whole = reduce(Facts.__add__, facts)
     if whole.raters is not None and any(part.raters is None for part, _ in held):
         whole = replace(whole, raters=whole.raters | {""})
@@ -346,8 +332,9 @@ def on_scale(log: AnyLog, n_grades: int, depth: int) -> AnyLog:
 
 
 def with_grades(log: OpenLog, n_grades: int | None) -> OpenLog:
-    """Return a log on a scale of `n_grades`, if that is not None; InputError if it lacks a grade,
-    or is in parts.
+    """Return a log on a scale of `n_grades`, or as it is for None.
+
+    Raise InputError if a grade lies above the scale, or the log is in parts on another scale.
     """
     if n_grades is None or n_grades == log.n_grades:
         return log
@@ -359,9 +346,7 @@ def with_grades(log: OpenLog, n_grades: int | None) -> OpenLog:
 
 
 def log_fingerprint(log: OpenLog) -> dict[str, Any]:
-    """Return the size of a log and a checksum of its contents, by which checkpoints recognise
-    it.
-    """
+    """Return the size of a log and a checksum of its contents, which identify it."""
     shape = {
         "pairs": len(log),
         "depth": log.depth,

@@ -1,6 +1,4 @@
-"""Pairs that say something of their lists: not those of equal lists, nor those of raters who always
-name one side.
-"""
+"""Informative pairs: without pairs of equal lists and raters who always pick one side."""
 
 from __future__ import annotations
 
@@ -18,17 +16,12 @@ from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.parts.parts import Facts, OpenLog, PartedLog, differing_pairs, facts_of
 from dcglearn.readers.sense import FEWEST, LEVEL, one_sided
 
-NAMED = 3
-"""So many raters are named in a warning."""
-
 REASON = "verdicts of raters who always name one side"
 
 
 @dataclass(frozen=True)
 class Sides:
-    """How often raters name a list, and the one shown second: shape (R,) each; those of parts add
-    with ``+``.
-    """
+    """How often raters name a list, and the one shown second, shape (R,); parts add with ``+``."""
 
     raters: NDArray[Any]
     n: Integers
@@ -36,16 +29,15 @@ class Sides:
 
     def __add__(self, other: Sides) -> Sides:
         raters, number = np.unique(np.concatenate([self.raters, other.raters]), return_inverse=True)
-        pairs = ((self.n, other.n), (self.second, other.second))
-        n, second = (
-            np.bincount(number, np.concatenate(both), len(raters)).astype(np.int64)
-            for both in pairs
-        )
-        return Sides(raters, n, second)
+
+        def added(mine: Integers, theirs: Integers) -> Integers:
+            both = np.concatenate([mine, theirs])
+            return np.bincount(number, both, len(raters)).astype(np.int64)
+
+        return Sides(raters, added(self.n, other.n), added(self.second, other.second))
 
     def always_one(self) -> NDArray[Any]:
-        """Return the raters who always name one side though the others name both, more often than
-        chance would.
+        """Return the raters who always name one side, beyond chance, though the others name both.
 
         The rest of the raters say how often that side is named where lists matter; a one-sided
         binomial test.
@@ -53,90 +45,98 @@ class Sides:
         lone = one_sided(self.n, self.second)
         if not lone.any() or self.n[~lone].sum() < FEWEST:
             return self.raters[:0]
-        from scipy.special import betainc
 
+        # how often the others name the second list
         share = (self.second[~lone].sum() + 0.5) / (self.n[~lone].sum() + 1)
         is_second = 2 * self.second > self.n
+        expected = np.where(is_second, share, 1 - share)
+
+        # chance to name one side that often, by the binomial distribution
+        from scipy.special import betainc
+
         named = np.where(is_second, self.second, self.n - self.second)
-        chance = betainc(
-            np.maximum(named, 1), self.n - named + 1, np.where(is_second, share, 1 - share)
-        )
+        chance = betainc(np.maximum(named, 1), self.n - named + 1, expected)
         always: NDArray[Any] = self.raters[lone & (chance <= LEVEL / len(self.n))]
         return always
 
 
 def one_sided_raters(log: OpenLog) -> NDArray[Any]:
-    """Return the names, or in some logs in parts the numbers, of the raters who always name one
-    side.
-    """
-    if isinstance(log, PartedLog):
-        return log.parts.total(_sides).always_one() if log.facts.sided else np.zeros(0, np.int64)
-    return _sides(log).always_one()
+    """Return the raters who always name one side, as the log holds them: by name, or by number."""
+    if not isinstance(log, PartedLog):
+        return _sides(log).always_one()
+    if not log.facts.sided:
+        return np.zeros(0, np.int64)
+    return log.parts.total(_sides).always_one()
 
 
 def warn_of_one_sided(log: OpenLog) -> None:
     """Warn if raters are left out since they always name one side."""
-    names = sorted(_names(log, one_sided_raters(log)))
+    names = [*map(repr, sorted(_names(log, one_sided_raters(log))))]
     if names:
-        some = ", ".join(map(repr, names[:NAMED])) + (", ..." if len(names) > NAMED else "")
-        found = f"of {number_of(len(names), 'raters')} ({some}) nearly every verdict names one side, the others name both"
-        remedy = "theirs are left out; leave the sides out of the log (--columns swapped=) to have them counted"
-        warnings.warn(shortened(f"{found}: {remedy}"), stacklevel=2)
+        some = ", ".join(names if len(names) <= 3 else [*names[:3], "..."])
+        raters = f"of {number_of(len(names), 'raters')} ({some})"
+        warnings.warn(
+            shortened(
+                f"{raters} nearly every verdict names one side, the others name both: theirs are "
+                "left out; leave the sides out of the log (--columns swapped=) to have them counted"
+            ),
+            stacklevel=2,
+        )
 
 
 def telling_pairs(log: AnyLog) -> AnyLog:
-    """Return the pairs that say something of their lists."""
+    """Return the informative pairs of a log."""
     log = differing_pairs(log)
     raters = one_sided_raters(log)
     return _without(log, raters) if len(raters) else log
 
 
 def telling_parts(log: PartedLog) -> PartedLog:
-    """Return a log in parts without the raters who always name one side; what its parts hold is not
-    copied.
-    """
+    """Return a log in parts without the raters who always name one side; no part is copied."""
     raters = one_sided_raters(log)
     if not len(raters):
         return log
+
+    # facts of what is left; pairs of equal lists were not judged by side
     parts = log.parts.mapped(partial(_without, raters=raters))
-    facts: Facts = replace(
-        parts.total(facts_of), raters=(log.facts.raters or frozenset()) - _names(log, raters)
+    facts: Facts = parts.total(facts_of)
+    facts = replace(
+        facts,
+        n=facts.n + log.facts.n_equal - facts.n_equal,
+        n_equal=log.facts.n_equal,
+        raters=(log.facts.raters or frozenset()) - _names(log, raters),
+        dropped=log.facts.dropped,
     )
-    facts = replace(facts, n=facts.n + log.facts.n_equal - facts.n_equal, n_equal=log.facts.n_equal)
-    return PartedLog(
-        parts, replace(facts, dropped=log.facts.dropped), log.n_grades, log.grade_names, log.raters
-    )
+    return PartedLog(parts, facts, log.n_grades, log.grade_names, log.raters)
 
 
 def learnable(log: AnyLog) -> tuple[AnyLog, dict[str, int]]:
-    """Return the pairs that learners use, and the numbers of the others; InputError if none with a
-    winner is left.
+    """Return the pairs that learners use, and the numbers of the others by reason.
+
+    Raise InputError if none with a winner is left.
     """
-    differing, kept = differing_pairs(log), telling_pairs(log)
-    return kept, _left_out(
-        len(log) - len(differing), len(differing) - len(kept), len(kept), len(kept.ties)
-    )
+    n_differing = int(log.differing.sum())
+    kept = telling_pairs(log)
+    n_one_sided = n_differing - len(kept)
+    return kept, _left_out(len(log) - n_differing, n_one_sided, len(kept), len(kept.ties))
 
 
 def learnable_parts(log: PartedLog) -> tuple[PartedLog, dict[str, int]]:
-    """Return what `learnable` does for a log in parts, whose parts may hold pairs of equal
-    lists.
-    """
+    """Return what `learnable` does for a log in parts, which may hold pairs of equal lists."""
     kept = telling_parts(log)
     return kept, _left_out(log.facts.n_equal, len(log) - len(kept), len(kept), kept.facts.n_ties)
 
 
 def _left_out(n_equal: int, n_one_sided: int, n: int, n_ties: int) -> dict[str, int]:
-    """Return the numbers of pairs that are left out by reason; raise InputError if the others are
-    ties.
-    """
+    """Return the numbers of pairs left out by reason; raise InputError if the others are ties."""
     if n_ties == n:
+        counts = f"{number_of(n_equal, 'pairs of equal lists')}, {number_of(n_ties, 'ties')}"
         raise InputError(
-            f"no pair with a winner and two different lists is left ({number_of(n_equal, 'pairs of equal lists')}, "
-            f"{number_of(n_ties, 'ties')}): there is nothing to learn from"
+            f"no pair with a winner and two different lists is left ({counts}): there is nothing "
+            "to learn from"
         )
-    counts = {"pairs of equal lists": n_equal, REASON: n_one_sided}
-    return {reason: count for reason, count in counts.items() if count}
+    left_out = {"pairs of equal lists": n_equal, REASON: n_one_sided}
+    return {reason: count for reason, count in left_out.items() if count}
 
 
 def _names(log: OpenLog, raters: NDArray[Any]) -> set[str]:

@@ -16,7 +16,7 @@ from dcglearn.audits.of_metric import (
     verdict_finding,
 )
 from dcglearn.foundation.validation import UpsideDownError
-from dcglearn.logs.circles import circular_triples
+from dcglearn.logs.triads import intransitive_triads
 from dcglearn.metric.dcg import DCG
 from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.raters.rater_agreement import rater_agreement
@@ -135,8 +135,8 @@ def test_circles_of_preferences():
     circle = Preferences(
         [*log.preferred.tolist(), a, b, c], [*log.other.tolist(), b, c, a], n_grades=4
     )
-    assert circular_triples(circle) == (1, 1)
-    assert circular_triples(Preferences([[1, 0], [1, 0], [0, 1]], [[0, 1], [0, 0], [0, 0]])) == (
+    assert intransitive_triads(circle) == (1, 1)
+    assert intransitive_triads(Preferences([[1, 0], [1, 0], [0, 1]], [[0, 1], [0, 0], [0, 0]])) == (
         0,
         1,
     )
@@ -159,7 +159,7 @@ def test_circles_are_counted_as_by_hand():
                 sides = ((i, j), (j, k), (k, i))
                 triples += all(wins[x, y] or wins[y, x] for x, y in sides)
                 circles += all(wins[x, y] for x, y in sides) + all(wins[y, x] for x, y in sides)
-    assert circular_triples(Preferences(lists[first], lists[second], tie=tie)) == (circles, triples)
+    assert intransitive_triads(Preferences(lists[first], lists[second], tie=tie)) == (circles, triples)
     assert triples > circles > 0
 
 
