@@ -159,7 +159,10 @@ def test_circles_are_counted_as_by_hand():
                 sides = ((i, j), (j, k), (k, i))
                 triples += all(wins[x, y] or wins[y, x] for x, y in sides)
                 circles += all(wins[x, y] for x, y in sides) + all(wins[y, x] for x, y in sides)
-    assert intransitive_triads(Preferences(lists[first], lists[second], tie=tie)) == (circles, triples)
+    assert intransitive_triads(Preferences(lists[first], lists[second], tie=tie)) == (
+        circles,
+        triples,
+    )
     assert triples > circles > 0
 
 

@@ -1,5 +1,4 @@
-"""Results show themselves in notebooks: pictures and their printed table, escaped, without scripts.
-"""
+"""Results show themselves in notebooks: pictures and their printed table, escaped, without scripts."""
 
 import html
 
