@@ -245,23 +245,20 @@ def banded_figure(
     """
     figure = dcg_figure({"learned": dcg, **(others or {})})
     gains, discounts = figure.axes
+
+    # what the panels show
     with _print_style():
         gains.set_title("what a grade is worth")
         discounts.set_title("how much a position counts")
-        if bands is None:
-            gains.legend()
-            return figure
 
-        # bands, the wider first
-        look: dict[str, Any] = {"color": _COLOR, "lw": 0}
-        for part, which, alpha in ((bands.simultaneous, "all", 0.15), (bands, "each", 0.25)):
-            label = f"{part.level:.0%} band of {which}"
-            for axes, first, band in (
-                (gains, 0, part.gain_band),
-                (discounts, 1, part.discount_band),
-            ):
-                places = np.arange(first, first + band.shape[1])
-                axes.fill_between(places, *band, label=label, alpha=alpha, **look)
+        # bands, the wider first; grades begin at 0, positions at 1
+        parts = [] if bands is None else [(bands.simultaneous, "all", 0.15), (bands, "each", 0.25)]
+        for part, which, alpha in parts:
+            look = {"color": _COLOR, "lw": 0, "alpha": alpha}
+            look["label"] = f"{part.level:.0%} band of {which}"
+            gains.fill_between(range(part.gain_band.shape[1]), *part.gain_band, **look)
+            places = range(1, part.discount_band.shape[1] + 1)
+            discounts.fill_between(places, *part.discount_band, **look)
         gains.legend()
     return figure
 
@@ -467,6 +464,8 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
             _plot_intervals(axes, np.arange(float(n)), *ends, **_styles(1)[0])
             _zero_line(axes, good)
             axes.set_xlabel(title)
+
+        # raters by name, and how far they agree
         _name_rows(panels[0], [rater.rater for rater in agreement.raters])
         figure.suptitle(f"Agreement of raters (ordinal alpha): {agreement.ordinal}", fontsize=9)
     return figure
