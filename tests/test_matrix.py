@@ -11,7 +11,7 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 import dcglearn as dl
-from dcglearn.learning.fits import fit_of
+from dcglearn.learning.descriptions import fit_of
 from dcglearn.raters.influence import influence_of_raters
 from tests.makers import columns, refused
 

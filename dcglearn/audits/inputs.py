@@ -10,7 +10,7 @@ import numpy as np
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.fits import DirectDescription, DirectFit, warn_of
+from dcglearn.learning.descriptions import DirectDescription, DirectFit, warn_of
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName

@@ -231,14 +231,13 @@ def prompts(
 
     Nothing is sent: send the file as a batch, and read the answers by convert --prompts.
     """
-    from dcglearn.judge.prompts import TEMPLATE, pairs_beside, write_prompts
+    from dcglearn.judge.prompts import pairs_beside, write_prompts
 
     beside = pairs_beside(output)
     check_outputs(output, beside, force=force, inputs=[*source.inputs, template])
 
     # write two prompts for each pair
     pairs = source.candidates(reading.mapping)
-    template = template or TEMPLATE
     write_prompts(pairs, output, template=template, shape=shape, model=model, force=force)
 
     # what was written, and what comes next

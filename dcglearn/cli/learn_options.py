@@ -11,7 +11,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import read_metric
 
 if TYPE_CHECKING:
-    from dcglearn.learning.fits import DirectDescription, QPDescription
+    from dcglearn.learning.descriptions import DirectDescription, QPDescription
     from dcglearn.parts.parts import PartedLog
     from dcglearn.readers.answers import Answers
     from dcglearn.readers.preferences import Preferences
@@ -82,7 +82,7 @@ class LearnerOptions:
         self, log: Preferences | PartedLog | Answers
     ) -> DirectDescription | QPDescription:
         """Return what to fit to a log; C is 1 where it is to be chosen."""
-        from dcglearn.learning.fits import DirectDescription, QPDescription
+        from dcglearn.learning.descriptions import DirectDescription, QPDescription
 
         # the QP
         if self.method == "qp":

@@ -144,9 +144,9 @@ def _answers(
         option = (*asked, "--ratings or --skip-bad")[0]
         reason = "whose pairs have grades; what is not read is listed"
         raise InputError(f"{option} does not go with --prompts, {reason}")
-    from dcglearn.judge.prompts import read_answers
+    from dcglearn.judge.replies import read_replies
 
-    verdicts, lines = read_answers(log, prompts, reading.mapping)
+    verdicts, lines = read_replies(log, prompts, reading.mapping)
     say("\n".join(lines))
     return verdicts, Reading(grades=reading.grades, as_is=reading.as_is).mapping
 

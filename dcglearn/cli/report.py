@@ -15,9 +15,15 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
+from dcglearn.learning.descriptions import (
+    DirectDescription,
+    DirectFit,
+    QPDescription,
+    QPFit,
+    warn_of,
+)
 from dcglearn.learning.factoring import Factoring
-from dcglearn.learning.fit_qp import fit_qp
-from dcglearn.learning.fits import DirectDescription, DirectFit, QPDescription, QPFit, warn_of
+from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.parts.coin_test import NO_SIGNAL, tells_nothing

@@ -18,8 +18,8 @@ from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import is_path, read_json_object
 from dcglearn.foundation.validation import Floats, InputError, PathLike, finite_array
 from dcglearn.learning.checkpoint import Keeping
-from dcglearn.learning.direct_fit import Curves
-from dcglearn.learning.fits import FORMS, DirectDescription, DirectFit, FormScore, Member
+from dcglearn.learning.dcg_model import Curves
+from dcglearn.learning.descriptions import FORMS, DirectDescription, DirectFit, FormScore, Member
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, DCGLike

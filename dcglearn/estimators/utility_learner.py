@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import Floats, Grades, PathLike
 from dcglearn.learning.checkpoint import Keeping
+from dcglearn.learning.descriptions import DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.learning.factoring import Factoring
-from dcglearn.learning.fit_qp import fit_qp
-from dcglearn.learning.fits import DirectFit, QPDescription, QPFit, warn_of
+from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, Utility
@@ -183,10 +183,11 @@ class UtilityLearner(PairLearner):
         contradict the log, or most of its raters, far more often than by chance; RuntimeError if
         the cluster is lost.
 
-        Parameters ---------- X : Preferences, array_like of int, shape (n, 2, K), path, ParquetLog,
-        DaskLog or Dask dataframe
-            Pairs, the preferred list first; or Parquet files, a folder or a pattern of them,
-            however large. The `y` that scikit-learn passes is ignored.
+        Parameters
+        ----------
+        X : Preferences, array_like of int, path, ParquetLog, DaskLog or Dask dataframe
+            Pairs of shape (n, 2, K), the preferred list first; or Parquet files, a folder or a
+            pattern of them, however large. The `y` that scikit-learn passes is ignored.
         start : Utility, optional
             Initial W, such as the solution at another `C`.
         engine : distributed.Client, str or int, optional

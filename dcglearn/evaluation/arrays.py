@@ -19,9 +19,6 @@ from dcglearn.metric.reading import labelled, metric_or_name, read_metric
 _shares_of_grades = function("grade_shares", *[COUNT] * 5, *[ARRAY] * 5)
 _work_of_shares = function("work_of_shares", COUNT, COUNT, result=COUNT)
 
-BLOCK = 1 << 24
-"""Maximum entries of the query x position x grade table, 8 bytes each."""
-
 
 def evaluate_arrays(
     grades: ArrayLike,
@@ -32,8 +29,7 @@ def evaluate_arrays(
     ties: str = "average",
     empty: float = 0.0,
 ) -> Floats | dict[str, Floats]:
-    """Return the NDCG or DCG of each query's ranking by score, shape (Q,); of several metrics, by
-    name.
+    """Return the NDCG or DCG of each query's ranking by score, shape (Q,), or these by metric.
 
     Raises InputError if shapes differ, a grade is above a metric's, a score is not finite, or
     `ties` is unknown.
@@ -61,6 +57,7 @@ def evaluate_arrays(
     >>> evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], DCG.standard(4, 3, "linear")).round(4)
     array([0.7426])
     """
+    # metrics of one number of grades
     single = isinstance(metrics, (DCG, str, os.PathLike))
     by_name = _dcgs(labelled(metrics), grades)
     sizes = {dcg.n_grades for dcg in by_name.values()}
@@ -68,18 +65,24 @@ def evaluate_arrays(
         raise InputError(
             f"give one metric or more, all of one number of grades, not of {sorted(sizes)}"
         )
+
+    # grades and scores of one shape
     table = np.atleast_2d(graded_lists(grades, "grades", sizes.pop()))
     keys = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     if table.shape != keys.shape:
         raise InputError(
             f"grades {table.shape} and scores {keys.shape} must have one shape, (Q, N)"
         )
+
+    # scores must be finite where a document is
     if not np.isfinite(keys).all():
         finite_array(np.where(table >= 0, keys, 0.0), "scores", 2)
     if ties not in ("average", "stable"):
         raise InputError(f"ties={ties!r}: give average or stable")
     if ties == "stable":
         keys = _without_ties(keys)
+
+    # values, divided by the best ones
     values, counts = _values_and_counts(keys, table, list(by_name.values()))
     for m, dcg in enumerate(by_name.values()):
         if normalise and not dcg.plain:
@@ -109,27 +112,35 @@ def _without_ties(scores: Floats) -> Floats:
 
 
 def _values_and_counts(
-    scores: Floats, grades: Grades, metrics: Sequence[DCG]
+    scores: Floats, grades: Grades, metrics: Sequence[DCG], most_entries: int = 1 << 24
 ) -> tuple[Floats, Floats]:
     """Return the DCG of each row under each metric, shape (Q, M), and how many documents have each
     grade, (Q, L).
+
+    `most_entries` bounds the query x position x grade table of long rows, 8 bytes each.
     """
     width, n_grades = grades.shape[1], metrics[0].n_grades
     depth = min(max(dcg.depth for dcg in metrics), width)
     values, counts = np.empty((len(grades), len(metrics))), np.zeros((len(grades), n_grades))
 
+    # short rows are sorted
     def sort(start: int, stop: int) -> None:
         values[start:stop] = _sorted_values(scores[start:stop], grades[start:stop], metrics)
         for grade in range(n_grades):
             counts[start:stop, grade] = (grades[start:stop] == grade).sum(axis=1)
 
-    if 8 * depth > width:  # longer rows are sorted only at the top
+    if 8 * depth > width:
         _in_parts(sort, scores)
         return values, counts
+
+    # longer rows are sorted at the top only, some of them at once
     weights = [dcg.utility.weights[:depth].ravel() for dcg in metrics]
-    step = max(1, BLOCK // (depth * n_grades))
-    for block in (slice(first, first + step) for first in range(0, len(grades), step)):
+    step = max(1, most_entries // (depth * n_grades))
+    for first in range(0, len(grades), step):
+        block = slice(first, first + step)
         shares = np.zeros((len(grades[block]), depth, n_grades))
+
+        # write shares of grades, and weigh them
         arrays = scores[block], grades[block], depth, shares, counts[block]
         _in_parts(partial(_grade_shares, *arrays), scores[block])
         flat = shares.reshape(len(shares), -1)
@@ -148,14 +159,19 @@ def _sorted_values(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -> Fl
     """Return the DCG of each row under each metric, shape (Q, M); documents with equal scores share
     their positions.
     """
+    # sort each row, places without a document last
     width = scores.shape[1]
     keys = np.where(grades >= 0, -scores, np.inf)
     order = np.argsort(keys, axis=1)
     order += width * np.arange(len(order))[:, None]
     keys, ranked = keys.ravel().take(order), grades.ravel().take(order)
+
+    # rows with ties, and a number for each group of equal scores
     equal = (keys[:, 1:] == keys[:, :-1]) & (ranked[:, 1:] >= 0)
     tied = np.flatnonzero(equal.any(axis=1))
     groups = np.cumsum(np.insert(~equal[tied], 0, True, axis=1)).reshape(-1, width)
+
+    # discounted sums of gains, averaged over ties
     values = np.empty((len(scores), len(metrics)))
     for m, dcg in enumerate(metrics):
         gain_of_grade, depth = np.append(dcg.gains, 0.0), min(dcg.depth, width)
@@ -175,8 +191,7 @@ def _grade_shares(
     start: int,
     stop: int,
 ) -> None:
-    """Write the share of each grade at each of the first positions, and the count of each grade, of
-    some queries.
+    """Write the share of each grade at each of the first positions, and the count of each grade.
 
     `scores` and `grades` (-1 = no document) have shape (Q, N); the zeros of `shares`, (Q, K, L),
     and `counts`, (Q, L), are written to. Documents with equal scores have equal shares of their

@@ -27,13 +27,7 @@ MAX_RESAMPLES = 10_000_000
 """Most bootstrap samples and permutations."""
 
 P_VALUES = {"p_t": "p (t)", "p_permutation": "p (perm.)", "p_corrected": "p corrected"}
-COLUMNS = ("run", "baseline", "measure", "mean", "difference", "low", "high", *P_VALUES)
-
-_TEX = str.maketrans(
-    {mark: rf"\{mark}" for mark in "_%&#${}"}
-    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
-)
-"""The characters that mean something to TeX, and how they are written as text."""
+"""Columns of p-values, and their heads in a printed table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,30 +70,30 @@ class SystemComparison(Shown):
         return gated(self.frame, self.samples, self.level, min_difference, rule)
 
     @property
+    def _baseline(self) -> str:
+        return f"minus {self.frame['baseline'][0]}"
+
+    @property
     def cells(self) -> list[list[str]]:
         """The table as text, the head first."""
-        head = [
-            "run",
-            "measure",
-            "mean",
-            f"minus {self.frame['baseline'][0]}",
-            f"{self.level:.0%} interval",
-        ]
         p_names = [name for name in P_VALUES if not self.frame[name].has_nulls()]
+        head = ["run", "measure", "mean", self._baseline, f"{self.level:.0%} interval"]
         rows = [[*head, *(P_VALUES[name] for name in p_names)]]
         for row in self.frame.iter_rows(named=True):
-            differences = [f"{row['difference']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}"]
-            p_values = [f"{row[name]:.4f}" for name in p_names]
             mean = "" if row["mean"] is None else f"{row['mean']:.4f}"
-            rows.append([row["run"], row["measure"], mean, *differences, *p_values])
+            interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
+            cells = [row["run"], row["measure"], mean, f"{row['difference']:+.4f}", interval]
+            rows.append([*cells, *(f"{row[name]:.4f}" for name in p_names)])
         return [[one_line(cell) for cell in row] for row in rows]
 
     def _pictures(self) -> list[dict[str, Any]]:
-        names = self.frame.select("run", "measure").rows()
-        ends = self.frame.select("difference", "low", "high").rows()
-        rows = [(", ".join(name), *row) for name, row in zip(names, ends, strict=True)]
-        title = f"minus {self.frame['baseline'][0]} ({self.level:.0%} intervals)"
-        return [{"title": title, "rows": rows}]
+        rows = [
+            (f"{run}, {measure}", *ends)
+            for run, measure, *ends in self.frame.select(
+                "run", "measure", "difference", "low", "high"
+            ).iter_rows()
+        ]
+        return [{"title": f"{self._baseline} ({self.level:.0%} intervals)", "rows": rows}]
 
     def __str__(self) -> str:
         return "\n".join([*aligned(self.cells, n_left=2), self.note])
@@ -109,28 +103,28 @@ class SystemComparison(Shown):
         """How many queries there are, how p-values are corrected, and which runs lack most topics,
         a line each.
         """
-        corrected = f"corrected ({self.correction}) over {number_of(len(self.frame), 'rows')}"
-        how = "not corrected" if self.correction == "none" else corrected
-        rows = zip(
-            self.frame.iter_rows(named=True), self.samples.iter_rows(named=True), strict=True
-        )
-        absent = dict.fromkeys(filter(None, (mostly_absent(*row) for row in rows)))
-        few = self.samples.filter(self.samples["n_measured"] < self.samples["n_topics"])[
-            "n_measured"
-        ].to_list()
-        at_least = "at least " if len(self.frame) > 1 else ""
-        powered = self.frame.rows(named=True) if "worth" in self.frame.columns else []
-        lines = [
-            f"({self.n_queries} queries; {'t' if powered else 'permutation'} test {how})",
-            *(f"{fact}; the others count as 0" for fact in absent),
-        ]
+        # the test
+        how = "not corrected"
+        if self.correction != "none":
+            how = f"corrected ({self.correction}) over {number_of(len(self.frame), 'rows')}"
+        by_machine = "worth" in self.frame.columns
+        test = "t" if by_machine else "permutation"
+        lines = [f"({self.n_queries} queries; {test} test {how})"]
+
+        # queries that a run lacks, or that do not count
+        rows, samples = self.frame.rows(named=True), self.samples.rows(named=True)
+        absent = dict.fromkeys(map(mostly_absent, rows, samples))
+        lines += [f"{fact}; the others count as 0" for fact in absent if fact]
+        few = [x["n_measured"] for x in samples if x["n_measured"] < x["n_topics"]]
         if few:
-            lines.append(
-                f"queries that count: {at_least}{min(few)} of {self.n_queries}; in the others {UNMEASURED}"
-            )
-        for x in powered:
-            worth = f"the machine is worth {x['worth']:.0f} more queries judged by people (lambda {x['lambda']:.2f})"
-            lines.append(one_line(f"{x['run']}, {x['measure']}: {worth}"))
+            fewest = f"{'at least ' if len(rows) > 1 else ''}{min(few)} of {self.n_queries}"
+            lines.append(f"queries that count: {fewest}; in the others {UNMEASURED}")
+
+        # what the machine adds
+        for row in rows if by_machine else ():
+            worth = f"{row['worth']:.0f} more queries judged by people (lambda {row['lambda']:.2f})"
+            name = f"{row['run']}, {row['measure']}"
+            lines.append(one_line(f"{name}: the machine is worth {worth}"))
         return "\n".join(lines)
 
     def to_markdown(self) -> str:
@@ -140,15 +134,20 @@ class SystemComparison(Shown):
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (booktabs)."""
+        escapes = {mark: rf"\{mark}" for mark in "_%&#${}"}
+        escapes |= {
+            "\\": r"\textbackslash{}",
+            "^": r"\textasciicircum{}",
+            "~": r"\textasciitilde{}",
+        }
+        table = str.maketrans(escapes)
         head, *lines = (
-            " & ".join(cell.translate(_TEX) for cell in row) + r" \\" for row in self.cells
+            " & ".join(cell.translate(table) for cell in row) + r" \\" for row in self.cells
         )
-        top = [
-            rf"\begin{{tabular}}{{ll{'r' * (head.count(' & ') - 1)}}}",
-            r"\toprule",
-            head,
-            r"\midrule",
-        ]
+
+        # two columns of names, others of numbers
+        columns = "ll" + "r" * (len(self.cells[0]) - 2)
+        top = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule"]
         return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
 
 
@@ -207,8 +206,8 @@ def compare_systems(
     >>> good = {f"q{i}": {"a": 2.0, "b": i % 3, "c": 4.0} for i in range(8)}
     >>> poor = {f"q{i}": {"a": 2.0, "b": 3.0, "c": i % 3} for i in range(8)}
     >>> comparison = compare_systems({"poor": poor, "good": good}, judged)
-    >>> comparison.frame["run"][0], comparison.frame["p_permutation"][0] < 0.05, comparison.gate(-0.005).passed
-    ('good', True, True)
+    >>> comparison.frame["p_permutation"][0] < 0.05, comparison.gate(-0.005).passed
+    (True, True)
     """
     one_of(correction, "correction", ("holm", "bh", "none"))
     metrics = labelled(metrics)
@@ -229,14 +228,18 @@ def evaluated_and_paired(
         return evaluate(runs, judgements, by_name, **settings), None
     if settings.get("unjudged", "worst") != "worst":
         raise InputError(
-            f"{names[0]} knows relevant documents alone: leave out unjudged={settings['unjudged']!r}"
+            f"{names[0]} knows relevant documents alone: "
+            f"leave out unjudged={settings['unjudged']!r}"
         )
+
+    # evaluate by the metrics, if there are any
     duplicates = settings.get("duplicates", "error")
     systems, judged = read_runs(runs, duplicates), read_judgements(judgements, duplicates)
     others = {word: metric for word, metric in by_name.items() if not companion_of(word)}
     evaluation = evaluate(systems, judged, others or "nDCG@1", **settings)
     if not others:
         evaluation = replace(evaluation, values=evaluation.values[:, :0], metrics=())
+
     ties, missing = settings.get("ties", "docno-desc"), settings.get("missing", "zero")
     return evaluation, PairedRuns.of(names, systems, judged, ties, missing)
 
@@ -266,56 +269,54 @@ def compared(
     if base not in evaluation.runs:
         raise InputError(f"baseline={base!r} is none of the runs {', '.join(evaluation.runs)}")
     b = evaluation.runs.index(base)
+
+    # the machine's values, those of queries that people judged first
+    n = len(evaluation.queries)
+    if machine:
+        order = _by_people_first(evaluation.queries, machine[0].queries)
+        by_machine = [values[:, order] for _, _, values, _ in _by_query(*machine, b)]
+
+    # a row for each measure and run
     rows, samples = [], []
     has = paired.has if paired else ~np.isnan(evaluation.values[:, 0])
-    n, by_machine = len(evaluation.queries), list(_by_query(*machine, b)) if machine else []
-    order = _by_people_first(evaluation.queries, machine[0].queries) if machine else []
     for i, (measure, r, values, measured) in enumerate(_by_query(evaluation, paired, b)):
-        differences = values[0][~np.isnan(values[0])]
+        kept = ~np.isnan(values[0])
+        differences = values[0, kept]
         if len(differences) < 2:
             raise InputError(
                 f"too few queries to compare: {len(differences)} in common, and two are needed"
             )
-        if by_machine:
-            machines, kept = (
-                by_machine[i][2][:, order],
-                ~np.isnan(values[0]),
-            )  # a run lacks a query whoever judges it
-            further = machines[:, n:][:, ~np.isnan(machines[0, n:])]
-            powered = list(map(powered_mean, values[:, kept], machines[:, :n][:, kept], further))
-            means, spread = [mean.mean for mean in powered], powered[0].error * powered[0].n ** 0.5
-            tests = powered[0].tests(level)
+
+        # test the differences; a run lacks a query whoever judges it
+        if machine:
+            shared, further = by_machine[i][:, :n][:, kept], by_machine[i][:, n:]
+            further = further[:, ~np.isnan(further[0])]
+            powered = list(map(powered_mean, values[:, kept], shared, further))
+            means = [mean.mean for mean in powered]
+            spread, tests = powered[0].error * powered[0].n ** 0.5, powered[0].tests(level)
         else:
             means, spread = np.nanmean(values, axis=1).tolist(), float(differences.std(ddof=1))
             tests = _tests(differences, level, n_resamples, seed)
+
+        # with the numbers of queries
+        names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
+        rows.append({**names, "mean": means[1] if len(means) > 1 else None, **tests})
         counts = {
+            "n_topics": len(differences),
             "n_shared": (has[r] & has[b]).sum(),
             "n_run": has[r].sum(),
             "n_baseline": has[b].sum(),
+            "n_measured": measured[kept].sum(),
         }
-        counts["n_measured"] = measured[~np.isnan(values[0])].sum()
-        samples.append(
-            {
-                "n_topics": len(differences),
-                **{k: int(n) for k, n in counts.items()},
-                "spread": spread,
-            }
-        )
-        mean = means[1] if len(means) > 1 else None
-        rows.append(
-            {"run": evaluation.runs[r], "baseline": base, "measure": measure, "mean": mean, **tests}
-        )
+        samples.append({name: int(count) for name, count in counts.items()} | {"spread": spread})
+
+    # correct for the number of rows
     frame = pl.DataFrame(rows, schema_overrides={"mean": pl.Float64, "p_permutation": pl.Float64})
-    corrected = _corrected(frame["p_t" if by_machine else "p_permutation"].to_numpy(), correction)
-    _LOG.info(
-        "compared %d runs with %s by %d bootstrap samples",
-        len(evaluation.runs) - 1,
-        base,
-        n_resamples,
-    )
-    frame = frame.with_columns(p_corrected=corrected).select(
-        *COLUMNS, *frame.columns[len(COLUMNS) - 1 :]
-    )
+    p_values = frame["p_t" if machine else "p_permutation"].to_numpy()
+    after = frame.get_column_index("p_permutation") + 1
+    frame.insert_column(after, pl.Series("p_corrected", _corrected(p_values, correction)))
+    n_others = len(evaluation.runs) - 1
+    _LOG.info("compared %d runs with %s by %d bootstrap samples", n_others, base, n_resamples)
     return SystemComparison(frame, level, correction, n, pl.DataFrame(samples))
 
 
@@ -327,8 +328,9 @@ def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]
     shared = [place.pop(query) for query in people if query in place]
     if len(shared) < len(people) or len(place) < 2:
         raise InputError(
-            f"the machine has judged {len(shared)} of the {len(people)} queries that people judged, and {len(place)} "
-            "others: it must judge all of them, by which it is corrected, and two or more others, which it adds"
+            f"the machine has judged {len(shared)} of the {len(people)} queries that people "
+            f"judged, and {len(place)} others: it must judge all of them, by which it is "
+            "corrected, and two or more others, which it adds"
         )
     return [*shared, *place.values()]
 
@@ -342,20 +344,18 @@ def _by_query(
     Also whether the measure has something to measure in either run, shape (Q,).
     """
     others = [r for r in range(len(evaluation.runs)) if r != b]
-    everywhere = (
-        np.ones(evaluation.values.shape, dtype=bool)
-        if evaluation.measured is None
-        else evaluation.measured
-    )
+
+    # metrics
+    everywhere = evaluation.measured
+    if everywhere is None:
+        everywhere = np.ones(evaluation.values.shape, dtype=bool)
     for m, measure in enumerate(evaluation.metrics):
         values, measured = evaluation.filled[:, m], everywhere[:, m]
         for r in others:
-            yield (
-                measure,
-                r,
-                np.stack([values[r] - values[b], values[r]]),
-                measured[r] | measured[b],
-            )
+            both = np.stack([values[r] - values[b], values[r]])
+            yield measure, r, both, measured[r] | measured[b]
+
+    # preferences
     if paired is not None:
         measured = paired.measured
         for measure, r in product(paired.names, others):
@@ -372,22 +372,20 @@ def _tests(
 
     mean = float(differences.mean())
     if np.ptp(differences) <= 1e-12:  # no spread: nothing to resample
+        low = high = mean
         p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
-        low, high, p_permutation = mean, mean, max(p_t, 2.0 ** (1 - len(differences)))
+        p_permutation = max(p_t, 2.0 ** (1 - len(differences)))
     else:
         low, high = interval_of_mean(differences, level, n_resamples, seed)
         p_t = float(ttest_1samp(differences, 0.0).pvalue)
+
+        # as many permutations as samples
         draws = _draws(differences, n_resamples, seed)
-        p_permutation = float(
-            permutation_test((differences,), np.mean, permutation_type="samples", **draws).pvalue
-        )
-    return {
-        "difference": mean,
-        "low": low,
-        "high": high,
-        "p_t": p_t,
-        "p_permutation": p_permutation,
-    }
+        test = permutation_test((differences,), np.mean, permutation_type="samples", **draws)
+        p_permutation = float(test.pvalue)
+
+    interval = {"difference": mean, "low": low, "high": high}
+    return {**interval, "p_t": p_t, "p_permutation": p_permutation}
 
 
 def interval_of_mean(
@@ -410,12 +408,15 @@ def _draws(differences: Floats, n_resamples: int, seed: int) -> dict[str, Any]:
 
 
 def _corrected(values: Floats, correction: str) -> Floats:
+    """Return p-values after a correction for multiple tests, see `compare_systems`."""
     from scipy.stats import false_discovery_control
 
     if correction == "none":
         return values
     if correction == "bh":
         return np.asarray(false_discovery_control(values))
+
+    # Holm's, step down
     order = np.argsort(values, kind="stable")
     stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
     corrected = np.empty_like(values)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dcglearn.evaluation.other_measures import measured_elsewhere, usual_name
 from dcglearn.evaluation.ranked import (
+    UNJUDGED,
     check_list_settings,
     judged_counts,
     judged_ideal,
@@ -37,7 +38,6 @@ Metrics = Mapping[str, OneMetric] | Iterable[OneMetric] | OneMetric
 
 Ideal = Literal["judgements", "list"]
 Missing = Literal["zero", "skip"]
-UNJUDGED = ("worst", "best", "drop")
 
 _LOG = logging.getLogger(__name__)
 
@@ -87,49 +87,44 @@ class Evaluation(Shown):
         return np.isnan(self.values[:, 0]).sum(axis=1)
 
     def frame(self, *, by_query: bool = True) -> PolarsFrame:
-        """Return columns ``run``, ``query_id``, ``measure``, ``value``; rows of query ``all`` are
-        means.
+        """Return columns ``run``, ``query_id``, ``measure``, ``value``; query ``all`` is the mean.
 
         Where there are residuals, they are in the column ``residual``.
         """
         import polars as pl
 
+        # values of the queries, and their means
+        tables = {"value": (self.filled, self.means)}
+        if self.residuals is not None:
+            tables["residual"] = (self.residuals, self.mean_residuals)
         queries = (*self.queries, "all") if by_query else ("all",)
         n = len(queries)
-        tables = {
-            "value": np.concatenate([self.filled, self.means[:, :, None]], axis=2)[
-                :, :, -n:
-            ].ravel()
+        columns = {
+            name: np.concatenate([values, means[:, :, None]], axis=2)[:, :, -n:].ravel()
+            for name, (values, means) in tables.items()
         }
-        if self.residuals is not None:
-            residuals = np.where(np.isnan(self.filled), np.nan, self.residuals)
-            means = self.mean_residuals[:, :, None]
-            tables["residual"] = np.concatenate([residuals, means], axis=2)[:, :, -n:].ravel()
+
+        # a row for each query that counts
         frame = pl.DataFrame(
             {
                 "run": np.repeat(self.runs, len(self.metrics) * n),
                 "query_id": np.tile(queries, len(self.runs) * len(self.metrics)),
                 "measure": np.tile(np.repeat(self.metrics, n), len(self.runs)),
-                **tables,
+                **columns,
             }
-        ).filter(pl.col("value").is_not_nan())
-        return (
-            frame
-            if self.residuals is None
-            else frame.with_columns(pl.col("residual").fill_nan(None))
         )
+        counted = frame.filter(pl.col("value").is_not_nan())
+        return counted.with_columns(pl.col("^residual$").fill_nan(None))
 
     def ordered(self) -> Evaluation:
         """Return the same evaluation with the runs sorted by their means under the first metric,
         best first.
         """
         best = np.argsort(-self.means[:, 0], kind="stable")
-        names = tuple(self.runs[i] for i in best)
         rows: dict[str, Any] = {
-            name: getattr(self, name) for name in ("values", "unjudged", "residuals", "measured")
+            name: x[best] for name, x in vars(self).items() if isinstance(x, np.ndarray)
         }
-        rows = {name: None if row is None else row[best] for name, row in rows.items()}
-        return replace(self, runs=names, **rows)
+        return replace(self, runs=tuple(self.runs[i] for i in best), **rows)
 
     @property
     def cells(self) -> list[list[str]]:
@@ -144,34 +139,36 @@ class Evaluation(Shown):
     @property
     def notes(self) -> list[str]:
         """What stands below the table: the number of queries, and what is missing or not judged."""
-        how = "count as 0" if self.missing == "zero" else "are left out"
-        lacking = [
-            f"{one_line(run)} {n}" for run, n in zip(self.runs, self.n_missing, strict=True) if n
-        ]
         notes = [f"({number_of(len(self.queries), 'queries')})"]
-        notes += [f"queries that are missing {how}: {', '.join(lacking)}"] if lacking else []
+
+        # missing queries
+        numbers = zip(self.runs, self.n_missing, strict=True)
+        lacking = [f"{one_line(run)} {n}" for run, n in numbers if n]
+        if lacking:
+            how = "count as 0" if self.missing == "zero" else "are left out"
+            notes.append(f"queries that are missing {how}: {', '.join(lacking)}")
+
+        # what residuals mean
         if self.residuals is not None:
             notes.append(
                 "residual: what unjudged documents could still add, if all had the best grade"
             )
+
+        # values and positions to be aware of
         if np.nanmin(self.values, initial=0.0) < 0:
             notes.append(
-                "values below 0: what is harmful (gains below 0) outweighs the rest; the ideal leaves it out"
+                "values below 0: what is harmful (gains below 0) outweighs the rest; "
+                "the ideal leaves it out"
             )
         if self.unjudged.max() > 0:
             notes.append(f"not judged: up to {self.unjudged.max():.1%} of the positions looked at")
         return notes
 
     def _pictures(self) -> list[dict[str, Any]]:
-        values = self.filled[:, 0]
-        ends = np.nanpercentile(values, [25, 75], axis=1)
+        ends = np.nanpercentile(self.filled[:, 0], [25, 75], axis=1)
         rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
-        return [
-            {
-                "title": f"mean {self.metrics[0]}, and the middle half of the queries",
-                "rows": [*rows],
-            }
-        ]
+        title = f"mean {self.metrics[0]}, and the middle half of the queries"
+        return [{"title": title, "rows": [*rows]}]
 
     def __str__(self) -> str:
         return "\n".join([*aligned(self.cells, least=6), *self.notes])
@@ -260,67 +257,83 @@ def evaluate(
     if residuals and unjudged != "worst":
         raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
     judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
+
+    # our metrics, and those of ir_measures
     by_name = as_metrics(metrics, judged, systems)
     dcgs = {m: metric for m, metric in enumerate(by_name.values()) if not isinstance(metric, str)}
+    others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
     for m, name in enumerate(by_name):
         if m in dcgs:
             check_list_settings(name, dcgs[m], unjudged, ties, residuals=residuals)
-    others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
-    depth = max((dcg.depth for dcg in dcgs.values()), default=1)
+
+    # queries, and which have a document that a metric values
     n_grades = _common_scale(by_name, judged)
     queries, counts = judged_counts(judged, n_grades)
+    telling = [
+        valued_grades(dcgs[m])[:n_grades] if m in dcgs else slice(1, None)
+        for m in range(len(by_name))
+    ]
+    informative = [counts[:, grades].any(axis=1) for grades in telling]
+
+    # what values are divided by
     divided = {
         m: dcg
         for m, dcg in dcgs.items()
         if normalise and isinstance(dcg, SCORING) and not dcg.plain
     }
-    ideals = {
-        m: judged_ideal(dcg, counts, unjudged)
-        for m, dcg in divided.items()
-        if ideal == "judgements"
-    }
+    ideals = {}
+    if ideal == "judgements":
+        ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in divided.items()}
+
+    # how deep lists are looked at
+    depth = max((dcg.depth for dcg in dcgs.values()), default=1)
     if depth > 10_000:  # no list is so long
         depth = min(depth, longest_list(*systems))
+    to_the_end = unjudged == "drop" or ties == "average" or ideal == "list"
+
+    # evaluate run by run
     values = np.empty((len(systems), len(by_name), len(queries)))
-    share_unjudged = np.empty(len(systems))
-    added = np.full(values.shape, np.nan) if residuals else None
-    worth = [
-        valued_grades(dcgs[m])[:n_grades] if m in dcgs else slice(1, None)
-        for m in range(len(by_name))
-    ]
-    informative = [counts[:, grades].any(axis=1) for grades in worth]
     measured = np.empty(values.shape, dtype=bool)
-    whole = unjudged == "drop" or ties == "average" or ideal == "list"
+    added = np.full(values.shape, np.nan) if residuals else None
+    share_unjudged = np.empty(len(systems))
     for r, system in enumerate(systems):
-        ranked = ranked_grades(system, judged, None if whole or others else depth, ties)
+        # what is judged
+        ranked = ranked_grades(system, judged, None if to_the_end or others else depth, ties)
         is_judged = ranked.grades >= 0
         n_judged = is_judged[:, :depth].sum()
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
-        for m, informs in enumerate(informative):
-            looked_at = is_judged if whole or m in others else is_judged[:, : dcgs[m].depth]
-            measured[r, m] = informs & looked_at.any(axis=1)
+        for m, is_informative in enumerate(informative):
+            looked_at = is_judged if to_the_end or m in others else is_judged[:, : dcgs[m].depth]
+            measured[r, m] = is_informative & looked_at.any(axis=1)
+
+        # values and residuals, divided by ideals
         for m, dcg in dcgs.items():
             value = ranked.values(dcg, unjudged)
             more = ranked.values(dcg, "best") - value if residuals else value
             if m in divided:
-                top = ideals[m] if ideal == "judgements" else ranked.own_ideal(divided[m], unjudged)
-                value, more = (
-                    normalised_values(value, top, empty),
-                    normalised_values(more, top, 0.0),
-                )
+                top = ideals[m] if ideals else ranked.own_ideal(divided[m], unjudged)
+                value = normalised_values(value, top, empty)
+                more = normalised_values(more, top, 0.0)
+            values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
             if added is not None:
                 added[r, m] = more
-            values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
+
+    # measures of ir_measures
     if others:
-        values[:, list(others)] = measured_elsewhere(
-            list(others.values()), systems, judged, queries
-        )
-    _LOG.info(
-        "evaluated %d runs on %d queries under %s", len(systems), len(queries), ", ".join(by_name)
-    )
-    names = tuple(run.name for run in systems)
+        elsewhere = measured_elsewhere(list(others.values()), systems, judged, queries)
+        values[:, list(others)] = elsewhere
+
+    names = ", ".join(by_name)
+    _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), names)
     return Evaluation(
-        values, names, tuple(by_name), queries, missing, share_unjudged, added, measured
+        values,
+        tuple(run.name for run in systems),
+        tuple(by_name),
+        queries,
+        missing,
+        share_unjudged,
+        added,
+        measured,
     )
 
 
@@ -332,13 +345,14 @@ def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -
     for name, size in sizes.items():
         if judged.n_grades > size:
             raise InputError(
-                f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of {grades_of(size)}; map "
-                "the grades of the judgements to its own (DCG.map_grades, or --map-grades)",
+                f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of "
+                f"{grades_of(size)}; map the grades of the judgements to its own (DCG.map_grades, "
+                "or --map-grades)",
                 see="scales",
             )
-    own = {
-        name: size for name, size in sizes.items() if size > max(judged.n_grades, 2)
-    }  # names have at least two
+
+    # metrics by name have at least two grades
+    own = {name: size for name, size in sizes.items() if size > max(judged.n_grades, 2)}
     warn_of_scale(own, judged.n_grades, judged.name, stacklevel=3)
     return min(sizes.values(), default=judged.n_grades)
 
@@ -352,7 +366,8 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) 
     one_of(ideal, "ideal", get_args(Ideal))
     if unjudged == "drop" and ties == "average":
         raise InputError(
-            'unjudged="drop" and ties="average" do not go together: documents moving up leave their ties'
+            'unjudged="drop" and ties="average" do not go together: '
+            "documents moving up leave their ties"
         )
 
 
@@ -383,19 +398,23 @@ def named(
     name = os.fspath(word)
     if companion_of(name):
         raise InputError(
-            f"{name} compares two runs and has no value for one: give it to compare_systems or compare"
+            f"{name} compares two runs and has no value for one: give it to compare_systems or "
+            "compare"
         )
+
+    # names of other tools
     ours = is_metric_file(word) or ListMetricName.is_one(name) or re.match(r"[a-z0-9.]+-", name)
     if not ours and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
         usual = usual_name(name)
         return name, usual if usual == name else named(usual, judgements, runs)[1]
+
+    # ours, and files
     parsed = metric_or_name(word, accept=EVALUATED)
     if not isinstance(parsed, NamedMetric):
         return name, parsed
     depth = parsed.depth or longest_list(judgements, *runs)
-    return parsed.at(depth), read_metric(
-        parsed, max(judgements.n_grades, 2), depth, accept=EVALUATED
-    )
+    n_grades = max(judgements.n_grades, 2)
+    return parsed.at(depth), read_metric(parsed, n_grades, depth, accept=EVALUATED)
 
 
 def longest_list(*tables: Run | Judgements) -> int:

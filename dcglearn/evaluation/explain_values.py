@@ -1,9 +1,8 @@
-"""Values of a DCG from elsewhere beside ours, and the conventions that explain where they differ."""
+"""Values of a DCG from elsewhere beside ours, and the conventions that explain differences."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -20,8 +19,9 @@ from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import Floats, InputError, errors_in, listed
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts, textbook_gains
-from dcglearn.readers.line_formats import NUMBER, Records, shown
-from dcglearn.readers.read_table import opener_of, opener_of_bytes
+from dcglearn.readers.line_formats import NUMBER, shown
+from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.read_table import opener_of, opener_of_bytes, records_of
 from dcglearn.readers.roles import Role, first_names
 
 MOST_SEARCHED = 100
@@ -29,28 +29,21 @@ MOST_SEARCHED = 100
 
 WORDS: dict[str, dict[Any, str]] = {
     "gain": {
-        **{
-            "linear": "gain g (linear)",
-            "exponential": "gain 2^g - 1 (exponential)",
-            "2^g": "gain 2^g",
-        },
-        **{
-            "binary1": "gain 1 from grade 1 on (binary1)",
-            "binary2": "gain 1 from grade 2 on (binary2)",
-        },
+        "linear": "gain g (linear)",
+        "exponential": "gain 2^g - 1 (exponential)",
+        "2^g": "gain 2^g",
+        "binary1": "gain 1 from grade 1 on (binary1)",
+        "binary2": "gain 1 from grade 2 on (binary2)",
     },
     "discount": {
-        **{
-            "log2": "discount 1/log2(i + 1) (log2)",
-            "off by one": "discount 1/log2(i + 2), off by one",
-        },
+        "log2": "discount 1/log2(i + 1) (log2)",
+        "off by one": "discount 1/log2(i + 2), off by one",
         "letor": "discount 1/log2(i) from rank 2 on (letor)",
-        **{"ln": "discount 1/ln(i + 1)", "log10": "discount 1/log10(i + 1)"},
-        **{
-            "reciprocal": "discount 1/i (reciprocal)",
-            "sqrt": "discount 1/sqrt(i) (sqrt)",
-            "flat": "no discount",
-        },
+        "ln": "discount 1/ln(i + 1)",
+        "log10": "discount 1/log10(i + 1)",
+        "reciprocal": "discount 1/i (reciprocal)",
+        "sqrt": "discount 1/sqrt(i) (sqrt)",
+        "flat": "no discount",
     },
     "scale": {1: "shares", 100: "percentages"},
     "normalise": {True: "division by an ideal", False: "no division by an ideal (--raw)"},
@@ -78,29 +71,22 @@ WORDS: dict[str, dict[Any, str]] = {
         1.0: "1 for a query without a relevant document",
     },
 }
-"""Conventions of each kind, and what they are called; those of `evaluate` first, as far as it has
-them.
-"""
+"""Conventions of each kind in words, those of `evaluate` first."""
 
-QUERY = ("query", "query_id", "qid", "q_id", "topic", "topic_id", "id", "index", "unnamed: 0", "")
 ROLES = {
-    "query": Role("name", QUERY, required=True),
+    "query": Role(
+        "name",
+        ("query", "query_id", "qid", "q_id", "topic", "topic_id", "id", "index", "unnamed: 0", ""),
+        required=True,
+    ),
     "run": Role("name", ("run", "run_id", "tag", "system", "name", "model")),
     "measure": Role("name", ("measure", "metric")),
     "value": Role("name", ("value", "score"), required=True),
 }
-"""The columns of values, the first name that a table has counts; that of values may also be called
-as its measure.
+"""The columns of values, of which the first name that a table has counts.
+
+The column of values may also be called as its measure.
 """
-
-MEANS = ("all", "mean", "average", "avg", "amean", "overall")
-"""Queries that stand for the mean."""
-
-BLANK = ("", "-", "nan", "na", "n/a", "null", "none")
-"""Values that are missing."""
-
-CLOSE = 1e-4
-"""Values that differ by no more than this agree, whatever their digits."""
 
 Definition = Mapping[str, Any]
 """How a (N)DCG is computed: a convention of each kind ("" for the metric's own gains or discounts),
@@ -108,6 +94,7 @@ and the cut-off.
 """
 
 Tried = list[tuple[Definition, Floats]]
+"""Definitions with their values, shape (R, Q)."""
 
 
 @dataclass(frozen=True)
@@ -174,61 +161,84 @@ def explain_values(
         raise InputError(
             f"values are explained for one DCG or NDCG, not for {', '.join(evaluation.metrics)}"
         )
-    theirs, tolerance, notes = read_values(values, evaluation.metrics[0], evaluation)
-    n, present = int((~np.isnan(theirs)).sum()), np.flatnonzero(~np.isnan(theirs).all(axis=1))
-    theirs, ours = theirs[present], np.nan_to_num(evaluation.values[present, 0])
-    systems = [systems[r] for r in present]
 
-    def fit(values: Floats, theirs: Floats = theirs) -> tuple[int, float]:
-        """Return how many values agree, and minus the mean difference."""
-        difference = np.abs(values - theirs)[~np.isnan(theirs)]
-        return int((difference <= tolerance).sum()), -float(difference.mean())
+    # their values, and ours of the same runs
+    theirs, notes = read_values(values, evaluation.metrics[0], evaluation)
+    present = np.flatnonzero(~np.isnan(theirs.values).all(axis=1))
+    theirs = replace(theirs, values=theirs.values[present])
+    ours = np.nan_to_num(evaluation.values[present, 0])
+    n_ours = theirs.fit(ours)[0]
 
-    def furthest(values: Floats) -> str:
-        r, q = np.unravel_index(np.nanargmax(np.abs(values - theirs)), theirs.shape)
-        return one_line(
-            f"; furthest is {evaluation.queries[q]}: {theirs[r, q]:.4f} there, {values[r, q]:.4f} here"
-        )
-
+    # conventions that agree with most of them
     base = definition_of(own, **settings)
-    tried = [(base, ours)] if fit(ours)[0] == n else _tried(base, systems, judged, own, theirs, fit)
-    nearest, n_ours = tried[0][1], fit(ours)[0]
-    n_nearest = fit(nearest)[0]
-    changes = tuple(
-        filter(
-            None, (differences(way, base) for way, values in tried if fit(values)[0] == n_nearest)
-        )
-    )
-    lines = [
-        f"{n_ours} of {number_of(n, 'values')} agree with {evaluation.metrics[0]} to {tolerance:.1g}"
-    ]
-    lines[0] += furthest(ours) if n_ours < n else ""
-    if n_ours < n_nearest == n:
+    tried = [(base, ours)]
+    if n_ours < theirs.n:
+        tried = _tried(base, [systems[r] for r in present], judged, own, theirs)
+    nearest = tried[0][1]
+    n_nearest = theirs.fit(nearest)[0]
+    best = (definition for definition, values in tried if theirs.fit(values)[0] == n_nearest)
+    changes = tuple(filter(None, (differences(definition, base) for definition in best)))
+
+    # in words
+    text = f"{n_ours} of {number_of(theirs.n, 'values')} agree with {evaluation.metrics[0]} "
+    lines = [f"{text}to {theirs.close:.1g}"]
+    if n_ours < theirs.n:
+        lines[0] += theirs.furthest(ours)
+
+    # the changes that explain the difference
+    if n_ours < n_nearest == theirs.n:
         lines.append("\nor with ".join([f"explained: all agree with {changes[0]}", *changes[1:]]))
-    elif n_ours < n:
+    elif n_ours < theirs.n:
         lines.append("not explained by one or two changes of convention")
-        lines += (
-            [f"nearest: {n_nearest} agree with {changes[0]}{furthest(nearest)}"]
-            if n_ours < n_nearest
-            else []
-        )
+        if n_ours < n_nearest:
+            where = theirs.furthest(nearest)
+            lines.append(f"nearest: {n_nearest} agree with {changes[0]}{where}")
     text = "\n".join([*lines, *(f"note: {note}" for note in notes)])
-    return ExplainedValues(n, n_ours, n_nearest == n, changes, notes, text)
+    return ExplainedValues(theirs.n, n_ours, n_nearest == theirs.n, changes, notes, text)
+
+
+@dataclass(frozen=True, eq=False)
+class _Theirs:
+    """Values from elsewhere, shape (R, Q), NaN where there is none; up to which difference values
+    agree.
+    """
+
+    values: Floats
+    close: float
+    queries: Sequence[str]
+
+    @property
+    def n(self) -> int:
+        """The number of values."""
+        return int((~np.isnan(self.values)).sum())
+
+    def fit(self, values: Floats) -> tuple[int, float]:
+        """Return how many values agree, and minus the mean difference."""
+        difference = np.abs(values - self.values)[~np.isnan(self.values)]
+        return int((difference <= self.close).sum()), -float(difference.mean())
+
+    def furthest(self, values: Floats) -> str:
+        """Return the value that differs most, in words."""
+        furthest = np.nanargmax(np.abs(values - self.values))
+        r, q = np.unravel_index(furthest, self.values.shape)
+        both = f"{self.values[r, q]:.4f} there, {values[r, q]:.4f} here"
+        return one_line(f"; furthest is {self.queries[int(q)]}: {both}")
 
 
 def definition_of(own: DCG, **settings: Any) -> Definition:
     """Return the definition of a metric with settings of `evaluate`."""
-    gain = next(
-        (x for x in WORDS["gain"] if np.array_equal(_gains(x, own.n_grades), own.gains)), ""
-    )
-    discount = next(
-        (x for x in WORDS["discount"] if np.array_equal(_discounts(x, own.depth), own.discounts)),
-        "",
-    )
-    usual = {kind: next(iter(words)) for kind, words in WORDS.items()}
-    known = {kind: value for kind, value in settings.items() if kind in WORDS}
-    known |= {"normalise": False} if own.plain else {}
-    return {**usual, "cut-off": own.depth, "gain": gain, "discount": discount, **known}
+    of_gain = {word: _gains(word, own.n_grades) for word in WORDS["gain"]}
+    of_discount = {word: _discounts(word, own.depth) for word in WORDS["discount"]}
+    definition = {kind: next(iter(words)) for kind, words in WORDS.items()}
+    definition["cut-off"] = own.depth
+    definition["gain"] = _first_equal(of_gain, own.gains)
+    definition["discount"] = _first_equal(of_discount, own.discounts)
+    definition |= {kind: value for kind, value in settings.items() if kind in WORDS}
+    return definition | ({"normalise": False} if own.plain else {})
+
+
+def _first_equal(by_word: Mapping[str, Floats], values: Floats) -> str:
+    return next((word for word, its in by_word.items() if np.array_equal(its, values)), "")
 
 
 def _gains(word: str, n_grades: int) -> Floats:
@@ -239,110 +249,121 @@ def _gains(word: str, n_grades: int) -> Floats:
 def _discounts(word: str, depth: int) -> Floats:
     if word == "off by one":
         return textbook_discounts("log2", depth + 1)[1:]
-    base = {"ln": np.e, "log10": 10}.get(word)
-    return (
-        textbook_discounts("log2", depth) * np.log2(base)
-        if base
-        else textbook_discounts(word, depth)
-    )
+    if word in ("ln", "log10"):
+        base = np.e if word == "ln" else 10
+        return textbook_discounts("log2", depth) * np.log2(base)
+    return textbook_discounts(word, depth)
 
 
-def differences(way: Definition, base: Definition) -> str:
+def differences(definition: Definition, base: Definition) -> str:
     """Return in words where a definition differs from another one."""
 
-    def words(kind: str, value: Any) -> str:
-        return WORDS.get(kind, {}).get(value) or (
-            f"{kind} {value}" if value else f"the metric's own {kind}"
-        )
+    def in_words(kind: str, value: Any) -> str:
+        convention = WORDS.get(kind, {}).get(value)
+        if convention is None:
+            convention = f"{kind} {value}" if value else f"the metric's own {kind}"
+        return convention
 
-    kinds = [kind for kind in way if way[kind] != base[kind]]
     return ", and ".join(
-        f"{words(kind, way[kind])} in place of {words(kind, base[kind])}" for kind in kinds
+        f"{in_words(kind, definition[kind])} in place of {in_words(kind, base[kind])}"
+        for kind in definition
+        if definition[kind] != base[kind]
     )
 
 
 def changes_of(base: Definition, longest: int) -> list[Definition]:
     """Return the single changes that make another definition."""
-    cutoffs = sorted(
-        {1, 3, 5, 10, 20, 50, 100, 1000, base["cut-off"] - 1, base["cut-off"] + 1, longest}
-    )
+    depth = base["cut-off"]
+    cutoffs = sorted({1, 3, 5, 10, 20, 50, 100, 1000, depth - 1, depth + 1, longest})
     words = {**WORDS, "cut-off": [cutoff for cutoff in cutoffs if 1 <= cutoff <= longest]}
     return [{kind: word} for kind in words for word in words[kind] if word != base[kind]]
 
 
 def _tried(
-    base: Definition,
-    runs: Sequence[Run],
-    judged: Judgements,
-    own: DCG,
-    theirs: Floats,
-    fit: Callable[[Floats, Floats], tuple[int, float]],
+    base: Definition, runs: Sequence[Run], judged: Judgements, own: DCG, theirs: _Theirs
 ) -> Tried:
     """Return definitions with their values, the best first: the base, single changes, pairs of
     them.
     """
     import polars as pl
 
-    known = np.flatnonzero(~np.isnan(theirs).all(axis=0))
-    chosen = known[np.unique(np.linspace(0, len(known) - 1, MOST_SEARCHED).astype(int))]
-    queries = judged.frame["query"].unique().sort().gather(chosen)
-    kept = pl.col("query").is_in(queries.implode())
+    # some of the queries that have values
+    present = np.flatnonzero(~np.isnan(theirs.values).all(axis=0))
+    chosen = present[np.unique(np.linspace(0, len(present) - 1, MOST_SEARCHED).astype(int))]
+    kept = pl.col("query").is_in([theirs.queries[q] for q in chosen])
+    of_chosen = replace(theirs, values=theirs.values[:, chosen])
     sample = (
         [Run(run.frame.filter(kept), run.name) for run in runs],
         replace(judged, frame=judged.frame.filter(kept)),
     )
+
+    # try single changes, then pairs
     changes = changes_of(base, max(own.depth, longest_list(judged, *runs)))
     pairs = [{**a, **b} for a, b in combinations(changes, 2) if a.keys() != b.keys()]
     best: list[Definition] = [base]
     for more in (changes, pairs):
         with errors_in("the queries of the values"):
             searched = valued([{**base, **change} for change in more], *sample, own)
-        searched.sort(key=lambda way: fit(way[1], theirs[:, chosen]), reverse=True)
-        best += [way for way, _ in searched[:5]]  # the best are tried on all queries
-        tried = sorted(
-            valued(best, runs, judged, own), key=lambda way: fit(way[1], theirs), reverse=True
-        )
-        if fit(tried[0][1], theirs)[0] == (~np.isnan(theirs)).sum():
+        searched.sort(key=lambda tried: of_chosen.fit(tried[1]), reverse=True)
+        best += [definition for definition, _ in searched[:5]]
+
+        # the best of the sample
+        tried = valued(best, runs, judged, own)
+        tried.sort(key=lambda tried: theirs.fit(tried[1]), reverse=True)
+        if theirs.fit(tried[0][1])[0] == theirs.n:
             break
     return tried
 
 
-def valued(ways: Iterable[Definition], runs: Sequence[Run], judged: Judgements, own: DCG) -> Tried:
+def valued(
+    definitions: Iterable[Definition], runs: Sequence[Run], judged: Judgements, own: DCG
+) -> Tried:
     """Return definitions, those without a meaning left out, with their values, shape (R, Q), 0 for
     missing queries.
     """
     longest = max(own.depth, longest_list(judged, *runs))
+
+    # definitions that one evaluation gives
     alike: dict[tuple[Any, ...], list[Definition]] = {}
-    for way in ways:
-        cut = way["cut-off"] if way["ideal"] in ("top", "uncut") else None
-        if way["ties"] != "average" or (cut is None and way["unjudged"] != "drop"):
-            shared = (way[kind] for kind in ("normalise", "ideal", "ties", "unjudged", "empty"))
-            alike.setdefault((*shared, cut), []).append(way)
+    for definition in definitions:
+        cut = definition["cut-off"] if definition["ideal"] in ("top", "uncut") else None
+        if definition["ties"] != "average" or (cut is None and definition["unjudged"] != "drop"):
+            shared = (
+                definition[kind] for kind in ("normalise", "ideal", "ties", "unjudged", "empty")
+            )
+            alike.setdefault((*shared, cut), []).append(definition)
+
     tried: Tried = []
     for (normalise, ideal, ties, unjudged, empty, cut), group in alike.items():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of scales, as the metric's own evaluation has warned
+            # scales were warned of by the metric's own evaluation
+            warnings.simplefilter("ignore")
             evaluation = evaluate(
                 [_reordered(run, ties, cut) for run in runs],
                 judged,
-                {str(i): _metric(way, own, longest) for i, way in enumerate(group)},
+                {str(i): _metric(definition, own, longest) for i, definition in enumerate(group)},
                 normalise=normalise,
                 ties=ties if ties in TIES else "stable",
                 unjudged=unjudged,
                 ideal="list" if ideal in ("list", "top") else "judgements",
                 empty=empty,
             )
+
         values = np.nan_to_num(evaluation.values)
-        tried += [(way, values[:, m] * way["scale"]) for m, way in enumerate(group)]
+        tried += [
+            (definition, values[:, m] * definition["scale"]) for m, definition in enumerate(group)
+        ]
     return tried
 
 
-def _metric(way: Definition, own: DCG, longest: int) -> DCG:
+def _metric(definition: Definition, own: DCG, longest: int) -> DCG:
     """Return the DCG of a definition; `own` has the gains and discounts without a name."""
-    gains = _gains(way["gain"], own.n_grades) if way["gain"] else own.gains
-    depth = longest if way["ideal"] == "uncut" else way["cut-off"]
+    gains = _gains(definition["gain"], own.n_grades) if definition["gain"] else own.gains
+    depth = longest if definition["ideal"] == "uncut" else definition["cut-off"]
+    own_discounts = own.discounts[:depth]
     return DCG(
-        gains, _discounts(way["discount"], depth) if way["discount"] else own.discounts[:depth]
+        gains,
+        _discounts(definition["discount"], depth) if definition["discount"] else own_discounts,
     )
 
 
@@ -352,14 +373,17 @@ def _reordered(run: Run, ties: str, cut: int | None) -> Run:
     """
     import polars as pl
 
-    frame = {
-        "docno-asc": lambda frame: frame.sort("document", maintain_order=True),
-        "reversed": pl.DataFrame.reverse,
-        "ascending": lambda frame: frame.with_columns(-pl.col("score")),
-        "file": lambda frame: frame.with_columns(
-            score=-pl.int_range(pl.len()).over("query").cast(pl.Float64)
-        ),
-    }.get(ties, pl.DataFrame.clone)(run.frame)
+    frame = run.frame
+    if ties == "docno-asc":
+        frame = frame.sort("document", maintain_order=True)
+    elif ties == "reversed":
+        frame = frame.reverse()
+    elif ties == "ascending":
+        frame = frame.with_columns(-pl.col("score"))
+    # scores by the place in the file
+    elif ties == "file":
+        place = pl.int_range(pl.len()).over("query")
+        frame = frame.with_columns(score=-place.cast(pl.Float64))
     if cut is not None:
         frame = in_order(frame, ties).group_by("query", maintain_order=True).head(cut)
     return Run(frame, run.name)
@@ -367,119 +391,144 @@ def _reordered(run: Run, ties: str, cut: int | None) -> Run:
 
 def read_values(
     values: Any, metric: str, evaluation: Evaluation
-) -> tuple[Floats, float, tuple[str, ...]]:
-    """Return values for the runs and queries of an evaluation, shape (R, Q), NaN where there is
-    none.
+) -> tuple[_Theirs, tuple[str, ...]]:
+    """Return values for the runs and queries of an evaluation, and notes.
 
-    Also up to which difference values agree, by their digits, and notes. For parameters see
-    `explain_values`.
+    For parameters see `explain_values`.
     """
     name, rows = _rows(values, metric, evaluation)
     with errors_in(name):
+        # the rows of the metric
         measures = {row["measure"] for _, row in rows}
         chosen = sorted(word for word in measures if _same(word, metric)) or sorted(measures)
+
+        # values of one measure
         if len(chosen) != 1:
             raise InputError(
                 f"values of {listed(chosen)}, but not of {metric}: name one of them as the metric"
             )
         rows = [(place, row) for place, row in rows if row["measure"] == chosen[0]]
+
+        # the runs; a single one may have another name
         named = sorted({row["run"] for _, row in rows})
         runs = named if len(named) == len(evaluation.runs) == 1 else list(evaluation.runs)
         if not {*named} & {*runs}:
-            theirs = listed(filter(None, named)) or "no run"
-            raise InputError(f"values of {theirs}, where the runs are {listed(runs)}; give one run")
-        found: dict[tuple[str, str], float] = {}
-        for place, row in rows:
-            key, number = (row["run"], row["query"]), row["value"].replace(",", ".")
-            if key in found:
-                raise InputError(f"{place}: the query {shown(key[1])} occurs twice")
-            if number.lower() not in BLANK and not NUMBER.fullmatch(number):
-                raise InputError(f"{place}: the value {shown(row['value'])} is not a number")
-            found[key] = np.nan if number.lower() in BLANK else float(number)
-        table = np.array(
-            [[found.get((run, query), np.nan) for query in evaluation.queries] for run in runs]
-        )
-        others = sorted(
-            {query for _, query in found if query.lower() not in MEANS}.difference(
-                evaluation.queries
-            )
-        )
-        if np.isnan(table).all():
-            raise InputError(
-                f"no value of a judged query, such as {evaluation.queries[0]}; found {listed(others[:3])}"
-            )
-    means = {run: value for (run, query), value in found.items() if query.lower() in MEANS}
-    notes = [f"left out, as they are not judged: {listed(others)}"] if others else []
-    known = table[~np.isnan(table)]
-    digits = next(
-        (d for d in range(10) if np.allclose(np.round(known, d), known, rtol=0, atol=1e-12)), 10
+            others = listed(filter(None, named)) or "no run"
+            raise InputError(f"values of {others}, where the runs are {listed(runs)}; give one run")
+
+    # the number of each query
+    numbers: dict[tuple[str, str], float] = {}
+    for place, row in rows:
+        key = row["run"], row["query"]
+        if key in numbers:
+            raise InputError(f"{place}: the query {shown(key[1])} occurs twice")
+        with errors_in(place):
+            numbers[key] = _number(row["value"])
+
+    # a table of runs and queries
+    table = np.array(
+        [[numbers.get((run, query), np.nan) for query in evaluation.queries] for run in runs]
     )
-    close = max(CLOSE, 0.5 * 10.0**-digits) + 1e-9  # half a unit of the last digit
-    return (
-        table,
-        close,
-        (*notes, *_of_missing(table, [means.get(run) for run in runs], evaluation, close)),
-    )
+
+    # means, and queries that are not judged
+    is_mean = {"all", "mean", "average", "avg", "amean", "overall"}
+    means = {run: value for (run, query), value in numbers.items() if query.lower() in is_mean}
+    queries = {query for _, query in numbers if query.lower() not in is_mean}
+    unjudged = sorted(queries.difference(evaluation.queries))
+    if np.isnan(table).all():
+        raise InputError(
+            f"{name}: no value of a judged query, such as {evaluation.queries[0]}; "
+            f"found {listed(unjudged[:3])}"
+        )
+    theirs = _Theirs(table, _closeness(table), evaluation.queries)
+    notes = [f"left out, as they are not judged: {listed(unjudged)}"] if unjudged else []
+    notes += _of_missing(theirs, [means.get(run) for run in runs], evaluation)
+    return theirs, tuple(notes)
+
+
+def _number(text: str) -> float:
+    """Return the number in a text, NaN if it stands for none."""
+    if text.lower() in ("", "-", "nan", "na", "n/a", "null", "none"):
+        return np.nan
+    number = text.replace(",", ".")
+    if not NUMBER.fullmatch(number):
+        raise InputError(f"the value {shown(text)} is not a number")
+    return float(number)
+
+
+def _closeness(table: Floats) -> float:
+    """Return up to which difference values agree: half a unit of their last digit, at least
+    1e-4.
+    """
+    values = table[~np.isnan(table)]
+    exact = (d for d in range(10) if np.allclose(np.round(values, d), values, rtol=0, atol=1e-12))
+    return max(1e-4, 0.5 * 10.0 ** -next(exact, 10)) + 1e-9
 
 
 def _rows(
     values: Any, metric: str, evaluation: Evaluation
 ) -> tuple[str, list[tuple[str, dict[str, str]]]]:
     """Return the name of the values, and the place and the cells by role of each row."""
-    name, n_added = "values", 0
-    if isinstance(values, Mapping):
-        open_with: Any = partial(
-            Records, [{"query": query, "value": value} for query, value in values.items()]
-        )
-    elif is_path(values):
+    roles: Mapping[str, Role] = {}
+    if is_path(values):
         name, data = content(values, "one value a line")
-        header = _lacking_header(data, evaluation)
-        open_with, n_added = opener_of_bytes(name, header + data), header.count(b"\n")
+        # trec_eval and others print no header
+        roles = _without_header(data, evaluation)
+        open_with = opener_of_bytes(name, data, LogMapping(header="0") if roles else None)
     else:
-        indexed = (
-            values.reset_index() if hasattr(values, "reset_index") else values
-        )  # pandas' index
-        name, open_with = opener_of(indexed, ROLES)
-    rows = []
+        if isinstance(values, Mapping):
+            values = [{"query": query, "value": value} for query, value in values.items()]
+        elif hasattr(values, "reset_index"):  # pandas keeps queries in the index
+            values = values.reset_index()
+        name, open_with = opener_of(values, ROLES)
+
+    # all cells as text
     with errors_in(name):
-        source = open_with(_roles(open_with({}).names, metric))
-        for number, item in source:
-            place = f"{source.unit} {number - n_added}"
-            with errors_in(place):
-                record = source.record(item)
-            rows.append(
-                (
-                    place,
-                    {role: "" if record.get(role) is None else str(record[role]) for role in ROLES},
-                )
-            )
+        roles = roles or _roles(open_with({}).names, metric)
+    rows = []
+    for place, record in records_of((name, open_with), roles):
+        cells = {role: record.get(role) for role in ROLES}
+        text = {role: "" if cell is None else str(cell) for role, cell in cells.items()}
+        rows.append((place, text))
     return name, rows
 
 
-def _lacking_header(data: bytes, evaluation: Evaluation) -> bytes:
-    """Return the header that a text lacks whose first line has a value: trec_eval and ir_measures
-    print none.
+def _without_header(data: bytes, evaluation: Evaluation) -> dict[str, Role]:
+    """Return the roles of columns by number, if the first line of a text has a value: trec_eval and
+    ir_measures print no header.
     """
     lines = data.decode(errors="replace").strip().splitlines()
     mark = next((mark for mark in "\t;," if mark in lines[0]), "\t")
     fields = lines[0].split(mark)
     if len(fields) not in (2, 3) or not NUMBER.fullmatch(fields[-1].strip().replace(",", ".")):
-        return b""
-    by_query = {line.split(mark)[0].strip() for line in lines} & set(evaluation.queries)
-    names = ("query", "measure", "value") if by_query else ("measure", "query", "value")
-    return (mark.join(names if len(fields) == 3 else ("query", "value")) + "\n").encode()
+        return {}
+
+    # the column that holds queries
+    columns = ["query", "value"]
+    if len(fields) == 3:
+        first = {line.split(mark)[0].strip() for line in lines}
+        columns.insert(1 if first & {*evaluation.queries} else 0, "measure")
+    return {
+        role: replace(ROLES[role], names=(str(number),)) for number, role in enumerate(columns, 1)
+    }
 
 
 def _roles(names: Sequence[str], metric: str) -> dict[str, Role]:
     """Return the roles of columns: queries may be in the first, and values in one called as the
     metric, or the rest.
     """
-    roles, lower = first_names(names, ROLES), [name.strip().lower() for name in names]
+    roles = first_names(names, ROLES)
+    lower = [name.strip().lower() for name in names]
     if len(lower) == 1:
         return roles
-    if not {*QUERY} & {*lower}:
+
+    # queries
+    queries = ROLES["query"].names
+    if not {*queries} & {*lower}:
         roles["query"] = replace(roles["query"], names=tuple(lower[:1]))
-    taken = {word for role in (*roles.values(), ROLES["query"]) for word in role.names}
+
+    # values
+    taken = {*queries}.union(*(role.names for role in roles.values()))
     rest = [word for word in lower if word not in taken]
     rest = [word for word in rest if _same(word, metric)] or rest
     if not {*roles["value"].names} & {*lower}:
@@ -493,21 +542,27 @@ def _same(word: str, metric: str) -> bool:
 
 
 def _of_missing(
-    table: Floats, means: Sequence[float | None], evaluation: Evaluation, close: float
+    theirs: _Theirs, means: Sequence[float | None], evaluation: Evaluation
 ) -> Iterator[str]:
     """Yield notes on judged queries without a value, and on what the means count."""
     for r, (run, mean) in enumerate(zip(evaluation.runs, means, strict=True)):
-        lacking = np.isnan(table[r])
+        values = theirs.values[r]
+        lacking = np.isnan(values)
+        if lacking.all():
+            continue
+
+        # queries without a value
         n = number_of(int(lacking.sum()), "judged queries")
-        if lacking.any() and not lacking.all():
-            absent = ", which the run does not have (--missing skip)"
-            yield f"{run}: no value of {n}{absent if np.isnan(evaluation.values[r, 0][lacking]).all() else ''}"
-        if mean is not None and not lacking.all():
-            of_values, of_all = np.nanmean(table[r]), np.nansum(table[r]) / len(lacking)
-            what = (
-                f"counts {n} as 0"
-                if abs(of_all - mean) <= 2 * close
-                else "is not that of the values"
-            )
-            what = "is that of the values" if abs(of_values - mean) <= 2 * close else what
-            yield f"{run}: the mean {mean:g} {what}"
+        if lacking.any():
+            absent = np.isnan(evaluation.values[r, 0][lacking]).all()
+            reason = ", which the run does not have (--missing skip)" if absent else ""
+            yield f"{run}: no value of {n}{reason}"
+
+        # the mean
+        if mean is not None:
+            relation = "is not that of the values"
+            if abs(np.nansum(values) / len(values) - mean) <= 2 * theirs.close:
+                relation = f"counts {n} as 0"
+            if abs(np.nanmean(values) - mean) <= 2 * theirs.close:
+                relation = "is that of the values"
+            yield f"{run}: the mean {mean:g} {relation}"

@@ -1,12 +1,10 @@
-"""A gate for a new ranker: from a paired interval, whether it is worse than a margin, not worse, or
-undecided.
-"""
+"""Gate for a new ranker: worse than a margin, not worse or undecided, by a paired interval."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from statistics import NormalDist
 from typing import Any
 
+from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import markdown, one_line
 from dcglearn.foundation.validation import InputError, PolarsFrame, one_of
@@ -71,23 +69,24 @@ class Gate(Shown):
         return f"{self.min_difference:+.4f}" if self.min_difference else "0"
 
     def _sentence(self, row: Verdict) -> str:
-        interval = f"{100 * self.level:g}% interval {row.low:+.4f} to {row.high:+.4f}"
         relation = "undecided against" if row.verdict == "undecided" else f"{row.verdict} than"
-        sentence = f"{row.run}: {relation} {row.baseline} under {row.measure}"
-        counted = f"{row.n_measured} of {row.n_topics} topics count"
+        interval = f"{100 * self.level:g}% interval {row.low:+.4f} to {row.high:+.4f}"
+        counted = f"margin {self._margin}; {row.n_measured} of {row.n_topics} topics count"
         return one_line(
-            f"{sentence} (difference {row.difference:+.4f}, {interval}, margin {self._margin}; {counted})"
+            f"{row.run}: {relation} {row.baseline} under {row.measure} "
+            f"(difference {row.difference:+.4f}, {interval}, {counted})"
         )
 
     @property
     def rule_in_words(self) -> str:
         """The rule, with its error rate."""
-        side, outcome = ("upper", "below") if self.rule == "harm" else ("lower", "above")
-        verb = "fails if" if self.rule == "harm" else "passes only if"
+        rule = f"a run fails if the upper limit of its {100 * self.level:g}% interval is below"
+        if self.rule == "non-inferior":
+            rule = rule.replace("fails if the upper", "passes only if the lower")
+            rule = rule.replace("below", "above")
         return (
-            f"{self.rule}, one-sided: a run {verb} the {side} limit of its {100 * self.level:g}% interval is {outcome} "
-            f"{self._margin}; at a true difference of {self._margin} that happens with a "
-            f"probability of {self.error:.2g}"
+            f"{self.rule}, one-sided: {rule} {self._margin}; at a true difference of "
+            f"{self._margin} that happens with a probability of {self.error:.2g}"
         )
 
     @property
@@ -95,18 +94,18 @@ class Gate(Shown):
         """What the topics of each run and measure can show, a sentence each."""
         sentences = []
         for row in self.verdicts:
+            # the difference that is detected
             loss = row.detectable - self.min_difference
-            shown = (
-                f"a loss of {loss:.4f}"
-                if loss >= 0
-                else f"a true difference of {-loss:+.4f} to be worse"
-            )
+            shown = f"a loss of {loss:.4f}"
+            if loss < 0:
+                shown = f"a true difference of {-loss:+.4f} to be worse"
             if self.rule == "non-inferior":
-                shown = f"a true difference of {self.min_difference + row.detectable:+.4f} to be not worse"
+                least = self.min_difference + row.detectable
+                shown = f"a true difference of {least:+.4f} to be not worse"
+
             whose = f"({row.run}, {row.measure})"
-            sentences.append(
-                one_line(f"these {row.n_topics} topics can show {shown} four times in five {whose}")
-            )
+            sentence = f"these {row.n_topics} topics can show {shown} four times in five {whose}"
+            sentences.append(one_line(sentence))
         return tuple(sentences)
 
     def _pictures(self) -> list[dict[str, Any]]:
@@ -120,24 +119,24 @@ class Gate(Shown):
         lines = [f"gate: {'passed' if self.passed else 'failed'}"]
         lines += [f"  {self._sentence(row)}" for row in self.verdicts]
         lines += [f"  {one_line(row.run)}: {shared}" for row, shared in self._partial]
-        lines += [
-            f"rule: {self.rule_in_words}",
-            *(f"power: {sentence}" for sentence in self.power_in_words),
-        ]
+        lines.append(f"rule: {self.rule_in_words}")
+        lines += [f"power: {sentence}" for sentence in self.power_in_words]
         return "\n".join(lines)
 
     @property
     def _partial(self) -> list[tuple[Verdict, str]]:
         """Rows with topics that one run lacks, or that do not count, and how many these are."""
-        rows = [row for row in self.verdicts if row.n_shared < row.n_topics]
-        facts = [
-            (row, f"only {row.n_shared} of {row.n_topics} topics are in both runs") for row in rows
+        shared = [
+            (row, f"only {row.n_shared} of {row.n_topics} topics are in both runs")
+            for row in self.verdicts
+            if row.n_shared < row.n_topics
         ]
-        rows = [row for row in self.verdicts if row.n_measured < row.n_topics]
-        return facts + [
+        measured = [
             (row, f"in {row.n_topics - row.n_measured} of {row.n_topics} topics {UNMEASURED}")
-            for row in rows
+            for row in self.verdicts
+            if row.n_measured < row.n_topics
         ]
+        return shared + measured
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -145,46 +144,40 @@ class Gate(Shown):
 
     def to_markdown(self) -> str:
         """Return the decision as Markdown, for the summary of a pull request."""
-        outcome = "passed" if self.passed else "failed"
-        lines = [
-            f"- {'✅' if row.passed else '❌'} {markdown(self._sentence(row))}"
-            for row in self.verdicts
-        ]
+        lines = [f"**Gate {'passed' if self.passed else 'failed'}**", ""]
+        for row in self.verdicts:
+            lines.append(f"- {'✅' if row.passed else '❌'} {markdown(self._sentence(row))}")
         lines += [f"- {shared} ({markdown(row.run)})" for row, shared in self._partial]
-        notes = [
-            f"Rule: {self.rule_in_words}.",
-            *(f"Power: {markdown(sentence)}." for sentence in self.power_in_words),
-        ]
-        return "\n".join([f"**Gate {outcome}**", "", *lines, "", *notes])
+        lines += ["", f"Rule: {self.rule_in_words}."]
+        lines += [f"Power: {markdown(sentence)}." for sentence in self.power_in_words]
+        return "\n".join(lines)
 
     def to_junit(self) -> str:
         """Return the decision as a JUnit report: a test case for each run and measure."""
-        from xml.etree import ElementTree
+        from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-        cases = str(len(self.verdicts))
-        failures = str(sum(not row.passed for row in self.verdicts))
-        suites = ElementTree.Element("testsuites", tests=cases, failures=failures)
-        suite = ElementTree.SubElement(
-            suites, "testsuite", name="dcglearn compare", tests=cases, failures=failures
-        )
-        properties = ElementTree.SubElement(suite, "properties")
+        # the suite and its settings
+        failures = sum(not row.passed for row in self.verdicts)
+        counts = {"tests": str(len(self.verdicts)), "failures": str(failures)}
+        suites = Element("testsuites", counts)
+        suite = SubElement(suites, "testsuite", {"name": "dcglearn compare", **counts})
+        properties = SubElement(suite, "properties")
         for name, value in self._settings.items():
-            ElementTree.SubElement(properties, "property", name=name, value=str(value))
+            SubElement(properties, "property", name=name, value=str(value))
+
+        # a test case for each verdict
+        group = f"dcglearn.gate.{self.rule}"
         for row, power in zip(self.verdicts, self.power_in_words, strict=True):
+            sentence = self._sentence(row)
             name = one_line(f"{row.run} against {row.baseline}: {row.measure}")
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=f"dcglearn.gate.{self.rule}", name=name, time="0"
-            )
+            case = SubElement(suite, "testcase", classname=group, name=name, time="0")
             if not row.passed:
-                failure = ElementTree.SubElement(
-                    case, "failure", type=row.verdict, message=self._sentence(row)
-                )
+                failure = SubElement(case, "failure", type=row.verdict, message=sentence)
                 failure.text = self.rule_in_words
-            ElementTree.SubElement(case, "system-out").text = f"{self._sentence(row)}\n{power}"
-        ElementTree.indent(suites)
-        return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(
-            suites, encoding="unicode"
-        )
+            SubElement(case, "system-out").text = f"{sentence}\n{power}"
+
+        indent(suites)
+        return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suites, encoding="unicode")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as plain Python values."""
@@ -204,29 +197,17 @@ def gated(
         raise InputError(
             f"min_difference={min_difference!r} must be a finite number, such as -0.005"
         )
+
     verdicts = []
     for row, sample in zip(frame.iter_rows(named=True), samples.iter_rows(named=True), strict=True):
-        if not sample["n_shared"]:
-            raise InputError(
-                f"{row['run']} and {row['baseline']} share no judged topic; check the files",
-                see="names",
-            )
-        if absence := mostly_absent(row, sample):
-            raise InputError(
-                f"{absence}: it did not run as it should, so the gate decides nothing; run it again, or compare the "
-                'topics of both by --missing skip (missing="skip")'
-            )
-        if not sample["n_measured"]:
-            pair = one_line(
-                f"{row['measure']} measures nothing of {row['run']} and {row['baseline']}"
-            )
-            raise InputError(
-                f"{pair}: in each of the {sample['n_topics']} topics {UNMEASURED}, so the gate decides nothing; check "
-                "the grades of the judgements, and whether runs and judgements name the same documents",
-                see="names",
-            )
-        clear = "not worse" if row["low"] > min_difference else "undecided"
-        verdict = "worse" if row["high"] < min_difference else clear
+        _refuse_undecidable(row, sample)
+
+        # where the interval lies
+        verdict = "not worse" if row["low"] > min_difference else "undecided"
+        if row["high"] < min_difference:
+            verdict = "worse"
+
+        # whether the rule lets it pass
         facts = {
             **row,
             **sample,
@@ -238,10 +219,34 @@ def gated(
     return Gate(tuple(verdicts), float(min_difference), rule, level)
 
 
+def _refuse_undecidable(row: Mapping[str, Any], sample: Mapping[str, Any]) -> None:
+    """Raise InputError if the topics of two runs tell nothing of their difference."""
+    # no topic, few or none that counts
+    if not sample["n_shared"]:
+        raise InputError(
+            f"{row['run']} and {row['baseline']} share no judged topic; check the files",
+            see="names",
+        )
+
+    absence = mostly_absent(row, sample)
+    if absence:
+        raise InputError(
+            f"{absence}: it did not run as it should, so the gate decides nothing; run it again, "
+            'or compare the topics of both by --missing skip (missing="skip")'
+        )
+
+    if not sample["n_measured"]:
+        pair = one_line(f"{row['measure']} measures nothing of {row['run']} and {row['baseline']}")
+        raise InputError(
+            f"{pair}: in each of the {sample['n_topics']} topics {UNMEASURED}, so the gate decides "
+            "nothing; check the grades of the judgements, and whether runs and judgements name the "
+            "same documents",
+            see="names",
+        )
+
+
 def mostly_absent(row: Mapping[str, Any], sample: Mapping[str, Any]) -> str:
-    """Return the words for a run that lacks most topics of the other, which count as 0; empty if
-    none does.
-    """
+    """Return a sentence on a run that lacks most topics of the other, empty if none does."""
     n_either = sample["n_run"] + sample["n_baseline"] - sample["n_shared"]
     if sample["n_topics"] == sample["n_shared"] or 2 * sample["n_shared"] >= n_either:
         return ""
@@ -262,5 +267,5 @@ def detectable_difference(spread: float, n_topics: int, level: float, power: flo
     >>> round(detectable_difference(0.1, 53, 0.9), 4)
     0.0342
     """
-    quantile = NormalDist().inv_cdf
-    return float((quantile((1 + level) / 2) + quantile(power)) * spread / n_topics**0.5)
+    quantiles = normal_quantile(level) + normal_quantile(2 * power - 1)
+    return quantiles * spread / n_topics**0.5

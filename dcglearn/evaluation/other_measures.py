@@ -1,6 +1,4 @@
-"""Measures by other tools' names: those of trec_eval and others as ours, and what ir_measures
-computes.
-"""
+"""Measures by the names of trec_eval and other tools, and measures that ir_measures computes."""
 
 import contextlib
 import re
@@ -11,42 +9,36 @@ import numpy as np
 
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
 from dcglearn.metric.textbook import NAMES
 
 ALIASES = {
-    **{"ndcg": "nDCG", "ndcg_burges": "exponential-log2", "err": "ERR"},
-    **{
-        "map": "AP",
-        "ap": "AP",
-        "p": "P",
-        "precision": "P",
-        "r": "R",
-        "recall": "R",
-        "rprec": "Rprec",
-    },
-    **{
-        "recip_rank": "RR",
-        "mrr": "RR",
-        "rr": "RR",
-        "bpref": "Bpref",
-        "success": "Success",
-        "hit_rate": "Success",
-    },
-    **{
-        "set_p": "SetP",
-        "set_recall": "SetR",
-        "set_f": "SetF",
-        "set_map": "SetAP",
-        "iprec_at_recall": "IPrec",
-    },
-    **{
-        "num_q": "NumQ",
-        "num_ret": "NumRet",
-        "num_rel": "NumRel",
-        "num_rel_ret": "NumRelRet",
-        "infap": "infAP",
-    },
+    "ndcg": "nDCG",
+    "ndcg_burges": "exponential-log2",
+    "err": "ERR",
+    "map": "AP",
+    "ap": "AP",
+    "p": "P",
+    "precision": "P",
+    "r": "R",
+    "recall": "R",
+    "rprec": "Rprec",
+    "recip_rank": "RR",
+    "mrr": "RR",
+    "rr": "RR",
+    "bpref": "Bpref",
+    "success": "Success",
+    "hit_rate": "Success",
+    "set_p": "SetP",
+    "set_recall": "SetR",
+    "set_f": "SetF",
+    "set_map": "SetAP",
+    "iprec_at_recall": "IPrec",
+    "num_q": "NumQ",
+    "num_ret": "NumRet",
+    "num_rel": "NumRel",
+    "num_rel_ret": "NumRelRet",
+    "infap": "infAP",
 }
 """Names of trec_eval, ranx and MTEB, in lower case, and ours or those of ir_measures."""
 
@@ -56,8 +48,8 @@ def usual_name(word: str) -> str:
 
     Examples
     --------
-    >>> usual_name("ndcg_cut_10"), usual_name("map_cut.100"), usual_name("recall_at_5"), usual_name("recip_rank")
-    ('nDCG@10', 'AP@100', 'R@5', 'RR')
+    >>> [usual_name(word) for word in ("ndcg_cut_10", "map_cut.100", "recall_at_5", "recip_rank")]
+    ['nDCG@10', 'AP@100', 'R@5', 'RR']
     """
     match = re.fullmatch(r"([a-z_]+?)(?:_cut|_at)?(?:[@_.](\d+(?:\.\d+)?))?", word, re.IGNORECASE)
     if match is None or match[1].lower() not in ALIASES:
@@ -76,31 +68,37 @@ def measured_elsewhere(
         import ir_measures
     except ImportError as error:
         raise InputError(
-            f"metric {names[0]!r} is neither a file nor {NAMES}; for ir_measures' names: pip install 'dcglearn[ir]'"
+            f"metric {names[0]!r} is neither a file nor {NAMES}; "
+            "for ir_measures' names: pip install 'dcglearn[ir]'"
         ) from error
-    judged: dict[str, dict[str, int]] = {}
-    for query, document, grade in judgements.frame.iter_rows():
-        judged.setdefault(query, {})[document] = grade
-    places = {query: q for q, query in enumerate(queries)}
-    values = np.full((len(runs), len(names), len(queries)), np.nan)
-    # One measure per evaluator: in one call, versions up to 0.4.3 confuse nDCG with and without
-    # gains.
+
+    # one measure per evaluator: versions up to 0.4.3 confuse nDCG with and without gains
+    judged = _nested(judgements.frame)
     evaluators = []
     for name in names:
         measure = _parsed(name)
         with _errors_of(name):
             evaluators.append(ir_measures.evaluator([measure], judged))
+
+    # values of the judged queries that a run has
+    places = {query: q for q, query in enumerate(queries)}
+    values = np.full((len(runs), len(names), len(queries)), np.nan)
     for r, run in enumerate(runs):
-        scores: dict[str, dict[str, float]] = {}
-        for query, document, score in run.frame.iter_rows():
-            if query in places:
-                scores.setdefault(query, {})[document] = score
+        scores = {q: documents for q, documents in _nested(run.frame).items() if q in places}
         for m, evaluator in enumerate(evaluators):
             with _errors_of(names[m]):
                 for metric in evaluator.iter_calc(scores):
                     if metric.query_id in scores:
                         values[r, m, places[metric.query_id]] = metric.value
     return values
+
+
+def _nested(frame: PolarsFrame) -> dict[str, dict[str, Any]]:
+    """Return the numbers of a table by query and document."""
+    nested: dict[str, dict[str, Any]] = {}
+    for query, document, number in frame.iter_rows():
+        nested.setdefault(query, {})[document] = number
+    return nested
 
 
 def _parsed(name: str) -> Any:
@@ -112,15 +110,15 @@ def _parsed(name: str) -> Any:
     try:
         measure = ir_measures.parse_measure(name)
     except Exception as error:  # the parser raises many kinds
-        known = [*ir_measures.measures.registry, *ALIASES]
-        alike = nearest(re.split(r"[@(]", name)[0], known)
+        names = [*ir_measures.measures.registry, *ALIASES]
+        alike = nearest(re.split(r"[@(]", name)[0], names)
         raise InputError(
             f"metric {name!r} is neither a file nor {NAMES}, nor known to ir_measures{alike}"
         ) from error
+
+    # trec_eval crashes on a cut-off of 0
     if not isinstance(measure, ir_measures.measures.Measure) or measure.params.get("cutoff", 1) < 1:
-        raise InputError(
-            f"metric {name!r}: the cut-off is a whole number of at least 1"
-        )  # trec_eval crashes on 0
+        raise InputError(f"metric {name!r}: the cut-off is a whole number of at least 1")
     return measure
 
 
@@ -130,9 +128,6 @@ def _errors_of(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        reason = re.sub(
-            r"invalid param (\w+)=<object.*", r"it needs \1=", " ".join(str(error).split())
-        )
-        raise InputError(
-            f"ir_measures cannot compute {name}: {reason or type(error).__name__}"
-        ) from error
+        text = " ".join(str(error).split()) or type(error).__name__
+        reason = re.sub(r"invalid param (\w+)=<object.*", r"it needs \1=", text)
+        raise InputError(f"ir_measures cannot compute {name}: {reason}") from error

@@ -1,5 +1,7 @@
-"""Means of few outcomes by people and many of a machine: PPI++ (Angelopoulos, Duchi and Zrnic
-2023).
+"""Means of few outcomes by people and many of a machine.
+
+PPI++: A. N. Angelopoulos, J. C. Duchi and T. Zrnic, "PPI++: efficient prediction-powered
+inference", 2023.
 """
 
 from dataclasses import dataclass
@@ -7,10 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcglearn.foundation.validation import Floats
-
-CROSS_FITTED = 30
-"""With up to this many outcomes by people, each one's share of the machine is tuned on the others.
-"""
 
 
 @dataclass(frozen=True)
@@ -34,19 +32,21 @@ class PoweredMean:
         """
         from scipy.special import stdtr, stdtrit
 
+        # half the interval, and the p-value
         reach = float(stdtrit(self.n - 1, (1 + level) / 2)) * self.error
-        p_t = (
-            2 * stdtr(self.n - 1, -abs(self.mean) / self.error)
-            if self.error
-            else abs(self.mean) <= 1e-12
-        )
-        ends = {
+        p_t = float(abs(self.mean) <= 1e-12)
+        if self.error:
+            p_t = float(2 * stdtr(self.n - 1, -abs(self.mean) / self.error))
+
+        return {
             "difference": self.mean,
             "low": self.mean - reach,
             "high": self.mean + reach,
-            "p_t": float(p_t),
+            "p_t": p_t,
+            "p_permutation": None,
+            "lambda": self.share,
+            "worth": self.worth,
         }
-        return {**ends, "p_permutation": None, "lambda": self.share, "worth": self.worth}
 
 
 def powered_mean(
@@ -57,13 +57,17 @@ def powered_mean(
 
     The estimate is mean(people) + lambda (mean(further) - mean(machine)): right on average whatever
     the machine does. Lambda has the smallest variance, as `ppi-python` computes it; with
-    `cross_fitted`, by default up to `CROSS_FITTED` cases, each case has that of the others, since
-    lambda follows chance where it is tuned on the case itself.
+    `cross_fitted`, by default up to 30 cases, each case has that of the others, since lambda
+    follows chance where it is tuned on the case itself.
     """
     n, everyone = len(people), np.arange(len(people))
-    one_by_one = n <= CROSS_FITTED if cross_fitted is None else cross_fitted
+
+    # lambda of each case, or of all
+    one_by_one = n <= 30 if cross_fitted is None else cross_fitted
     rows = [everyone != i for i in everyone] if one_by_one else [everyone >= 0]
     share = np.array([_share(people[row], machine[row], further) for row in rows])
+
+    # mean and variance (Angelopoulos, Duchi and Zrnic 2023, section 2)
     outcomes = people - share * (machine - further.mean())
     variance = outcomes.var(ddof=1) / n + share.mean() ** 2 * further.var(ddof=1) / len(further)
     worth = people.var(ddof=1) / variance - n if variance > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Runs joined with judgements: grades in the order in which a run ranks, and values of every query."""
+"""Runs joined with judgements: grades in the order in which a run ranks, values of every query."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -23,6 +23,9 @@ from dcglearn.metric.textbook_lists import AdaptiveMetric, ListMetric
 
 Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)
+
+UNJUDGED = ("worst", "best", "drop")
+"""What a document without a judgement counts as: the worst grade, the best, or nothing at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,8 @@ class RankedGrades:
         """Return the value of every query, shape (Q,)."""
         if not isinstance(metric, DCG):
             return np.atleast_1d(metric.score(self.judged_as(metric.n_grades, unjudged)))
+
+        # gain at each position; -2 and -1 index the two gains at the end
         gain_of_grade = np.append(metric.gains, [0.0, _gain_of_unjudged(metric, unjudged)])
         if unjudged == "drop":
             gains = gain_of_grade[self.judged_as(metric.n_grades, "drop")]
@@ -59,30 +64,33 @@ class RankedGrades:
             gains = np.where(self.ranked, gain_of_grade[self.grades], 0.0)
         if self.groups is not None:
             gains = averaged(gains, self.groups)
+
+        # discounted sum
         width = min(metric.depth, gains.shape[1])
         return gains[:, :width] @ metric.discounts[:width]
 
     def own_ideal(self, metric: DCG | ListUtility, unjudged: str | float) -> Floats:
         """Return the largest value of the documents in the run's own lists, shape (Q,)."""
-        grades = (
-            self.grades if isinstance(metric, DCG) else self.judged_as(metric.n_grades, unjudged)
-        )
-        counts = np.stack(
-            [(grades == grade).sum(axis=1) for grade in range(metric.n_grades)], axis=1
-        )
+        grades = self.grades
+        if not isinstance(metric, DCG):
+            grades = self.judged_as(metric.n_grades, unjudged)
+        counts = [(grades == grade).sum(axis=1) for grade in range(metric.n_grades)]
         if not isinstance(metric, DCG) or unjudged == "drop":
-            return metric.ideal_of_counts(counts)
-        n_unjudged = (self.ranked & (self.grades < 0)).sum(axis=1)
+            return metric.ideal_of_counts(np.stack(counts, axis=1))
+
+        # unjudged documents count as one more grade
+        counts.append((self.ranked & (self.grades < 0)).sum(axis=1))
         wider = DCG(np.append(metric.gains, _gain_of_unjudged(metric, unjudged)), metric.discounts)
-        return wider.ideal_of_counts(np.column_stack([counts, n_unjudged]))
+        return wider.ideal_of_counts(np.stack(counts, axis=1))
 
 
 def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...], Integers]:
-    """Return the judged queries, in order, and their numbers of documents by grade (below 0 as 0),
-    shape (Q, L).
+    """Return the judged queries, in order, and their numbers of documents by grade, shape (Q, L).
+
+    Grades below 0 count as 0.
     """
     queries = judgements.frame["query"].unique().sort()
-    rows = judgements.frame["query"].replace_strict(queries, np.arange(len(queries))).to_numpy()
+    rows = _numbers(judgements.frame["query"], queries)
     grades = judgements.frame["grade"].clip(0).to_numpy()
     counts = np.zeros((len(queries), n_grades), dtype=np.int64)
     np.add.at(counts, (rows, grades), 1)
@@ -135,39 +143,53 @@ def ranked_grades(
     import polars as pl
 
     one_of(ties, "ties", TIES)
+
+    # lines of judged queries
     queries = judgements.frame["query"].unique().sort()
-    numbers = pl.DataFrame({"query": queries, "number": np.arange(len(queries))})
-    names = run.frame["query"]
-    heads = np.flatnonzero(
-        (names != names.shift()).fill_null(value=True).to_numpy()
-    )  # a query's lines often adjoin
-    found = (
-        names.gather(heads)
-        .to_frame()
-        .join(numbers, on="query", how="left", maintain_order="left")["number"]
-    )
-    query = np.repeat(found.fill_null(-1).to_numpy(), np.diff(heads, append=len(names)))
+    query = _numbers(run.frame["query"], queries)
     lines = np.flatnonzero(query >= 0)
     if not len(lines):
         raise InputError(
-            f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?"
+            f"run {run.name} has no query of the {len(queries)} that are judged; "
+            "do the names agree?"
         )
     query, score = query[lines], run.frame["score"].cast(pl.Float32).to_numpy()[lines]
     lengths = np.bincount(query, minlength=len(queries))
-    top = np.arange(len(lines)) if depth is None else _first_lines(query, score, depth)
-    query, score, lines = query[top], score[top], lines[top]
+
+    # order those that may be in the first positions
+    if depth is not None:
+        top = _first_lines(query, score, depth)
+        query, score, lines = query[top], score[top], lines[top]
     order = _order(query, score, run.frame["document"], ties, lines)
     query, score, lines = query[order], score[order], lines[order]
     ranks = _places(np.diff(np.flatnonzero(np.diff(query, prepend=-1)), append=len(query)))
+
+    # look up the grades of these documents only
     grades = np.full((len(queries), depth or int(ranks.max()) + 1), -1, dtype=np.int8)
-    kept = ranks < grades.shape[1]  # only these documents are looked up in the judgements
-    shown = run.frame.select(pl.col("query", "document").gather(lines[kept]))
-    looked_up = shown.join(
-        judgements.frame, on=["query", "document"], how="left", maintain_order="left"
-    )["grade"]
-    grades[query[kept], ranks[kept]] = looked_up.clip(0).fill_null(-1).to_numpy()
+    kept = ranks < grades.shape[1]
+    documents = run.frame.select(pl.col("query", "document").gather(lines[kept]))
+    grades[query[kept], ranks[kept]] = grades_of_documents(documents, judgements)
+
     groups = _groups(query, score, ranks, grades.shape) if ties == "average" else None
     return RankedGrades(grades, lengths, groups)
+
+
+def grades_of_documents(documents: PolarsFrame, judgements: Judgements) -> Integers:
+    """Return the grade of each query and document, shape (n,), 0 for one below 0, -1 for an
+    unjudged one.
+    """
+    keys = ["query", "document"]
+    joined = documents.join(judgements.frame, on=keys, how="left", maintain_order="left")
+    return joined["grade"].clip(0).fill_null(-1).to_numpy()
+
+
+def _numbers(names: Any, queries: Any) -> Integers:
+    """Return the number of each line's query among `queries`, shape (n,), -1 if it is not there."""
+    # a query's lines often adjoin, so look up the first of each run of lines
+    heads = np.flatnonzero((names != names.shift()).fill_null(value=True).to_numpy())
+    numbers = np.arange(len(queries))
+    of_heads = names.gather(heads).replace_strict(queries, numbers, default=-1).to_numpy()
+    return np.repeat(of_heads, np.diff(heads, append=len(names)))
 
 
 def _places(sizes: Integers) -> Integers:
@@ -179,15 +201,17 @@ def _first_lines(query: Integers, score: NDArray[np.float32], depth: int) -> Int
     """Return the lines that may rank among the first `depth`: all, unless a query's lines adjoin
     and scores fall.
     """
+    # compare, since a difference of infinities is not a number
     starts = np.flatnonzero(np.diff(query, prepend=-1))
-    rises = score[1:] > score[:-1]  # a difference of infinities is not a number
+    rises = score[1:] > score[:-1]
     rises[starts[1:] - 1] = False
     if rises.any() or len(np.unique(query[starts])) < len(starts):
         return np.arange(len(query))
-    sizes, beyond = np.diff(starts, append=len(query)), np.minimum(starts + depth, len(query) - 1)
-    cut = (sizes > depth) & (
-        score[beyond] < score[beyond - 1]
-    )  # else ties may reach beyond the depth
+
+    # cut lists where no tie goes beyond the depth
+    sizes = np.diff(starts, append=len(query))
+    beyond = np.minimum(starts + depth, len(query) - 1)
+    cut = (sizes > depth) & (score[beyond] < score[beyond - 1])
     taken = np.where(cut, depth, sizes)
     return np.repeat(starts, taken) + _places(taken)
 
@@ -198,13 +222,15 @@ def _groups(
     """Return a number for each run of equal scores, shape (Q, K); an empty position has a number of
     its own.
     """
-    groups = np.arange(shape[0] * shape[1]).reshape(shape)
+    # the first line of each run of equal scores
     new = (np.diff(query, prepend=-1) != 0) | np.append(True, score[1:] != score[:-1])
     first = np.flatnonzero(new)[np.cumsum(new) - 1]
+
+    # all have the number of its position
+    groups = np.arange(shape[0] * shape[1]).reshape(shape)
     kept = ranks < shape[1]
-    groups[query[kept], ranks[kept]] = groups[
-        query[first[kept]], np.minimum(ranks[first[kept]], shape[1] - 1)
-    ]
+    of_first = groups[query[first], np.minimum(ranks[first], shape[1] - 1)]
+    groups[query[kept], ranks[kept]] = of_first[kept]
     return groups
 
 
@@ -214,18 +240,18 @@ def _order(
     """Return the order of lines `rows` by query and falling score, equal scores by falling name or
     as they stand.
     """
+    # most files need no sorting within a query
     order = np.argsort(query, kind="stable")
     same_query = np.diff(query[order]) == 0
-    if (
-        same_query & (score[order[1:]] > score[order[:-1]])
-    ).any():  # most files need no sorting within a query
+    if (same_query & (score[order[1:]] > score[order[:-1]])).any():
         order = np.lexsort((-score, query))
     same = same_query & (score[order[1:]] == score[order[:-1]])
     if ties != "docno-desc" or not same.any():
         return order
+
+    # sort the tied ones by name; polars compares texts by bytes
     tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
     group = np.cumsum(np.insert(~same, 0, True))[tied]
-    # polars compares texts by bytes
     ranked = names.gather(rows[order[tied]]).rank("dense").to_numpy().astype(np.int64)
     order[tied] = order[tied][np.lexsort((-ranked, group))]
     return order
@@ -244,18 +270,15 @@ def check_list_settings(
     """Raise InputError if a setting is defined only where values are sums over positions."""
     if isinstance(metric, DCG):
         return
-    if residuals:
-        raise InputError(
-            f"{name} is not a DCG: a better document may make those below it worth less, so no residual"
-        )
-    if not isinstance(unjudged, str):
-        raise InputError(
-            f"{name} is not a DCG: documents without a judgement count as worst or best, or are dropped"
-        )
+    refusal = ""
     if ties == "average":
-        raise InputError(
-            f'{name} is not a DCG, so documents of equal score cannot share gains: give ties="docno-desc"'
-        )
+        refusal = ', so documents of equal score cannot share gains: give ties="docno-desc"'
+    if not isinstance(unjudged, str):
+        refusal = ": documents without a judgement count as worst or best, or are dropped"
+    if residuals:
+        refusal = ": a better document may make those below it worth less, so no residual"
+    if refusal:
+        raise InputError(f"{name} is not a DCG{refusal}")
 
 
 def judged_ideal(metric: DCG | ListUtility, counts: Integers, unjudged: str | float) -> Floats:

@@ -1,5 +1,4 @@
-"""Two rankings of one query compared by the ranks of their relevant documents, without gains or
-discounts.
+"""Two rankings of one query compared by the ranks of their relevant documents.
 
 Recall-paired preference: F. Diaz and A. Ferraro, "Offline retrieval evaluation without evaluation
 metrics", SIGIR 2022. Lexicographic precision and recall: F. Diaz, "Best-case retrieval evaluation:
@@ -18,13 +17,6 @@ from numpy.typing import NDArray
 from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.validation import Floats, InputError, Integers, one_of
-
-WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
-    "uniform": np.ones_like,
-    "reciprocal": lambda i: 1 / i,
-    "log2": lambda i: 1 / np.log2(i + 1),
-}
-"""Weights of the i-th relevant documents, up to a factor."""
 
 
 def recall_paired_preference(
@@ -53,11 +45,11 @@ def recall_paired_preference(
 
     Examples
     --------
-    >>> ranks = (1, 5, None), (2, 3, 10)
-    >>> [round(recall_paired_preference(*ranks, weight), 4) for weight in ("uniform", "reciprocal", "log2")]
+    >>> ranks, weights = ((1, 5, None), (2, 3, 10)), ("uniform", "reciprocal", "log2")
+    >>> [round(recall_paired_preference(*ranks, weight), 4) for weight in weights]
     [-0.3333, 0.0909, -0.0614]
     """
-    one_of(weight, "weight", WEIGHTS)
+    one_of(weight, "weight", ("uniform", "reciprocal", "log2"))
     return _paired(*_both(x, y), weight)
 
 
@@ -78,7 +70,8 @@ def lexi_precision(
 
     Examples
     --------
-    >>> lexi_precision((1, 5, None), (2, 3, 10)), lexi_precision((1, 5, None), (2, 3, 10), form="reciprocal")
+    >>> x, y = (1, 5, None), (2, 3, 10)
+    >>> lexi_precision(x, y), lexi_precision(x, y, form="reciprocal")
     (1.0, 0.5)
     """
     return _first_difference(*_both(x, y), form, first=True)
@@ -106,22 +99,23 @@ def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats,
     """Return the ranks of both, ascending, with infinity for documents that are not ranked."""
     ranks = []
     for name, values in (("x", x), ("y", y)):
-        ordered = np.sort(
-            np.array([np.inf if value is None else value for value in values], dtype=np.float64)
-        )
-        if np.isnan(ordered).any() or (ordered < 1).any():
-            raise InputError(
-                f"{name}={list(values)!r}: ranks are numbers from 1; None is a document not ranked"
-            )
+        numbers = [np.inf if value is None else value for value in values]
+        ordered = np.sort(np.array(numbers, dtype=np.float64))
+
+        # ranks are distinct numbers from 1
+        refusal = ""
         if (np.diff(ordered[np.isfinite(ordered)]) == 0).any():
-            raise InputError(
-                f"{name}={list(values)!r}: two documents have one rank; break the tie first"
-            )
+            refusal = "two documents have one rank; break the tie first"
+        if not (ordered >= 1).all():
+            refusal = "ranks are numbers from 1; None is a document not ranked"
+        if refusal:
+            raise InputError(f"{name}={list(values)!r}: {refusal}")
         ranks.append(ordered)
+
     if len(ranks[0]) != len(ranks[1]):
         raise InputError(
-            f"x has {len(ranks[0])} relevant documents and y has {len(ranks[1])}; give both all that are "
-            "relevant, None for those that it does not rank"
+            f"x has {len(ranks[0])} relevant documents and y has {len(ranks[1])}; give both all "
+            "that are relevant, None for those that it does not rank"
         )
     return ranks[0], ranks[1]
 
@@ -134,13 +128,20 @@ def _votes(x: Floats, y: Floats) -> Floats:
 
 
 def _paired(x: Floats, y: Floats, weight: str) -> float:
+    """Return the weighted mean of the votes of pairs."""
     if not len(x):
         return 0.0
-    weights = WEIGHTS[weight](np.arange(1.0, len(x) + 1))
+    places = np.arange(1.0, len(x) + 1)
+    weights = np.ones_like(places)
+    if weight == "reciprocal":
+        weights = 1 / places
+    elif weight == "log2":
+        weights = 1 / np.log2(places + 1)
     return float(weights @ _votes(x, y) / weights.sum())
 
 
 def _first_difference(x: Floats, y: Floats, form: str = "sign", *, first: bool) -> float:
+    """Return the vote of the first or the last pair that differs, or its difference."""
     one_of(form, "form", ("sign", "reciprocal"))
     places = np.flatnonzero(x != y)
     if not len(places):
@@ -149,30 +150,27 @@ def _first_difference(x: Floats, y: Floats, form: str = "sign", *, first: bool) 
     return float(_votes(x, y)[i] if form == "sign" else 1 / x[i] - 1 / y[i])
 
 
-GRADED: dict[str, Callable[[Floats, Floats], float]] = {
+COMPANIONS: dict[str, Callable[[Floats, Floats], float]] = {
     "RPP": partial(_paired, weight="uniform"),
     "invRPP": partial(_paired, weight="reciprocal"),
     "dcgRPP": partial(_paired, weight="log2"),
-}
-"""Preferences between two runs, by the names that `compare_systems` takes, that are averaged over
-the grades.
-"""
-
-COMPANIONS = GRADED | {
     "lexi-precision": partial(_first_difference, first=True),
     "lexi-recall": partial(_first_difference, first=False),
 }
-"""Those, and the ones of all relevant documents."""
+"""Preferences between two runs, by the names that `compare_systems` takes.
+
+Those named RPP are averaged over the grades, the others are of all relevant documents.
+"""
 
 
 def companion_of(word: Any) -> str | None:
     """Return the name of the preference that a word names, whatever its case, hyphens and
     underscores; else None.
     """
+    if not isinstance(word, str):
+        return None
     plain = {name.lower().replace("-", ""): name for name in COMPANIONS}
-    return (
-        plain.get(word.lower().replace("-", "").replace("_", "")) if isinstance(word, str) else None
-    )
+    return plain.get(word.lower().replace("-", "").replace("_", ""))
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,9 +227,9 @@ class PairedRuns:
         """Return the preference of a query: over all relevant documents, or the mean over grades,
         see `PairedRuns`.
         """
-        levels = (
-            [level for level in range(1, len(counts)) if counts[level]] if name in GRADED else [1]
-        )
+        levels = [1]
+        if name.endswith("RPP"):
+            levels = [level for level in range(1, len(counts)) if counts[level]]
         total = weights = 0.0
         for level in levels:
             n = int(counts[level:].sum())
@@ -241,9 +239,7 @@ class PairedRuns:
 
 
 def _ranks(grades: Any, level: int, n: int) -> Floats:
-    """Return the ranks of the n documents of at least a grade, infinity for those that are not
-    ranked.
-    """
+    """Return the ranks of the n documents of at least a grade, infinity for unranked ones."""
     ranks = np.full(n, np.inf)
     places = np.flatnonzero(grades >= level) + 1
     ranks[: len(places)] = places

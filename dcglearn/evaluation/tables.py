@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,7 @@ from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
 from dcglearn.readers.cutoffs import Cutoffs
-from dcglearn.readers.line_formats import FrameRows, Source, checked_score, shown
+from dcglearn.readers.line_formats import FrameRows, Opener, Source, checked_score, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import columns_of, frame_of, opener_of, opener_of_bytes
 from dcglearn.readers.roles import Role, first_names, recognised
@@ -115,13 +116,14 @@ def read_judgements(
     if isinstance(judgements, Judgements):
         if cutoffs is not None:
             raise InputError(
-                f"{judgements.name}: cutoffs={cutoffs!r} cuts fractions, but these judgements have whole grades; give "
-                "it where the fractions are read"
+                f"{judgements.name}: cutoffs={cutoffs!r} cuts fractions, but these judgements have "
+                "whole grades; give it where the fractions are read"
             )
         read = _deduplicated(judgements, duplicates)
     elif is_trec(judgements):
         read = trec_judgements(judgements, duplicates=duplicates, cutoffs=cutoffs)
     else:
+        # tables, nested dictionaries, files of tools
         name, table = _table(judgements, "judgements", JUDGEMENT, duplicates=duplicates)
         read = judgements_of(table, name, duplicates, cutoffs)
     return read if n_grades is None else replace(read, n_grades=n_grades)
@@ -152,20 +154,23 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
     >>> [run.name for run in dl.read_runs({"old": {"q": {"a": 1.0}}, "new": {"q": {"b": 1.0}}})]
     ['old', 'new']
     """
-    sources: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else [runs]
-    by_source = [
-        (source, _runs(source, f"run {i + 1}", duplicates)) for i, source in enumerate(sources)
+    sources = runs if isinstance(runs, (list, tuple)) else [runs]
+    read = [
+        (source, run)
+        for i, source in enumerate(sources)
+        for run in _runs(source, f"run {i + 1}", duplicates)
     ]
-    names = [run.name for _, read in by_source for run in read]
-    if not names:
+    if not read:
         raise InputError("there is no run to evaluate")
-    repeated = sorted(name for name, n in Counter(names).items() if n > 1)
+
+    # name runs of several files by their files
+    counts = Counter(run.name for _, run in read)
+    repeated = sorted(name for name, n in counts.items() if n > 1)
     if repeated and not all(map(_is_path, sources)):
         raise InputError(f"several runs are called {repeated[0]}: give each its own name")
     return [
-        Run(run.frame, f"{Path(source).name} {run.name}") if run.name in repeated else run
-        for source, read in by_source
-        for run in read
+        replace(run, name=f"{Path(source).name} {run.name}") if run.name in repeated else run
+        for source, run in read
     ]
 
 
@@ -189,7 +194,7 @@ def _deduplicated(table: Table, duplicates: Duplicates) -> Table:
 
 
 def _is_path(value: Any) -> bool:
-    return isinstance(value, str) or hasattr(value, "__fspath__")
+    return isinstance(value, (str, os.PathLike))
 
 
 def is_trec(source: Any) -> bool:
@@ -209,32 +214,38 @@ def _table(
     """Return the name, of a file its path, and the columns by role of a dictionary, a data frame or
     a file.
     """
-    number = list(roles)[2]
+    # tables of other shapes than a row per document
     frame = None
     if isinstance(source, Mapping):
-        frame = nested_table(source, number)
-    elif not _is_path(source):
-        with errors_in(name):
-            _, open_with = opener_of(source, roles)
-    else:
+        frame = nested_table(source, [*roles][2])
+    elif _is_path(source):
         name, data = content(source, expected)
-        of_tool = (
-            partial(table_of_tool, duplicates=duplicates)
-            if number == "grade"
-            else rankings_of_lines
-        )
-        frame = of_tool(name, data)
-        if frame is None and kind_of(name, data) == "json":
-            frame = nested_json(name, data, number)
-        if frame is None:
-            open_with = opener_of_bytes(name, data)
+        frame = _reshaped(name, data, roles, duplicates)
 
-    if frame is not None:
-        open_with = partial(FrameRows, frame)
+    # open what it is
     with errors_in(name):
+        if frame is not None:
+            open_with: Opener = partial(FrameRows, frame)
+        elif _is_path(source):
+            open_with = opener_of_bytes(name, data)
+        else:
+            _, open_with = opener_of(source, roles)
         names = open_with({}).names
         lines = open_with(first_names(names, _scored_or_ranked(names, roles)))
     return name, _columns(name, lines)
+
+
+def _reshaped(
+    name: str, data: bytes, roles: Mapping[str, Role], duplicates: Duplicates
+) -> PolarsFrame | None:
+    """Return the table in a file of another tool or of nested JSON, None for other files."""
+    if "grade" in roles:
+        frame = table_of_tool(name, data, duplicates)
+    else:
+        frame = rankings_of_lines(name, data)
+    if frame is None and kind_of(name, data) == "json":
+        frame = nested_json(name, data, [*roles][2])
+    return frame
 
 
 def _columns(name: str, lines: Source) -> PolarsFrame:
@@ -243,17 +254,20 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
     """
     import polars as pl
 
-    # columns of which every cell is plain
     frame = frame_of(name, lines)
-    scores = {role for role in frame.columns if lines.roles[role].kind == "score"}
     if not len(frame):
         raise InputError(f"{name} is empty")
+
+    # convert columns of which every cell is plain
+    scores = {role for role in frame.columns if lines.roles[role].kind == "score"}
     plain = (
         dtype.is_integer() or dtype == pl.String or (dtype.is_float() and role in scores)
         for role, dtype in frame.schema.items()
     )
     if all(plain):
         kinds: Any = {role: pl.Float64 if role in scores else pl.String for role in frame.columns}
+
+        # unless a cell is missing
         table = frame.cast(kinds, strict=False)
         lacking = any(table.null_count().row(0))
         if not lacking and not any(table[role].is_nan().any() for role in scores):
@@ -279,9 +293,8 @@ def _by_rank(table: PolarsFrame, name: str) -> PolarsFrame:
         return table
     row = first_repeated(table, [column for column in table.columns if column != "document"])
     if row is not None:
-        raise InputError(
-            f"{name}: rank {row['rank']:g} of the query {row['query']!r} occurs twice; give scores too"
-        )
+        query = f"the query {row['query']!r}"
+        raise InputError(f"{name}: rank {row['rank']:g} of {query} occurs twice; give scores too")
     return table.with_columns(score=-pl.col("rank")).drop("rank")
 
 
@@ -293,11 +306,12 @@ def nested_json(name: str, data: bytes, number: str) -> PolarsFrame | None:
     """Return the table in a JSON file of nested objects, or None if the file is lines of JSON."""
     first, _, rest = data.strip().partition(b"\n")
     if rest:
-        with contextlib.suppress(
-            ValueError, RecursionError
-        ):  # then the first line is part of an object, or damaged
+        # a first line that is no JSON is part of an object, or damaged
+        with contextlib.suppress(ValueError, RecursionError):
             json.loads(first)
             return None
+
+    # read the whole object
     try:
         value = json.loads(data, object_pairs_hook=_Object, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -315,50 +329,54 @@ def nested_table(values: Any, number: str) -> PolarsFrame:
     """
     import polars as pl
 
+    # the queries of each run; runs hold objects of objects
     shape = f"{{query: {{document: {number}}}}}"
-    queries = _items(values, shape)
-    runs: list[tuple[Any, Any]] = [(None, queries)]
-    inside = [part for _, part in queries if isinstance(part, (Mapping, _Object))]
-    if number == "score" and any(
-        isinstance(v, (Mapping, _Object)) for part in inside for _, v in _items(part, shape)
-    ):
-        runs = [(run, _items(part, shape)) for run, part in queries]
+    outer = _items(values, shape)
+    inside = [part for _, part in outer if isinstance(part, (Mapping, _Object))]
+    in_runs = number == "score" and any(
+        isinstance(value, (Mapping, _Object)) for part in inside for _, value in _items(part, shape)
+    )
+    runs = [(run, _items(part, shape)) for run, part in outer] if in_runs else [("", outer)]
+
+    # a row per document
     rows = [
-        (run, q, d, v)
-        for run, part in runs
-        for q, documents in part
-        for d, v in _items(documents, shape, query=q)
+        (str(run), str(query), str(document), value)
+        for run, queries in runs
+        for query, documents in queries
+        for document, value in _items(documents, shape, query)
     ]
-    keys = {role: [str(row[i]) for row in rows] for i, role in ((1, "query"), (2, "document"))}
-    if runs[0][0] is not None:
-        keys["run"] = [str(row[0]) for row in rows]
-    numbers = _numbers(rows, number)
+
+    # by column
+    names = {role: [row[i] for row in rows] for i, role in enumerate(("run", "query", "document"))}
+    if not in_runs:
+        del names["run"]
+    columns = {**names, number: _numbers(rows, number)}
     try:
-        return pl.DataFrame({**keys, number: numbers}, schema_overrides={number: pl.Float64})
+        return pl.DataFrame(columns, schema_overrides={number: pl.Float64})
     except UnicodeEncodeError as error:  # half a surrogate pair
-        raise InputError(
-            f"a query or a document is {shown(error.object)}; use plain text"
-        ) from error
+        name = shown(error.object)
+        raise InputError(f"a query or a document is {name}; use plain text") from error
 
 
-def _items(value: Any, shape: str, query: Any = None) -> Iterable[tuple[Any, Any]]:
-    if isinstance(value, Mapping):
-        return list(value.items())
+def _items(value: Any, shape: str, query: Any = None) -> Collection[tuple[Any, Any]]:
     if isinstance(value, _Object):
         return value
+    if isinstance(value, Mapping):
+        return value.items()
     where = "" if query is None else f" for the query {shown(query)}"
     raise InputError(f"expected {shape}; found {shown(value)}{where}")
 
 
-def _numbers(rows: list[tuple[Any, ...]], number: str) -> Any:
+def _numbers(rows: Sequence[tuple[str, str, str, Any]], number: str) -> Any:
+    """Return the numbers at the end of rows as floats; raise InputError for the first bad one."""
     values = [row[3] for row in rows]
-    if {type(value) for value in values} <= {float}:
-        return np.array(values, dtype=np.float64)
-    numbers = np.empty(len(values))
-    for i, (_, query, document, value) in enumerate(rows):
-        if type(value) is int and -(2**53) < value < 2**53:
-            numbers[i] = value
-            continue
+    if {*map(type, values)} <= {float, int}:
+        with contextlib.suppress(OverflowError):
+            return np.array(values, dtype=np.float64)
+
+    # others one by one
+    numbers = []
+    for _, query, document, value in rows:
         with errors_in(f"query {shown(query)}, document {shown(document)}"):
-            numbers[i] = checked_score(value, number)
+            numbers.append(checked_score(value, number))
     return numbers

@@ -4,29 +4,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import contextlib
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run, first_repeated
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
-from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, listed
-from dcglearn.readers.line_formats import BLANK, JsonLines, checked_score, numbered_lines
+from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, errors_in, listed
+from dcglearn.readers.line_formats import JsonLines, TextLines, checked_score
+from dcglearn.readers.read_table import records_of
+from dcglearn.readers.roles import Role
 
 Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
-
-LARGEST = 1e15
-"""Largest number that is read as a grade; which grades a metric has is checked later."""
-
-FORMULA = ("-", "=", "+", "@")
-"""First characters before which Quepid writes a blank, so that spreadsheets do not take a query for
-a formula.
-"""
 
 
 def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> PolarsFrame | None:
@@ -34,8 +30,7 @@ def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> P
     files.
 
     - OpenSearch: ``{"judgmentRatings": [{"query": ..., "ratings": [{"docId": ..., "rating":
-      ...}]}]}``, alone, as an
-      array of such queries, or as a saved answer of the server.
+      ...}]}]}``, alone, as an array of such queries, or as a saved answer of the server.
     - A request of ``_rank_eval``: ``{"requests": [{"id": ..., "ratings": [{"_index", "_id",
       "rating"}]}]}``.
     - Quepid's export for RRE: ``{"queries": [{"placeholders": {"$query": ...},
@@ -43,44 +38,48 @@ def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> P
     - Quepid's CSV ``query,docid,rating``, where queries without ratings have a line of their own,
       which is left out.
     - Quepid's book: CSV with ``query,docid`` and a column for each rater, and a row for each rating
-      in the table; where
-      `duplicates` are an error, the same rating by several counts once.
+      in the table; where `duplicates` are an error, the same rating by several counts once.
 
     Raises InputError if a part is missing, or a rating is not a whole number; the message names the
     place.
     """
-    import polars as pl
-
-    suffix = suffix_of(name)
-    if suffix not in (".json", ".csv"):
-        return None
-    ratings = _from_json(name, data) if suffix == ".json" else _from_csv(name, data)
+    readers = {".json": _from_json, ".csv": _from_csv}
+    reader = readers.get(suffix_of(name))
+    ratings = reader(name, data) if reader else None
     if ratings is None:
         return None
-    rows = [
-        (
-            str(query),
-            str(document),
-            _grade(f"{name}, {place}", f"{document!r} for the query {query!r}", rating),
-        )
-        for place, query, document, rating in ratings
-    ]
-    if not rows:
+    if not ratings:
         raise InputError(f"{name} holds no rating; rate some documents and export again")
-    kinds = {"query": pl.String, "document": pl.String, "grade": pl.Int64}
-    table = pl.DataFrame(rows, schema=kinds, orient="row")
+
+    # ratings as grades
+    rows = []
+    for place, query, document, rating in ratings:
+        rated = f"{document!r} for the query {query!r}"
+        rows.append((str(query), str(document), _grade(f"{name}, {place}", rated, rating)))
+    table = _frame(rows)
     return table.unique(maintain_order=True) if duplicates == "error" else table
 
 
+def _frame(rows: Sequence[tuple[Any, ...]], *further: str) -> PolarsFrame:
+    """Return rows of a query, a document, a grade and further integers as a table."""
+    import polars as pl
+
+    kinds: dict[str, Any] = {"query": pl.String, "document": pl.String}
+    return pl.DataFrame(
+        rows, schema=kinds | dict.fromkeys(("grade", *further), pl.Int64), orient="row"
+    )
+
+
 def _grade(place: str, document: str, rating: Any) -> int:
-    try:
-        number = float("nan" if isinstance(rating, bool) else rating)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if not (number.is_integer() and abs(number) <= LARGEST):
+    """Return a whole number as a grade; which grades a metric has is checked later."""
+    number = float("nan")
+    if not isinstance(rating, bool):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            number = float(rating)
+    if not (number.is_integer() and abs(number) <= 1e15):
         raise InputError(
-            f"{place}: the rating {rating!r} of document {document} is not a whole number; turn ratings into grades "
-            "0, 1, 2, ... first, 0 = worst"
+            f"{place}: the rating {rating!r} of document {document} is not a whole number; "
+            "turn ratings into grades 0, 1, 2, ... first, 0 = worst"
         )
     return int(number)
 
@@ -90,53 +89,90 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
         value = json.loads(data)
     except (ValueError, RecursionError):
         return None  # lines of JSON, or a fault that the reader of tables names
-    requests, queries = (
-        value.get(key) if isinstance(value, dict) else None for key in ("requests", "queries")
-    )
-    lists = [("query", "query", "docId", parts) for parts in _judgement_lists(value)]
-    if not lists and isinstance(requests, list):
-        lists = [("request", "id", "_id", requests)]
+
+    # the queries, and how each holds its ratings
+    lists = _judgement_lists(value)
+    inside = value if isinstance(value, dict) else {}
+    ratings_of: Callable[[dict[str, Any]], Iterator[tuple[Any, Any, Any]]]
+    kind, ratings_of = "query", partial(_listed, query="query", document="docId")
+
+    # requests of _rank_eval, files of RRE
+    if not lists and isinstance(inside.get("requests"), list):
+        lists = [inside["requests"]]
+        kind, ratings_of = "request", partial(_listed, query="id", document="_id")
+    elif not lists and isinstance(inside.get("queries"), list):
+        lists, ratings_of = [inside["queries"]], _of_rre
+    if not lists:
+        return None
+
     try:
-        if lists:
-            return [
-                (f"{kind} {number}", part[query], rating[document], rating["rating"])
-                for kind, query, document, parts in lists
-                for number, part in enumerate(parts, 1)
-                for rating in part["ratings"]
-            ]
-        if isinstance(queries, list):
-            return [
-                row
-                for number, part in enumerate(queries, 1)
-                for row in _rre_rows(f"query {number}", part)
-            ]
+        return [
+            (f"{kind} {number}", *rating)
+            for parts in lists
+            for number, part in enumerate(parts, 1)
+            for rating in ratings_of(part)
+        ]
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"{name}: a query or a rating has another form ({error}); export it again"
         ) from error
-    return None
 
 
-def _judgement_lists(value: Any) -> Iterator[list[Any]]:
-    """Yield the lists of rated queries of OpenSearch in a JSON value."""
+def _judgement_lists(value: Any) -> list[list[Any]]:
+    """Return the lists of rated queries of OpenSearch in a JSON value."""
     if isinstance(value, list) and value and isinstance(value[0], dict) and "ratings" in value[0]:
-        yield value
-    elif isinstance(value, dict) and "judgmentRatings" in value:
-        yield value["judgmentRatings"]
-    elif isinstance(value, dict):
-        hits = value.get("hits")
-        inner = hits.get("hits", []) if isinstance(hits, dict) else []
-        for part in [value.get("_source"), *inner]:
-            yield from _judgement_lists(part)
+        return [value]
+    if not isinstance(value, dict):
+        return []
+    if "judgmentRatings" in value:
+        return [value["judgmentRatings"]]
+    hits = value.get("hits")
+    inner = hits.get("hits", []) if isinstance(hits, dict) else []
+    parts = [value.get("_source"), *inner]
+    return [rated for part in parts for rated in _judgement_lists(part)]
 
 
-def _rre_rows(place: str, part: dict[str, Any]) -> Iterator[Rating]:
+def _listed(part: dict[str, Any], query: str, document: str) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the ratings of a query of OpenSearch or of a request, by the keys that name them."""
+    for rating in part["ratings"]:
+        yield part[query], rating[document], rating["rating"]
+
+
+def _of_rre(part: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the ratings of a query of RRE."""
     query = part["placeholders"]["$query"]
     for key, value in part["relevant_documents"].items():
         if isinstance(value, list):  # a rating and its documents, as Quepid writes
-            yield from ((place, query, document, key) for document in value)
+            yield from ((query, document, key) for document in value)
         else:  # a document and its gain, as RRE's own files have it
-            yield place, query, key, value["gain"]
+            yield query, key, value["gain"]
+
+
+def _from_csv(name: str, data: bytes) -> list[Rating] | None:
+    """Return the ratings of a CSV of Quepid; None if every line has one rating, and for other
+    tables.
+    """
+    with errors_in(name):
+        names = TextLines(data, {}).names
+        roles = {place: Role("name", (place,)) for place in map(str, range(1, len(names) + 1))}
+        source = TextLines(data, roles, header="0")
+    if names[:2] != ["query", "docid"] or len(names) < 3:
+        return None
+
+    # a query without ratings is the only cell of its line
+    alone = re.compile(rb'"([^"]|"")*"|[^",]*')
+    lines = [(number, item) for number, item in source if not alone.fullmatch(item)]
+    if names[2:] == ["rating"] and len(lines) == sum(1 for _ in source):
+        return None
+
+    # a rating for each rater who gave one
+    ratings: list[Rating] = []
+    for number, item in lines[1:]:
+        place = f"line {number}"
+        with errors_in(f"{name}, {place}"):
+            query, document, *cells = source.record(item).values()
+        ratings += [(place, query, document, rating) for rating in cells if rating is not None]
+    return ratings
 
 
 def rankings_of_lines(name: str, data: bytes) -> PolarsFrame | None:
@@ -150,78 +186,33 @@ def rankings_of_lines(name: str, data: bytes) -> PolarsFrame | None:
     """
     import polars as pl
 
-    keys = set(JsonLines(data, {}).names if b'"query_id"' in data[:1000] else ())
-    if not {"query_id"} < keys & {"query_id", "results", "documents"}:
+    roles = {key: Role("identity", (key,)) for key in ("query_id", "results", "documents")}
+    names = JsonLines(data, roles).names if b'"query_id"' in data[:1000] else []
+    if "query_id" not in names or not {"results", "documents"} & {*names}:
         return None
+
+    # a row per document, by score or by falling rank
     rows: list[tuple[str, str, float]] = []
-    for number, line in numbered_lines(data):
+    for place, record in records_of((name, partial(JsonLines, data)), roles):
         try:
-            value = json.loads(line)
-            if "results" in value:
-                ranked = [(found["corpus_id"], found["score"]) for found in value["results"]]
+            if "results" in record:
+                ranked = [(result["corpus_id"], result["score"]) for result in record["results"]]
             else:
-                ranked = [(document, -rank) for rank, document in enumerate(value["documents"])]
-            query = str(value["query_id"])
-            "".join(
-                [query, *(str(document) for document, _ in ranked)]
-            ).encode()  # half a surrogate pair is refused
-            rows += [
-                (query, str(document), checked_score(score, "score")) for document, score in ranked
-            ]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+                ranked = [(document, -rank) for rank, document in enumerate(record["documents"])]
+
+            # names that are text, scores that are numbers
+            query, documents = str(record["query_id"]), [str(document) for document, _ in ranked]
+            "".join([query, *documents]).encode()  # half a surrogate pair is refused
+            scores = [checked_score(score, "score") for _, score in ranked]
+        except (ValueError, KeyError, TypeError) as error:
+            # a key that is missing, or a value of another kind
             raise InputError(
-                f"{name}, line {number}: not a ranking ({error}); expected query_id, and either results, with "
+                f"{place}: not a ranking ({error}); expected query_id, and either results, with "
                 "corpus_id and score each, or documents"
             ) from error
-    return pl.DataFrame(
-        rows, schema={"query": pl.String, "document": pl.String, "score": pl.Float64}, orient="row"
-    )
-
-
-def _from_csv(name: str, data: bytes) -> list[Rating] | None:
-    """Return the ratings of a CSV of Quepid; None if every line has one rating, and for other
-    tables.
-    """
-    try:
-        text = data.decode()
-        lines = csv.reader(io.StringIO(text, newline=""))
-        (_, header), *rows = [(lines.line_num, fields) for fields in lines]
-    except (UnicodeDecodeError, csv.Error):
-        return None  # the reader of tables says where
-    if header[:2] != ["query", "docid"] or len(header) < 3:
-        return None
-    if header[2:] == ["rating"] and not any(line and "," not in line for line in text.splitlines()):
-        return None
-    ratings: list[Rating] = []
-    for number, fields in rows:
-        place = f"line {number}"
-        if len(fields) not in (0, 1, len(header)):
-            raise InputError(
-                f"{name}, {place}: {len(fields)} fields where the header has {len(header)}"
-            )
-        query = (
-            fields[0][1:]
-            if fields and fields[0][:1] == " " and fields[0][1:2] in FORMULA
-            else "".join(fields[:1])
-        )
-        ratings += [
-            (place, query, fields[1], rating) for rating in fields[2:] if rating.strip(BLANK)
-        ]
-    return ratings
-
-
-ENDPOINTS = {
-    "hits": "_search",
-    "responses": "_msearch",
-    "docs": "_mget",
-    "items": "_bulk",
-    "aggregations": "_search",
-    "_source": "a single document",
-    "judgmentRatings": "OpenSearch's judgement lists",
-    "count": "_count",
-    "explanation": "_explain",
-}
-"""Keys of other responses, by which they are recognised."""
+        rows += zip(repeat(query), documents, scores)
+    kinds = {"query": pl.String, "document": pl.String, "score": pl.Float64}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +257,8 @@ def read_rank_eval(path: PathLike) -> RankEval:
     >>> hits = [{"hit": {"_id": "d1"}, "rating": 2}, {"hit": {"_id": "d2"}, "rating": None}]
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "saved.json")
-    ...     _ = path.write_text(json.dumps({"metric_score": 1.0, "details": {"q1": {"hits": hits}}}))
+    ...     response = {"metric_score": 1.0, "details": {"q1": {"hits": hits}}}
+    ...     _ = path.write_text(json.dumps(response))
     ...     saved = dl.read_rank_eval(path)
     >>> saved.run.frame["document"].to_list(), len(saved.rated)
     (['d1', 'd2'], 1)
@@ -275,9 +267,12 @@ def read_rank_eval(path: PathLike) -> RankEval:
 
     name, data = content(path, "the response of _rank_eval")
     body = _body(name, data)
+
+    # the hits of every query
     rows: list[tuple[str, str, int | None, int]] = []
     for query, detail in body["details"].items():
         place = f"{name}, query {query!r}"
+        # each with its list of hits
         hits = detail.get("hits") if isinstance(detail, dict) else None
         if not isinstance(hits, list):
             raise InputError(
@@ -286,20 +281,21 @@ def read_rank_eval(path: PathLike) -> RankEval:
         rows += [(query, *_hit(f"{place}, hit {i + 1}", item), i) for i, item in enumerate(hits)]
     if not rows:
         raise InputError(f"{name}: no query has a hit, so there is nothing to evaluate")
-    kinds = {"query": pl.String, "document": pl.String, "grade": pl.Int64, "rank": pl.Int64}
-    frame = pl.DataFrame(rows, schema=kinds, orient="row")
+
+    # each document once
+    frame = _frame(rows, "rank")
     twice = first_repeated(frame, ["query", "document"])
     if twice is not None:
         raise InputError(
-            f"{name}, query {twice['query']!r}: the document {twice['document']!r} is among the hits more than once "
-            "(in several indices?); evaluate one index at a time"
+            f"{name}, query {twice['query']!r}: the document {twice['document']!r} is among the "
+            "hits more than once (in several indices?); evaluate one index at a time"
         )
-    run = Run(
-        frame.select("query", "document", score=-pl.col("rank").cast(pl.Float64)), Path(name).name
-    )
-    rated = frame.filter(pl.col("grade").is_not_null()).select("query", "document", "grade")
+
+    # hits as a run, rated ones as judgements
+    hits = frame.select("query", "document", score=-pl.col("rank").cast(pl.Float64))
+    rated = frame.drop_nulls("grade").drop("rank")
     failures = {str(query): _reason(fault) for query, fault in (body.get("failures") or {}).items()}
-    return RankEval(run, rated, tuple(body["details"]), failures)
+    return RankEval(Run(hits, Path(name).name), rated, tuple(body["details"]), failures)
 
 
 def _body(name: str, data: bytes) -> dict[str, Any]:
@@ -312,31 +308,43 @@ def _body(name: str, data: bytes) -> dict[str, Any]:
         raise InputError(
             f"{name}: not valid JSON ({error}); save the response of _rank_eval as it is"
         ) from error
-    remedy = "; save the response of POST INDEX/_rank_eval"
-    if not isinstance(value, dict):
-        raise InputError(
-            f"{name} holds a JSON {type(value).__name__}, not the response of _rank_eval{remedy}"
-        )
-    body = value["rank_eval"] if isinstance(value.get("rank_eval"), dict) else value
+
+    # a response, alone or inside an older one
+    keys = value if isinstance(value, dict) else {}
+    body = keys["rank_eval"] if isinstance(keys.get("rank_eval"), dict) else keys
     if isinstance(body.get("details"), dict) and "metric_score" in body:
         return body
-    if "error" in value:
-        raise InputError(f"{name} is an error of the server, not a response: {_reason(value)}")
-    if "requests" in value:
-        raise InputError(
-            f"{name} is the request of a _rank_eval, not its response{remedy}; give that by --qrels"
-        )
-    endpoint = next((endpoint for key, endpoint in ENDPOINTS.items() if key in value), None)
-    kind = (
-        "another JSON"
-        if endpoint is None
-        else f"the response of {endpoint}"
-        if endpoint[0] == "_"
-        else endpoint
-    )
-    raise InputError(
-        f"{name} is {kind}, not the response of _rank_eval (its keys are {listed(list(value))}){remedy}"
-    )
+
+    # what it is instead
+    remedy = "save the response of POST INDEX/_rank_eval"
+    if not isinstance(value, dict):
+        kind = f"holds a JSON {type(value).__name__}, not the response of _rank_eval"
+    elif "error" in value:
+        kind, remedy = f"is an error of the server, not a response: {_reason(value)}", ""
+    elif "requests" in value:
+        kind = "is the request of a _rank_eval, not its response"
+        remedy += "; give that by --qrels"
+    # perhaps the response of another endpoint
+    else:
+        listing = f"not the response of _rank_eval (its keys are {listed(list(value))})"
+        kind = f"is {_other_response(value)}, {listing}"
+    raise InputError(f"{name} {kind}{remedy and f'; {remedy}'}")
+
+
+def _other_response(value: dict[str, Any]) -> str:
+    """Return what a JSON object is that is no response of _rank_eval, by its keys."""
+    kinds = {
+        "hits": "the response of _search",
+        "responses": "the response of _msearch",
+        "docs": "the response of _mget",
+        "items": "the response of _bulk",
+        "aggregations": "the response of _search",
+        "_source": "a single document",
+        "judgmentRatings": "OpenSearch's judgement lists",
+        "count": "the response of _count",
+        "explanation": "the response of _explain",
+    }
+    return next((kind for key, kind in kinds.items() if key in value), "another JSON")
 
 
 def _hit(place: str, item: Any) -> tuple[str, int | None]:
@@ -358,9 +366,7 @@ def _reason(fault: Any) -> str:
 
 
 def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = None) -> Judgements:
-    """Return the ratings among hits: enough for DCG, not NDCG; raise InputError if they differ, or
-    there is none.
-    """
+    """Return the ratings among hits: enough for DCG, not NDCG; InputError if they differ."""
     import polars as pl
 
     names = ", ".join(response.run.name for response in responses)
@@ -369,18 +375,20 @@ def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = Non
         raise InputError(
             f"{names}: no hit is rated; do _index and _id of ratings and hits agree?", see="names"
         )
+
+    # a document has one grade
     differing = first_repeated(rated, ["query", "document"])
     if differing is not None:
         query, document, grade = differing.values()
         raise InputError(
-            f"{names} rate the document {document!r} for the query {query!r} differently ({grade}, ...)"
+            f"{names} rate the document {document!r} for the query {query!r} differently "
+            f"({grade}, ...)"
         )
+
+    # queries without a rated hit count too
     queries = dict.fromkeys(query for response in responses for query in response.queries)
-    bare = [query for query in queries if query not in set(rated["query"])]
-    empty = pl.DataFrame(
-        {"query": bare, "document": [""] * len(bare), "grade": [0] * len(bare)}, schema=rated.schema
-    )
-    return Judgements(pl.concat([rated, empty]), names, n_grades)  # type: ignore[arg-type]
+    bare = _frame([(query, "", 0) for query in queries if query not in set(rated["query"])])
+    return Judgements(pl.concat([rated, bare]), names, n_grades)  # type: ignore[arg-type]
 
 
 def notes_of_responses(responses: Sequence[RankEval], judged: Judgements, depth: int) -> list[str]:
@@ -391,23 +399,27 @@ def notes_of_responses(responses: Sequence[RankEval], judged: Judgements, depth:
     notes = []
     for response in responses:
         name = response.run.name
-        for query, reason in list(response.failures.items())[:1]:
-            notes.append(
-                f"{name}: {number_of(len(response.failures), 'queries')} failed there, such as {query!r} ({reason})"
-            )
+
+        # queries that failed, or have no judgement
+        if response.failures:
+            query, reason = next(iter(response.failures.items()))
+            failed = number_of(len(response.failures), "queries")
+            notes.append(f"{name}: {failed} failed there, such as {query!r} ({reason})")
         unknown = [query for query in response.queries if query not in judged_queries]
         if unknown:
             left = number_of(len(unknown), "queries")
             notes.append(f"{name}: {left} without a judgement, such as {unknown[0]!r}, left out")
+
+        # ratings that differ
         both = response.rated.join(judged.frame, on=["query", "document"], suffix=" of judgements")
         differing = int((both["grade"] != both["grade of judgements"]).sum())
         if differing:
-            notes.append(
-                f"{name}: {number_of(differing, 'ratings')} unlike those of {judged.name}, whose grades count"
-            )
+            ratings = number_of(differing, "ratings")
+            notes.append(f"{name}: {ratings} unlike those of {judged.name}, whose grades count")
+
         if response.longest < depth:
             notes.append(
-                f"{name}: at most {response.longest} hits a query, while the metric counts {depth} positions; ask for "
-                'more by "k" in the metric of the request'
+                f"{name}: at most {response.longest} hits a query, while the metric counts {depth} "
+                'positions; ask for more by "k" in the metric of the request'
             )
     return notes

@@ -2,10 +2,12 @@
 documents).
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 
@@ -23,7 +25,6 @@ from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.readers.line_formats import SCORE, shown
 
 Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
-WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +56,15 @@ class Judgements:
         size = scale_size(self.n_grades, top)
         if top >= size:
             raise InputError(
-                f"{self.name}: grade {top} lies outside 0..{size - 1}; the scale has n_grades={size}"
+                f"{self.name}: grade {top} lies outside 0..{size - 1}; "
+                f"the scale has n_grades={size}"
             )
         object.__setattr__(self, "n_grades", size)
 
     def __repr__(self) -> str:
-        queries = self.frame["query"].n_unique()
-        sizes = (
-            (len(self.frame), "documents", ","),
-            (queries, "queries", ","),
-            (self.n_grades, "grades"),
-        )
-        return f"Judgements({', '.join(number_of(*size) for size in sizes)})"
+        documents = number_of(len(self.frame), "documents", ",")
+        queries = number_of(self.frame["query"].n_unique(), "queries", ",")
+        return f"Judgements({documents}, {queries}, {number_of(self.n_grades, 'grades')})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,20 +105,17 @@ def trec_judgements(
     """
     name, data = content(path)
     number = "grade" if cutoffs is None else "score"
-    frame = _table(name, data, ("query", "iteration", "document", number), number).rename(
-        {number: "grade"}
-    )
-    return judgements_of(frame, name, duplicates, cutoffs)
+    frame = _table(name, data, ("query", "iteration", "document", number))
+    return judgements_of(frame.rename({number: "grade"}), name, duplicates, cutoffs)
 
 
 def judgements_of(
     frame: PolarsFrame, name: str, duplicates: Duplicates, cutoffs: Cutoffs
 ) -> Judgements:
-    """Return the judgements in a table with a number as the grade; raise InputError if a grade is
-    off any scale.
-    """
+    """Return the judgements in a table; raise InputError if a grade is off any scale."""
     import polars as pl
 
+    # grades must be whole and in range
     frame, size = cut_grades(frame, name, cutoffs)
     grade = frame["grade"]
     wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
@@ -143,24 +138,21 @@ def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:
     tabs separate the columns, the tag ends at its first blank, as in trec_eval.
     """
     name, data = content(path, "one document of a run a line")
-    frame = _table(name, data, ("query", "Q0", "document", "rank", "score", "run"), "score")
+    frame = _table(name, data, ("query", "Q0", "document", "rank", "score", "run"))
     return runs_of(frame, name, duplicates)
 
 
 def runs_of(frame: PolarsFrame, name: str, duplicates: Duplicates) -> list[Run]:
-    """Return the runs in a table, by its column of runs if it has one; raise InputError for a name
-    of several lines.
-    """
+    """Return the runs in a table, one per name in its column ``run``, or else one called `name`."""
     keys = [key for key in ("run", "query", "document") if key in frame.columns]
     frame = without_duplicates(name, frame, keys, duplicates)
     if "run" not in keys:
         return [Run(frame, name)]
 
-    parts = (
-        frame.partition_by("run", maintain_order=True)
-        if (frame["run"] != frame["run"][0]).any()
-        else [frame]
-    )
+    # split tables of several runs
+    parts = [frame]
+    if (frame["run"] != frame["run"][0]).any():
+        parts = frame.partition_by("run", maintain_order=True)
     runs = [Run(part.drop("run"), str(part["run"][0])) for part in parts]
     for run in runs:
         if one_line(run.name) != escaped(run.name):
@@ -170,139 +162,144 @@ def runs_of(frame: PolarsFrame, name: str, duplicates: Duplicates) -> list[Run]:
     return runs
 
 
-def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> PolarsFrame:
-    """Return the columns in use; a second attempt first replaces all white space by single
-    blanks.
-    """
-    import polars as pl
-
+def _table(name: str, data: bytes, columns: Sequence[str]) -> PolarsFrame:
+    """Return the columns in use of a TREC file, or raise InputError for its first bad line."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
-    first = data[: data.find(b"\n") + 1] or data
-    tabs = first.count(b"\t") == len(columns) - 1
-    schema = {
-        column: {"score": pl.Float64, "grade": pl.Int64}.get(column, pl.String)
-        for column in columns
-    }
-    for tidy in (False, True):
-        if tidy:
-            separator, text = " ", _tidied(data, columns)
-        elif any(other in data for other in ((b" " if tabs else b"\t"), b"\r", b"\v", b"\f")):
-            continue
-        else:
-            separator, text = "\t" if tabs else " ", data
-        try:
-            # Polars refuses a line with too many columns only if it reads them all.
-            how: Any = {
-                "separator": separator,
-                "quote_char": None,
-                "comment_prefix": None if tidy else "#",
-            }
-            frame = pl.read_csv(text, has_header=False, schema=schema, **how)
-        except (pl.exceptions.PolarsError, OSError):  # OSError: Polars takes it for compressed data
-            continue
-        lacking = any(frame[column].null_count() for column in columns)
-        if len(frame) and not lacking and not (number == "score" and frame[number].is_nan().any()):
-            return frame.select(
-                column for column in columns if column in ("query", "document", "run", number)
-            )
-    raise _first_bad_line(name, data, columns, number)
+
+    # read as it stands if one separator is used
+    first_line = data[: data.find(b"\n") + 1] or data
+    separator = "\t" if first_line.count(b"\t") == len(columns) - 1 else " "
+    others = (b" " if separator == "\t" else b"\t", b"\r", b"\v", b"\f")
+    frame = None
+    if not any(other in data for other in others):
+        comment = "#" if b"#" in data else None  # looking for comments takes a fifth of the time
+        frame = _parsed(data, columns, separator, comment)
+
+    # otherwise replace white space by blanks
+    if frame is None:
+        frame = _parsed(_tidied(data, columns), columns)
+    if frame is None:
+        raise _first_bad_line(name, data, columns)
+    return frame
+
+
+def _parsed(
+    data: bytes, columns: Sequence[str], separator: str = " ", comment: str | None = None
+) -> PolarsFrame | None:
+    """Return the columns in use, or None if a line does not have all columns or a score is NaN."""
+    import polars as pl
+
+    # read all columns, so that polars refuses long lines
+    numbers = {"score": pl.Float64, "grade": pl.Int64}
+    schema = {column: numbers.get(column, pl.String) for column in columns}
+    try:
+        # OSError is raised for data that polars takes for compressed
+        frame = pl.read_csv(
+            data,
+            has_header=False,
+            schema=schema,
+            separator=separator,
+            quote_char=None,
+            comment_prefix=comment,
+        )
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+
+    # polars fills short lines with nulls
+    if not len(frame) or any(frame.null_count().row(0)):
+        return None
+    if "score" in columns and frame["score"].is_nan().any():
+        return None
+    return frame.drop({"iteration", "Q0", "rank"} & {*columns})
 
 
 def _tidied(data: bytes, columns: Sequence[str]) -> bytes:
-    """Return the lines without comments and blank ones, single blanks between columns, and tags cut
-    at a blank.
+    """Return the lines without comments, with one blank between columns, and tags cut at a
+    blank.
     """
     data = re.sub(rb"(?m)^#[^\n]*\n?", b"", data)
     if columns[-1] == "run":
         cells = len(columns) - 1
         data = re.sub(rb"(?m)^((?:[^\s]+\t){%d}[^\s]+)[ ][^\t\n]*$" % cells, rb"\1", data)
-    data = re.sub(
-        rb"[ \t\r\f\v]+", b" ", data.strip()
-    )  # first, since each blank is then looked at once
+    # single blanks first, so that each blank is looked at once
+    data = re.sub(rb"[ \t\r\f\v]+", b" ", data.strip())
     return re.sub(rb" ?\n\s*", b"\n", data)
 
 
-def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str) -> InputError:
+def _first_bad_line(name: str, data: bytes, columns: Sequence[str]) -> InputError:
     """Return the error of the first line that is malformed."""
     expected = " ".join(columns)
-    seen = False
+    refusal = f"{name} holds no line of {expected}"
     for place, line in enumerate(data.split(b"\n"), 1):
-        cells = line.split()
-        if not cells or line.startswith(b"#"):
+        if not line.strip() or line.startswith(b"#"):
             continue
-        seen = True
-        try:
-            line.decode()
-        except UnicodeDecodeError as error:
-            byte = f"byte {line[error.start]:#x}"
-            return InputError(
-                f"{name} line {place}: {byte} is not UTF-8 text; save the file as UTF-8"
-            )
-        if len(cells) != len(columns) and len(_tidied(line, columns).split()) != len(columns):
-            return InputError(
-                f"{name} line {place}: {len(cells)} columns, expected {len(columns)}: {expected}"
-            )
-        value = cells[columns.index(number)].decode()
-        kind = SCORE if number == "score" else WHOLE
-        if not kind.fullmatch(value):
-            wanted = "a number" if number == "score" else f"a whole number; {CUT}"
-            return InputError(f"{name} line {place}: {number} {shown(value)} is not {wanted}")
-        if number == "grade" and not abs(int(value)) < 2**63:
-            return InputError(
-                f"{name} line {place}: grade {shown(value)} is not from 0 to {MAX_GRADES - 1}"
-            )
-    return InputError(
-        f"{name} holds no line of {expected}"
-        if not seen
-        else f"{name} cannot be read as lines of {expected}"
-    )
+        fault = _fault(line, columns)
+        if fault:
+            return InputError(f"{name} line {place}: {fault}")
+        refusal = f"{name} cannot be read as lines of {expected}"
+    return InputError(refusal)
+
+
+def _fault(line: bytes, columns: Sequence[str]) -> str:
+    """Return what is wrong with a line, empty if nothing is."""
+    # encoding and number of columns
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return f"byte {line[error.start]:#x} is not UTF-8 text; save the file as UTF-8"
+    cells = line.split()
+    if len(cells) != len(columns) and len(_tidied(line, columns).split()) != len(columns):
+        return f"{len(cells)} columns, expected {len(columns)}: {' '.join(columns)}"
+
+    # the score or the grade
+    number = "score" if "score" in columns else "grade"
+    value = cells[columns.index(number)].decode()
+    if number == "score":
+        return "" if SCORE.fullmatch(value) else f"score {shown(value)} is not a number"
+    if not re.fullmatch(r"[+-]?[0-9]{1,4000}", value):
+        return f"grade {shown(value)} is not a whole number; {CUT}"
+    if not abs(int(value)) < 2**63:
+        return f"grade {shown(value)} is not from 0 to {MAX_GRADES - 1}"
+    return ""
 
 
 def without_duplicates(
     name: str, frame: PolarsFrame, keys: Sequence[str], duplicates: Duplicates
 ) -> PolarsFrame:
-    """Return the table with one row per key, means and medians rounded; raise InputError if a key
-    recurs on "error".
-    """
+    """Return the table with one row per key; raise InputError if a key recurs on "error"."""
     import polars as pl
 
     one_of(duplicates, "duplicates", get_args(Duplicates))
+
+    # equal rows have equal hashes
     hashes = np.zeros(len(frame), dtype=np.uint64)
     for key in keys:
         hashes = hashes * np.uint64(0x9E3779B97F4A7C15) ^ frame[key].hash().to_numpy()
-    hashes.sort()
-    if not (hashes[1:] == hashes[:-1]).any():  # equal rows have equal hashes
+    if pl.Series(hashes).n_unique() == len(frame):
         return frame
+
+    # combine grades, means and medians rounded
     grade = pl.col("grade")
     combined = {
         "mean": grade.mean() + 0.5,
         "median": grade.median() + 0.5,
         "majority": grade.mode().min(),
     }
-    if duplicates in combined and "grade" in frame.columns:
-        return frame.group_by(keys, maintain_order=True).agg(
-            combined[duplicates].floor().cast(pl.Int64)
-        )
     if duplicates in combined:
-        raise InputError(
-            f"{name}: duplicates={duplicates!r} is for grades, not for runs; keep the first or the last"
-        )
+        # a grade for each key
+        if "grade" not in frame.columns:
+            raise InputError(
+                f"{name}: duplicates={duplicates!r} is for grades, not for runs; "
+                "keep the first or the last"
+            )
+        whole = combined[duplicates].floor().cast(pl.Int64)
+        return frame.group_by(keys, maintain_order=True).agg(whole)
+
+    # or keep one row
     once = frame.unique(keys, keep="last" if duplicates == "last" else "first", maintain_order=True)
-    if len(once) < len(frame) and duplicates == "error":
-        row = first_repeated(frame, keys) or {}
-        repeated = " ".join(str(row[key]) for key in keys)
-        raise InputError(
-            f"{name}: {repeated} occurs more than once{_contradiction(frame, row, keys)} "
-            f"({len(frame) - len(once):,} lines too many); "
-            'keep one of them with duplicates="first" or "last" (--duplicates)'
-            + (
-                ', or combine them by "mean", "median" or "majority"'
-                if "grade" in frame.columns
-                else ""
-            ),
-            see="duplicates",
-        )
+    if duplicates == "error" and len(once) < len(frame):
+        _refuse_duplicates(name, frame, keys, len(frame) - len(once))
     return once
 
 
@@ -312,12 +309,14 @@ def first_repeated(frame: PolarsFrame, keys: Sequence[str]) -> dict[str, Any] | 
     return repeated.row(0, named=True) if len(repeated) else None
 
 
-def _contradiction(frame: PolarsFrame, row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """Return the first two grades of a key, with their rows, for a message; nothing for tables
-    without grades.
-    """
-    if "grade" not in frame.columns:
-        return ""
-    same = np.flatnonzero(np.all([(frame[key] == row[key]).to_numpy() for key in keys], axis=0))
-    shown = [f"grade {frame['grade'][int(i)]:g} in row {i + 1:,}" for i in same[:2]]
-    return f", {' and '.join(shown)}"
+def _refuse_duplicates(name: str, frame: PolarsFrame, keys: Sequence[str], n: int) -> NoReturn:
+    """Raise InputError for a key that recurs, with its first two grades and their rows."""
+    row = first_repeated(frame, keys) or {}
+    refusal = f"{name}: {' '.join(str(row[key]) for key in keys)} occurs more than once"
+    remedy = 'keep one of them with duplicates="first" or "last" (--duplicates)'
+    if "grade" in frame.columns:
+        same = np.flatnonzero(np.all([(frame[key] == row[key]).to_numpy() for key in keys], axis=0))
+        grades = [f"grade {frame['grade'][int(i)]:g} in row {i + 1:,}" for i in same[:2]]
+        refusal += f", {' and '.join(grades)}"
+        remedy += ', or combine them by "mean", "median" or "majority"'
+    raise InputError(f"{refusal} ({n:,} lines too many); {remedy}", see="duplicates")

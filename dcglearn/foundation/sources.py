@@ -2,6 +2,7 @@
 
 import bz2
 import contextlib
+import gzip
 import importlib
 import io
 import lzma
@@ -264,6 +265,23 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
         if data and not data.startswith((magic, data[:1] + _SKIPPED)):
             raise OSError("something else follows the compressed data")
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def lines_of(path: PathLike) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that are not blank, with their numbers; raise InputError if it
+    cannot be read.
+
+    They are decompressed and yielded one by one, so that the file may be larger than the memory.
+    """
+    openers = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zst": zstd.open}
+    opener: Any = openers.get(Path(path).suffix.lower(), open)
+    try:
+        with opener(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, line
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
 
 
 def suffix_of(path: PathLike) -> str:

@@ -20,27 +20,27 @@ from dcglearn.readers.sense import check_sense
 from dcglearn.readers.winner_words import by_sign
 
 TEAMS = ("a", "b")
-
-SHOWN = {
-    "teams": Role("documents", ("teams",)),
-    "merged": Role("documents", ("merged",)),
-    "clicks": Role("grades", ("clicks",), required=True),
-}
-"""The columns of impressions besides the rankings, as they are taken from text."""
+"""The two rankings."""
 
 IMPRESSION = {
     "query": PREFERENCE["query"],
     "weight": Role("positive", (*PREFERENCE["weight"].names, "impressions")),
+    "teams": Role("documents", ("teams",)),
+    "merged": Role("documents", ("merged",)),
+    "clicks": Role("grades", ("clicks",), required=True),
+}
+"""The columns of impressions besides the rankings."""
+
+CREDITED = {
+    "query": IMPRESSION["query"],
+    "weight": IMPRESSION["weight"],
     "difference": Role("number", ("difference",), required=True),
     "left out": Role("label", ()),
 }
-"""The columns of credited impressions besides the rankings: a's clicks minus b's, and why a line
-does not count.
-"""
+"""The columns of credited impressions besides the rankings.
 
-SILENT = "impressions without a click"
-UNCREDITED = "impressions whose clicks belong to either ranking"
-"""Reasons why an impression does not count."""
+``difference`` is the number of clicks of a minus that of b, ``left out`` why a line does not count.
+"""
 
 
 @dataclass(frozen=True)
@@ -80,17 +80,20 @@ class Impression:
             raise InputError(
                 "neither teams nor merged is there; give each position's team, or the list shown"
             )
-        if self.teams is not None and len(self.teams) != len(positions):
+
+        # as many teams as positions
+        n = len(positions)
+        if self.teams is not None and len(self.teams) != n:
             raise InputError(
-                f"{len(self.teams)} teams for {len(positions)} positions of merged; give one for each"
+                f"{len(self.teams)} teams for {n} positions of merged; give one for each"
             )
 
         # clicks on these positions
         for click in self.clicks:
-            if type(click) is not int or not 1 <= click <= len(positions):
+            if type(click) is not int or not 1 <= click <= n:
                 raise InputError(
-                    f"a click on position {shown(click)}, but positions 1 to {len(positions)} were shown; positions "
-                    "count from 1: correct the click or the list"
+                    f"a click on position {shown(click)}, but positions 1 to {n} were shown; "
+                    "positions count from 1: correct the click or the list"
                 )
 
     def credits(self, method: str) -> tuple[int, int]:
@@ -112,34 +115,42 @@ class Impression:
             start = len(teams)
             first = {team: _next_of(getattr(self, team), merged[:start]) for team in TEAMS}
             after = {team: _next_of(getattr(self, team), merged[: start + 1]) for team in TEAMS}
+
+            # an order is possible if its documents come next
             pair = merged[start : start + 2]
             possible = [
                 (one, other)
                 for one, other in (TEAMS, TEAMS[::-1])
                 if first[one] == pair[0] and (len(pair) == 1 or after[other] in (pair[1], None))
             ]
-
             if not possible:
                 raise InputError(
-                    f"merged holds {merged[start:]!r} from position {start + 1} on, which team drafting of a and b "
-                    "cannot give; give the teams, or the method that was used"
+                    f"merged holds {merged[start:]!r} from position {start + 1} on, which team "
+                    "drafting of a and b cannot give; give the teams, or the method that was used"
                 )
-            teams += (list(possible[0]) if len(possible) == 1 else [None, None])[: len(pair)]
+
+            # either team where both orders are possible
+            drafted = possible[0] if len(possible) == 1 else (None, None)
+            teams += drafted[: len(pair)]
         return teams
 
     def _credits_of_balanced(self) -> tuple[int, int]:
         """Return the clicks on the top k of each ranking, k the depth at which one of them has the
-        lowest click.
+        lowest click (Joachims 2002).
         """
         merged = self._merged("merged")
         if not self.clicks:
             return 0, 0
+
+        # the depth of the lowest click
         lowest = merged[max(self.clicks) - 1]
         depths = [ranking.index(lowest) + 1 for ranking in (self.a, self.b) if lowest in ranking]
         if not depths:
             raise InputError(
                 f"merged has {lowest!r} at position {max(self.clicks)}, in neither a nor b"
             )
+
+        # clicks above it
         clicked = {merged[position - 1] for position in self.clicks}
         ahead, behind = (len(clicked & set(ranking[: min(depths)])) for ranking in (self.a, self.b))
         return ahead, behind
@@ -155,7 +166,7 @@ def _next_of(ranking: Sequence[Any], taken: Sequence[Any]) -> Any:
 
 
 class Credited(Reshaped):
-    """Impressions as lines of `IMPRESSION`, their clicks credited by a method."""
+    """Impressions as lines of `CREDITED`, their clicks credited by a method."""
 
     def __init__(self, rows: Source, roles: Mapping[str, Role], method: str) -> None:
         super().__init__(rows, roles)
@@ -164,12 +175,16 @@ class Credited(Reshaped):
     def record(self, item: Any) -> dict[str, Any]:
         """Return the rankings of an impression, and the difference of their credited clicks."""
         record = super().record(item)
-        impression = Impression(*map(record.get, ("a", "b", "merged", "teams", "clicks")))  # type: ignore[arg-type]
+        names = ("a", "b", "merged", "teams", "clicks")
+        values: dict[str, Any] = {name: record.get(name) for name in names}
+        impression = Impression(**values)
         ahead, behind = impression.credits(self._method)
 
         reason = None
         if not ahead + behind:
-            reason = UNCREDITED if impression.clicks else SILENT
+            reason = "impressions without a click"
+            if impression.clicks:
+                reason = "impressions whose clicks belong to either ranking"
         return {**record, "difference": ahead - behind, "left out": reason}
 
 
@@ -223,7 +238,8 @@ def preferences_from_interleaving(
     Examples
     --------
     >>> shown = {"a": [2, 0, 1], "b": [0, 1, 2], "teams": ["a", "b", "a"]}
-    >>> log = preferences_from_interleaving([{**shown, "clicks": clicks} for clicks in ([1], [3, 1], [])])
+    >>> impressions = [{**shown, "clicks": clicks} for clicks in ([1], [3, 1], [])]
+    >>> log = preferences_from_interleaving(impressions)
     >>> log.preferred.tolist(), log.strength.tolist(), log.dropped
     ([[2, 0, 1], [2, 0, 1]], [1.0, 2.0], {'impressions without a click': 1})
     """
@@ -237,10 +253,9 @@ def preferences_from_interleaving(
     rankings = {team: replace(PREFERENCE[team], kind=kind) for team in TEAMS}
     name, open_with = opener_of(impressions, IMPRESSION)
     with errors_in(name):
-        source = open_with(
-            {**rankings, **SHOWN, "query": IMPRESSION["query"], "weight": IMPRESSION["weight"]}
-        )
-    table, _ = columns_of(name, Credited(source, {**rankings, **IMPRESSION}, method), mapping)
+        source = open_with({**rankings, **IMPRESSION})
+    credited = Credited(source, {**rankings, **CREDITED}, method)
+    table, _ = columns_of(name, credited, mapping)
     table, rows, dropped = _distinct(table)
     table["winner"], table["strength"] = by_sign(table.pop("difference"), "a", 0.0)
 
@@ -251,15 +266,11 @@ def preferences_from_interleaving(
     else:
         docs = np.column_stack([table.pop("a"), table.pop("b")])
         judged = read_judgements(judgements, duplicates)
-        log = log_of_documents(
-            table,
-            dropped,
-            docs,
-            judged,
-            joining,
-            mapping,
-            lambda i: place_of(name, source, rows[i]),
-        )
+
+        def place(i: int) -> str:
+            return place_of(name, source, rows[i])
+
+        log = log_of_documents(table, dropped, docs, judged, joining, mapping, place)
     if not as_is:
         check_sense(log)
     return log.changed(as_is=as_is)
@@ -274,22 +285,23 @@ def _distinct(table: Table) -> tuple[Table, Integers, dict[str, int]]:
     reasons = table.pop("left out", np.full(n, ""))
 
     # first row and weight of each pair
-    pairs: dict[tuple[str, ...], list[Any]] = {}
-    dropped: Counter[str] = Counter()
-    for i, key in enumerate(
-        zip(*(map(str, values.tolist()) for values in table.values()), strict=True)
-    ):
+    keys = zip(*(map(str, values.tolist()) for values in table.values()), strict=True)
+    first: dict[tuple[str, ...], int] = {}
+    weight, dropped = Counter[Any](), Counter[str]()
+    for i, key in enumerate(keys):
         if reasons[i]:
             dropped[reasons[i]] += weights[i]
         else:
-            pairs.setdefault(key, [i, 0.0])[1] += weights[i]
-    if not pairs:
+            weight[first.setdefault(key, i)] += weights[i]
+
+    # as columns
+    if not first:
         raise InputError(
             "no impression has a click that can be credited to one ranking, so nothing is preferred"
         )
 
-    rows, weight = map(np.array, zip(*pairs.values(), strict=True))
+    rows = np.array([*first.values()])
     distinct = {role: values[rows] for role, values in table.items()}
-    if (weight != 1).any():
-        distinct["weight"] = weight
+    if {*weight.values()} != {1}:
+        distinct["weight"] = np.array([float(weight[row]) for row in rows])
     return distinct, rows, {reason: round(count) for reason, count in dropped.items()}

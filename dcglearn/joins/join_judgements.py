@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.evaluation.ranked import as_judged, in_order
+from dcglearn.evaluation.ranked import UNJUDGED, as_judged, grades_of_documents, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.inputs import is_path
@@ -37,16 +37,15 @@ from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table, opener_of
 from dcglearn.readers.roles import PREFERENCE, Role, Table
 
-_OF_GRADES = ("a", "b", "docs_a", "docs_b", "margin", "scale")
-
-OTHERS = {role: about for role, about in PREFERENCE.items() if role not in _OF_GRADES}
+OTHERS = {
+    role: about
+    for role, about in PREFERENCE.items()
+    if role not in ("a", "b", "docs_a", "docs_b", "margin", "scale")
+}
 """The columns of a log besides its lists."""
 
 VERDICT = {**OTHERS, "query": Role("label", PREFERENCE["query"].names, required=True)}
 """The columns of a table of verdicts on two runs."""
-
-UNJUDGED = ("worst", "best", "drop", "unknown")
-"""What a document without a judgement counts as; or a grade."""
 
 
 def join_judgements(
@@ -99,21 +98,26 @@ def join_judgements(
     >>> joined.preferred.tolist(), joined.other.tolist(), joined.counted
     ([[2, 1]], [[1, 0]], {'documents': 4, 'documents without a judgement': 1})
     """
-    own = LogMapping.of(n_grades, **options)
-    if own.best_grade is not None:
+    mapping = LogMapping.of(n_grades, **options)
+    if mapping.best_grade is not None:
         raise InputError(
             "best_grade= is for grades in the log: turn those of the judgements round in their file"
         )
-    joining = Joining(own.depth, unjudged, missing, own.n_grades)
-    own, judged = own.updated(n_grades=None, depth=None), read_judgements(judgements, duplicates)
-    name, open_with = opener_of(log, PREFERENCE, own)
+    joining = Joining(mapping.depth, unjudged, missing, mapping.n_grades)
+    mapping = mapping.updated(n_grades=None, depth=None)
+    judged = read_judgements(judgements, duplicates)
+
+    # names of documents by line
+    name, open_with = opener_of(log, PREFERENCE, mapping)
     with (
-        proposing("join_judgements", log, own, qrels=judgements),
-        finding_columns(open_with, PREFERENCE, own),
+        proposing("join_judgements", log, mapping, qrels=judgements),
+        finding_columns(open_with, PREFERENCE, mapping),
     ):
         with errors_in(name):
-            source = open_shaped(open_with, _roles_of_documents(open_with, own), own)
-        table, dropped = columns_of(name, source, own, skip_bad)
+            source = open_shaped(open_with, _roles_of_documents(open_with, mapping), mapping)
+        table, dropped = columns_of(name, source, mapping, skip_bad)
+
+    # a query for each pair of lists
     if "query" not in table:
         raise InputError(
             f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})"
@@ -123,7 +127,7 @@ def join_judgements(
     def place(i: int) -> str:
         return f"{name}, pair {i + 1}" if dropped else place_of(name, source, i)
 
-    return log_of_documents(table, dropped, docs, judged, joining, own, place)
+    return log_of_documents(table, dropped, docs, judged, joining, mapping, place)
 
 
 def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Role]:
@@ -132,16 +136,12 @@ def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Rol
     """
     names = {name.lower() for name in open_with({}).names}
     roles = mapping.roles(PREFERENCE)
+    lists = {side: roles[side].names for side in ("a", "b")}
     docs = {side: roles[f"docs_{side}"].names for side in ("a", "b")}
-    lists = (
-        docs
-        if all(names & set(of_side) for of_side in docs.values())
-        else {s: roles[s].names for s in docs}
-    )
-    return {
-        **{side: Role("documents", of_side, required=True) for side, of_side in lists.items()},
-        **OTHERS,
-    }
+    if all(names.intersection(of_side) for of_side in docs.values()):
+        lists = docs
+    documents = {side: Role("documents", names, required=True) for side, names in lists.items()}
+    return {**documents, **OTHERS}
 
 
 def place_of(name: str, source: Source, i: int) -> str:
@@ -222,47 +222,49 @@ def preferences_from_runs(
     Examples
     --------
     >>> old, new = {"q": {"d1": 2.0, "d2": 1.0}}, {"q": {"d2": 2.0, "d3": 1.0}}
-    >>> log = preferences_from_runs(old, new, {"q": {"d1": 2, "d2": 1, "d3": 0}}, {"q": "a"}, depth=2)
+    >>> judged = {"q": {"d1": 2, "d2": 1, "d3": 0}}
+    >>> log = preferences_from_runs(old, new, judged, {"q": "a"}, depth=2)
     >>> log.preferred.tolist(), log.other.tolist()
     ([[2, 1]], [[1, 0]])
     """
-    joining, judged = (
-        Joining(depth, unjudged, missing, n_grades),
-        read_judgements(judgements, duplicates),
-    )
+    joining = Joining(depth, unjudged, missing, n_grades)
+    judged = read_judgements(judgements, duplicates)
     if ties not in ("docno-desc", "stable"):
         raise InputError(f"ties={ties!r}: give docno-desc or stable")
-    runs = [_one_run(run, side, duplicates) for run, side in ((first, "first"), (second, "second"))]
-    names = {
-        run.name: side
-        for run, side in zip(runs, ("a", "b"), strict=True)
-        if runs[0].name != runs[1].name
-    }
-    mapping = LogMapping(winner_words=names or None, as_is=as_is)
+    runs = [_one_run(first, "first", duplicates), _one_run(second, "second", duplicates)]
+
+    # verdicts, in which a winner may be the name of a run
+    names = dict(zip((run.name for run in runs), ("a", "b"), strict=True))
+    mapping = LogMapping(winner_words=names if len(names) == 2 else None, as_is=as_is)
     rows = verdicts
     if not is_path(verdicts) and hasattr(verdicts, "items") and not hasattr(verdicts, "columns"):
         rows = [{"query": query, "winner": winner} for query, winner in verdicts.items()]
     name, open_with = opener_of(rows, VERDICT)
     with errors_in(name):
         source = open_with(VERDICT)
+    place = partial(place_of, name, source)
     table, dropped = columns_of(name, source, mapping)
+
+    # each on a query of both runs
     query = table["query"]
     for run in runs:
-        lacking = np.flatnonzero(
-            ~np.isin(query.astype(str), run.frame["query"].unique().to_numpy().astype(str))
-        )
+        lacking = np.flatnonzero(~_in_column(query, run.frame["query"]))
         if len(lacking):
-            i = int(lacking[0])
             raise InputError(
-                f"{place_of(name, source, i)}: the query {query[i]!r} is not in the run {run.name} ({len(lacking):,} "
-                "such verdicts); do the names agree?",
+                f"{place(lacking[0])}: the query {query[lacking[0]]!r} is not in the run "
+                f"{run.name} ({len(lacking):,} such verdicts); do the names agree?",
                 see="names",
             )
-    most = None if unjudged == "drop" else depth  # dropped documents let others move up
+
+    # documents that are dropped let others move up
+    most = None if unjudged == "drop" else depth
     docs = np.column_stack([_lists(run, query, most, ties) for run in runs])
-    return log_of_documents(
-        table, dropped, docs, judged, joining, mapping, partial(place_of, name, source)
-    )
+    return log_of_documents(table, dropped, docs, judged, joining, mapping, place)
+
+
+def _in_column(query: NDArray[np.object_], queries: Any) -> NDArray[np.bool_]:
+    """Return whether each query is in a column of a frame, shape (n,)."""
+    return np.isin(query.astype(str), queries.unique().to_numpy().astype(str))
 
 
 def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:
@@ -279,14 +281,11 @@ def _lists(
     """Return the documents that a run ranks highest for each query, joined by tabs, shape (n,)."""
     import polars as pl
 
-    named = run.frame.filter(
-        pl.col("query").is_in(pl.Series(np.unique(query.astype(str))).implode())
-    )
+    queries = pl.Series(query.astype(str))
+    named = run.frame.filter(pl.col("query").is_in(queries.unique().implode()))
     documents = pl.col("document").head(depth or pl.len()).str.join("\t")
     ranked = in_order(named, ties).group_by("query", maintain_order=True).agg(documents)
-    lists: NDArray[np.object_] = (
-        pl.Series(query.astype(str)).replace_strict(ranked["query"], ranked["document"]).to_numpy()
-    )
+    lists: NDArray[np.object_] = queries.replace_strict(*ranked.get_columns()).to_numpy()
     return lists
 
 
@@ -307,13 +306,15 @@ class Joining:
         if self.n_grades is not None:
             scale_size(self.n_grades, 0)
         one_of(self.missing, "missing", ("error", "skip"))
-        if isinstance(self.unjudged, str) and self.unjudged not in UNJUDGED:
-            raise InputError(
-                f"unjudged={self.unjudged!r}: give a grade, or one of {', '.join(UNJUDGED)}"
-            )
+
+        # what unjudged documents count as
+        words = (*UNJUDGED, "unknown")
         if not isinstance(self.unjudged, str):
-            whole_number(
-                self.unjudged, "unjudged", 0, MAX_GRADES - 1, "a log holds grades, not gains"
+            about = "a log holds grades, not gains"
+            whole_number(self.unjudged, "unjudged", 0, MAX_GRADES - 1, about)
+        elif self.unjudged not in words:
+            raise InputError(
+                f"unjudged={self.unjudged!r}: give a grade, or one of {', '.join(words)}"
             )
 
     def scale(self, judged: Judgements) -> int:
@@ -324,7 +325,8 @@ class Joining:
         top = max(judged.n_grades - 1, self.unjudged if isinstance(self.unjudged, int) else 0)
         if top >= size:
             raise InputError(
-                f"{judged.name}: grade {top} lies outside 0..{size - 1}; raise n_grades={size} (--grades)"
+                f"{judged.name}: grade {top} lies outside 0..{size - 1}; "
+                f"raise n_grades={size} (--grades)"
             )
         return size
 
@@ -334,8 +336,9 @@ class Joining:
         """
         grades = as_judged(grades, shown, n_grades, self.unjudged)
         depth = self.depth or int(np.flatnonzero((grades >= 0).any(axis=0)).max(initial=0)) + 1
-        padded = np.full((len(grades), max(depth - grades.shape[1], 0)), EMPTY, dtype=np.int8)
-        return np.ascontiguousarray(np.hstack([grades, padded])[:, :depth].astype(np.int8))
+        filled = np.full((len(grades), depth), EMPTY, dtype=np.int8)
+        filled[:, : grades.shape[1]] = grades[:, :depth]
+        return filled
 
 
 def looked_up(
@@ -346,17 +349,16 @@ def looked_up(
     """
     import polars as pl
 
+    # a row for each document
     lists = pl.Series(docs.astype(str)).str.split("\t")
     row = np.repeat(np.arange(len(docs)), lists.list.len().to_numpy())
     long = pl.DataFrame({"query": query[row].astype(str), "document": flattened(lists)})
-    rank = np.arange(len(long)) - np.searchsorted(row, row)
-    grade = long.join(judged.frame, on=["query", "document"], how="left", maintain_order="left")[
-        "grade"
-    ]
-    place = row, rank
-    grades = np.full((len(docs), int(rank.max(initial=0)) + 1), -1, dtype=np.int8)
+
+    # back to a row for each list
+    place = row, np.arange(len(long)) - np.searchsorted(row, row)
+    grades = np.full((len(docs), int(place[1].max(initial=0)) + 1), -1, dtype=np.int8)
     shown = np.zeros(grades.shape, dtype=bool)
-    grades[place] = grade.clip(0).fill_null(-1).to_numpy()
+    grades[place] = grades_of_documents(long, judged)
     shown[place] = (long["document"] != "").to_numpy()
     return grades, shown
 
@@ -388,45 +390,45 @@ def joined_lists(
     """Return the grades of the lists of entries, whose documents `docs`, (n, S), names, or raise
     InputError.
     """
-    has_judgements = np.isin(
-        query.astype(str), judged.frame["query"].unique().to_numpy().astype(str)
-    )
-    if (not has_judgements.all() and joining.missing == "error") or not has_judgements.any():
-        first, lacking = (
-            int(np.flatnonzero(~has_judgements)[0]),
-            len(np.unique(query[~has_judgements].astype(str))),
-        )
+    # entries whose query is judged
+    is_judged = _in_column(query, judged.frame["query"])
+    lacking = np.flatnonzero(~is_judged)
+    if len(lacking) and (joining.missing == "error" or not is_judged.any()):
+        # say how many queries lack judgements
+        n_queries, n_lacking = (len(np.unique(x.astype(str))) for x in (query, query[lacking]))
+        remedy = "do the names agree? Add judgements"
+        if is_judged.any():
+            remedy += f', or leave such {entries} out with missing="skip" (--missing skip)'
         raise InputError(
-            f"{place(first)}: the query {query[first]!r} has no judgement in {judged.name} ({lacking:,} of "
-            f"{len(np.unique(query.astype(str))):,} queries have none); do the names agree? Add judgements"
-            + (
-                f', or leave such {entries} out with missing="skip" (--missing skip)'
-                if has_judgements.any()
-                else ""
-            ),
+            f"{place(lacking[0])}: the query {query[lacking[0]]!r} has no judgement in "
+            f"{judged.name} ({n_lacking:,} of {n_queries:,} queries have none); {remedy}",
             see="names",
         )
-    n, n_sides = int(has_judgements.sum()), docs.shape[1]
-    grades, shown = looked_up(
-        np.tile(query[has_judgements], n_sides), docs[has_judgements].T.ravel(), judged
-    )
+
+    # grades of their documents
+    n, n_sides = int(is_judged.sum()), docs.shape[1]
+    queries = np.tile(query[is_judged], n_sides)
+    grades, shown = looked_up(queries, docs[is_judged].T.ravel(), judged)
     unjudged = shown & (grades < 0)
     if (grades < 0).all():
-        document = docs[has_judgements][0, 0].split("\t")[0]
+        first = int(is_judged.argmax())
+        document = docs[first, 0].split("\t")[0]
         raise InputError(
-            f"{place(int(np.flatnonzero(has_judgements)[0]))}: no document has a judgement in {judged.name}, nor has "
-            f"{document!r} for the query {query[has_judgements][0]!r}; do the names of the documents agree?",
+            f"{place(first)}: no document has a judgement in {judged.name}, nor has {document!r} "
+            f"for the query {query[first]!r}; do the names of the documents agree?",
             see="names",
         )
-    blank = (grades.reshape(n_sides, n, -1) < 0).all(axis=(0, 2)) & (
-        n_sides > 1
-    )  # such pairs are of equal lists
+
+    # pairs without a judged document are of equal lists
+    blank = (grades.reshape(n_sides, n, -1) < 0).all(axis=(0, 2)) & (n_sides > 1)
+    kept = is_judged.copy()
+    kept[is_judged] = ~blank
     n_grades = joining.scale(judged)
     lists = joining.filled(grades, shown, n_grades).reshape(n_sides, n, -1)
-    kept = has_judgements.copy()
-    kept[has_judgements] = ~blank
+
+    # what is left out and why
     reasons = {
-        f"{entries} of queries without judgements": int((~has_judgements).sum()),
+        f"{entries} of queries without judgements": len(lacking),
         f"{entries} without a judged document": int(blank.sum()),
     }
     return JoinedLists(

@@ -1,6 +1,4 @@
-"""Logs of answers: what was retrieved for a question, as grades or as names of documents, and how
-right it is.
-"""
+"""Logs of answers to questions: the list that was retrieved, and how right the answer is."""
 
 from typing import Any, Unpack
 
@@ -49,40 +47,50 @@ def read_answers(
 
     Examples
     --------
-    >>> lines = [{"question": "q", "list": [2, 0], "right": True}, {"question": "q", "list": [0], "right": False}]
-    >>> answers = dl.read_answers(lines)
+    >>> right = {"question": "q", "list": [2, 0], "right": True}
+    >>> wrong = {"question": "q", "list": [0], "right": False}
+    >>> answers = dl.read_answers([right, wrong])
     >>> answers, answers.lists.tolist()
     (Answers(2 answers, depth 2, 3 grades), [[2, 0], [0, -2]])
     """
     mapping = LogMapping.of(n_grades, **options).updated(pad=True)
-    documents = (
-        {}
-        if judgements is None
-        else {"list": Role("documents", ANSWER["list"].names, required=True)}
-    )
-    table, dropped, recognised = read_columns(path, {**ANSWER, **documents}, mapping, skip_bad)
+    roles = dict(ANSWER)
+    if judgements is not None:
+        roles["list"] = Role("documents", ANSWER["list"].names, required=True)
+    table, dropped, recognised = read_columns(path, roles, mapping, skip_bad)
     mapping = recognised.mapping
-    systems = np.unique(table.get("configuration", np.array([""])).astype(str))
-    counted = {"configurations": int((systems != "").sum())} if systems.any() else {}
+    configurations = table.get("configuration", np.array([""])).astype(str)
+    n_configurations = len({*configurations.tolist()} - {""})
+    counted = {"configurations": n_configurations} if n_configurations else {}
+
+    # grades of the lists, or of their documents
     if judgements is None:
-        lists, n_grades = table["list"], mapping.n_known or max(int(table["list"].max()) + 1, 2)
+        lists = table["list"]
+        n_grades = mapping.n_known or max(int(lists.max()) + 1, 2)
     else:
-        judged, joining = (
+        # answers without a judged document stay
+        joined = joined_lists(
+            table["question"],
+            table["list"][:, None],
             read_judgements(judgements),
             Joining(mapping.depth, n_grades=mapping.n_grades),
-        )
-        docs = table["list"][:, None]
-        joined = joined_lists(
-            table["question"], docs, judged, joining, lambda i: f"answer {i + 1}", "answers"
+            lambda i: f"answer {i + 1}",
+            "answers",
         )
         table = {role: values[joined.kept] for role, values in table.items()}
         lists, n_grades = joined.lists[0], joined.n_grades
         dropped, counted = {**joined.dropped, **dropped}, {**counted, **joined.counted}
-    lists = np.where(np.cumsum(lists[:, ::-1] >= 0, axis=1)[:, ::-1] > 0, lists, np.int8(EMPTY))
-    names = None if mapping.scale is None else tuple(mapping.scale)
-    right, name = table["right"], name_of(path) if is_path(path) else "answers"
+
+    # nothing stands below the last known grade
+    is_above = np.cumsum(lists[:, ::-1] >= 0, axis=1)[:, ::-1] > 0
+    lists = np.where(is_above, lists, np.int8(EMPTY))
+
+    right = table["right"]
     if np.ptp(right) == 0:
+        name = name_of(path) if is_path(path) else "answers"
         raise InputError(
-            f"{name}: all {len(right):,} are equally right ({right[0]:g}), so nothing tells lists apart"
+            f"{name}: all {len(right):,} are equally right ({right[0]:g}), "
+            "so nothing tells lists apart"
         )
+    names = None if mapping.scale is None else tuple(mapping.scale)
     return Answers(lists, right, table["question"].astype(str), n_grades, names, dropped, counted)

@@ -1,35 +1,31 @@
-"""Pairs of lists that could be judged, of a file or of two runs: their grades, and what a rater
-sees of them.
-"""
+"""Pairs of lists that could be judged, from a file or two runs: grades, and what a rater sees."""
 
-import gzip
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Unpack
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from dcglearn.evaluation.evaluate import UNJUDGED
-from dcglearn.evaluation.ranked import in_order
+from dcglearn.evaluation.ranked import UNJUDGED, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping, TableOptions
 from dcglearn.readers.read_table import read_columns, records_of
-from dcglearn.readers.roles import MAX_LABEL, PREFERENCE, Role
-
-MOST_BYTES = 256 << 20
-"""Largest file of candidates, in bytes."""
+from dcglearn.readers.roles import PREFERENCE, Role
 
 TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000, "image": 2000}
 """The fields of an item that are shown, and the most characters of each."""
 
-SHOWN = {
+EXTRAS = {
     "items_a": Role("items", ("items_a", "items_left")),
     "items_b": Role("items", ("items_b", "items_right")),
     "intent": Role("text", ("intent", "description", "narrative")),
@@ -37,14 +33,14 @@ SHOWN = {
 }
 """The columns of a file of candidates that a log of preferences does not have."""
 
-SIDES = ("items_a", "items_b")
-NAMES = ("docno", "doc_id", "docid", "document", "_id", "id")
-TITLES = ("title", "headline", "name")
-SNIPPETS = ("snippet", "text", "body", "abstract", "contents")
-"""Names that the fields of a document may have."""
-
-SNIPPET = 300
-"""Characters of a document's text that are shown."""
+DOCUMENT = {
+    "name": ("docno", "doc_id", "docid", "document", "_id", "id"),
+    "title": ("title", "headline", "name"),
+    "snippet": ("snippet", "text", "body", "abstract", "contents"),
+    "url": ("url",),
+    "image": ("image",),
+}
+"""The keys of a document in a collection, by what they hold."""
 
 Item = dict[str, str]
 
@@ -68,6 +64,11 @@ class Pair:
         """Digest of the query and the two lists, in either order."""
         return pair_key(self.query, self.a, self.b, self.items_a, self.items_b)
 
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items of both lists."""
+        return (*(self.items_a or ()), *(self.items_b or ()))
+
 
 def pair_key(query: str, a: Sequence[int], b: Sequence[int], items_a: Any, items_b: Any) -> str:
     """Return a digest of a query and two lists that does not depend on the order of the lists."""
@@ -80,14 +81,15 @@ def pair_key(query: str, a: Sequence[int], b: Sequence[int], items_a: Any, items
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Distinct pairs that could be judged, of one depth, the names of the two systems, and what was
-    left out.
+    """Distinct pairs that could be judged, of one depth, the names of the two systems and of the
+    grades, and what was left out.
     """
 
     pairs: tuple[Pair, ...]
     n_grades: int
     systems: tuple[str, str] | None = None
     dropped: dict[str, int] = field(default_factory=dict)
+    grade_names: list[str] | None = None
 
     @cached_property
     def lists(self) -> Grades:
@@ -106,16 +108,9 @@ class Candidates:
 
     @property
     def image_hosts(self) -> list[str]:
-        """The origins, such as ``https://images.example.org``, of the pictures that the items
-        name.
-        """
-        items = [
-            item
-            for pair in self.pairs
-            for side in (pair.items_a, pair.items_b)
-            for item in side or ()
-        ]
-        return sorted({origin for item in items if (origin := web_origin(item.get("image", "")))})
+        """The origins, such as ``https://images.example.org``, of the items' pictures."""
+        images = (item.get("image", "") for pair in self.pairs for item in pair.items)
+        return sorted({origin for image in images if (origin := web_origin(image))})
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -127,12 +122,18 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
     """
     pairs = []
     for pair in candidates.pairs:
-        ways = [sorted(range(len(pair.a)), key=lambda i: sign * pair.a[i]) for sign in (-1, 1)]
-        a, b = (tuple(pair.a[i] for i in way) for way in ways)
-        items_a, items_b = (pair.items_a and tuple(pair.items_a[i] for i in way) for way in ways)
+        # the first list in both orders, with its items
+        places = range(len(pair.a))
+        orders = [sorted(places, key=lambda i: sign * pair.a[i]) for sign in (-1, 1)]
+        a, b = (tuple(pair.a[i] for i in order) for order in orders)
+        items_a, items_b = (
+            pair.items_a and tuple(pair.items_a[i] for i in order) for order in orders
+        )
         pairs.append(replace(pair, a=a, b=b, items_a=items_a, items_b=items_b))
-    pairs = [pair for pair in pairs if pair.a != pair.b and pair.key not in candidates.index]
-    return sorted(pairs, key=lambda pair: (pair.b[0] - pair.a[0], pair.key))
+
+    # those of unequal grades that are no candidates
+    new = (pair for pair in pairs if pair.a != pair.b and pair.key not in candidates.index)
+    return sorted(new, key=lambda pair: (pair.b[0] - pair.a[0], pair.key))
 
 
 def distinct(
@@ -142,23 +143,24 @@ def distinct(
     none is left.
     """
     kept: dict[str, Pair] = {}
-    equal = repeated = 0
+    dropped = Counter[str]()
     for pair in pairs:
         if pair.a == pair.b:
-            equal += 1
+            dropped["pairs of equal grades"] += 1
         elif pair.key in kept:
-            repeated += 1
+            dropped["repeated pairs"] += 1
         else:
             kept[pair.key] = pair
+
+    # there is something to judge
     if not kept:
         raise InputError(
-            f"no pair to judge: the two lists have equal grades in every candidate ({equal}), which tells nothing of a "
-            "DCG; give candidates whose lists differ in grades"
+            "no pair to judge: the two lists have equal grades in every candidate "
+            f"({dropped.total()}), which tells nothing of a DCG; give candidates whose lists "
+            "differ in grades"
         )
-    counts = {"pairs of equal grades": equal, "repeated pairs": repeated}
-    dropped = {reason: count for reason, count in counts.items() if count}
     top = max(max(pair.a + pair.b) for pair in kept.values())
-    return Candidates(tuple(kept.values()), max(n_grades or 0, top + 1, 2), systems, dropped)
+    return Candidates(tuple(kept.values()), max(n_grades or 0, top + 1, 2), systems, dict(dropped))
 
 
 def read_candidates(
@@ -175,62 +177,69 @@ def read_candidates(
     and `b` are required. Parquet has such columns; CSV and TSV have grades and queries only. With
     `documents`, as in `candidates_from_runs`, the items are looked up by the names in `docs_a` and
     `docs_b`. Raises InputError, naming file, line and value, if the file cannot be read, is larger
-    than `MOST_BYTES`, or a line is bad: items of another length than the grades, say.
+    than 256 MB, or a line is bad: items of another length than the grades, say.
     """
+    most_bytes = 256 << 20
     if str(path) == "-":
         raise InputError(
             "candidates are read from a file, so that a restart finds them again; name one"
         )
-    if Path(path).exists() and Path(path).stat().st_size > MOST_BYTES:
-        raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
+    if Path(path).exists() and Path(path).stat().st_size > most_bytes:
+        raise InputError(f"{path} is larger than {most_bytes >> 20} MB; give a sample of its pairs")
+
+    # the columns of a log, and what a rater sees
     mapping = LogMapping.of(n_grades, **options)
     roles = {role: PREFERENCE[role] for role in ("a", "b", "query", "scale")}
     table, _, recognised = read_columns(path, roles, mapping)
     queries = table.get("query", [""] * len(table["a"]))
-    extras: list[dict[str, Any]] = [{} for _ in queries]
+    extras: Iterable[dict[str, Any]] = repeat({}, len(queries))
     if "position" not in recognised.columns:
         extras = _extras(path, table["a"].shape[1], mapping, named=documents is not None)
+
+    # each line is a pair
     pairs = [
         Pair(str(query), tuple(a), tuple(b), **extra)
-        for a, b, query, extra in zip(
-            table["a"].tolist(), table["b"].tolist(), queries, extras, strict=True
+        for query, a, b, extra in zip(
+            queries, table["a"].tolist(), table["b"].tolist(), extras, strict=True
         )
     ]
+
     lacking = _look_up(pairs, documents)
     candidates = distinct(pairs, recognised.mapping.n_known)
     candidates.dropped.update(lacking)
-    return candidates
+    names = recognised.mapping.scale
+    return replace(candidates, grade_names=None if names is None else list(names))
 
 
 def _extras(
     path: PathLike, n_items: int, mapping: LogMapping, *, named: bool
-) -> list[dict[str, Any]]:
-    """Return intent and items of every line; with `named`, the items are the names of the
+) -> Iterator[dict[str, Any]]:
+    """Yield intent and items of every line; with `named`, the items are the names of the
     documents.
     """
-    extras = []
-    for place, record in records_of(path, SHOWN, mapping):
+    columns = {f"items_{side}": f"{'docs' if named else 'items'}_{side}" for side in ("a", "b")}
+    for place, record in records_of(path, EXTRAS, mapping):
         with errors_in(place):
-            columns = {side: side.replace("items", "docs") if named else side for side in SIDES}
             items = {
-                side: checked_items(record.get(x), x, n_items, mapping.depth)
-                for side, x in columns.items()
+                side: checked_items(record.get(column), column, n_items, mapping.depth)
+                for side, column in columns.items()
             }
-            extras.append({"intent": _text(record.get("intent"), "intent", 2000), **items})
             if (items["items_a"] is None) != (items["items_b"] is None):
                 raise InputError("items for one list only; give items_a and items_b, or neither")
-    return extras
+            intent = _text(record.get("intent"), "intent", 2000)
+        yield {"intent": intent, **items}
 
 
 def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> dict[str, int]:
     """Put the texts of documents in place of their names, and return how many have none, if any."""
     if documents is None:
         return {}
-    items = [item for pair in pairs for side in (pair.items_a, pair.items_b) for item in side or ()]
+    items = [item for pair in pairs for item in pair.items]
     if not items:
         raise InputError(
             "the candidates name no documents: give docs_a and docs_b, or leave --documents out"
         )
+
     wanted = {item["title"] for item in items if item}
     texts = _texts(documents, wanted)
     for item in items:
@@ -251,19 +260,22 @@ def checked_items(
         raise InputError(
             f"{role} is {shown(items)}, not a list of objects with title, snippet, url"
         )
+
+    # one for each grade
     items = items[:depth]
     if len(items) != n_items:
         raise InputError(
-            f"{role} has {len(items)} items for {n_items} grades; give one a grade, {{}} where unknown"
+            f"{role} has {len(items)} items for {n_items} grades; "
+            "give one a grade, {} where unknown"
         )
     return tuple(_item(item, f"{role}[{position}]") for position, item in enumerate(items))
 
 
 def _item(item: Any, role: str) -> Item:
-    if isinstance(item, str):
-        item = {"title": item}
     if item is None:
         return {}
+    if isinstance(item, str):
+        item = {"title": item}
     if not isinstance(item, dict):
         raise InputError(f"{role} is {shown(item)}, not an object with title, snippet, url")
     texts = {
@@ -272,7 +284,7 @@ def _item(item: Any, role: str) -> Item:
     return {name: text for name, text in texts.items() if text}
 
 
-def _text(value: Any, role: str, most: int = MAX_LABEL) -> str:
+def _text(value: Any, role: str, most: int) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -281,6 +293,8 @@ def _text(value: Any, role: str, most: int = MAX_LABEL) -> str:
         raise InputError(
             f"{role} has {len(value)} characters; at most {most} are shown: shorten it"
         )
+
+    # half a surrogate pair is no text
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -289,30 +303,32 @@ def _text(value: Any, role: str, most: int = MAX_LABEL) -> str:
 
 
 def web_origin(url: str) -> str | None:
-    """Return the scheme and host of an address that a page may use, None unless it is a plain
-    http(s) address.
+    """Return the scheme and host of an address that a page may use, None unless it is plain
+    http(s).
     """
     try:
         parts = urlsplit(url)
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-        origin = f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
+        host, port = parts.hostname or "", parts.port
     except ValueError:
         return None
-    plain = host and all(mark.isalnum() or mark in ".-[]:" for mark in host) and host.isascii()
-    return origin if plain and parts.scheme in ("http", "https") else None
+    plain = host.isascii() and all(mark.isalnum() or mark in ".-:" for mark in host)
+    if parts.scheme not in ("http", "https") or not host or not plain:
+        return None
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}:{port}" if port else f"{parts.scheme}://{host}"
 
 
 def seen_items(items: Sequence[Mapping[str, str]], *, images: bool) -> list[Item]:
     """Return what a page may show of a list's items: addresses only if they are http(s), pictures
     only if allowed.
     """
-    texts, links = ("title", "snippet"), ("url", "image") if images else ("url",)
+
+    def is_seen(name: str, text: str) -> bool:
+        is_link = name == "url" or (name == "image" and images)
+        return name in ("title", "snippet") or (is_link and web_origin(text) is not None)
+
     return [
-        {
-            name: item[name]
-            for name in (*texts, *links)
-            if name in item and (name in texts or web_origin(item[name]))
-        }
+        {name: item[name] for name in TEXT_LIMITS if name in item and is_seen(name, item[name])}
         for item in items
     ]
 
@@ -345,33 +361,39 @@ def candidates_from_runs(
         raise InputError(
             f"unjudged={unjudged!r}: lists hold grades, so give one of {', '.join(UNJUDGED)}"
         )
+
+    # the first documents of both runs
     judged = read_judgements(qrels).frame
     top = max(int(judged["grade"].max() or 0), 1)  # type: ignore[arg-type]
-    names = tuple(run.name for run in systems)
-    tops = [_top(run.frame, judged, depth, unjudged, top) for run in systems]
-    common = [query for query in tops[0] if query in tops[1]]
+    first, second = (_top(run.frame, judged, depth, unjudged, top) for run in systems)
+    names = (systems[0].name, systems[1].name)
+    common = [query for query in first if query in second]
     if not common:
         raise InputError(
-            f"the runs {names[0]} and {names[1]} have no judged query in common; do the names agree?"
+            f"the runs {names[0]} and {names[1]} have no judged query in common; "
+            "do the names agree?"
         )
+
+    # a pair a query
     queries = {} if topics is None else dict(_topics(topics))
     pairs = []
     for query in common:
-        (a, items_a), (b, items_b) = (_side(*lists[query], depth) for lists in tops)
+        (a, items_a), (b, items_b) = first[query], second[query]
         pair = Pair(query, a, b, text=queries.get(query, ""))
         pairs.append(pair if documents is None else replace(pair, items_a=items_a, items_b=items_b))
-    of_one = len({*tops[0], *tops[1]} - {*common})
+
+    of_one = len(first.keys() ^ second.keys())
     lacking = ({"queries of one run only": of_one} if of_one else {}) | _look_up(pairs, documents)
-    candidates = distinct(pairs, max(n_grades or 0, top + 1), (names[0], names[1]))
+    candidates = distinct(pairs, max(n_grades or 0, top + 1), names)
     candidates.dropped.update(lacking)
     return candidates
 
 
 def _top(
     run: PolarsFrame, judged: PolarsFrame, depth: int, unjudged: str, top: int
-) -> dict[str, tuple[list[str], list[int]]]:
-    """Return the first documents of each judged query, as trec_eval ranks them, and their
-    grades.
+) -> dict[str, tuple[tuple[int, ...], tuple[Item, ...]]]:
+    """Return the grades and the names of the first documents of each judged query, as trec_eval
+    ranks them, filled to `depth` with positions that hold nothing.
     """
     import polars as pl
 
@@ -383,20 +405,15 @@ def _top(
         ranked = ranked.filter(pl.col("grade").is_not_null())
     counted = pl.col("grade").cast(pl.Int64).clip(0).fill_null(top if unjudged == "best" else 0)
 
-    first = pl.col("document", "grade").head(depth)
-    lists = in_order(ranked.with_columns(counted)).group_by("query", maintain_order=True).agg(first)
-    return {query: (names, grades) for query, names, grades in lists.iter_rows()}
-
-
-def _side(
-    names: list[str], grades: list[int], depth: int
-) -> tuple[tuple[int, ...], tuple[Item, ...]]:
-    """Return the grades of one list, filled to `depth` with positions that hold nothing, and its
-    documents' names.
-    """
-    missing = depth - len(names)
-    items = [*({"title": name} for name in names), *({} for _ in range(missing))]
-    return (*grades, *[-1] * missing), tuple(items)
+    # the first of each query
+    by_query = in_order(ranked.with_columns(counted)).group_by("query", maintain_order=True)
+    first = by_query.agg(pl.col("document", "grade").head(depth))
+    lists = {}
+    for query, names, grades in first.iter_rows():
+        n_empty = depth - len(names)
+        items = [*({"title": name} for name in names), *({} for _ in range(n_empty))]
+        lists[query] = (*grades, *[-1] * n_empty), tuple(items)
+    return lists
 
 
 def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:
@@ -404,14 +421,18 @@ def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:
     are large.
     """
     items: dict[str, Item] = {}
-    for number, line in _lines(path):
+    keys = DOCUMENT["name"]
+    for number, line in lines_of(path):
         try:
             document = json.loads(line)
-            name = next(str(document[key]) for key in NAMES if key in document)
+            name = next(str(document[key]) for key in keys if key in document)
         except (ValueError, RecursionError, TypeError, StopIteration) as error:
             raise InputError(
-                f"{path}, line {number}: {shown(line[:80])} is not a document; give JSON with {', '.join(NAMES[:3])}"
+                f"{path}, line {number}: {shown(line[:80])} is not a document; "
+                f"give JSON with {', '.join(keys[:3])}"
             ) from error
+
+        # stop when all are there
         if name in wanted:
             items[name] = _item_of(document, name)
             if len(items) == len(wanted):
@@ -420,39 +441,25 @@ def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:
 
 
 def _item_of(document: dict[str, Any], name: str) -> Item:
-    texts = {
-        key: _first(document, keys) for key, keys in (("title", TITLES), ("snippet", SNIPPETS))
-    }
-    texts |= {key: _first(document, (key,)) for key in ("url", "image")}
-    snippet = texts["snippet"]
-    texts["snippet"] = (
-        snippet if len(snippet) <= SNIPPET else snippet[: SNIPPET - 3].rsplit(" ", 1)[0] + " ..."
-    )
-    texts["title"] = texts["title"][: TEXT_LIMITS["title"]] or name
-    return {key: text for key, text in texts.items() if text and len(text) <= TEXT_LIMITS[key]}
-
-
-def _first(document: dict[str, Any], keys: Sequence[str]) -> str:
-    return next((" ".join(str(document[key]).split()) for key in keys if document.get(key)), "")
+    """Return the fields of a document that are shown, of long texts the first 300 characters."""
+    texts = {}
+    for part, most in TEXT_LIMITS.items():
+        text = next((str(document[key]) for key in DOCUMENT[part] if document.get(key)), "")
+        text = " ".join(text.split())
+        if part == "title":
+            text = text[:most] or name
+        if part == "snippet" and len(text) > 300:
+            text = text[:297].rsplit(" ", 1)[0] + " ..."
+        if text and len(text) <= most:
+            texts[part] = text
+    return texts
 
 
 def _topics(path: PathLike) -> Iterator[tuple[str, str]]:
-    for number, line in _lines(path):
+    for number, line in lines_of(path):
         name, tab, text = line.decode(errors="replace").strip("\r\n").partition("\t")
         if not tab:
             raise InputError(
                 f"{path}, line {number}: no tab; write a query's name, a tab and its text"
             )
         yield name, text[: TEXT_LIMITS["title"]]
-
-
-def _lines(path: PathLike) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a plain or gzip file that are not blank, with their numbers."""
-    opener: Any = gzip.open if str(path).endswith(".gz") else open
-    try:
-        with opener(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error

@@ -1,6 +1,4 @@
-"""Connections of the judging page: those that send no request are closed, so that they cannot stop
-the page.
-"""
+"""Connections of the judging page: one that sends no request is closed, so that none stops it."""
 
 from __future__ import annotations
 
@@ -8,17 +6,18 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-PATIENCE = 10.0
-"""Seconds that a connection has to send the head of its first request."""
-
-MOST_WAITING = 100
-"""Connections without a request that are held; a new one closes the oldest."""
-
 
 class PatientProtocol(H11Protocol):
-    """HTTP of a connection that has `PATIENCE` seconds for its first request; a refused request
-    closes it (`Guard`).
+    """HTTP of a connection that has some seconds for its first request.
+
+    A refused request closes it too (`Guard`).
     """
+
+    patience = 10.0
+    """Seconds that a connection has to send the head of its first request."""
+
+    most_waiting = 100
+    """Connections without a request that are held; a new one closes the oldest."""
 
     _waiting: ClassVar[dict[PatientProtocol, None]] = {}
 
@@ -26,8 +25,8 @@ class PatientProtocol(H11Protocol):
         """Begin to wait for a request."""
         super().connection_made(transport)
         self._waiting[self] = None
-        self.loop.call_later(PATIENCE, self._give_up)
-        if len(self._waiting) > MOST_WAITING:
+        self.loop.call_later(self.patience, self._give_up)
+        if len(self._waiting) > self.most_waiting:
             next(iter(self._waiting))._give_up()
 
     def connection_lost(self, exc: Exception | None) -> None:

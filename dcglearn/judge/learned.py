@@ -1,4 +1,4 @@
-"""What the verdicts teach so far, learned in threads beside the server, and which pair to ask next."""
+"""The DCG that the verdicts teach so far, learned beside the server, and the next pair to ask."""
 
 import contextlib
 import math
@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import bdtrc
 
 from dcglearn.foundation.validation import Grades, InputError, Integers
-from dcglearn.learning.fits import DirectDescription, DirectFit
+from dcglearn.learning.descriptions import DirectDescription, DirectFit
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import FEWEST_DRAWN, Bands, bootstrap_bands
@@ -20,39 +20,16 @@ from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.next_pairs import MOST_PAIRS, values_of
 from dcglearn.trust.resampling import unit_of
 
-ROUNDING = 1e-5
-"""Values that differ by less than this share are equal, since pairs are compared in single
-precision.
-"""
-
-FEWEST_VERDICTS, FEWEST_A_PARAMETER = 20, 3
-"""Verdicts, and verdicts per gain and discount, before there are bands: from fewer, all samples
-follow the prior.
-"""
-
-RESAMPLES = 30
-"""Bootstrap samples of the bands that are shown while judging: they take about a second."""
-
-COIN_LEVEL, LOST_LEVEL = 3e-4, 0.05
-"""Levels of the test of whether verdicts tell more than a coin, and still do once they did. The
-page tests after each verdict, and folds are not independent: of 400 logs of coins, each tested
-once, 0.25% pass the first."""
-
-A_PARAMETER = 8.0
-"""Verdicts per gain and discount that bring the widest band of chosen pairs to 0.1: 5 to 13 in
-simulations.
-"""
-
-STEP, SPREAD = 1.05, 2.5
-"""The expected number of verdicts changes by at most this factor from one fit to the next, and is
-shown as a range of this many times fewer to this many times more."""
+MOST_CHANGE = 1.05
+"""The expected number of verdicts changes by at most this factor from one fit to the next."""
 
 Work = TypeVar("Work")
 
 
 class Newest(Generic[Work]):
-    """Calls a function with the newest input, in a thread; `trouble` is the message of the last
-    call if it failed.
+    """Calls a function with the newest input, in a thread.
+
+    `trouble` is the message of the last call if it failed.
     """
 
     def __init__(self, name: str, function: Callable[[Work], None]) -> None:
@@ -89,6 +66,8 @@ class Newest(Generic[Work]):
                 if not self._open:
                     return
                 work, number = self._work, self._given
+
+            # call the function, whatever it raises
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a short log is no surprise while one judges
                 try:
@@ -96,6 +75,8 @@ class Newest(Generic[Work]):
                     self.trouble = ""
                 except Exception as error:  # the page shows it, and the next input is tried
                     self.trouble = f"{type(error).__name__}: {error}"
+
+            # tell those who wait
             with self._changed:
                 self._done = number
                 self._changed.notify_all()
@@ -123,64 +104,65 @@ class LatestFit:
         """Width of the widest 90% band of a gain or discount; None before there are bands."""
         if self.bands is None:
             return None
-        return float(
-            max(
-                np.ptp(self.bands.gain_band, axis=0).max(),
-                np.ptp(self.bands.discount_band, axis=0).max(),
-            )
-        )
+        both = self.bands.gain_band, self.bands.discount_band
+        return float(max(np.ptp(band, axis=0).max() for band in both))
 
     def enough(self, width: float) -> bool:
-        """Whether every band is narrower than `width`, and the expected number of verdicts has come
-        down to theirs.
-        """
+        """Whether every band is narrower than `width`, and no more verdicts are expected."""
         if not self.beats_coin or self.widest is None or self.expected is None:
             return False
-        return self.widest < width and self.expected <= self.n * STEP
+        return self.widest < width and self.expected <= self.n * MOST_CHANGE
 
     def wanted(self, n: int) -> tuple[int, int] | None:
-        """Return about how many verdicts are wanted in all, from and to, where n are there; None if
-        nobody can tell.
+        """Return about how many verdicts are wanted in all, from and to, where n are there.
+
+        None if nobody can tell.
         """
         if not self.beats_coin or self.expected is None:
             return None
-        low, high = (math.ceil(self.expected * factor / 10) * 10 for factor in (1 / SPREAD, SPREAD))
-        return max(low, n), max(high, n)
+        factors = 1 / 2.5, 2.5  # most studies end within this range
+        low, high = (max(math.ceil(self.expected * x / 10) * 10, n) for x in factors)
+        return low, high
 
 
-def beats_coin(fit: DirectFit, n: int, level: float) -> bool:
-    """Return whether a member of a blend orders more of n preferences, learned without them, than a
-    coin may.
+def beats_coin(fit: DirectFit, n: int, *, before: bool) -> bool:
+    """Return whether a member of a blend orders n preferences better than a coin may.
+
+    Members have not learned from the preferences that they order. `before` tells whether they did
+    so at the last fit; then the level is 0.05. Else it is 3e-4, since the page tests after each
+    verdict, and folds are not independent: of 400 logs of coins, each tested once, 0.25% pass.
     """
+    level = 0.05 if before else 3e-4
     right = np.array([member.share * n for member in fit.members])
-    return bool((bdtrc(np.round(right[np.isfinite(right)]) - 1, n, 0.5) < level).any())
+    chance = bdtrc(np.round(right[np.isfinite(right)]) - 1, n, 0.5)
+    return bool((chance < level).any())
 
 
 def expected_verdicts(
     n: int, widest: float, width: float, n_parameters: int, before: float | None = None
 ) -> float:
-    """Return at how many verdicts the widest band is expected to be `width` wide, where it is
-    `widest` after n.
+    """Return the number of verdicts at which the widest band is expected to be `width` wide.
 
-    The wide bands of a short log follow the prior, and get narrow within a few verdicts: from them
-    nobody can tell. So the estimate begins as that of simulations, and follows the measured width,
-    which shrinks by the root of the number of verdicts, as far as this is near the wanted one. It
-    stays within a factor of the estimate `before`.
+    After n verdicts it is `widest` wide. The wide bands of a short log follow the prior, and get
+    narrow within a few verdicts: from them nobody can tell. So the estimate begins as that of
+    simulations, and follows the measured width, which shrinks by the root of the number of
+    verdicts, as far as this is near the wanted one. It stays within a factor of the estimate
+    `before`.
     """
-    # what simulations say, and what the measured width says
-    simulated = A_PARAMETER * n_parameters * math.sqrt(0.1 / width)
+    # in simulations, 5 to 13 verdicts per parameter bring the widest band to 0.1
+    simulated = 8.0 * n_parameters * math.sqrt(0.1 / width)
     measured = n * (widest / width) ** 2
     trust = min(width / max(widest, 1e-9), 1.0)
 
     # never less than what is there
     expected = max(simulated ** (1 - trust) * max(measured, 1e-9) ** trust, float(n))
-    return expected if before is None else min(max(expected, before / STEP), before * STEP)
+    if before is None:
+        return expected
+    return min(max(expected, before / MOST_CHANGE), before * MOST_CHANGE)
 
 
 class Chooser:
-    """Chooses among candidate pairs, int8 of shape (m, 2, K): the most telling one if `active`,
-    else one at random.
-    """
+    """Chooses among pairs, int8 of shape (m, 2, K): by value if `active`, else by chance."""
 
     def __init__(self, lists: Grades, *, active: bool = True, seed: int | None = None) -> None:
         self._lists, self._active, self._rng = lists, active, np.random.default_rng(seed)
@@ -193,38 +175,39 @@ class Chooser:
             if len(allowed) > MOST_PAIRS:
                 allowed = self._rng.choice(allowed, MOST_PAIRS, replace=False)
             value = values_of(self._lists[allowed], asked, latest.dcg, latest.fit)
-            allowed = allowed[value >= value.max() * (1 - ROUNDING)]
+
+            # pairs are compared in single precision, so smaller differences are rounding
+            allowed = allowed[value >= value.max() * (1 - 1e-5)]
         return int(self._rng.choice(allowed))
 
     def chance(self, share: float = 0.5) -> bool:
-        """Draw whether something happens that does in this share of the cases, such as that list
-        `a` stands left.
-        """
+        """Draw whether something happens that does in this share of the cases."""
         return share > 0 and bool(self._rng.random() < share)
 
 
 class Learned(Newest["Preferences | None"]):
-    """Learns from the newest log in a thread: the DCG that chooses pairs and, from `bands_from`
-    verdicts, bands.
+    """Learns from the newest log in a thread: the DCG that chooses pairs, and bands.
+
+    Bands begin at `bands_from` verdicts: from fewer, all samples follow the prior.
     """
+
+    n_resamples = 30
+    """Bootstrap samples of the bands that are shown while judging: they take about a second."""
 
     def __init__(
         self, n_grades: int, depth: int, proxy: DCG | None = None, width: float = 0.1
     ) -> None:
         self._proxy, self._width, self._n_parameters = proxy, width, n_grades - 2 + depth
         self._first = LatestFit(DCG.standard(n_grades, depth).normalised())
-        self.bands_from = max(FEWEST_VERDICTS, FEWEST_A_PARAMETER * self._n_parameters)
+        self.bands_from = max(20, 3 * self._n_parameters)
         self.latest = self._first
         super().__init__("learner", self._learn)
 
     def newest(self) -> DirectFit:
-        """Return the fit of the newest log, waiting for it; raise InputError if nothing can be
-        learned from that.
-        """
+        """Return the fit of the newest log, waiting for it; raise InputError if there is none."""
         if not self.wait():
-            raise InputError(
-                "the newest verdicts are still being learned from; try again in a minute"
-            )
+            busy = "the newest verdicts are still being learned from"
+            raise InputError(f"{busy}; try again in a minute")
         if self.latest.fit is None or self.trouble:
             raise InputError(self.trouble or "nothing is learned yet; judge a few pairs first")
         return self.latest.fit
@@ -233,19 +216,20 @@ class Learned(Newest["Preferences | None"]):
         if log is None or not len(log.decided):
             self.latest = self._first
             return
-        # Cold: a fit from the last one may end in another minimum than that of ``dcglearn learn``.
+
+        # cold: from the last fit it may end in another minimum than that of ``dcglearn learn``
         fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades), proxy=self._proxy)
-        bands = None
+        told = beats_coin(fit, len(log.decided), before=self.latest.beats_coin)
+        latest = LatestFit(fit.dcg, len(log), fit, log, None, self.latest.expected, told)
+
+        # bands, by raters or queries only if there are enough
         if len(log) >= self.bands_from:
-            unit = unit_of(
-                log, fewest=FEWEST_DRAWN, per_list=math.inf
-            )  # raters or queries only if there are enough
+            unit = unit_of(log, fewest=FEWEST_DRAWN, per_list=math.inf)
             with contextlib.suppress(InputError):  # the samples may hold too little to learn from
-                bands = bootstrap_bands(log, fit, by=unit, n_resamples=RESAMPLES)
-        told = beats_coin(
-            fit, len(log.decided), LOST_LEVEL if self.latest.beats_coin else COIN_LEVEL
-        )
-        latest = LatestFit(fit.dcg, len(log), fit, log, bands, self.latest.expected, told)
+                bands = bootstrap_bands(log, fit, by=unit, n_resamples=self.n_resamples)
+                latest = replace(latest, bands=bands)
+
+        # how many verdicts are wanted
         if latest.widest is not None:
             of = latest.n, latest.widest, self._width, self._n_parameters
             latest = replace(latest, expected=expected_verdicts(*of, latest.expected))

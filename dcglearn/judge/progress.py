@@ -1,6 +1,4 @@
-"""What has been learned, for those who run a study: curves, raters, agreement, the learning curve,
-exports.
-"""
+"""Progress of a study, for those who run it: curves, raters, agreement, learning curve, exports."""
 
 import contextlib
 import hashlib
@@ -19,29 +17,24 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.judge.learned import LatestFit, Newest
 from dcglearn.judge.study import Study
 from dcglearn.judge.verdict_log import Verdict
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import banded_figure
 from dcglearn.raters.rater_agreement import rater_agreement, wilson
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form
 
-FEWEST_HELD_OUT = 5
-"""With fewer held-out verdicts there is no learning curve."""
-
 INTERVAL_LEVEL = 0.95
 """Level of the intervals of agreement and wins."""
 
 CLAIM_LEVEL = 0.999
-"""Level at which a rater is said to favour a side, or a system to be preferred: one looks after
-every verdict.
-"""
+"""Level at which a rater favours a side, or a system is preferred: one looks after each verdict."""
 
 NO_BETTER = (
-    "So far no metric orders verdicts that it was not learned from better than a coin: the curves show what was "
-    "assumed before, not what raters want."
+    "So far no metric orders verdicts that it was not learned from better than a coin: the curves "
+    "show what was assumed before, not what raters want."
 )
-"""What is said of verdicts that tell nothing."""
+"""The sentence on verdicts from which nothing can be learned."""
 
 
 class Progress(Newest["LatestFit"]):
@@ -49,42 +42,50 @@ class Progress(Newest["LatestFit"]):
 
     def __init__(self, study: Study) -> None:
         self._study = study
-        self._details: dict[str, Any] = {}
-        self._of: LatestFit | None = None
+        self._details: dict[str, Any] = {
+            "alpha": None,
+            "n_units": 0,
+            "errors": {},
+            "curve": [],
+            "machine": [],
+        }
+        self._log: Preferences | None = None
         super().__init__("details", self._work_out)
 
     def report(self) -> dict[str, Any]:
         """Return what the view of progress shows, as plain values."""
-        study, latest = self._study, self._study.learned.latest
-        standing = study.standing()
-        judged = [verdict for verdict in standing if verdict["winner"] != "open"]
-        n = len(judged)
-        if latest.fit is not None and (self._of is None or self._of.log is not latest.log):
-            self._of = latest
+        study, rules = self._study, self._study.rules
+        learned = study.learned
+        latest, details, systems = learned.latest, {**self._details}, study.candidates.systems
+        if latest.log is not self._log:
+            self._log = latest.log
             self.give(latest)
-        systems = study.candidates.systems
+
+        # verdicts and their raters
+        standing = study.standing
+        judged = [verdict for verdict in standing if verdict["winner"] != "open"]
+        errors = details.pop("errors")
         report = {
-            "verdicts": n,
+            "verdicts": len(judged),
             "ties": sum(verdict["winner"] == "tie" for verdict in judged),
-            "skipped": len(standing) - n,
+            "skipped": len(standing) - len(judged),
+            "raters": _raters(standing, study.checks, errors if latest.beats_coin else {}),
+            "wins": None if systems is None else wins(judged, systems),
+        }
+
+        # what was learned, and how much is missing
+        report |= {
             "curves": _curves(latest),
             "widest": latest.widest,
-            "width": study.rules.width,
-            "bands_from": study.learned.bands_from,
+            "width": rules.width,
+            "bands_from": learned.bands_from,
             "beats_coin": latest.beats_coin,
             "goal": study.goal(),
-            "enough": latest.enough(study.rules.width),
+            "enough": latest.enough(rules.width),
             "short": study.short(),
-            "raters": _raters(
-                standing, study.checks, self._details.get("raters", {}) if latest.beats_coin else {}
-            ),
-            "alpha": self._details.get("alpha"),
-            "n_units": self._details.get("n_units", 0),
-            "curve": self._details.get("curve", []),
-            "machine": self._details.get("machine", []),
-            "wins": None if systems is None else wins(judged, systems),
-            "trouble": study.learned.trouble or self.trouble,
         }
+
+        report |= {**details, "trouble": learned.trouble or self.trouble}
         return {**report, "sentences": sentences(report)}
 
     def dcg_bytes(self) -> bytes:
@@ -100,125 +101,133 @@ class Progress(Newest["LatestFit"]):
         self._study.learned.newest()
         latest = self._study.learned.latest
         usual = DCG.standard(latest.dcg.n_grades, latest.dcg.depth)
+        figure = banded_figure(latest.dcg, {"exponential-log2": usual}, latest.bands)
         buffer = io.BytesIO()
-        banded_figure(latest.dcg, {"exponential-log2": usual}, latest.bands).savefig(
-            buffer, format="png", dpi=150
-        )
+        figure.savefig(buffer, format="png", dpi=150)
         return buffer.getvalue()
 
     def _work_out(self, latest: LatestFit) -> None:
-        if latest.log is not None and latest.fit is not None:
-            machine = self._study.machine
-            agreement = rater_agreement(latest.log, latest.fit, level=INTERVAL_LEVEL).to_dict()
-            raters = {row["rater"]: row for row in agreement["raters"]}
-            details = {
-                "alpha": agreement["nominal"],
-                "n_units": agreement["n_units"],
-                "raters": raters,
-            }
-            curves = {"machine": [] if machine is None else machine_curve(latest.log, machine)}
-            self._details = {**details, **curves, "curve": learning_curve(latest.log)}
+        log, machine = latest.log, self._study.machine
+        if log is None or latest.fit is None:
+            return
+        agreement = rater_agreement(log, latest.fit, level=INTERVAL_LEVEL).to_dict()
+        self._details = {
+            "alpha": agreement["nominal"],
+            "n_units": agreement["n_units"],
+            "errors": {row["rater"]: row["error"] for row in agreement["raters"]},
+            "curve": learning_curve(log),
+            "machine": [] if machine is None else machine_curve(log, machine),
+        }
 
 
 def sentences(report: dict[str, Any]) -> list[str]:
-    """Return what a report says in words. Nothing is said to be found that a coin could have
-    brought about.
-    """
-    # what was learned, and how much is missing
-    words = []
+    """Return a report in words, without findings that a coin could have brought about."""
+    return [*_of_learning(report), *_of_raters(report), *_of_systems(report)]
+
+
+def _of_learning(report: dict[str, Any]) -> list[str]:
+    """Return what was learned, and how much is missing."""
+    lines, width = [], report["width"]
     if report["curves"] is None:
-        words.append("Nothing is learned yet: judge a few pairs.")
+        lines.append("Nothing is learned yet: judge a few pairs.")
     elif not report["beats_coin"]:
-        words.append(NO_BETTER)
+        lines.append(NO_BETTER)
+
+    # bands, and verdicts until they are narrow
     if report["verdicts"] < report["bands_from"]:
-        words.append(f"Bands are shown from {report['bands_from']} verdicts on.")
+        lines.append(f"Bands are shown from {report['bands_from']} verdicts on.")
     elif report["beats_coin"] and report["widest"] is not None:
-        words.append(f"The widest 90% band is {report['widest']:.2f} wide.")
+        lines.append(f"The widest 90% band is {report['widest']:.2f} wide.")
         if report["enough"]:
-            words.append(f"That is below {report['width']}: there are enough verdicts.")
+            lines.append(f"That is below {width}: there are enough verdicts.")
         elif report["goal"] is not None:
             low, high = report["goal"]
-            words.append(
-                f"About {low} to {high} verdicts in all are wanted to bring it below {report['width']}."
-            )
-    if report["short"]:
-        lacking = number_of(report["short"], "verdicts")
-        words.append(
-            f"The candidates end at least {lacking} before that: add some, or raise --redundancy."
-        )
+            wanted = f"About {low} to {high} verdicts in all are wanted"
+            lines.append(f"{wanted} to bring it below {width}.")
 
-    # who judged
+    # candidates that are too few
+    if report["short"]:
+        lacking = f"at least {number_of(report['short'], 'verdicts')} before that"
+        lines.append(f"The candidates end {lacking}: add some, or raise --redundancy.")
+    return lines
+
+
+def _of_raters(report: dict[str, Any]) -> list[str]:
+    """Return who favours a side, and how far raters agree."""
+    lines = []
     for row in report["raters"]:
         if side := side_of(row["left"]):
-            words.append(f"{row['name'] or 'The rater'} favours the {side} list.")
+            lines.append(f"{row['name'] or 'The rater'} favours the {side} list.")
     alpha = report["alpha"]
     if report["n_units"] and alpha["low"] is not None:
         chance = ", which chance may explain" if alpha["low"] <= 0 else ""
         interval = f"{alpha['value']:.2f} ({alpha['low']:.2f} to {alpha['high']:.2f}){chance}"
         pairs = number_of(report["n_units"], "pairs")
-        words.append(f"Agreement between raters on {pairs}: Krippendorff's alpha {interval}.")
+        lines.append(f"Agreement between raters on {pairs}: Krippendorff's alpha {interval}.")
+    return lines
 
-    # systems and the machine
+
+def _of_systems(report: dict[str, Any]) -> list[str]:
+    """Return which of two systems is preferred, and how far the proxy agrees."""
+    lines = []
     if report["wins"] is not None and report["wins"]["share"] is not None:
-        words.append(_of_wins(report["wins"]))
+        lines.append(_of_wins(report["wins"]))
     if report["machine"]:
         last = report["machine"][-1]
         chance = ", which chance may explain" if last["low"] <= 0.5 else ""
         alike = f"{last['share']:.1%} of {number_of(last['n'], 'verdicts')} alike"
-        words.append(
-            f"The proxy orders {alike} (95%: {last['low']:.1%} to {last['high']:.1%}){chance}."
-        )
-    return words
+        interval = f"95%: {last['low']:.1%} to {last['high']:.1%}"
+        lines.append(f"The proxy orders {alike} ({interval}){chance}.")
+    return lines
 
 
 def side_of(left: dict[str, float] | None) -> str:
-    """Return the side that a rater favours, by the share of verdicts for the left list; none if 1/2
-    is within errors.
+    """Return the side that a rater favours, by the share of verdicts for the left list.
 
-    Sides are drawn, so the share of a rater without a position bias is 1/2, whatever the pairs and
-    the metric.
+    The side is empty if 1/2 is within errors. Sides are drawn, so the share of a rater without a
+    position bias is 1/2, whatever the pairs and the metric.
     """
     if left is None or left["low"] <= 0.5 <= left["high"]:
         return ""
     return "left" if left["value"] > 0.5 else "right"
 
 
-def _of_wins(found: dict[str, Any]) -> str:
+def _of_wins(counts: dict[str, Any]) -> str:
     """Return which of two systems is preferred, if either is, and the test that says so."""
-    (old, new), (share, low, high), p_value = found["systems"], found["share"], found["p_value"]
-    better = new if share > 0.5 else old
-    verdict = (
-        f"{better} is preferred"
-        if p_value < 1 - CLAIM_LEVEL
-        else f"Neither {old} nor {new} is shown to be better"
+    (old, new), (share, low, high), p_value = (
+        counts[name] for name in ("systems", "share", "p_value")
     )
-    wins = f"{new} wins {share:.1%} of the queries that are not tied (95%: {low:.1%} to {high:.1%})"
-    return f"{verdict}: {wins}; sign test by query: p = {p_value:.2g}."
+    verdict = f"Neither {old} nor {new} is shown to be better"
+    if p_value < 1 - CLAIM_LEVEL:
+        verdict = f"{new if share > 0.5 else old} is preferred"
+    interval = f"(95%: {low:.1%} to {high:.1%})"
+    won = f"{new} wins {share:.1%} of the queries that are not tied {interval}"
+    return f"{verdict}: {won}; sign test by query: p = {p_value:.2g}."
 
 
 def _raters(
-    standing: list[Verdict], checks: list[Verdict], known: dict[str, Any]
+    standing: list[Verdict], checks: list[Verdict], errors: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return counts, outcomes of checks, share for the left list, and error rate, if known, of each
-    rater.
-    """
+    """Return each rater's counts, outcomes of checks, share for the left list, and error rate."""
     rows = []
     for name in sorted({verdict["rater"] or "" for verdict in (*standing, *checks)}):
-        own = [verdict for verdict in standing if (verdict["rater"] or "") == name]
-        winners = [verdict["winner"] for verdict in own]
-        sides = [
-            verdict["winner"] == verdict["shown_left"]
-            for verdict in own
-            if verdict["winner"] in ("a", "b")
-        ]
-        left = wilson(sum(sides), len(sides), CLAIM_LEVEL)
-        counts: dict[str, Any] = {"ties": winners.count("tie"), "skipped": winners.count("open")}
-        counts["checks"] = Counter(
-            verdict["check"] for verdict in checks if (verdict["rater"] or "") == name
+        own, checked = (
+            [verdict for verdict in verdicts if (verdict["rater"] or "") == name]
+            for verdicts in (standing, checks)
         )
-        counts["left"] = vars(left) if sides else None
-        counts["error"] = known.get(name, {}).get("error")
-        rows.append({"name": name, "verdicts": len(winners) - counts["skipped"], **counts})
+        winners = Counter(verdict["winner"] for verdict in own)
+
+        # preferences for the list on the left
+        decided = [verdict for verdict in own if verdict["winner"] in ("a", "b")]
+        left = sum(verdict["winner"] == verdict["shown_left"] for verdict in decided)
+        share = wilson(left, len(decided), CLAIM_LEVEL)
+
+        counts = {"ties": winners["tie"], "skipped": winners["open"]}
+        row = {"name": name, "verdicts": len(own) - winners["open"], **counts}
+        row["checks"] = Counter(verdict["check"] for verdict in checked)
+        row["left"] = vars(share) if decided else None
+        row["error"] = errors.get(name)
+        rows.append(row)
     return rows
 
 
@@ -227,18 +236,17 @@ def _curves(latest: LatestFit) -> dict[str, Any] | None:
     if latest.fit is None:
         return None
     dcg, bands = latest.dcg, latest.bands
-    curves: dict[str, Any] = {
-        "n": latest.n,
-        "gains": dcg.gains.tolist(),
-        "discounts": dcg.discounts.tolist(),
-    }
+    gains, discounts = dcg.gains.tolist(), dcg.discounts.tolist()
+    curves: dict[str, Any] = {"n": latest.n, "gains": gains, "discounts": discounts}
+
+    # pointwise and simultaneous bands
     if bands is not None:
-        both = (bands, bands.simultaneous)
-        gains, discounts = (
-            [x.gain_band.tolist() for x in both],
-            [x.discount_band.tolist() for x in both],
-        )
-        curves["bands"] = {"by": bands.by, "gains": gains, "discounts": discounts}
+        both = bands, bands.simultaneous
+        curves["bands"] = {
+            "by": bands.by,
+            "gains": [one.gain_band.tolist() for one in both],
+            "discounts": [one.discount_band.tolist() for one in both],
+        }
     return curves
 
 
@@ -250,8 +258,10 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     """
     out = np.array([_is_held_out(log, i) for i in range(len(log))])
     held_out, train = log[out].decided, log[~out]
-    if len(held_out) < FEWEST_HELD_OUT:
+    if len(held_out) < 5:  # too few to say anything
         return []
+
+    # fits of the first n
     curve = []
     for n in _sizes(len(train)):
         with contextlib.suppress(InputError):  # the first n are ties, say
@@ -261,8 +271,9 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
 
 
 def machine_curve(log: Preferences, machine: DCG) -> list[dict[str, Any]]:
-    """Return the share of the first n decided verdicts that a machine's DCG orders alike, with
-    Wilson's interval.
+    """Return the share of the first n decided verdicts that a machine's DCG orders alike.
+
+    Each point has n, the share, and Wilson's interval.
     """
     decided = log.decided
     return [{"n": n, **_respected(decided[:n], machine)} for n in _sizes(len(decided)) if n]
@@ -281,24 +292,29 @@ def _respected(log: Preferences, dcg: DCG) -> dict[str, float]:
 
 
 def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any]:
-    """Return how often each of two systems won, and a sign test by query (its majority) with
-    Wilson's interval.
-    """
+    """Return how often each of two systems won, and a sign test by query, by its majority."""
     counts = Counter(verdict["winner"] for verdict in verdicts)
     by_query: dict[str, int] = defaultdict(int)
     for verdict in verdicts:
         by_query[verdict["query"] or ""] += {"a": -1, "b": 1}.get(verdict["winner"], 0)
+
+    # queries that either system won, with Wilson's interval
     ahead, behind = (sum(sign * value > 0 for value in by_query.values()) for sign in (1, -1))
     n = ahead + behind
-    share = wilson(ahead, n, INTERVAL_LEVEL)
+    share, p_value = None, None
+    if n:
+        estimate = wilson(ahead, n, INTERVAL_LEVEL)
+        share = [estimate.value, estimate.low, estimate.high]
+        p_value = min(2 * float(bdtr(min(ahead, behind), n, 0.5)), 1.0)
+
     return {
         "systems": list(systems),
         "verdicts": [counts["a"], counts["b"]],
         "ties": counts["tie"],
         "queries": [behind, ahead],
         "tied_queries": len(by_query) - n,
-        "share": None if not n else [share.value, share.low, share.high],
-        "p_value": None if not n else min(2 * float(bdtr(min(ahead, behind), n, 0.5)), 1.0),
+        "share": share,
+        "p_value": p_value,
     }
 
 

@@ -1,4 +1,4 @@
-"""The server of a study: who may ask, the answers, and the port, token and browser of this machine."""
+"""The server of a study: who may ask, its responses, and the port and token of this machine."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import socket
 import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
-from starlette.requests import cookie_parser
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -28,34 +27,17 @@ from dcglearn.judge.study import Refused, Study
 from dcglearn.judge.verdict_log import NotSaved
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LOG = logging.getLogger(__name__)
 
-PAGE = Path(__file__).parent / "page"
-"""The page, its style and its script."""
-
-TYPES = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
-
-OWNERS = ("/progress", "/api/progress", "/export/")
-"""Beginnings of the paths that the owner's token alone opens."""
-
 MOST_BODY = 1 << 20
 """Largest body of a request, in bytes."""
-
-MOST_ANSWERS = 200
-"""Answers of one request."""
-
-SHORTEST_TOKEN = 16
-"""Characters of a token that is not drawn here."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask: under which host names, with which token; the `owner`'s opens what is learned
-    too.
-    """
+    """Who may ask: under which host names, with which token; the `owner`'s opens all paths."""
 
     hosts: tuple[str, ...]
     token: str
@@ -63,32 +45,28 @@ class Access:
     image_hosts: tuple[str, ...] = ()
 
     def cookies(self, path: str) -> dict[str, str]:
-        """Return the tokens that open a path, by the name of their cookie; the ports of a host
-        share cookies.
+        """Return the tokens that open a path, by the name of their cookie.
+
+        The name holds the port, since the ports of a host share cookies.
         """
         port = self.hosts[0].rpartition(":")[2]
         owners = {f"dcglearn_owner_{port}": self.owner}
-        return (
-            owners if path.startswith(OWNERS) else {f"dcglearn_judge_{port}": self.token, **owners}
-        )
+        if path.startswith(("/progress", "/api/progress", "/export/")):
+            return owners
+        return {f"dcglearn_judge_{port}": self.token, **owners}
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of every answer."""
-        policy = {
-            "default-src": "'none'",
-            "script-src": "'self'",
-            "style-src": "'self'",
-            "connect-src": "'self'",
-            "img-src": " ".join(["'self'", "data:", *self.image_hosts]),
-            "base-uri": "'none'",
-            "form-action": "'none'",
-            "frame-ancestors": "'none'",
-        }
+        """The headers of every response."""
+        images = " ".join(["'self'", "data:", *self.image_hosts])
+        policy = (
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+            f"img-src {images}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+
+        # nothing is shared with other sites, or kept
         return {
-            "content-security-policy": "; ".join(
-                f"{name} {value}" for name, value in policy.items()
-            ),
+            "content-security-policy": policy,
             "referrer-policy": "no-referrer",
             "x-content-type-options": "nosniff",
             "x-frame-options": "DENY",
@@ -99,9 +77,7 @@ class Access:
 
 
 class Guard:
-    """ASGI middleware: refuses foreign hosts and origins, requests without the token, and bodies
-    that are not JSON.
-    """
+    """ASGI middleware: refuses foreign hosts and origins, and requests without token or JSON."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access
@@ -110,75 +86,65 @@ class Guard:
         """Answer a request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
-            return
         if scope["type"] != "http":
             return
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
+
+        # add headers, and a new cookie, to every response
         extra = dict(self._access.headers)
-        refusal = self._refusal(scope, headers, extra)
+        refusal = self._refusal(Request(scope), extra)
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                more = [(name.encode(), value.encode()) for name, value in extra.items()]
-                message = {**message, "headers": [*message.get("headers", ()), *more]}
+                MutableHeaders(scope=message).update(extra)
             await send(message)
 
+        # close the connection of a refused request
         if refusal is not None:
             _LOG.info("a request was refused with status %d", refusal.status_code)
             extra["connection"] = "close"
-            await refusal(scope, receive, with_headers)
-        else:
-            await self._app(scope, receive, with_headers)
+        await (refusal or self._app)(scope, receive, with_headers)
 
-    def _refusal(self, scope: Scope, headers: dict[str, str], extra: dict[str, str]) -> Any:
-        """Return the answer to a request that is refused, None for one that passes; a new cookie
-        goes to `extra`.
-        """
-        access = self._access
-        if headers.get("host", "").lower() not in access.hosts:
-            return PlainTextResponse(
-                f"This server answers to http://{access.hosts[0]} only.\n", 421
-            )
-        origins = [f"http://{host}" for host in access.hosts]
+    def _refusal(self, request: Request, extra: dict[str, str]) -> Response | None:
+        """Return the response to a request that is refused; a new cookie goes to `extra`."""
+        hosts, headers = self._access.hosts, request.headers
+        if headers.get("host", "").lower() not in hosts:
+            return PlainTextResponse(f"This server answers to http://{hosts[0]} only.\n", 421)
+        origins = [f"http://{host}" for host in hosts]
         if "origin" in headers and headers["origin"].lower() not in origins:
             return PlainTextResponse("Requests from other sites are refused.\n", 403)
-        if not self._has_token(scope, headers, extra):
-            message = "Open the address that dcglearn judge printed: it holds the token of this session.\n"
-            return PlainTextResponse(message, 403)
-        if scope["method"] == "POST":
-            if (
-                headers.get("content-type", "").partition(";")[0].strip().lower()
-                != "application/json"
-            ):
-                return PlainTextResponse("Send JSON, as application/json.\n", 415)
-            length = headers.get("content-length", "")
-            if not length.isdigit() or int(length) > MOST_BODY:
-                return PlainTextResponse(
-                    f"Send at most {MOST_BODY} bytes, with their number.\n", 413
-                )
+
+        # the token, in the address or a cookie
+        if not self._has_token(request, extra):
+            remedy = "Open the address that dcglearn judge printed"
+            return PlainTextResponse(f"{remedy}: it holds the token of this session.\n", 403)
+        if request.method != "POST":
+            return None
+
+        # what is sent is JSON of a known length
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            return PlainTextResponse("Send JSON, as application/json.\n", 415)
+        length = headers.get("content-length", "")
+        if not length.isdigit() or int(length) > MOST_BODY:
+            limit = f"Send at most {MOST_BODY} bytes, with their number.\n"
+            return PlainTextResponse(limit, 413)
         return None
 
-    def _has_token(self, scope: Scope, headers: dict[str, str], extra: dict[str, str]) -> bool:
-        token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        cookies = cookie_parser(headers.get("cookie", ""))
-        for name, expected in self._access.cookies(scope["path"]).items():
-            if token and scope["method"] == "GET" and _same(token, expected):
+    def _has_token(self, request: Request, extra: dict[str, str]) -> bool:
+        token = request.query_params.get("token", "")
+        for name, expected in self._access.cookies(request.scope["path"]).items():
+            if token and request.method == "GET" and _same(token, expected):
                 extra["set-cookie"] = f"{name}={token}; Path=/; HttpOnly; SameSite=Strict"
                 return True
-            if _same(cookies.get(name, ""), expected):
+            if _same(request.cookies.get(name, ""), expected):
                 return True
         return False
 
 
 def allowed_hosts(port: int, names: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the hosts under which a server on this machine is asked: its names with the port."""
-    return tuple(
-        dict.fromkeys(
-            f"{name.lower()}:{port}" for name in (*names, "127.0.0.1", "localhost", "[::1]")
-        )
-    )
+    local = ("127.0.0.1", "localhost", "[::1]")
+    return tuple(dict.fromkeys(f"{name.lower()}:{port}" for name in (*names, *local)))
 
 
 def _same(text: str, token: str) -> bool:
@@ -188,46 +154,58 @@ def _same(text: str, token: str) -> bool:
 def judging_app(study: Study, access: Access) -> Starlette:
     """Return the server of a study."""
     progress = Progress(study)
+    calls: dict[str, Callable[[dict[str, Any]], Response]] = {
+        # for raters
+        "/api/session": lambda _: _session(study),
+        "/api/next": lambda body: JSONResponse(_pairs(study, body)),
+        "/api/verdicts": lambda body: _save(study, body),
+        # for the owner
+        "/api/progress": lambda _: JSONResponse(progress.report()),
+        "/export/verdicts.jsonl": lambda _: _download(
+            "verdicts.jsonl", "application/x-ndjson", study.log.path.read_bytes()
+        ),
+        # what `Study.next_command` would write
+        "/export/dcg.json": lambda _: _download(
+            "dcg.json", "application/json", progress.dcg_bytes()
+        ),
+        "/export/dcg.png": lambda _: _download("dcg.png", "image/png", progress.picture_bytes()),
+    }
+    posted = ("/api/next", "/api/verdicts")
     routes = [
-        Route("/", _file("page.html")),
-        Route("/progress", _file("page.html")),
-        Route("/page.css", _file("page.css")),
-        Route("/page.js", _file("page.js")),
-        Route("/api/session", _called(partial(_session, study))),
-        Route(
-            "/api/next", _called(lambda body: JSONResponse(_pairs(study, body))), methods=["POST"]
-        ),
-        Route("/api/verdicts", _called(partial(_save, study)), methods=["POST"]),
-        Route("/api/progress", _called(lambda _: JSONResponse(progress.report()))),
-        Route(
-            "/export/verdicts.jsonl",
-            _called(lambda _: _download("verdicts.jsonl", study.log.path.read_bytes())),
-        ),
-        Route("/export/dcg.json", _called(lambda _: _download("dcg.json", progress.dcg_bytes()))),
-        Route("/export/dcg.png", _called(lambda _: _download("dcg.png", progress.picture_bytes()))),
+        Route(path, _called(function), methods=["POST" if path in posted else "GET"])
+        for path, function in calls.items()
     ]
+
+    # the page, its style and its script
+    page = _file("page.html", "text/html")
+    routes += [Route("/", page), Route("/progress", page)]
+    routes.append(Route("/page.css", _file("page.css", "text/css")))
+    routes.append(Route("/page.js", _file("page.js", "text/javascript")))
     return Starlette(routes=routes, middleware=[Middleware(Guard, access=access)])
 
 
-def _file(name: str) -> Callable[[Request], Any]:
-    content = (PAGE / name).read_bytes()
+def _file(name: str, kind: str) -> Callable[[Request], Any]:
+    content = (Path(__file__).parent / "page" / name).read_bytes()
 
-    async def answer(_: Request) -> Response:
-        return Response(content, media_type=TYPES[name])
+    async def respond(_: Request) -> Response:
+        return Response(content, media_type=kind)
 
-    return answer
+    return respond
 
 
 def _called(function: Callable[[dict[str, Any]], Response]) -> Callable[[Request], Any]:
     """Return an endpoint that calls a function with the JSON object it was sent, in a thread."""
 
-    async def answer(request: Request) -> Response:
+    async def respond(request: Request) -> Response:
+        # the object that was sent
         try:
             body = json.loads(await request.body()) if request.method == "POST" else {}
         except (ValueError, RecursionError):
             return _refusal("The request is not JSON.", 400)
         if not isinstance(body, dict):
             return _refusal("The request is not a JSON object.", 400)
+
+        # a status for each kind of failure
         try:
             return await run_in_threadpool(function, body)
         except Refused as error:
@@ -238,57 +216,48 @@ def _called(function: Callable[[dict[str, Any]], Response]) -> Callable[[Request
         except InputError as error:
             return _refusal(str(error), 409)
 
-    return answer
+    return respond
 
 
-def _session(study: Study, _: dict[str, Any]) -> Response:
+def _session(study: Study) -> Response:
     rules = study.rules
-    return JSONResponse(
-        {
-            "study": study.name,
-            "log": study.log.path.name,
-            "raters": list(rules.raters),
-            "strengths": rules.strengths,
-            "width": rules.width,
-            "n_grades": study.candidates.n_grades,
-        }
-    )
+    session = {"study": study.name, "log": study.log.path.name, "raters": list(rules.raters)}
+    scale = {"strengths": rules.strengths, "n_grades": study.candidates.n_grades}
+    return JSONResponse({**session, **scale, "width": rules.width})
 
 
 def _save(study: Study, body: dict[str, Any]) -> Response:
     rater = study.rater(body.get("rater"))
-    answers = body.get("verdicts")
-    if not isinstance(answers, list) or len(answers) > MOST_ANSWERS:
-        raise Refused(f"send up to {MOST_ANSWERS} verdicts as a list")
+    answers, most = body.get("verdicts"), 200
+    if not isinstance(answers, list) or len(answers) > most:
+        raise Refused(f"send up to {most} verdicts as a list")
     saved, refused = study.save(rater, _tab(body), answers)
     return JSONResponse({"saved": saved, "refused": refused, **_pairs(study, body)})
 
 
 def _pairs(study: Study, body: dict[str, Any]) -> dict[str, Any]:
     """Return the next pairs of a rater, and what the rater may know of the progress."""
-    rater = study.rater(body.get("rater"))
+    rater, tab = study.rater(body.get("rater")), _tab(body)
     holding = body.get("holding", [])
-    if (
-        not isinstance(holding, list)
-        or len(holding) > 10
-        or not all(isinstance(key, str) for key in holding)
-    ):
+    if not isinstance(holding, list) or len(holding) > 10:
         raise Refused("holding is a list of pairs")
-    dropped = study.leased_again(rater, _tab(body), holding)
+    if not all(isinstance(key, str) for key in holding):
+        raise Refused("holding is a list of pairs")
+
+    # pairs that the page keeps, and new ones
+    dropped = study.leased_again(rater, tab, holding)
     holding = [key for key in holding if key not in dropped]
-    pairs = study.next_pairs(rater, _tab(body), holding)
-    wanted = body.get("spare", 0)
-    spare = (
-        study.spare_pairs(rater, wanted, [*holding, *(pair["pair"] for pair in pairs)])
-        if type(wanted) is int
-        else []
-    )
-    done = "" if pairs or holding else study.nothing_left(rater)
+    pairs = study.next_pairs(rater, tab, holding)
+
+    # pairs for the time without a server
+    wanted, spare = body.get("spare", 0), []
+    if type(wanted) is int:
+        spare = study.spare_pairs(rater, wanted, [*holding, *(pair["pair"] for pair in pairs)])
     return {
         "pairs": pairs,
         "dropped": dropped,
         "spare": spare,
-        "done": done,
+        "done": "" if pairs or holding else study.nothing_left(rater),
         "progress": study.progress(rater),
     }
 
@@ -304,10 +273,9 @@ def _refusal(message: str, status: int) -> Response:
     return JSONResponse({"error": message}, status)
 
 
-def _download(name: str, content: bytes) -> Response:
-    kinds = {"jsonl": "application/x-ndjson", "json": "application/json", "png": "image/png"}
+def _download(name: str, kind: str, content: bytes) -> Response:
     headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kinds[name.rpartition(".")[2]], headers=headers)
+    return Response(content, media_type=kind, headers=headers)
 
 
 @dataclass(frozen=True)
@@ -320,13 +288,11 @@ class Place:
     browser: bool = True
 
     def __post_init__(self) -> None:
-        if self.token is not None and (
-            len(self.token) < SHORTEST_TOKEN or not self.token.isalnum()
-        ):
-            raise InputError(
-                f"the token keeps strangers out: give {SHORTEST_TOKEN} letters and digits or more, or leave it out "
-                "and one is drawn"
-            )
+        shortest = 16
+        if self.token is None or (len(self.token) >= shortest and self.token.isalnum()):
+            return
+        remedy = f"give {shortest} letters and digits or more, or leave it out and one is drawn"
+        raise InputError(f"the token keeps strangers out: {remedy}")
 
     @property
     def local(self) -> bool:
@@ -335,36 +301,43 @@ class Place:
 
 
 def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
-    """Answer until interrupted; `say` prints for the person who started it. Raise InputError if no
-    port is free.
+    """Answer until interrupted; `say` prints for the person who started it.
+
+    Raises InputError if no port is free.
     """
     import uvicorn
 
     from dcglearn.judge.connections import PatientProtocol
 
+    # the address, the first of the hosts' names
     listening = listen(place)
     port = listening.getsockname()[1]
-    token, owner = place.token or secrets.token_hex(16), secrets.token_hex(16)
-    name = f"[{place.host}]" if ":" in place.host else place.host
-    own = socket.gethostname()
-    known = (
-        (own, name) if name in ("0.0.0.0", "[::]") else (name, own)
-    )  # to the network; the first is printed
-    names = () if place.local else known
+    names: tuple[str, ...] = ()
+    if not place.local:
+        name = f"[{place.host}]" if ":" in place.host else place.host
+        names = (name, socket.gethostname())
+        if name in ("0.0.0.0", "[::]"):
+            names = names[::-1]
     hosts = allowed_hosts(port, names)
+
+    # tokens, and pictures from elsewhere
+    token, owner = place.token or secrets.token_hex(16), secrets.token_hex(16)
     images = tuple(study.candidates.image_hosts) if study.rules.images else ()
     app = judging_app(study, Access(hosts, token, owner, images))
-    url = f"http://{hosts[0]}/?token={token}"
+
+    # what the person should know
     if port != place.port:
         say(f"port {place.port} is taken; this is the next free one: {port}")
     if not place.local:
-        say(
-            "warning: this is plain http, so everyone on the network can read along; use it on networks you trust"
-        )
+        danger = "this is plain http, so everyone on the network can read along"
+        say(f"warning: {danger}; use it on networks you trust")
     say(f"what is learned, for you alone: http://{hosts[0]}/progress?token={owner}")
+    url = f"http://{hosts[0]}/?token={token}"
     say(f"open: {url}")
     if place.browser:
         webbrowser.open(url)
+
+    # run until interrupted
     quiet: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
     config = uvicorn.Config(
         app, http=PatientProtocol, ws="none", lifespan="off", timeout_graceful_shutdown=2, **quiet
@@ -375,17 +348,16 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
 
 
 def listen(place: Place) -> socket.socket:
-    """Return a socket that listens on the port of a place, or on the next free one; for errors see
-    `serve`.
-    """
+    """Return a socket on the port of a place, or on the next free one; for errors see `serve`."""
     try:
         family, _, _, _, address = socket.getaddrinfo(
             place.host, place.port, type=socket.SOCK_STREAM
         )[0]
     except OSError as error:
-        raise InputError(
-            f"--host {place.host}: {error.strerror}; give an address of this machine"
-        ) from error
+        remedy = "give an address of this machine"
+        raise InputError(f"--host {place.host}: {error.strerror}; {remedy}") from error
+
+    # the first of 50 ports that is free
     for port in range(place.port, min(place.port + 50, 65536)):
         listening = socket.socket(family)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -394,9 +366,8 @@ def listen(place: Place) -> socket.socket:
             listening.listen(128)
         except OSError as error:
             listening.close()
-            reason = error
+            reason = error.strerror
         else:
             return listening
-    raise InputError(
-        f"{place.host}: no port from {place.port} on could be used ({reason.strerror})"
-    )
+
+    raise InputError(f"{place.host}: no port from {place.port} on could be used ({reason})")

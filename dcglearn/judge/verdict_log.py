@@ -1,4 +1,4 @@
-"""The log of verdicts on disk: lines are appended, written through to the disk, and never changed."""
+"""The log of verdicts on disk: lines are appended, written through, and never changed."""
 
 import contextlib
 import json
@@ -16,18 +16,26 @@ from dcglearn.readers.line_formats import shown
 
 _LOG = logging.getLogger(__name__)
 
-FIELDS = (
-    *("id", "query", "a", "b", "items_a", "items_b", "winner", "tie", "strength"),
-    *("shown_left", "rater", "time", "seconds", "note", "supersedes", "check"),
-)
-"""The fields of a line, in this order."""
-
-KINDS = {
-    **dict.fromkeys(("query", "rater", "time"), "label"),
-    **dict.fromkeys(("tie", "note", "check"), "text"),
-    **{"supersedes": "identity", "strength": "positive", "seconds": "number"},
+FIELDS = {
+    "id": None,
+    "query": "label",
+    "a": None,
+    "b": None,
+    "items_a": None,
+    "items_b": None,
+    "winner": None,
+    "tie": "text",
+    "strength": "positive",
+    "shown_left": None,
+    "rater": "label",
+    "time": "label",
+    "seconds": "number",
+    "note": "text",
+    "supersedes": "identity",
+    "check": "text",
+    "scale": None,
 }
-"""Kinds of the fields that are checked as those of any log."""
+"""The fields of a line, in this order, and the kinds of those that are checked as in any log."""
 
 Verdict = dict[str, Any]
 
@@ -49,9 +57,8 @@ class VerdictLog:
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         if not self.path.parent.is_dir():
-            raise InputError(
-                f"{self.path}: the folder {self.path.parent} does not exist; make it first"
-            )
+            missing = f"the folder {self.path.parent} does not exist"
+            raise InputError(f"{self.path}: {missing}; make it first")
         self.verdicts: dict[str, Verdict] = {}
         self.changes = 0
         self.cut_short: Path | None = None
@@ -60,31 +67,31 @@ class VerdictLog:
         self._open()
 
     def append(self, verdicts: Sequence[Verdict]) -> None:
-        """Write verdicts, in the fields of `FIELDS`, to the disk; raise NotSaved if nothing was
-        written.
-        """
+        """Write verdicts, in `FIELDS`, to the disk; raise NotSaved if nothing was written."""
         self.refresh()
         lines = b"".join(_line(verdict) for verdict in verdicts)
         before = os.fstat(self._file).st_size
+
+        # write all or nothing
         try:
             disk.appended(self._file, lines)
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, before)  # half a line would spoil the log
+            reason = f"could not be written ({error.strerror or error})"
+            raise NotSaved(f"{self.path.name} {reason}; make room and try again") from error
+        finally:
             self._state = _state(os.fstat(self._file))
-            reason = error.strerror or str(error)
-            raise NotSaved(
-                f"{self.path.name} could not be written ({reason}); make room and try again"
-            ) from error
-        self._state = _state(os.fstat(self._file))
+
+        # they count from here
         self.verdicts.update({verdict["id"]: verdict for verdict in verdicts})
-        _LOG.info(
-            "%s: verdicts written: %d, in all: %d", self.path, len(verdicts), len(self.verdicts)
-        )
+        n, n_all = len(verdicts), len(self.verdicts)
+        _LOG.info("%s: verdicts written: %d, in all: %d", self.path, n, n_all)
 
     def refresh(self) -> bool:
-        """Read the log again if another program has changed it, and return whether; raise NotSaved
-        if it is damaged.
+        """Read the log again if another program has changed it, and return whether it has.
+
+        Raises NotSaved if it is damaged.
         """
         try:
             now = _state(self.path.stat())
@@ -92,6 +99,8 @@ class VerdictLog:
             now = None
         if now == self._state and self._file >= 0:
             return False
+
+        # open another file, or read the longer one
         try:
             if now is None or self._state is None or now[0] != self._state[0] or self._file < 0:
                 self.close()
@@ -105,14 +114,10 @@ class VerdictLog:
 
     def standing(self) -> list[Verdict]:
         """Return the lines that count, in order: neither superseded nor withdrawing another."""
-        gone = {verdict["supersedes"] for verdict in self.verdicts.values()}
-        withdraws = [
-            v["winner"] == "open" and v["supersedes"] is not None for v in self.verdicts.values()
-        ]
-        lines = zip(self.verdicts.values(), withdraws, strict=True)
-        return [
-            verdict for verdict, withdrawn in lines if not withdrawn and verdict["id"] not in gone
-        ]
+        lines = self.verdicts.values()
+        gone = {verdict["supersedes"] for verdict in lines}
+        gone |= {v["id"] for v in lines if v["winner"] == "open" and v["supersedes"] is not None}
+        return [verdict for verdict in lines if verdict["id"] not in gone]
 
     def close(self) -> None:
         """Release the file."""
@@ -124,29 +129,29 @@ class VerdictLog:
         new = not self.path.exists()
         if not (new or self.path.is_file()):
             raise InputError(f"{self.path} is a folder, a pipe or a device; name a file")
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
         try:
-            file = os.open(
-                self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644
-            )
+            self._file = os.open(self.path, flags, 0o644)
         except OSError as error:
-            raise InputError(
-                f"{self.path}: cannot be written ({error.strerror}); name another log"
-            ) from error
+            problem = f"cannot be written ({error.strerror})"
+            raise InputError(f"{self.path}: {problem}; name another log") from error
+
+        # lock and read it, or release it
         try:
-            disk.lock(file)
-        except OSError as error:
-            os.close(file)
-            raise InputError(
-                f"{self.path}: another server writes to this log; stop it, or name another"
-            ) from error
-        self._file = file
-        if new:
-            disk.entered(self.path.parent)
-        try:
+            self._lock()
+            if new:
+                disk.entered(self.path.parent)
             self._read()
         except BaseException:
             self.close()
             raise
+
+    def _lock(self) -> None:
+        try:
+            disk.lock(self._file)
+        except OSError as error:
+            taken = "another server writes to this log"
+            raise InputError(f"{self.path}: {taken}; stop it, or name another") from error
 
     def _read(self) -> None:
         data = read_bytes(self.path)
@@ -154,6 +159,8 @@ class VerdictLog:
         if end < len(data):
             self._mend(data[:end], data[end:])
             data = read_bytes(self.path)
+
+        # the first line of each id
         verdicts: dict[str, Verdict] = {}
         for number, line in enumerate(data.split(b"\n"), 1):
             if line.strip():
@@ -164,31 +171,30 @@ class VerdictLog:
 
     def _mend(self, whole: bytes, rest: bytes) -> None:
         """Close a last line that lacks its end; set it aside if it is not a line at all."""
-        try:
+        with contextlib.suppress(InputError):
             _parsed(rest, "")
-        except InputError:
-            self.cut_short = self.path.with_name(self.path.name + ".cut-short")
-            flags = (
-                os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-            )  # a pipe is no place for it
-            try:
-                with os.fdopen(os.open(self.cut_short, flags, 0o644), "ab") as file:
-                    file.write(rest + b"\n")
-            except OSError as error:
-                raise InputError(
-                    f"{self.path} ends within a line, which cannot be put into {self.cut_short} ({error.strerror}); "
-                    "move that away, make room, or let this user write there"
-                ) from error
-            os.ftruncate(self._file, len(whole))
-            os.fsync(self._file)
-        else:
             disk.appended(self._file, b"\n")
+            return
+
+        # set it aside, but not into a pipe
+        self.cut_short = self.path.with_name(self.path.name + ".cut-short")
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+        try:
+            with os.fdopen(os.open(self.cut_short, flags, 0o644), "ab") as file:
+                file.write(rest + b"\n")
+        except OSError as error:
+            problem = f"which cannot be put into {self.cut_short} ({error.strerror})"
+            remedy = "move that away, make room, or let this user write there"
+            raise InputError(f"{self.path} ends within a line, {problem}; {remedy}") from error
+
+        # the log ends with its last whole line
+        os.ftruncate(self._file, len(whole))
+        os.fsync(self._file)
 
 
 def _line(verdict: Verdict) -> bytes:
-    line = json.dumps(
-        {name: verdict.get(name) for name in FIELDS}, ensure_ascii=False, allow_nan=False
-    )
+    fields = {name: verdict.get(name) for name in FIELDS}
+    line = json.dumps(fields, ensure_ascii=False, allow_nan=False)
     for mark in "\x85\u2028\u2029":  # some programs end a line at these
         line = line.replace(mark, f"\\u{ord(mark):04x}")
     return line.encode() + b"\n"
@@ -199,33 +205,31 @@ def _parsed(line: bytes, place: str) -> Verdict:
     try:
         verdict = json.loads(line, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{place}: not valid JSON ({error}); correct the line, or name another log"
-        ) from error
+        remedy = "correct the line, or name another log"
+        raise InputError(f"{place}: not valid JSON ({error}); {remedy}") from error
+
+    # fields of the right types
+    fields = verdict if isinstance(verdict, dict) else {}
     needed = {"id": str, "a": list, "b": list, "winner": str}
-    if not isinstance(verdict, dict) or not all(
-        isinstance(verdict.get(k), kind) for k, kind in needed.items()
-    ):
-        raise InputError(
-            f"{place}: not a verdict of this page, which has {', '.join(needed)}; name another log (--log)"
-        )
+    if not all(isinstance(fields.get(name), kind) for name, kind in needed.items()):
+        problem = f"not a verdict of this page, which has {', '.join(needed)}"
+        raise InputError(f"{place}: {problem}; name another log (--log)")
     with errors_in(place):
-        check_fields(verdict)
-    return {name: verdict.get(name) for name in FIELDS}
+        check_fields(fields)
+    return {name: fields.get(name) for name in FIELDS}
 
 
 def check_fields(verdict: Verdict) -> None:
-    """Check the fields as those of any log, and make them of one type; raise InputError if one is
-    of another kind.
-    """
+    """Check the fields as those of any log, and make them of one type; else raise InputError."""
     from dcglearn.readers.kinds import checked  # it imports polars
 
-    for name, kind in KINDS.items():
-        if verdict.get(name) is not None:
+    for name, kind in FIELDS.items():
+        if kind is not None and verdict.get(name) is not None:
             value = checked(verdict[name], name, kind)
-            verdict[name] = (
-                verdict[name] if isinstance(value, float) else value
-            )  # numbers as they are
+            if not isinstance(value, float):  # numbers stay as they are
+                verdict[name] = value
+
+    # what a page shows of the lists
     for side in ("a", "b"):
         checked_items(verdict.get(f"items_{side}"), f"items_{side}", len(verdict[side]))
     if verdict.get("shown_left") not in (None, "a", "b"):

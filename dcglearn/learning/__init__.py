@@ -1,5 +1,5 @@
 """Fitting as functions: a log and a frozen description in; gains, discounts, judges or a utility
 out.
 
-Read `fits.py` first, then `fit_direct.py` and `fit_qp.py`.
+Read `descriptions.py` first, then `fit_dcg.py` and `fit_utility.py`.
 """

@@ -9,17 +9,12 @@ and tau are the best at every u.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, log_expit
 
 from dcglearn.foundation.validation import Floats, Grades
-from dcglearn.learning.judgement_kernel import CURVATURE, VALUE
-from dcglearn.learning.list_kernel import fill_factors, fill_values, spread_slopes
-from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points, with_unknown
-
-NODES = 48
-"""Nodes of the quadrature: the log likelihood of a question with 10 answers is exact to 1e-3 up to
-tau = 2.
-"""
+from dcglearn.learning.judgement_kernel import CURVATURE, VALUE, log_chances
+from dcglearn.learning.list_kernel import list_factors, list_slopes, list_values
+from dcglearn.learning.minimise import minimised_by_newton
+from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points
 
 SPREADS = np.array([5.0, 1.0])
 """Standard deviations of the priors of mu and log tau around 0: single answers say little of tau.
@@ -28,9 +23,7 @@ SPREADS = np.array([5.0, 1.0])
 
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """Comparisons within questions; of the others the lists, sums of how right answers are, and
-    numbers of answers.
-    """
+    """Comparisons within questions, and single answers: list, sum of how right, and number."""
 
     pairs: JudgedPairs
     lists: Grades
@@ -38,38 +31,30 @@ class JudgedAnswers:
     count: Floats
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points, as `JudgedPairs.sums` does; the curvature is that of the
-        profile.
-        """
+        """Return the losses at the points, as `JudgedPairs.sums`, with the profile's curvature."""
         sums = self.pairs.sums(points, kind, order)
-        n, depth, n_grades = sums.moment.shape
-        tables = (
-            with_unknown(points.gains),
-            points.discounts,
-            np.zeros((n, n_grades + 1)),
-            np.zeros(n),
-        )
-        values, factors = (
-            np.empty((n, len(self.lists))),
-            np.zeros((n, len(self.lists), n_grades + depth)),
-        )
-        fill_values(self.lists, *tables, values)
-        local = [profiled(row, self.right, self.count) for row in values]
-        sums.loss[:] -= [value for value, *_ in local]
+        tables = points.tables
+
+        # the best mu and tau at each point
+        values = list_values(self.lists, tables)
+        profiles = [profiled(row, self.right, self.count) for row in values]
+        sums.loss[:] -= [value for value, *_ in profiles]
+
+        # slopes in gains and discounts
         if order > VALUE:
-            moment, slopes = (
-                np.zeros((n, depth, n_grades + 1)),
-                np.array([-slope for _, slope, *_ in local]),
-            )
-            spread_slopes(self.lists, slopes, *tables, moment, np.zeros((n, 0)), np.zeros(n))
-            sums.moment[:] += moment[:, :, 1:]
+            of_values = np.array([-slope for _, slope, *_ in profiles])
+            moment, _, _ = list_slopes(self.lists, of_values, tables)
+            sums.moment[:] += moment
+
+        # second derivatives, less what mu and tau make up for
         if order == CURVATURE:
-            fill_factors(self.lists, *tables[:2], factors)
+            factors = list_factors(self.lists, tables)
             size = factors.shape[2]
-            for b, (_, _, curvature, across, inner) in enumerate(local):
-                shared = factors[b].T @ across
+            for b, (_, _, curvature, across, inner) in enumerate(profiles):
                 plain = (factors[b].T * curvature) @ factors[b]
-                sums.joint[b, :size, :size] -= plain - shared @ np.linalg.solve(inner, shared.T)
+                shared = factors[b].T @ across
+                made_up = shared @ np.linalg.solve(inner, shared.T)
+                sums.joint[b, :size, :size] -= plain - made_up
         return sums
 
 
@@ -82,57 +67,57 @@ def profiled(
     These are in the utilities, (n,), in them and (mu, log tau), (n, 2), and in (mu, log tau), (2,
     2), with the prior.
     """
+
+    def loss(at: Floats) -> tuple[float, Floats, Floats]:
+        value, gradient, *_, inner = integrated(utility, right, count, at)
+        return -value, -gradient, -inner
+
+    # from the mu of the share of right answers
     share = (right.sum() + 0.5) / (count.sum() + 1)
-    at = np.array([np.log(share / (1 - share)) - utility.mean(), 0.0])
-    value, (gradient, *derivatives) = integrated(utility, right, count, at)
-    for _ in range(100):
-        curvatures, axes = np.linalg.eigh(derivatives[-1])
-        step = axes @ (axes.T @ gradient / np.maximum(np.abs(curvatures), 1e-9))
-        step *= min(1.0, 1 / max(float(np.abs(step).max()), 1e-300))
-        while (there := integrated(utility, right, count, at + step))[0] < value and np.abs(
-            step
-        ).max() > 1e-9:
-            step /= 2
-        at, (value, (gradient, *derivatives)) = at + step, there
-        if np.abs(step).max() <= 1e-8:
-            break
-    slope, curvature, across, inner = derivatives
+    start = np.array([np.log(share / (1 - share)) - utility.mean(), 0.0])
+    best = minimised_by_newton(loss, start, tol=1e-9).x
+    value, _, slope, curvature, across, inner = integrated(utility, right, count, best)
     return value, slope, curvature, across, inner
 
 
 def integrated(
     utility: Floats, right: Floats, count: Floats, at: Floats
-) -> tuple[float, list[Floats]]:
-    """Return the log likelihood with the prior at (mu, log tau), its gradient there and derivatives
-    as `profiled`.
-    """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:
+    """Return the log likelihood with the prior at (mu, log tau), and its derivatives."""
+    # with 48 nodes, 10 answers to a question have their log likelihood to 1e-3 up to tau = 2
+    nodes, weights = np.polynomial.hermite_e.hermegauss(48)
     spread = np.exp(at[1]) * nodes
     logit = utility[:, None] + at[0] + spread
-    logs = np.log(weights / weights.sum()) + right[:, None] * log_expit(logit)
-    logs += (count - right)[:, None] * log_expit(-logit)
+
+    # log likelihood of each question at each node; log(1 - sigma(x)) = log(sigma(x)) - x
+    log_right, wrong_chance, _ = log_chances(logit.ravel(), 0.0)
+    wrong = (count - right)[:, None]
+    logs = np.log(weights / weights.sum()) + count[:, None] * log_right.reshape(logit.shape)
+    logs -= wrong * logit
+
+    # posterior of the nodes
     top = logs.max(axis=1, keepdims=True)
     posterior = np.exp(logs - top)
     total = posterior.sum(axis=1, keepdims=True)
-    chance = expit(logit)
-    first = right[:, None] - count[:, None] * chance
-    second = first**2 - count[:, None] * chance * (1 - chance)
+    posterior /= total
+
+    # mean derivatives in the logit, and with log tau
+    chance_wrong = wrong_chance.reshape(logit.shape)
+    first = count[:, None] * chance_wrong - wrong
+    second = first**2 - count[:, None] * chance_wrong * (1 - chance_wrong)
     columns = first, first * spread, second, second * spread, second * spread**2 + first * spread
     slope, of_tau, curvature, with_tau, in_tau = (
-        (posterior * values / total).sum(axis=1) for values in columns
+        (posterior * values).sum(axis=1) for values in columns
     )
-    curvature, with_tau, in_tau = (
-        curvature - slope**2,
-        with_tau - slope * of_tau,
-        in_tau - of_tau**2,
-    )
+
+    # second derivatives of the logarithm of the integral
+    curvature = curvature - slope**2
+    with_tau = with_tau - slope * of_tau
+    in_tau = in_tau - of_tau**2
     across = np.column_stack([curvature, with_tau])
     inner = np.array([across.sum(axis=0), [with_tau.sum(), in_tau.sum()]]) - np.diag(SPREADS**-2)
+
+    # with the prior
     value = float((np.log(total) + top).sum() - 0.5 * np.sum((at / SPREADS) ** 2))
-    return value, [
-        np.array([slope.sum(), of_tau.sum()]) - at / SPREADS**2,
-        slope,
-        curvature,
-        across,
-        inner,
-    ]
+    gradient = np.array([slope.sum(), of_tau.sum()]) - at / SPREADS**2
+    return value, gradient, slope, curvature, across, inner

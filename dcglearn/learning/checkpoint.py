@@ -1,5 +1,4 @@
-"""Checkpoints of learners: the sums of every pass are kept, and a resumed fit is answered from
-them.
+"""Checkpoints of learners: the sums of every pass are kept, and answer a resumed fit.
 
 The solvers are deterministic and see the log only through these sums. So a fit that starts again
 asks the same questions in the same order; those already answered cost nothing, and the rest leads
@@ -22,9 +21,6 @@ from dcglearn.foundation.validation import Floats, InputError, PathLike, as_path
 from dcglearn.learning.pair_loss import LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
 
-_DIGEST = 16
-"""Bytes of the digest of a question, which stands before its answer."""
-
 
 class Checkpoint:
     """The answers of a fit so far, in a file to which each new one is appended.
@@ -38,6 +34,8 @@ class Checkpoint:
         self.path = as_path(path)
         self.n_replayed = self._next = 0
         self._answers: list[bytes] = []
+
+        # the former answers, or a new file
         if resume:
             self._answers, end = read_checkpoint(path, identity)
         elif self.path.is_dir():
@@ -46,10 +44,10 @@ class Checkpoint:
             raise InputError(f"{path} exists; resume from it (resume=True, --resume), or remove it")
         else:
             end = write_checkpoint(path, identity)
+
+        # without a buffer, nothing is left to write when it is closed
         try:
-            self._file = self.path.open(
-                "r+b", buffering=0
-            )  # nothing is left to write when it is closed
+            self._file = self.path.open("r+b", buffering=0)
             self._file.truncate(end)
             self._file.seek(end)
         except OSError as error:
@@ -62,28 +60,33 @@ class Checkpoint:
         self._file.close()
 
     def answer(self, question: tuple[Any, ...], kind: type, ask: Callable[[], Any]) -> Any:
-        """Return the kept answer to a question, or ask and keep it; raise InputError if another one
-        is kept here.
-        """
+        """Return the kept answer, or ask and keep it; raise InputError if another is kept."""
         digest = _digest(question)
         self._next += 1
+
+        # an answer that is kept
         if self._next <= len(self._answers):
             kept = self._answers[self._next - 1]
-            if kept[:_DIGEST] != digest:
+            if not kept.startswith(digest):
                 raise InputError(
-                    f"{self.path}: pass {self._next} of that fit asked something else; it was made by another version "
-                    "of the libraries, or on another machine: start again, without resume",
+                    f"{self.path}: pass {self._next} of that fit asked something else; it was made "
+                    "by another version of the libraries, or on another machine: start again, "
+                    "without resume",
                     see="checkpoints",
                 )
+
+            # as good as asked for
             self.n_replayed += 1
-            return _unpacked(kind, kept[_DIGEST:])
+            return _unpacked(kind, kept[len(digest) :])
+
+        # a new one
         sums = ask()
         try:
             disk.appended(self._file.fileno(), framed(digest + _packed(sums)))
         except OSError as error:
             raise InputError(
-                f"{self.path}: not written ({error.strerror}); what it holds stays good: make room and resume from it "
-                "(resume=True, --resume)"
+                f"{self.path}: not written ({error.strerror}); what it holds stays good: make room "
+                "and resume from it (resume=True, --resume)"
             ) from error
         return sums
 
@@ -97,13 +100,12 @@ class Keeping:
 
     @contextlib.contextmanager
     def kept(self, identity: Callable[[], dict[str, Any]]) -> Iterator[Callable[[Any], Any]]:
-        """Yield a function from a source of pairs to one whose sums are kept; or to itself, without
-        a checkpoint.
-        """
+        """Yield what makes a source of pairs keep its sums; without a checkpoint, the identity."""
         if self.checkpoint is None:
             if self.resume:
                 raise InputError(
-                    "resume needs a checkpoint to resume from: give checkpoint=FILE (--checkpoint FILE)"
+                    "resume needs a checkpoint to resume from: give checkpoint=FILE (--checkpoint "
+                    "FILE)"
                 )
             yield lambda source: source
             return
@@ -130,21 +132,19 @@ class KeptPairs:
 
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W."""
-        question = ("sums", weights, curvature)
-        return self.checkpoint.answer(
-            question, PairSums, lambda: self.source.evaluate(weights, curvature)
-        )
+        ask = partial(self.source.evaluate, weights, curvature)
+        return self.checkpoint.answer(("sums", weights, curvature), PairSums, ask)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points; see `JudgedPairs.sums`."""
-        question = ("losses", *points.arrays, kind, order)
-        return self.checkpoint.answer(
-            question, LossSums, lambda: self.source.sums(points, kind, order)
-        )
+        question = "losses", *points.arrays, kind, order
+        ask = partial(self.source.sums, points, kind, order)
+        return self.checkpoint.answer(question, LossSums, ask)
 
 
 def _digest(question: tuple[Any, ...]) -> bytes:
-    digest = hashlib.blake2b(digest_size=_DIGEST)
+    """Return the fingerprint of a question, 16 bytes, which stands before its answer."""
+    digest = hashlib.blake2b(digest_size=16)
     for item in question:
         digest.update(item.tobytes() if isinstance(item, np.ndarray) else repr(item).encode())
     return digest.digest()
@@ -158,7 +158,8 @@ def _packed(sums: Any) -> bytes:
 
 def _unpacked(kind: type, data: bytes) -> Any:
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        values = {name: arrays[name] for name in arrays.files}
-    return kind(
-        **{name: float(value) if value.ndim == 0 else value for name, value in values.items()}
-    )
+        values: dict[str, Any] = {name: arrays[name] for name in arrays.files}
+    for name, value in values.items():
+        if value.ndim == 0:
+            values[name] = float(value)
+    return kind(**values)

@@ -1,6 +1,6 @@
-"""The steps in C between parameters and curves: points, what the prior charges, and derivatives.
+"""From parameters to curves and back, in C: points, the prior's cost, and derivatives.
 
-`direct_fit` says what the parameters are. Here a layout counts them: alpha, delta with the log
+`dcg_model` says what the parameters are. Here a layout counts them: alpha, delta with the log
 sharpness, logits of error (0 or 1), gains of empty places (0 or 1), position biases (0 or 1),
 threshold steps; then it names the first threshold that is a parameter, and counts the deviations of
 judges' logits, which follow.
@@ -39,19 +39,10 @@ def fill_points(
     """
     n, p = thetas.shape
     n_gains, n_thresholds, n_judges = gains.shape[1], thresholds.shape[1], errors.shape[1]
-    _fill_points(
-        int64s(layout, 8),
-        n,
-        p,
-        n_gains,
-        n_thresholds,
-        n_judges,
-        floats(thetas, n * p),
-        floats(gains, n * n_gains),
-        floats(discounts, discounts.size),
-        floats(thresholds, n * n_thresholds),
-        floats(errors, n * n_judges),
-    )
+    curves = floats(gains, n * n_gains), floats(discounts, discounts.size)
+    judges = floats(thresholds, n * n_thresholds), floats(errors, n * n_judges)
+    sizes = n, p, n_gains, n_thresholds, n_judges
+    _fill_points(int64s(layout, 8), *sizes, floats(thetas, n * p), *curves, *judges)
 
 
 def add_prior(
@@ -72,22 +63,11 @@ def add_prior(
     and the knee.
     """
     (n, p), (n_linear, d), (precision, pull) = thetas.shape, linear.shape, normals
-    _add_prior(
-        n,
-        p,
-        d,
-        n_linear,
-        len(centre),
-        *size,
-        floats(linear, n_linear * d),
-        floats(centre, len(centre)),
-        floats(precision, p),
-        floats(pull, p),
-        floats(thetas, n * p),
-        floats(values, n),
-        floats(gradients, n * p),
-        floats(dense, n * d * d),
-    )
+    charged = floats(linear, n_linear * d), floats(centre, len(centre))
+    normal = floats(precision, p), floats(pull, p)
+    sums = floats(values, n), floats(gradients, n * p), floats(dense, n * d * d)
+    sizes = n, p, d, n_linear, len(centre)
+    _add_prior(*sizes, *size, *charged, *normal, floats(thetas, n * p), *sums)
 
 
 def add_in_parameters(
@@ -109,23 +89,14 @@ def add_in_parameters(
     the first d parameters is returned, shape (B, m, d).
     """
     (n, p), d, m, (gains, discounts) = thetas.shape, dense.shape[1], slopes.shape[1], points
+    at = floats(thetas, n * p), floats(gains, gains.size), floats(discounts, discounts.size)
+    of_loss = floats(slopes, n * m), None if joint is None else floats(joint, n * m * m)
+
+    # room for the Jacobian and for the kernel's own work
     jacobian, work = np.empty((n, m, d)), np.empty(_work_of_parameters(discounts.shape[1], d, m))
+    sums = floats(jacobian, n * m * d), floats(gradient, n * p), floats(dense, n * d * d)
+    sizes = n, p, d, m, gains.shape[1]
     _add_in_parameters(
-        int64s(layout, 8),
-        n,
-        p,
-        d,
-        m,
-        gains.shape[1],
-        share,
-        floats(thetas, n * p),
-        floats(gains, gains.size),
-        floats(discounts, discounts.size),
-        floats(slopes, n * m),
-        None if joint is None else floats(joint, n * m * m),
-        floats(jacobian, n * m * d),
-        floats(gradient, n * p),
-        floats(dense, n * d * d),
-        floats(work, work.size),
+        int64s(layout, 8), *sizes, share, *at, *of_loss, *sums, floats(work, work.size)
     )
     return jacobian

@@ -1,5 +1,4 @@
-"""The prior on log curves and judges at many parameters at once, with derivatives, by matrices made
-once a fit.
+"""The prior on log curves and judges, at many parameters at once, with derivatives.
 
 The curvatures of the two log curves cost ``KNEE^2 (sqrt(1 + (curvature / KNEE)^2) - 1)``, so a few
 sharp ones stay cheap; all else is a normal distribution of linear functions of the parameters.
@@ -44,16 +43,10 @@ class CurvePrior:
         d).
         """
         n, d = len(thetas), self.rows.shape[1]
-        values, gradients, dense = (
-            np.full(n, self.level),
-            np.zeros(thetas.shape),
-            np.zeros((n, d, d)),
-        )
-        normals = self.precision, self.pull
-        add_prior(
-            self._linear, self.centre, normals, (self.ridge, KNEE), thetas, values, gradients, dense
-        )
-        return values, gradients, dense
+        sums = np.full(n, self.level), np.zeros(thetas.shape), np.zeros((n, d, d))
+        normals, size = (self.precision, self.pull), (self.ridge, KNEE)
+        add_prior(self._linear, self.centre, normals, size, thetas, *sums)
+        return sums
 
     @cached_property
     def _linear(self) -> Floats:
@@ -99,30 +92,35 @@ def curve_prior(
     deviations.
     """
     d = n - n_free
+
+    # independent normal distributions
     precision, pull, level = np.zeros(n), np.zeros(n), 0.0
     for at, mean, spread in normals:
-        precision[at], pull[at] = 1 / spread**2, mean / spread**2
+        precision[at] = 1 / spread**2
+        pull[at] = mean / spread**2
         level += 0.5 * (at.stop - at.start) * (mean / spread) ** 2
-    mean_level = np.zeros(d)
-    mean_level[pinned] = 1 / (pinned.stop - pinned.start)
-    functionals, rows, centres = [mean_level], [np.zeros((0, d))], [np.zeros(0)]
+
+    # one of the mean of those pinned
+    pinned_mean = np.zeros(d)
+    pinned_mean[pinned] = 1 / (pinned.stop - pinned.start)
+    functionals, rows, centres = [pinned_mean], [np.zeros((0, d))], [np.zeros(0)]
+
     for curve in curves:
         slopes, offset = curve.forms(d)
-        if len(slopes):
-            mean, spread = curve.expected
-            strength = np.sqrt(ridge) / spread
-            form, centre = strength * slopes.mean(axis=0), strength * (offset.mean() + mean)
-            functionals.append(form)
-            pull[:d] += centre * form
-            level += 0.5 * centre**2
-            rows.append(np.diff(slopes, axis=0))
-            centres.append(np.diff(offset))
-    return CurvePrior(
-        precision,
-        pull,
-        level,
-        np.array(functionals),
-        np.concatenate(rows),
-        np.concatenate(centres),
-        ridge,
-    )
+        if not len(slopes):
+            continue
+
+        # of the mean slope of the curve, as strong as the ridge
+        mean, spread = curve.expected
+        strength = np.sqrt(ridge) / spread
+        form, centre = strength * slopes.mean(axis=0), strength * (offset.mean() + mean)
+        functionals.append(form)
+        pull[:d] += centre * form
+        level += 0.5 * centre**2
+
+        # and its curvatures
+        rows.append(np.diff(slopes, axis=0))
+        centres.append(np.diff(offset))
+
+    charged = np.array(functionals), np.concatenate(rows), np.concatenate(centres)
+    return CurvePrior(precision, pull, level, *charged, ridge)

@@ -9,12 +9,13 @@ Long logs are learned from samples first.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.learning.direct_fit import Curves, DirectObjective, Model
+from dcglearn.learning.dcg_model import Curves, DirectObjective, Model
 from dcglearn.learning.judgement_kernel import SIGMOID
 from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.trust_region import Descents, descend
@@ -23,59 +24,51 @@ from dcglearn.metric.list_utility import ListUtility
 
 @dataclass(frozen=True)
 class Schedule:
-    """How the search goes on: samples, steps, descents that go on, and hops."""
+    """Samples, steps, descents that continue, and hops of the search."""
 
-    first_sample: int = (
-        1 << 12
-    )  # logs of at least twice so many pairs are learned from about so many first,
-    growth: int = 8  # then from samples that grow by this factor
-    largest_sample: int = 1 << 18  # to at most so many, then from all
-    compared_on: int = 1 << 8  # starts are compared on at most twice so many pairs
-    rough: float = 1e-5  # least relative fall of the objective that a step must promise while basins are compared,
-    exact: float = 1e-9  # and on the whole log
-    first_steps: int = 14  # the descents from all starts stop after so many steps,
-    kept: int = 2  # and so many of the lowest go on, beside the hops
-    rungs: Mapping[int, int] = field(
-        default_factory=lambda: {8: 12, 12: 8}
-    )  # from steps to descents that go on then
+    # a log of 2n pairs or more is first fitted on a sample of about n,
+    first_sample: int = 1 << 12
+    # then on samples that grow by this factor to at most this size, then whole
+    growth: int = 8
+    largest_sample: int = 1 << 18
+    # starts are compared on about this number of pairs
+    compared_on: int = 1 << 8
+
+    # least relative fall that a step must promise while basins are compared, and on the whole log
+    rough: float = 1e-5
+    exact: float = 1e-9
+    # steps of the descents from all starts, of which the lowest few are kept beside the hops
+    first_steps: int = 14
+    kept: int = 2
+    # descents that continue after this number of steps
+    rungs: Mapping[int, int] = field(default_factory=lambda: {8: 12, 12: 8})
     rungs_of_hops: Mapping[int, int] = field(default_factory=lambda: {12: 10})
-    rounds: int = 4  # how often one hops from ever lower ends
-    sharper: tuple[float, ...] = (
-        -0.7,
-        0.7,
-        -2.0,
-        2.0,
-    )  # hops: changes of the log sharpness of the lowest end,
-    spreads: tuple[float, ...] = (
-        0.5,
-        1.0,
-        0.3,
-        0.7,
-    )  # and, in turn, spreads of random changes of all curves
-    random_hops: int = 4000  # the number of the latter times that of pairs,
-    fewest_hops: int = 4  # with at least
-    most_hops: int = 16  # and at most so many
-    softened: tuple[float, ...] = (
-        0.0,
-        0.5,
-        1.0,
-        1.5,
-        2.0,
-        3.0,
-    )  # falls of a sample's log sharpness, for a larger one
-    near: float = 0.01  # ends go on if their objectives are within this share of the lowest
-    apart: float = 0.05  # and a parameter differs by more than this,
-    most_ends: int = 3  # but at most so many of them
+
+    # rounds of hops from ever lower ends: changes of the log sharpness,
+    rounds: int = 4
+    sharper: tuple[float, ...] = (-0.7, 0.7, -2.0, 2.0)
+    # and random changes of all curves, with these standard deviations in turn
+    spreads: tuple[float, ...] = (0.5, 1.0, 0.3, 0.7)
+    # the product of the numbers of random hops and pairs, and the limits of the former
+    random_hops: int = 4000
+    fewest_hops: int = 4
+    most_hops: int = 16
+
+    # changes of the log sharpness from a sample to a larger one
+    softer: tuple[float, ...] = (0.0, -0.5, -1.0, -1.5, -2.0, -3.0)
+    # ends continue within this share of the lowest objective, if a parameter differs by more
+    near: float = 0.01
+    apart: float = 0.05
+    most_ends: int = 3
 
 
 SCHEDULE = Schedule()
+"""The schedule of every search."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A model, the parameters found, shape (p,), their objective, and the last descent's steps and
-    convergence.
-    """
+    """A model, its parameters, (p,), their objective, and the last descent's steps and end."""
 
     model: Model
     theta: Floats
@@ -91,7 +84,7 @@ class Fit:
     def utility(self, grade_names: tuple[str, ...] | None, notes: tuple[str, ...]) -> ListUtility:
         """Return the metric, with gains from 0 to 1 and discounts from 1."""
         curves, points = self.curves, self.model.points(self.theta[None])
-        gains, discounts = curves.gains / curves.gains[-1], curves.discounts / curves.discounts[0]
+        gains, discounts = curves.scaled
         stops = np.zeros(len(gains)) if points.stops is None else points.stops[0]
         best = 0.0 if points.best is None else float(points.best[0])
         return ListUtility(gains, discounts, stops, best, grade_names, notes)
@@ -114,17 +107,20 @@ def fit(
     descended from, in at most `max_iter` iterations. A long log is learned from samples that grow,
     and its start is where the last one ended.
     """
+    # samples that grow, each weighing as much as the log
     steps = _steps(len(judgements))
-    samples = [judgements.every(step) if step > 1 else judgements for step in steps]
-    factors = [share * judgements.total_weight / sample.total_weight for sample in samples]
-    objective = DirectObjective(model, samples[0], factors[0])
-    thetas = _chosen(objective, starts, n_starts)
-    ends = _searched(objective, thetas, max_iter, several=sum(map(len, starts)) > len(starts))
-    grown = list(zip(samples[1:], factors[1:], strict=True))
-    for sample, factor in counted(grown, len(grown), "larger samples"):
-        objective = DirectObjective(model, sample, factor)
+    objectives = [DirectObjective(model, judgements, share).thinned(step) for step in steps]
+
+    # search on the smallest
+    thetas = _chosen(objectives[0], starts, n_starts)
+    several = sum(map(len, starts)) > len(starts)
+    ends = _searched(objectives[0], thetas, max_iter, several=several)
+
+    # descend on the larger ones from where the last descents ended
+    larger = objectives[1:]
+    for objective in counted(larger, len(larger), "larger samples"):
         thetas = np.array([_softened(objective, ends.theta[i]) for i in _distinct(ends)])
-        tol = SCHEDULE.exact if sample is judgements else SCHEDULE.exact**0.5
+        tol = SCHEDULE.exact if objective is objectives[-1] else SCHEDULE.exact**0.5
         ends = descend(objective, thetas, model.bounds, max_iter=max_iter, tol=tol)
     return _fit_of(model, ends)
 
@@ -137,20 +133,12 @@ def warm_fit(
     *,
     max_iter: int = 2000,
 ) -> Fit:
-    """Descend from each of a few starts near the optimum, over all judgements, and keep the best;
-    see `fit`.
-    """
+    """Descend from a few starts near the optimum, over all judgements, and keep the best end."""
     objective = DirectObjective(model, judgements, share)
-    to_beat = np.inf if len(starts) > 1 else None
-    ends = descend(
-        objective,
-        np.array(starts),
-        model.bounds,
-        max_iter=max_iter,
-        tol=SCHEDULE.exact,
-        to_beat=to_beat,
-    )
-    return _fit_of(model, ends)
+    limits: dict[str, Any] = {"max_iter": max_iter, "tol": SCHEDULE.exact}
+    if len(starts) > 1:
+        limits["to_beat"] = np.inf
+    return _fit_of(model, descend(objective, np.array(starts), model.bounds, **limits))
 
 
 def fit_from(
@@ -164,69 +152,64 @@ def fit_from(
     max_iter: int,
     if_worse: bool,
 ) -> tuple[Fit, bool]:
-    """Return the fit from `near`, or from all starts if there is none or (`if_worse`) these end
-    lower; and which.
-    """
-    warm = None if near is None else warm_fit(model, judgements, share, near, max_iter=max_iter)
-    if warm is not None and not if_worse:
-        return warm, True
+    """Return the fit from `near`, or from all starts if there is none or these end lower."""
+    # from nearby alone
+    warm = None
+    if near is not None:
+        warm = warm_fit(model, judgements, share, near, max_iter=max_iter)
+        if not if_worse:
+            return warm, True
+
+    # no start is lower than the end, on all judgements
     starts = starts_of()
     if warm is not None:
         objective = DirectObjective(model, judgements, share)
         lowest = _chosen(objective, [np.concatenate(starts)], 1)  # of all starts, on a few pairs
         if warm.objective <= objective.values(lowest)[0]:
             return warm, True
+
+    # from all starts
     cold = fit(model, judgements, share, starts, n_starts=n_starts, max_iter=max_iter)
-    return (warm, True) if warm is not None and warm.objective <= cold.objective else (cold, False)
+    if warm is not None and warm.objective <= cold.objective:
+        return warm, True
+    return cold, False
 
 
 def _steps(n: int) -> list[int]:
-    """Return the strides of the samples that a log of n pairs is learned from, the last of which is
-    1.
-    """
+    """Return the strides of the samples that a log of n pairs is fitted on; the last is 1."""
     steps = [n // SCHEDULE.first_sample]
     while steps[-1] >= 2:
-        steps.append(
-            steps[-1] // SCHEDULE.growth
-            if n * SCHEDULE.growth <= SCHEDULE.largest_sample * steps[-1]
-            else 1
-        )
+        whole = n * SCHEDULE.growth > SCHEDULE.largest_sample * steps[-1]
+        steps.append(1 if whole else steps[-1] // SCHEDULE.growth)
     return [*(step for step in steps if step >= 2), 1]
 
 
 def _chosen(objective: DirectObjective, starts: Sequence[Floats], n_starts: int) -> Floats:
-    """Return the parameters of the lowest starts of each group, all evaluated in one pass over a
-    few pairs.
-    """
-    step = len(objective.judgements) // SCHEDULE.compared_on
-    if step >= 2:
-        few = objective.judgements.every(step)
-        factor = objective.judgements.total_weight / few.total_weight
-        objective = DirectObjective(objective.model, few, objective.share * factor)
-    values = np.split(
-        objective.values(np.concatenate(starts)), np.cumsum([len(group) for group in starts])[:-1]
-    )
-    best = [np.argsort(value, kind="stable")[:n_starts] for value in values]
-    return np.concatenate([group[i] for group, i in zip(starts, best, strict=True)])
+    """Return the lowest starts of each group, all evaluated in one pass over a few pairs."""
+    # compare on a few pairs
+    objective = objective.thinned(len(objective.judgements) // SCHEDULE.compared_on)
+    values = objective.values(np.concatenate(starts))
+
+    # take the lowest of each group
+    ends = np.cumsum([len(group) for group in starts])
+    chosen = []
+    for group, of_group in zip(starts, np.split(values, ends[:-1]), strict=True):
+        chosen.append(group[np.argsort(of_group, kind="stable")[:n_starts]])
+    return np.concatenate(chosen)
 
 
 def _softened(objective: DirectObjective, theta: Floats) -> Floats:
-    """Return the parameters with the best of some lower sharpnesses: curves of a sample are less
-    exact than it is.
-    """
-    sharp = objective.model.parts[2]
-    thetas = np.tile(theta, (len(SCHEDULE.softened), 1))
-    thetas[:, sharp] -= np.array(SCHEDULE.softened)[:, None]
-    thetas = np.clip(thetas, *objective.model.bounds)
-    best: Floats = thetas[np.argmin(objective.values(thetas))]
-    return best
+    """Return the parameters less sharp, if that is better: a sample is fitted too exactly."""
+    thetas = objective.model.sharpened(theta[None], SCHEDULE.softer)
+    return thetas[objective.lowest(thetas, 1)[0]]
 
 
 def _fit_of(model: Model, ends: Descents) -> Fit:
     i = ends.best
     if not np.isfinite(ends.local.value[i]):
         raise InputError(
-            "the objective is not finite at any start: weights, strengths or the ridge are too large"
+            "the objective is not finite at any start: weights, strengths or the ridge are too "
+            "large"
         )
     x = ends.theta[i]
     return Fit(model, x, float(ends.local.value[i]), int(ends.n_iter[i]), bool(ends.converged[i]))
@@ -235,75 +218,72 @@ def _fit_of(model: Model, ends: Descents) -> Fit:
 def _searched(
     objective: DirectObjective, thetas: Floats, max_iter: int, *, several: bool
 ) -> Descents:
-    """Descend, roughly at first, then from around the lowest as long as that leads lower; then to
-    the end.
-    """
+    """Descend roughly, hop from the lowest end while that leads lower, then descend to the end."""
     model = objective.model
-    for softer in (3.0, 1.5) if model.kind == SIGMOID else ():  # flat far from the optimum
-        blunt = replace(model, centre=model.centre - softer)
-        thetas[:, model.parts[2]] = blunt.centre
-        thetas = descend(
-            replace(objective, model=blunt),
-            thetas,
-            blunt.bounds,
-            max_iter=max_iter,
-            tol=SCHEDULE.rough,
-        ).theta
+    if model.kind == SIGMOID:
+        thetas = _sharpened(objective, thetas, max_iter)
     if several:
-        competing = partial(
-            descend, objective, bounds=model.bounds, tol=SCHEDULE.rough, to_beat=np.inf
-        )
-        ends = competing(
-            np.clip(thetas, *model.bounds),
-            max_iter=min(SCHEDULE.first_steps, max_iter),
-            rungs=SCHEDULE.rungs,
-        )
-        kept = ends.theta[np.lexsort((ends.local.value, ~ends.leads))[: SCHEDULE.kept]]
-        rng = np.random.default_rng(0)
-        for _ in range(SCHEDULE.rounds):
-            hops = ends.theta[ends.best] + _hops(model, len(objective.judgements), rng)
-            thetas = np.concatenate([kept, np.clip(hops, *model.bounds)])
-            ends = competing(thetas, max_iter=max_iter, rungs=SCHEDULE.rungs_of_hops, spared=1)
-            value = ends.local.value
-            if (
-                ends.led_from(0) == ends.best
-                or not value[ends.best] < (1 - 10 * SCHEDULE.rough) * value[0]
-            ):
-                break
-            kept = ends.theta[[ends.best]]
-        thetas = ends.theta[_distinct(ends)]
-    return descend(
-        objective,
-        np.clip(thetas, *model.bounds),
-        model.bounds,
-        max_iter=max_iter,
-        tol=SCHEDULE.exact,
-    )
+        thetas = _hopped(objective, np.clip(thetas, *model.bounds), max_iter)
+    thetas = np.clip(thetas, *model.bounds)
+    return descend(objective, thetas, model.bounds, max_iter=max_iter, tol=SCHEDULE.exact)
+
+
+def _sharpened(objective: DirectObjective, thetas: Floats, max_iter: int) -> Floats:
+    """Return the ends of descents with softer losses: a sharp one is flat far from its optimum."""
+    model = objective.model
+    for softer in (3.0, 1.5):
+        blunt = replace(model, centre=model.centre - softer)
+        thetas[:, model.places.sharpness] = blunt.centre
+        of_blunt = replace(objective, model=blunt)
+        limits: dict[str, Any] = {"max_iter": max_iter, "tol": SCHEDULE.rough}
+        thetas = descend(of_blunt, thetas, blunt.bounds, **limits).theta
+    return thetas
+
+
+def _hopped(objective: DirectObjective, thetas: Floats, max_iter: int) -> Floats:
+    """Return the lowest ends of competing descents, then of basin hopping (Wales and Doye 1997)."""
+    model, rng = objective.model, np.random.default_rng(0)
+    competing = partial(descend, objective, bounds=model.bounds, tol=SCHEDULE.rough, to_beat=np.inf)
+
+    # from all starts, ever fewer of them
+    few_steps = min(SCHEDULE.first_steps, max_iter)
+    ends = competing(thetas, max_iter=few_steps, rungs=SCHEDULE.rungs)
+    lowest = np.lexsort((ends.local.value, ~ends.leads))
+    kept = ends.theta[lowest[: SCHEDULE.kept]]
+
+    # from hops around the lowest end, as long as one leads lower
+    for _ in range(SCHEDULE.rounds):
+        hops = ends.theta[ends.best] + _hops(model, len(objective.judgements), rng)
+        thetas = np.concatenate([kept, np.clip(hops, *model.bounds)])
+        ends = competing(thetas, max_iter=max_iter, rungs=SCHEDULE.rungs_of_hops, spared=1)
+        value = ends.local.value
+        lower = value[ends.best] < (1 - 10 * SCHEDULE.rough) * value[0]
+        if ends.led_from(0) == ends.best or not lower:
+            break
+        kept = ends.theta[[ends.best]]
+    return ends.theta[_distinct(ends)]
 
 
 def _hops(model: Model, n: int, rng: np.random.Generator) -> Floats:
-    """Return changes of the parameters to hop from an end with, the more the fewer pairs there
-    are.
-    """
+    """Return changes of the parameters to hop from an end, the more the fewer pairs there are."""
     n_random = min(max(SCHEDULE.random_hops // max(n, 1), SCHEDULE.fewest_hops), SCHEDULE.most_hops)
-    hops = np.zeros((len(SCHEDULE.sharper) + n_random, model.parts[-1].stop))
-    hops[: len(SCHEDULE.sharper), model.parts[2].start] = SCHEDULE.sharper
-    random = hops[len(SCHEDULE.sharper) :, : model.parts[2].stop]
+    n_sharper, sharpness = len(SCHEDULE.sharper), model.places.sharpness
+    hops = np.zeros((n_sharper + n_random, model.places.own_biases.stop))
+
+    # first judges who are more or less sharp, then random changes of curves and sharpness
+    hops[:n_sharper, sharpness.start] = SCHEDULE.sharper
+    random = hops[n_sharper:, : sharpness.stop]
     random[:] = rng.normal(size=random.shape) * np.resize(SCHEDULE.spreads, n_random)[:, None]
     return hops
 
 
 def _distinct(ends: Descents) -> list[int]:
-    """Return the lowest end, and others that are not near it but so low that they may be lower on
-    the whole log.
-    """
+    """Return the lowest end, and others so low and far that they may be lower on the whole log."""
     value = ends.local.value
     kept = [ends.best]
+    highest = value[ends.best] + SCHEDULE.near * abs(value[ends.best])
     for i in np.argsort(value, kind="stable"):
-        apart = np.abs(ends.theta[kept] - ends.theta[i]).max(axis=1)
-        if (
-            value[i] <= value[kept[0]] + SCHEDULE.near * abs(value[kept[0]])
-            and (apart > SCHEDULE.apart).all()
-        ):
+        distance = np.abs(ends.theta[kept] - ends.theta[i]).max(axis=1)
+        if value[i] <= highest and (distance > SCHEDULE.apart).all():
             kept.append(int(i))
     return kept[: SCHEDULE.most_ends]

@@ -1,6 +1,4 @@
-"""Factors of a utility, gains times discounts: the singular value decomposition of its visible
-part.
-"""
+"""Factors of a utility, gains times discounts: the singular values of its visible part."""
 
 from dataclasses import dataclass
 
@@ -44,10 +42,12 @@ class Factoring:
         return self.dcg.score(lists)
 
     def __str__(self) -> str:
-        head = f"gains times discounts reproduce {self.explained:.1%} of these weights (of their sum of squares)"
-        return "\n".join(
-            [head, *(f"  - {sentence}" for sentence in self.sentences), "", self.dcg.table()]
+        head = (
+            f"gains times discounts reproduce {self.explained:.1%} of these weights (of their sum "
+            "of squares)"
         )
+        notes = [f"  - {sentence}" for sentence in self.sentences]
+        return "\n".join([head, *notes, "", self.dcg.table()])
 
 
 def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = False) -> Factoring:
@@ -57,38 +57,44 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
     lists, columns too where grades never vary (Zhou et al. 2008, section 6.3). Raises InputError if
     W tells no two lists apart.
     """
-    seen = np.setdiff1d(np.arange(utility.n_grades), visible.unseen_grades)
+    n_grades = utility.n_grades
+
+    # what the log can tell of the grades that occur
+    seen = np.setdiff1d(np.arange(n_grades), visible.unseen_grades)
     core = utility.weights[:, seen].copy()
     if visible.free_rows:
         core -= core.mean(axis=1, keepdims=True)
     if visible.free_columns:
         core -= core.mean(axis=0)
+
+    # the nearest matrix of rank one
     left, singular, right = np.linalg.svd(core, full_matrices=False)
     if singular[0] <= 1e-12 * max(float(np.abs(utility.weights).max()), 1e-300):
         raise InputError("the utility tells no two lists apart, so it has no gains and discounts")
     discounts, gains = _oriented(left[:, 0], right[0] * singular[0], visible)
     rank_one = np.outer(discounts, gains)
+
+    # level and scale of the two, and gains of the other grades
     gains = gains + _offset(utility.weights[:, seen], discounts, gains, visible)
     discounts, gains, scale_notes = _scaled(discounts, gains, visible)
     if visible.unseen_grades:
-        gains = np.interp(np.arange(utility.n_grades), seen, gains)
+        gains = np.interp(np.arange(n_grades), seen, gains)
     if normalise_gains and gains[-1] > 0:
         gains = gains / gains[-1]
+
     notes = (*scale_notes, *_notes(discounts, gains, visible))
     return Factoring(
         dcg=DCG(gains, discounts, utility.grade_names, notes),
         explained=float(1 / ((singular / singular[0]) ** 2).sum()),
         ratio=float(singular[1] / singular[0]) if len(singular) > 1 else 0.0,
-        visible_weights=_on_all_grades(core, seen, utility.n_grades),
-        rank_one=_on_all_grades(rank_one, seen, utility.n_grades),
+        visible_weights=_on_all_grades(core, seen, n_grades),
+        rank_one=_on_all_grades(rank_one, seen, n_grades),
         sentences=notes,
     )
 
 
 def _offset(weights: Floats, discounts: Floats, gains: Floats, visible: Visibility) -> float:
-    """Return the offset of the gains: least squares over positions where the log shows "no grade",
-    else g_0 = 0.
-    """
+    """Return the offset of the gains: where the log shows unknown grades, by least squares."""
     depth = len(discounts)
     told = np.setdiff1d(np.arange(depth), visible.free_rows)
     if len(told) == depth:
@@ -110,12 +116,10 @@ def _oriented(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Fl
     """Choose the sign of the two factors: discounts with a positive sum."""
     positive = float(discounts.sum())
     if visible.free_columns:
-        # Centred discounts sum to zero: the order of grades decides or, without grades, that of
-        # positions.
-        factor_order = gains if visible.graded else -discounts
-        positive = float(
-            (np.arange(len(factor_order)) - (len(factor_order) - 1) / 2) @ factor_order
-        )
+        # centred discounts sum to zero: grades decide or, without grades, positions
+        rising = gains if visible.graded else -discounts
+        places = np.arange(len(rising)) - (len(rising) - 1) / 2
+        positive = float(places @ rising)
     return (-discounts, -gains) if positive < 0 else (discounts, gains)
 
 
@@ -124,12 +128,17 @@ def _scaled(
 ) -> tuple[Floats, Floats, list[str]]:
     """Choose level and scale of the discounts; return discounts, gains and notes on conventions."""
     notes = []
+
+    # only steps are known
     if visible.free_columns:
+        documents = "grades" if visible.graded else "documents"
         discounts = discounts - discounts.min()
         notes.append(
-            "only the steps between discounts are learned, and the smallest is set to 0 by convention: both lists of "
-            f"every pair hold the same {'grades' if visible.graded else 'documents'} in another order"
+            "only the steps between discounts are learned, and the smallest is set to 0 by "
+            f"convention: both lists of every pair hold the same {documents} in another order"
         )
+
+    # the first discount is 1, if it is positive
     scale = discounts[0]
     if scale <= 0:
         scale = np.abs(discounts).max()
@@ -140,26 +149,34 @@ def _scaled(
 
 
 def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
-    """Return notes on gains that are not learned, and on factors that do not have the shape of a
-    DCG.
-    """
+    """Return notes on gains that are not learned, and on factors unlike those of a DCG."""
     notes, near = [], 1e-9
+
+    # gains of grades that do not occur
     if visible.unseen_grades:
         names = ", ".join(str(grade) for grade in visible.unseen_grades)
         notes.append(
-            f"grade {names} never occurs in the log: its gain is not learned but placed between its neighbours' "
-            "(beyond the last of them, equal to it)"
+            f"grade {names} never occurs in the log: its gain is not learned but placed between "
+            "its neighbours' (beyond the last of them, equal to it)"
         )
+
+    # gains that fall
     if visible.graded and (np.diff(gains) < -near * np.abs(gains).max()).any():
         notes.append(
-            "the gains do not increase with the grade everywhere: the weights are far from gains times discounts"
+            "the gains do not increase with the grade everywhere: the weights are far from gains "
+            "times discounts"
         )
+
+    # discounts that rise
     if (np.diff(discounts) > near).any():
         rises = ", ".join(str(k + 2) for k in np.flatnonzero(np.diff(discounts) > near))
         notes.append(f"the discounts do not decrease everywhere (they rise at position {rises})")
+
+    # discounts below 0
     if (discounts < -near).any():
         places = ", ".join(str(k + 1) for k in np.flatnonzero(discounts < -near))
         notes.append(
-            f"the discount is negative at position {places}: a better grade there counts against a list"
+            f"the discount is negative at position {places}: a better grade there counts against "
+            "a list"
         )
     return notes

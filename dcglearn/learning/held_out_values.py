@@ -1,46 +1,43 @@
 """How a metric predicts held-out preferences, by a link from differences to probabilities."""
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.judgement_kernel import log_chances
+from dcglearn.learning.minimise import minimised
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
-
-LEAST_ERROR = 0.01
-"""Smallest error rate of the link, so that no preference is predicted with certainty."""
 
 
 def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePairs) -> Floats:
-    """Return how far a metric respects each held-out pair, and the log probability of that
-    preference, shape (2, n).
-    """
-    right = (test.verdicts(metric) + 1) / 2
+    """Return how far a metric respects each held-out pair, and its log probability, (2, n)."""
+    # differences of training pairs in units of their root mean square
     trained = metric.score(train.preferred) - metric.score(train.other)
     weight = np.ones(len(train)) if train.weight is None else train.weight
     weight = weight / weight.sum()
     unit = max(float(np.sqrt(np.average(trained**2, weights=weight))), 1e-12)
 
-    def predicted(
-        link: Floats, difference: Floats
-    ) -> tuple[Floats, float, tuple[Floats, Floats, Floats]]:
-        """Return scaled differences, the error rate, and log probabilities with their slopes in
-        both.
-        """
-        z, error = (
-            np.exp(link[0]) * difference / unit,
-            LEAST_ERROR + (0.5 - LEAST_ERROR) * float(expit(link[1])),
-        )
-        return z, error, log_chances(z, error)
-
     def loss(link: Floats) -> tuple[float, Floats]:
-        z, error, (log_chance, of_z, of_error) = predicted(link, trained)
-        of_logit = (error - LEAST_ERROR) * (1 - expit(link[1])) * of_error
-        return -float(weight @ log_chance), -np.array([weight @ (of_z * z), weight @ of_logit])
+        log_chance, slopes = _predicted(link, trained / unit)
+        return -float(weight @ log_chance), -slopes @ weight
 
-    link = minimize(
-        loss, np.array([0.0, -2.0]), jac=True, method="L-BFGS-B", bounds=[(-10, 10), (-10, 10)]
-    ).x
+    # the link of the training pairs, on the held-out ones
+    link = minimised(loss, np.array([0.0, -2.0]), (-10.0, 10.0)).x
     held_out = metric.score(test.preferred) - metric.score(test.other)
-    return np.stack([right, predicted(link, held_out)[2][0]])
+    right = (test.verdicts(metric) + 1) / 2
+    return np.stack([right, _predicted(link, held_out / unit)[0]])
+
+
+def _predicted(link: Floats, difference: Floats) -> tuple[Floats, Floats]:
+    """Return log probabilities of preferences, (n,), and their slopes in the link, (2, n).
+
+    The link is the log of the sharpness and the logit of the error rate, between 1%, so that no
+    preference is certain, and 50%.
+    """
+    least = 0.01
+    share = float(expit(link[1]))
+    error = least + (0.5 - least) * share
+    z = np.exp(link[0]) * difference
+    log_chance, of_z, of_error = log_chances(z, error)
+    of_logit = (error - least) * (1 - share) * of_error
+    return log_chance, np.stack([of_z * z, of_logit])

@@ -56,20 +56,19 @@ def verdicts(
     low, high, error; low and each of low, high, error; high and each of high, error. That in the
     error twice is the square of the slope. A tie has one threshold, `low`.
     """
-    given = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (z, low, high, tie, error)))
-    z, low, high, tie, error = (np.array(x) for x in given)
+    # columns of equal length
+    arrays = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (z, low, high, tie, error)))
+    z, low, high, tie, error = map(np.array, arrays)
     n, is_tie = z.size, tie.astype(np.int8)
-    logs, slopes, second = np.empty(n), np.empty((n, 4)), np.empty((n, 9))
-
     columns = floats(z, n), floats(low, n), floats(high, n), int8s(is_tie, n), floats(error, n)
+
+    logs, slopes, second = np.empty(n), np.empty((n, 4)), np.empty((n, 9))
     _verdicts(n, *columns, floats(logs, n), floats(slopes, 4 * n), floats(second, 9 * n))
     return logs, slopes, second
 
 
 def log_chances(z: Floats, error: float) -> tuple[Floats, Floats, Floats]:
-    """Return the log probabilities of preferences of the first list at n differences z; their
-    slopes in z and error.
-    """
+    """Return log probabilities of preferences at n differences z; their slopes in z and error."""
     z = np.ascontiguousarray(z, np.float64)
     n = len(z)
     logs, of_z, of_error = np.empty(n), np.empty(n), np.empty(n)
@@ -97,23 +96,21 @@ def bound_log(
     weight: Floats,
     way: NDArray[np.int8],
 ) -> Bound:
-    """Bind the columns of n judgements; the lists are graded, shape (n, K), int8, or numbered,
-    shape (n,), int32.
-    """
+    """Bind the columns of n judgements of graded lists, (n, K), int8, or numbered, (n,), int32."""
+    # lists, by grades or by number
     first, second = map(np.ascontiguousarray, lists)
     n, depth = len(first), first.shape[1] if first.ndim > 1 else 1
     of_lists = int8s if first.ndim > 1 else int32s
-    columns: list[tuple[Argument, NDArray[Any]]]
-    columns = [(int8s, level), (int32s, rater), (floats, weight), (int8s, way)]
-    varies = tuple(int(len(column) > 1) for _, column in columns)
-
     arrays: list[tuple[Argument, NDArray[Any], int]]
     arrays = [(of_lists, first, n * depth), (of_lists, second, n * depth)]
-    arrays += [
-        (check, column, n if each else min(n, 1))
-        for (check, column), each in zip(columns, varies, strict=True)
-    ]
-    return Bound((depth,), arrays, varies)
+
+    # columns with one entry for each judgement, or one for all
+    columns: list[tuple[Argument, NDArray[Any]]]
+    columns = [(int8s, level), (int32s, rater), (floats, weight), (int8s, way)]
+    varies = [len(column) > 1 for _, column in columns]
+    for (check, column), each in zip(columns, varies, strict=True):
+        arrays.append((check, column, n if each else min(n, 1)))
+    return Bound((depth,), arrays, map(int, varies))
 
 
 def judgement_sums(
@@ -141,23 +138,20 @@ def judgement_sums(
         assert gains is not None and discounts is not None
         depth, n_grades = discounts.shape[1], gains.shape[1]
 
-    sizes = n, n_grades, n_thresholds, n_judges, n_free
-    shapes, n_work = _shapes(depth, *sizes, order)
-    n_sums = shapes[-1].stop
-    memory = np.empty(n_sums + n_work)
-    _add_judgements(
-        log.address,
-        *rows,
-        *sizes,
-        kind,
-        order,
+    # what the sums are at
+    at = (
         None if gains is None else floats(gains, n * n_grades),
         None if discounts is None else floats(discounts, n * depth),
         None if weights is None else floats(weights, n * depth * n_grades),
         floats(thresholds, n * n_thresholds),
         floats(free, n * n_free),
-        floats(memory, n_sums + n_work),
     )
+
+    # all sums and the kernel's work in one piece of memory
+    sizes = n, n_grades, n_thresholds, n_judges, n_free
+    shapes, n_work = _shapes(depth, *sizes, order)
+    memory = np.empty(shapes[-1].stop + n_work)
+    _add_judgements(log.address, *rows, *sizes, kind, order, *at, floats(memory, memory.size))
     return pieces(memory, shapes)
 
 
@@ -165,16 +159,15 @@ def judgement_sums(
 def _shapes(
     depth: int, n: int, n_grades: int, n_thresholds: int, n_judges: int, n_free: int, order: int
 ) -> tuple[list[Stretch], int]:
-    """Return where each of `judgement_sums` stands in memory, and how much more memory the kernel
-    works in.
-    """
-    sloped, m = int(order > VALUE), n_grades + depth + n_thresholds if order == CURVATURE else 0
-    by_judge = n_free if m else 0
+    """Return where each of the sums stands in memory, and the size of the kernel's own work."""
+    sloped = int(order > VALUE)
     slopes = (n, depth, sloped * n_grades), (n, sloped * n_thresholds), (n, sloped * n_free)
-    second = (n, m, m), (n, by_judge, m), (n, by_judge), (n, n_free - n_judges if m else 0)
-    return layout((n,), *slopes, *second), _work_of_judgements(
-        depth, n_grades, n_thresholds, n_judges, n_free
-    )
+    second = (n, 0, 0), (n, 0, 0), (n, 0), (n, 0)
+    if order == CURVATURE:
+        m = n_grades + depth + n_thresholds
+        second = (n, m, m), (n, n_free, m), (n, n_free), (n, n_free - n_judges)
+    work = _work_of_judgements(depth, n_grades, n_thresholds, n_judges, n_free)
+    return layout((n,), *slopes, *second), work
 
 
 def listed_sums(
@@ -197,33 +190,27 @@ def listed_sums(
     """
     values, factors = lists
     thresholds, free = judges
-    (n, m), size, n_thresholds, n_free = (
-        values.shape,
-        factors.shape[2],
-        thresholds.shape[1],
-        free.shape[1],
-    )
-    sloped, bent = int(order > VALUE), int(order == CURVATURE)
+    (n, m), size = values.shape, factors.shape[2]
+    n_thresholds, n_free = thresholds.shape[1], free.shape[1]
+    sloped, curved = int(order > VALUE), int(order == CURVATURE)
+
+    # what the sums are at
+    of_lists = floats(values, n * m), floats(factors, n * curved * m * size)
+    of_judges = floats(thresholds, n * n_thresholds), floats(free, n * n_free)
+
+    # all sums in one piece of memory
     slopes = (n, sloped * m), (n, sloped * n_thresholds), (n, sloped * n_free)
-    second = (n, bent * n_free), (n, bent * m), (n, bent * m), (n, bent * size, bent * size)
-    shapes = layout((n,), *slopes, *second)
-    sums, work = np.empty(shapes[-1].stop), np.empty(2 * n_judges + size)
-    _add_listed(
-        log.address,
-        *rows,
-        n,
-        m,
-        size,
-        n_thresholds,
-        n_judges,
-        n_free,
-        kind,
-        order,
-        floats(values, n * m),
-        floats(factors, n * bent * m * size),
-        floats(thresholds, n * n_thresholds),
-        floats(free, n * n_free),
-        floats(sums, sums.size),
-        floats(work, work.size),
+    second = (
+        (n, curved * n_free),
+        (n, curved * m),
+        (n, curved * m),
+        (n, curved * size, curved * size),
     )
+    shapes = layout((n,), *slopes, *second)
+
+    # and the kernel's own work
+    sums, work = np.empty(shapes[-1].stop), np.empty(2 * n_judges + size)
+    memory = floats(sums, sums.size), floats(work, work.size)
+    sizes = n, m, size, n_thresholds, n_judges, n_free
+    _add_listed(log.address, *rows, *sizes, kind, order, *of_lists, *of_judges, *memory)
     return pieces(sums, shapes)

@@ -1,4 +1,4 @@
-"""Where to cut grades that are fractions: the cut-offs under which a DCG fits the judgements best."""
+"""Cut-offs of grades that are fractions: those under which a DCG fits the judgements best."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ import numpy as np
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.learning.fit_direct import fit_dcg
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.parts.telling_pairs import learnable
 
 FINE = "20"
-"""The cut-offs from which ``--cutoffs learned:N`` chooses: those of so many levels of equally many
-grades.
-"""
-
-SAMPLE = 2_000
-"""Judgements, about, of a larger log from which cut-offs are learned."""
+"""``--cutoffs learned:N`` chooses among the cut-offs of this many levels of equally many grades."""
 
 
 def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...]:
@@ -54,18 +49,24 @@ def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...
     >>> learned_cutoffs(dl.read_preferences(records, cutoffs=".2,.4,.6,.8"), n_levels=2)
     (0.6,)
     """
+    # the cut-offs with which the log was read
     names = log.grade_names or ()
     try:
         cutoffs = [float(name.partition("-")[0]) for name in names[1:]]
     except ValueError:
         cutoffs = []
+
+    # more than are wanted
     whole_number(n_levels, "n_levels", 2)
     if len(cutoffs) < n_levels:
         raise InputError(
-            f"cut-offs of {n_levels} levels are chosen among those of more: read grades that are fractions with "
-            f"cutoffs=20 (--cutoffs 20), say; the log has the grades {', '.join(names) or range(log.n_grades)}"
+            f"cut-offs of {n_levels} levels are chosen among those of more: read grades that are "
+            "fractions with cutoffs=20 (--cutoffs 20), say; the log has the grades "
+            f"{', '.join(names) or range(log.n_grades)}"
         )
-    log, _ = learnable(log[:: max(len(log) // SAMPLE, 1)])
+
+    # join two neighbouring levels after another, on about 2,000 judgements
+    log, _ = learnable(log[:: max(len(log) // 2_000, 1)])
     steps = range(len(cutoffs) + 1, n_levels, -1)
     with one_blas_thread():
         for _ in counted(steps, len(steps), "cut-offs"):
@@ -77,11 +78,12 @@ def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...
 
 def _without(log: PreferencePairs, level: int) -> PreferencePairs:
     """Return a log in which a level and the next are one."""
-    first, second = (
-        np.where(x > level, x - 1, x).astype(np.int8) for x in (log.preferred, log.other)
-    )
-    joined = {"preferred": first, "other": second, "n_grades": log.n_grades - 1}
-    return log.changed(**joined, grade_names=None, all_differ=False)
+    lists = {
+        name: np.where(grades > level, grades - 1, grades).astype(np.int8)
+        for name, grades in (("preferred", log.preferred), ("other", log.other))
+    }
+    n_grades = log.n_grades - 1
+    return log.changed(**lists, n_grades=n_grades, grade_names=None, all_differ=False)
 
 
 def _objective(log: PreferencePairs) -> float:

@@ -5,11 +5,16 @@ x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``; with no stop and no share of the b
 that of a DCG. Tables of grades have an entry for -1, the grade that is not known, in front.
 """
 
+from typing import Any
+
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Grades, filled
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int8s
 from dcglearn.metric.list_utility import ListUtility
+
+Tables = tuple[Floats, Floats, Floats, Floats]
+"""Gains, shape (B, L + 1), discounts, (B, K), stops, (B, L + 1), and shares of the best, (B,)."""
 
 _fill_values = function("fill_values", *[COUNT] * 4, *[ARRAY] * 6)
 _spread_slopes = function("spread_slopes", *[COUNT] * 4, *[ARRAY] * 10)
@@ -28,48 +33,52 @@ def value_slopes(utility: ListUtility, lists: Grades) -> Floats:
     -1 = no known grade.
     """
     n, depth, width = len(lists), utility.depth, utility.n_grades + 1
-    moment, of_stops, of_best = np.zeros((n, depth, width)), np.zeros((n, width)), np.zeros(n)
+
+    # the utility as tables
     grades = np.array(filled(lists), np.int8)
     gains, stops = np.append(0.0, utility.gains), np.append(0.0, utility.stops)
-    discounts, survival = np.ascontiguousarray(utility.discounts, np.float64), np.empty(depth)
-    _fill_slopes(
-        n,
-        depth,
-        width,
-        int8s(grades, n * depth),
-        floats(gains, width),
-        floats(discounts, depth),
-        floats(stops, width),
-        float(utility.best),
-        floats(moment, n * depth * width),
-        floats(of_stops, n * width),
-        floats(of_best, n),
-        floats(survival, depth),
-    )
-    return np.column_stack(
-        [moment[:, :, 1:].reshape(n, -1), of_best if utility.form == "best" else of_stops[:, 1:]]
-    )
+    discounts = np.ascontiguousarray(utility.discounts, np.float64)
+    tables = floats(gains, width), floats(discounts, depth), floats(stops, width)
+
+    # slopes of each list
+    moment, of_stops, of_best = np.zeros((n, depth, width)), np.zeros((n, width)), np.zeros(n)
+    slopes = floats(moment, moment.size), floats(of_stops, n * width), floats(of_best, n)
+    columns = int8s(grades, n * depth), *tables, float(utility.best), *slopes
+    _fill_slopes(n, depth, width, *columns, floats(np.empty(depth), depth))
+    further = of_best if utility.form == "best" else of_stops[:, 1:]
+    return np.column_stack([moment[:, :, 1:].reshape(n, -1), further])
 
 
-def fill_values(
-    lists: Grades, gains: Floats, discounts: Floats, stops: Floats, best: Floats, values: Floats
-) -> None:
-    """Set the values of m lists at B points, shape (B, m); gains and stops have shape (B, L + 1),
-    best (B,).
+def list_values(lists: Grades, tables: Tables) -> Floats:
+    """Return the values of m lists at B points, shape (B, m)."""
+    sizes, listed, of_grades = _arguments(lists, tables)
+    values = np.empty(sizes[:2])
+    _fill_values(*sizes, listed, *of_grades, floats(values, values.size))
+    return values
+
+
+def list_slopes(
+    lists: Grades, of_values: Floats, tables: Tables, *, with_stops: bool = False
+) -> tuple[Floats, Floats, Floats]:
+    """Return slopes in the parameters from those in the values of m lists, shape (B, m).
+
+    The first, shape (B, K, L), are those in discounts times gains, then those in the stop
+    probabilities, (B, L), or (B, 0) unless they are wanted, and in the share of the best, (B,).
     """
-    (n, width), (m, depth) = gains.shape, lists.shape
-    _fill_values(
-        n,
-        m,
-        depth,
-        width,
-        int8s(lists, m * depth),
-        floats(gains, n * width),
-        floats(discounts, n * depth),
-        floats(stops, n * width),
-        floats(best, n),
-        floats(values, n * m),
-    )
+    (n, width), depth = tables[0].shape, lists.shape[1]
+    moment, of_best = np.zeros((n, depth, width)), np.zeros(n)
+    of_stops = np.zeros((n, width if with_stops else 0))
+    spread_slopes(lists, of_values, *tables, moment, of_stops, of_best)
+    return np.ascontiguousarray(moment[:, :, 1:]), of_stops[:, 1:], of_best
+
+
+def list_factors(lists: Grades, tables: Tables) -> Floats:
+    """Return the slopes of a DCG's values in its gains and discounts, shape (B, m, L + K)."""
+    sizes, listed, (gains, discounts, *_) = _arguments(lists, tables)
+    n, m, depth, width = sizes
+    factors = np.zeros((n, m, width - 1 + depth))
+    _fill_factors(*sizes, listed, gains, discounts, floats(factors, factors.size))
+    return factors
 
 
 def spread_slopes(
@@ -90,59 +99,30 @@ def spread_slopes(
     times what a unit of discount times gain is worth there. `of_stops` has shape (B, L + 1), or (B,
     0) where it is not wanted, `of_best` (B,).
     """
-    (n, width), (m, depth) = gains.shape, lists.shape
-    survival = np.empty(depth)
-    _spread_slopes(
-        n,
-        m,
-        depth,
-        width,
-        int8s(lists, m * depth),
-        floats(slopes, n * m),
-        floats(gains, n * width),
-        floats(discounts, n * depth),
-        floats(stops, n * width),
-        floats(best, n),
+    sizes, listed, tables = _arguments(lists, (gains, discounts, stops, best))
+    n, m, depth, width = sizes
+    sums = (
         floats(moment, n * depth * width),
         floats(of_stops, n * width) if of_stops.shape[1] else None,
         floats(of_best, n),
-        floats(survival, depth),
     )
+    survival = floats(np.empty(depth), depth)
+    _spread_slopes(*sizes, listed, floats(slopes, n * m), *tables, *sums, survival)
 
 
-def fill_factors(lists: Grades, gains: Floats, discounts: Floats, factors: Floats) -> None:
-    """Set the slopes of a DCG's values in its gains and discounts, shape (B, m, L + K), zero so
-    far.
-    """
-    (n, width), (m, depth) = gains.shape, lists.shape
-    _fill_factors(
-        n,
-        m,
-        depth,
-        width,
-        int8s(lists, m * depth),
-        floats(gains, n * width),
-        floats(discounts, n * depth),
-        floats(factors, n * m * (width - 1 + depth)),
-    )
+def _arguments(lists: Grades, tables: Tables) -> tuple[tuple[int, ...], Any, list[Any]]:
+    """Return sizes, lists and tables as the kernels take them."""
+    (n, width), (m, depth) = tables[0].shape, lists.shape
+    lengths = n * width, n * depth, n * width, n
+    checked = [floats(table, length) for table, length in zip(tables, lengths, strict=True)]
+    return (n, m, depth, width), int8s(lists, m * depth), checked
 
 
 def add_curvatures(
     with_error: Floats, curvatures: Floats, factors: Floats, crossed: Floats, joint: Floats
 ) -> None:
-    """Add second derivatives in the values, shape (B, m), with the error rate and alone, to those
-    in the parameters.
-    """
+    """Add second derivatives in the values, with the error rate and alone, to the parameters'."""
     (n, m, size), (_, n_free, columns) = factors.shape, crossed.shape
-    _add_curvatures(
-        n,
-        m,
-        size,
-        n_free,
-        columns,
-        floats(with_error, n * m),
-        floats(curvatures, n * m),
-        floats(factors, n * m * size),
-        floats(crossed, n * n_free * columns),
-        floats(joint, n * columns * columns),
-    )
+    of_values = floats(with_error, n * m), floats(curvatures, n * m), floats(factors, factors.size)
+    sums = floats(crossed, n * n_free * columns), floats(joint, n * columns * columns)
+    _add_curvatures(n, m, size, n_free, columns, *of_values, *sums)

@@ -1,6 +1,4 @@
-"""Judgements that share few lists, such as all pairs of rated lists: what a list is worth is
-computed once.
-"""
+"""Judgements of few lists, such as all pairs of rated lists: a list's worth is computed once."""
 
 from __future__ import annotations
 
@@ -15,20 +13,20 @@ from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.kernels.library import Bound
 from dcglearn.learning.judgement_kernel import CURVATURE, VALUE, bound_log, listed_sums
-from dcglearn.learning.list_kernel import add_curvatures, fill_factors, fill_values, spread_slopes
-from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points, with_unknown
+from dcglearn.learning.list_kernel import add_curvatures, list_factors, list_slopes, list_values
+from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points
 from dcglearn.logs.unique_rows import list_numbers
 
-SHARED, MOST_LISTS = 8, 1 << 14
-"""Lists are worth numbering where there are at least so many judgements to a list, and at most so
-many lists: what they are worth at each point is in memory at once."""
+FEWEST_SHARED = 8
+"""Lists are numbered where there are at least this many judgements to a list."""
+
+MOST_LISTS = 1 << 14
+"""Largest number of lists whose values at each point are held in memory at once."""
 
 
 @dataclass(frozen=True)
 class ListedJudgements(JudgedPairs):
-    """Judgements by the `numbers`, int32, shape (2, n), of their m distinct `lists`, shape (m,
-    K).
-    """
+    """Judgements by the `numbers`, (2, n), int32, of their m distinct `lists`, (m, K)."""
 
     lists: Grades = field(kw_only=True)
     numbers: NDArray[np.int32] = field(kw_only=True)
@@ -44,7 +42,7 @@ class ListedJudgements(JudgedPairs):
     def every(self, step: int, first: int = 0) -> JudgedPairs:
         """Return every `step`-th pair, from `first` on, copied."""
         rows = np.arange(first, len(self), step)
-        return self.at(rows) if len(rows) >= SHARED * len(self.lists) else super().at(rows)
+        return self.at(rows) if len(rows) >= FEWEST_SHARED * len(self.lists) else super().at(rows)
 
     def at(self, rows: NDArray[np.intp]) -> ListedJudgements:
         """Return the judgements in some rows, copied."""
@@ -64,53 +62,46 @@ class ListedJudgements(JudgedPairs):
         )
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points; the second derivatives are of a DCG and one judge
-        without bias.
-        """
-        gains, discounts, thresholds, judges = (
-            points.gains,
-            points.discounts,
-            points.thresholds,
-            points.judges,
-        )
-        (n, n_grades), (m, depth), n_judges = gains.shape, self.lists.shape, points.errors.shape[1]
-        stops = np.zeros((n, n_grades)) if points.stops is None else points.stops
-        best = np.zeros(n) if points.best is None else points.best
-        tables = with_unknown(gains), discounts, with_unknown(stops), best
-        values = np.empty((n, m))
-        fill_values(self.lists, *tables, values)
-        n_sloped, n_curved, size = m * (order > VALUE), m * (order == CURVATURE), n_grades + depth
-        factors = np.zeros((n, n_curved, size))
-        if n_curved:
-            fill_factors(self.lists, *tables[:2], factors)
+        """Return the losses at the points, with curvature for a DCG and one judge without bias."""
+        thresholds, judges, n_judges = points.thresholds, points.judges, points.errors.shape[1]
+        (n, n_grades), (m, depth) = points.gains.shape, self.lists.shape
+        size = n_grades + depth
+        curved = order == CURVATURE
+
+        # what each list is worth, once
+        tables = points.tables
+        values = list_values(self.lists, tables)
+        factors = list_factors(self.lists, tables) if curved else np.zeros((n, 0, size))
 
         def part(_: int, start: int, stop: int) -> list[Floats]:
-            of_lists = values, factors
+            rows, of_judges = (start, stop), (thresholds, judges)
             return listed_sums(
-                self.bound, (start, stop), of_lists, (thresholds, judges), n_judges, kind, order
+                self.bound, rows, (values, factors), of_judges, n_judges, kind, order
             )
 
+        # sums by list: more chunks need more memory, as each has sums for all lists
         n_chunks = min(MAX_CHUNKS, -(-len(self) // CHUNK), max(MAX_CHUNKS * MOST_LISTS // m, 1))
         chunks = in_chunks(part, len(self), n_chunks)
         totals = reduce(lambda one, other: list(map(np.add, one, other)), chunks)
-        loss, of_lists, of_thresholds, of_judges, judges_twice, with_error, curvatures, products = (
-            totals
-        )
-        moment, of_best = np.zeros((n, depth, n_grades + 1)), np.zeros(n)
-        of_stops = np.zeros((n, 0 if points.stops is None else n_grades + 1))
-        if n_sloped:
-            spread_slopes(self.lists, of_lists, *tables, moment, of_stops, of_best)
-        n_all = size + thresholds.shape[1] if n_curved else 0
-        joint, crossed, coupled = (
-            np.zeros((n, n_all, n_all)),
-            np.zeros((n, n_judges, n_all)),
-            np.zeros((n, 0)),
-        )
-        if n_curved:
+        loss, of_values, of_thresholds, of_judges, judges_twice, *second = totals
+
+        # slopes in the parameters
+        moment, further = np.zeros((n, depth, n_grades)), np.zeros((n, 0))
+        if order > VALUE:
+            with_stops = points.stops is not None
+            moment, of_stops, of_best = list_slopes(
+                self.lists, of_values, tables, with_stops=with_stops
+            )
+            further = of_stops if points.best is None else of_best[:, None]
+
+        # second derivatives in the parameters
+        n_all = size + thresholds.shape[1] if curved else 0
+        joint, crossed = np.zeros((n, n_all, n_all)), np.zeros((n, n_judges, n_all))
+        if curved:
+            with_error, curvatures, products = second
             add_curvatures(with_error, curvatures, factors, crossed, joint)
             joint[:, :size, :size] -= products + products.transpose(0, 2, 1)
-        further = of_stops[:, 1:] if points.best is None else of_best[:, None]
-        moment = np.ascontiguousarray(moment[:, :, 1:])
+        slopes = moment, of_thresholds, of_judges
         return LossSums(
-            loss, moment, of_thresholds, of_judges, joint, crossed, judges_twice, coupled, further
+            loss, *slopes, joint, crossed, judges_twice, coupled=np.zeros((n, 0)), further=further
         )

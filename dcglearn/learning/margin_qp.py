@@ -43,23 +43,6 @@ class PairSource(Protocol):
         """Return about one in `step` of the pairs, the same ones every time."""
 
 
-SUBSAMPLE = 1 << 15
-"""Logs of at least four times this many pairs start from the solution on about this many of them.
-"""
-
-SETTLED = 1e-8
-"""Largest relative length of the last step where `tol` is at most this: a gap of g alone leaves W
-within sqrt(g).
-
-Or of the next step, a hundredth of it, as the last two foretell it.
-"""
-
-SMALL = 1.0
-"""Where Newton's method does not converge for a C above this, it starts again from the solution at
-a smaller C.
-"""
-
-
 @dataclass(frozen=True)
 class Solution:
     """A solved QP: W, shape (K, L), the objective F(W), and how it was reached.
@@ -80,9 +63,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Preferred and other lists, int8 of shape (n, K); margins and weights of pairs, shape (n,), or
-    (1,) for all.
-    """
+    """Preferred and other lists, int8, (n, K); margins and weights, (n,), or (1,) for all."""
 
     first: Grades
     second: Grades
@@ -144,29 +125,30 @@ def solve(
         return _solved(pairs, shape, C, start, monotone=monotone, tol=tol, max_iter=max_iter)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise InputError(
-            f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the QP is singular in "
-            "double precision; lower C, or divide all weights by a common factor"
+            f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the "
+            "QP is singular in double precision; lower C, or divide all weights by a common factor"
         ) from error
 
 
 def _solved(
     pairs: PairSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any
 ) -> Solution:
-    step = len(pairs) // SUBSAMPLE
-    curvature = None
+    """Solve the QP, of a long log from the solution on a sample of about 32,768 pairs."""
+    step, curvature = len(pairs) // (1 << 15), None
     if start is None and step >= 4:
         sample = pairs.every(step)
         share = pairs.total_weight / sample.total_weight
         guess = newton(sample.evaluate, shape, C * share, **{**options, "tol": 1e-6})
-        start, curvature = (
-            guess.weights,
-            None if guess.curvature is None else share * guess.curvature,
-        )
+        start = guess.weights
+        if guess.curvature is not None:
+            curvature = share * guess.curvature
+
+    # a C of at most 1 converges
     solution = newton(pairs.evaluate, shape, C, start=start, curvature=curvature, **options)
-    if solution.converged or C <= SMALL:
+    if solution.converged or C <= 1.0:
         return solution
-    # For a huge C on a log without noise, steps far from the solution become ever smaller: start
-    # from a smaller C.
+
+    # for a huge C without noise, steps far from the solution shrink: start from a smaller C
     nearby = _solved(pairs, shape, C / 10, start, **options)
     return newton(pairs.evaluate, shape, C, start=nearby.weights, **options)
 
@@ -189,14 +171,25 @@ def newton(
     curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; that of
     the first step may come from a sample.
     """
-    weights = np.zeros(shape) if start is None else _monotone(start) if monotone else start.copy()
-    sums, sampled = evaluate(weights, curvature is None), curvature is not None
-    curvature = sums.curvature if curvature is None else curvature
+    weights = np.zeros(shape)
+    if start is not None:
+        weights = _monotone(start) if monotone else start.copy()
+
+    # the sums there, with the curvature unless a sample gave it
+    sampled = curvature is not None
+    sums = evaluate(weights, not sampled)
+    if curvature is None:
+        curvature = sums.curvature
     objective, gap = certificate(sums, weights, C, monotone)
-    n_iter, settled, length = 0, tol > SETTLED, 0.0
+
+    # a gap of g leaves W within sqrt(g): where tol is small, the last step must be too
+    longest = 1e-8
+    n_iter, settled, length = 0, tol > longest, 0.0
     while not (gap <= tol and settled) and n_iter < max_iter:
         step = _newton_step(curvature, sums.moment, weights, C, monotone)
         slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
+
+        # backtrack until the objective falls enough, or to the precision of floating point
         size = 1.0
         while True:
             sums = evaluate(weights + size * step, False)
@@ -204,14 +197,20 @@ def newton(
             if reached <= objective + 1e-4 * size * slope + 1e-13 * objective:
                 break
             size /= 2
-            if size < 1e-10:  # the precision of floating point is reached
+            if size < 1e-10:
                 return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
         weights = weights + size * step
+
+        # the length of the next step, extrapolated from the last two
         last, length = length, float(np.abs(step).max())
-        left = min(length, 100 * length**2 / max(last, length, 1e-300))
-        before, settled = gap, tol > SETTLED or left <= SETTLED * float(np.abs(weights).max())
+        next_length = min(length, 100 * length**2 / max(last, length, 1e-300))
+        settled = tol > longest or next_length <= longest * float(np.abs(weights).max())
+
+        # renew the curvature unless the gap fell tenfold
+        before = gap
         objective, gap = certificate(sums, weights, C, monotone)
-        if gap > (tol if sampled and not n_iter else max(before / 10, tol)):
+        enough = tol if sampled and not n_iter else max(before / 10, tol)
+        if gap > enough:
             curvature = evaluate(weights, True).curvature
         n_iter += 1
     return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
@@ -246,25 +245,28 @@ def solve_cvxpy(
     status, if it reaches no optimum.
     """
     try:
-        # cvxpy calls it.
-        import clarabel  # noqa: F401
+        import clarabel  # noqa: F401  # cvxpy calls it
         import cvxpy as cp
     except ImportError as error:
         raise InputError(
             "solver=\"cvxpy\" needs cvxpy and Clarabel: pip install 'dcglearn[cvxpy]'"
         ) from error
-    depth = pairs.first.shape[1]
+
+    # the shortfalls of all pairs
+    n, depth = pairs.first.shape
     W = cp.Variable((depth, n_grades))
     difference = difference_matrix(pairs.first, pairs.second, n_grades)
-    shortfall = cp.pos(
-        np.broadcast_to(pairs.margin, len(pairs.first)) - difference @ cp.vec(W, order="C")
-    )
-    roots = np.sqrt(np.broadcast_to(pairs.weight, len(pairs.first)))
+    margin, roots = np.broadcast_to(pairs.margin, n), np.sqrt(np.broadcast_to(pairs.weight, n))
+    shortfall = cp.pos(margin - difference @ cp.vec(W, order="C"))
+
+    # the QP
     rules = [cp.diff(W, axis=1) >= 0] if monotone and n_grades > 1 else []
-    rules += constraints(W) if constraints is not None else []
-    problem = cp.Problem(
-        cp.Minimize(cp.sum_squares(W) + C * cp.sum_squares(cp.multiply(roots, shortfall))), rules
-    )
+    if constraints is not None:
+        rules += constraints(W)
+    loss = cp.sum_squares(W) + C * cp.sum_squares(cp.multiply(roots, shortfall))
+    problem = cp.Problem(cp.Minimize(loss), rules)
+
+    # solve it
     data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
     raw = chain.solve_via_data(problem, data)
     try:
@@ -273,20 +275,22 @@ def solve_cvxpy(
         raise RuntimeError(
             f"Clarabel failed on the QP ({raw.status}); a smaller C is easier to solve"
         ) from error
+
+    # refuse what is no optimum
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise RuntimeError(
             f"the problem is {problem.status}: no utility satisfies the constraints that were added"
         )
+
+    # certify it, by the solver's own values where constraints were added
     weights = np.asarray(W.value)
     if constraints is None:
         if monotone:
             weights = _monotone(weights)  # an interior point is monotone to 1e-9 only
         objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
     else:
-        objective, gap = (
-            float(problem.value),
-            abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value),
-        )
+        objective = float(problem.value)
+        gap = abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
     return Solution(weights, objective, gap, raw.iterations, problem.status == "optimal")
 
 
@@ -307,9 +311,7 @@ def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
 
 
 def _monotone(weights: Floats) -> Floats:
-    """Return the nearest W whose rows do not fall with the grade: isotonic regression by its
-    max-min formula.
-    """
+    """Return the nearest W whose rows do not fall: isotonic regression by max-min."""
     width = weights.shape[1]
     sums = np.cumsum(weights, axis=1)
     before, size = sums - weights, np.arange(width) - np.arange(width)[:, None] + 1
@@ -326,16 +328,17 @@ def _objective(sums: PairSums, weights: Floats, C: float) -> float:
 def _newton_step(
     curvature: Floats, moment: Floats, weights: Floats, C: float, monotone: bool
 ) -> Floats:
-    """Return the step to the minimum of the local quadratic, over the monotone cone if asked; shape
-    (K, L).
-    """
+    """Return the step to the minimum of the local quadratic, (K, L), in the monotone cone."""
     depth, n_grades = weights.shape
+
+    # the local quadratic
     hessian = 2 * np.eye(weights.size) + 2 * C * curvature
     gradient = 2 * weights - 2 * C * moment
     if not monotone:
         return -_solved_definite(hessian, gradient.ravel()).reshape(weights.shape)
-    # In the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for
-    # j >= 1.
+
+    # in the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for
+    # j >= 1
     increments = np.diff(weights, axis=1, prepend=0.0)
     lower = np.where(np.arange(n_grades) > 0, -increments, -np.inf)
     blocks = _sums_above(_sums_above(hessian.reshape(depth, n_grades, depth, n_grades), 1), 3)
@@ -346,9 +349,7 @@ def _newton_step(
 
 
 def _sums_above(array: Floats, axis: int) -> Floats:
-    """Return the sums over each grade and those above it, which turn a derivative in W into one in
-    delta.
-    """
+    """Return sums over each grade and those above: from derivatives in W to those in delta."""
     return np.flip(np.cumsum(np.flip(array, axis), axis), axis)
 
 
@@ -364,16 +365,21 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
     size = np.abs(hessian)
     best, patience = len(gradient) + 1, 3
     while patience > 0:
+        # solve for the free variables
         x = np.where(free, 0.0, lower)
         if free.any():
             rest = gradient[free] + hessian[np.ix_(free, ~free)] @ x[~free]
             x[free] = -_solved_definite(hessian[np.ix_(free, free)], rest)
+
+        # find those of the wrong sign, beyond rounding error
         slope = hessian @ x + gradient
         rounding = 1e-14 * (size @ np.abs(x) + np.abs(gradient))
         wrong = np.where(free, x < lower - 1e-13 * np.abs(x).max(), slope < -rounding)
         n_wrong = int(wrong.sum())
         if n_wrong == 0:
             return np.maximum(x, lower)
+
+        # exchange all of them
         patience = 3 if n_wrong < best else patience - 1
         best = min(best, n_wrong)
         free ^= wrong
@@ -381,12 +387,11 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
 
 
 def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
-    """Solve `bounded_minimum` with unbounded variables eliminated, as ``min |R y + R^-T q|, y >=
-    0``.
-    """
+    """Solve `bounded_minimum` as ``min |R y + R^-T q|, y >= 0`` in the bounded variables."""
     from scipy.linalg import cho_factor, cho_solve, solve_triangular
     from scipy.optimize import nnls
 
+    # eliminate the unbounded variables
     bounded = np.isfinite(lower)
     loose = cho_factor(hessian[np.ix_(~bounded, ~bounded)]) if not bounded.all() else None
     across = hessian[np.ix_(~bounded, bounded)]
@@ -394,6 +399,8 @@ def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Float
     if loose is not None:
         schur = schur - across.T @ cho_solve(loose, across)
         q = q - across.T @ cho_solve(loose, gradient[~bounded])
+
+    # non-negative least squares of the others
     root = np.linalg.cholesky((schur + schur.T) / 2).T
     x = lower.copy()
     x[bounded] += nnls(root, -solve_triangular(root, q + schur @ lower[bounded], trans="T"))[0]

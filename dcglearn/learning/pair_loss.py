@@ -56,7 +56,16 @@ class Points:
     @property
     def arrays(self) -> tuple[Floats, ...]:
         """All arrays that are not None."""
-        return tuple(x for x in (getattr(self, x.name) for x in fields(self)) if x is not None)
+        arrays = [getattr(self, column.name) for column in fields(self)]
+        return tuple(array for array in arrays if array is not None)
+
+    @property
+    def tables(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What grades and positions are worth, as kernels over lists take it: see `list_kernel`."""
+        n, n_grades = self.gains.shape
+        stops = np.zeros((n, n_grades)) if self.stops is None else self.stops
+        best = np.zeros(n) if self.best is None else self.best
+        return _with_unknown(self.gains), self.discounts, _with_unknown(stops), best
 
     @property
     def judges(self) -> Floats:
@@ -65,9 +74,7 @@ class Points:
 
 
 class JudgementSource(Protocol):
-    """What `direct_fit.fit` needs of judgements, which may be in memory, on disk or on a
-    cluster.
-    """
+    """Judgements in memory, on disk or on a cluster, as a search sees them."""
 
     def __len__(self) -> int:
         """Return their number."""
@@ -77,9 +84,7 @@ class JudgementSource(Protocol):
         """Sum of the weights."""
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points and, as far as the order goes, their slopes and
-        curvature.
-        """
+        """Return the losses at the points and, up to the order, slopes and curvature."""
 
     def every(self, step: int) -> JudgedPairs:
         """Return every `step`-th judgement."""
@@ -114,15 +119,14 @@ class JudgedPairs:
         return JudgedPairs(*(x if x.ndim == 1 and len(x) == 1 else x[rows] for x in self.arrays))
 
     def merged(self, *, in_order: bool = False) -> JudgedPairs:
-        """Return the distinct judgements with the weights of identical ones added, sorted or in
-        order of appearance.
-        """
+        """Return the distinct judgements, weights added, sorted or in order of appearance."""
+        # number the distinct rows
         n = len(self)
-        columns = [
-            *self.list_keys(),
-            *(np.broadcast_to(x, n) for x in (self.level, self.rater, self.way)),
-        ]
-        _, at, same = unique_rows(np.column_stack(columns).astype(np.int64))
+        verdict = [np.broadcast_to(x, n) for x in (self.level, self.rater, self.way)]
+        columns = np.column_stack([*self.list_keys(), *verdict])
+        _, at, same = unique_rows(columns.astype(np.int64))
+
+        # add the weights of each
         weight = np.bincount(same, np.broadcast_to(self.weight, n)).astype(np.float64)
         order = np.argsort(at) if in_order else np.arange(len(at))
         return replace(self.at(at[order]), weight=weight[order])
@@ -148,14 +152,12 @@ class JudgedPairs:
         return bound_log((self.first, self.second), self.level, self.rater, self.weight, self.way)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the columns alone: where they are bound in memory means nothing to another
-        process.
-        """
+        """Return the columns alone: addresses mean nothing to another process."""
         return {column.name: getattr(self, column.name) for column in fields(self)}
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """All columns."""
+        """All columns of `JudgedPairs`."""
         return self.first, self.second, self.level, self.rater, self.weight, self.way
 
     @property
@@ -211,7 +213,7 @@ def pair_loss(
     return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
 
 
-def with_unknown(values: Floats) -> Floats:
+def _with_unknown(values: Floats) -> Floats:
     """Return values of the L grades after a zero for -1, the grade that is not known."""
     padded = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     padded[..., 1:] = values

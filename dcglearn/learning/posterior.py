@@ -6,7 +6,7 @@ nothing is tuned to the log. Half of the chains start around the fit, half at te
 logs have several basins.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,40 +14,35 @@ from numpy.typing import NDArray
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.direct_fit import DirectObjective
-from dcglearn.learning.fit_direct import FittedDCG
+from dcglearn.learning.dcg_model import DirectObjective
+from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 
 STRAIGHTER = 2.0
-"""The prior on curvatures is this many times stronger than in a fit. The fit is where the posterior
-is highest; draws are where most of it is, and under the fit's prior that is among curves that bend
-more than any in use."""
-
-CHAINS, WARM_UP, EVERY = 64, 250, 10
-"""Number of chains, steps that are left out, and one in how many steps is kept."""
-
-JUMPS, REACH, JITTER = 0.1, 2.38, 1e-4
-"""Share of the moves by a whole difference, which lead from basin to basin; scale of the others
-(ter Braak 2006, section 2); spread of what is added to each."""
-
-OUTLYING = 2.0
-"""Chains whose value is this many times p above the lowest, halfway through the warm-up, go on from
-others.
-"""
-
-FURTHER = 0.2
-"""Spread of the further parameters of the starts around the fit."""
+"""Factor on the curvature prior during sampling. Under the fit's own prior, most posterior mass
+lies on curves rougher than any in use."""
 
 MOST_JUDGED = 1 << 13
-"""Draws are from at most so many judgements: of longer logs from a sample in which heavy ones are
-more often.
-"""
+"""Draws are from at most this many judgements: of a longer log from a sample by weight."""
 
-GROUPS = 64
-"""Clusters of judgements are put into so many groups, whose slopes say how much they depend on each
-other.
-"""
+
+@dataclass(frozen=True)
+class ChainSchedule:
+    """Numbers and moves of the chains."""
+
+    n: int = 64
+    warm_up: int = 250  # steps that are left out
+    every: int = 10  # one in this many later steps is kept
+    outlying: float = 2.0  # chains this many times p above the lowest are dropped in the warm-up
+    jumps: float = 0.1  # share of moves by a whole difference, from basin to basin
+    reach: float = 2.38  # scale of the other moves (ter Braak 2006, section 2)
+    jitter: float = 1e-4  # standard deviation of what is added to each move
+    further: float = 0.2  # that of the further parameters of starts around the fit
+
+
+CHAINS = ChainSchedule()
+"""The schedule of all chains."""
 
 
 def posterior_draws(
@@ -64,125 +59,126 @@ def posterior_draws(
     rng = np.random.default_rng(seed)
     model = replace(fitted.model, straighter=STRAIGHTER)
     judgements = _sample(fitted.judgements, MOST_JUDGED)
+
+    # how much a judgement counts for, if the sample stands for all
     share = min(fitted.share, 1 / dispersion)
     for_all = share * fitted.judgements.total_weight / judgements.total_weight
     objective = DirectObjective(model, judgements, min(for_all, max(share, 1.0)))
-    dense = replace(objective, model=replace(model, form="dcg"))(
-        theta[None, : model.further.start]
-    ).dense[0]
+
+    # curvature of the fitted DCG
+    of_dcg = replace(objective, model=replace(model, form="dcg"))
+    curvature = of_dcg(theta[None, : model.places.further.start]).dense[0]
+
+    # values of repeated lists are computed once
     listed = ListedJudgements.of(judgements)
     if model.form != "dcg" or len(listed.lists) < len(judgements):
         objective = replace(objective, judgements=listed.merged())
-    draws = _chains(
-        objective,
-        _starts(objective, theta, dense, np.concatenate(fitted.starts), rng),
-        n_draws,
-        rng,
-    )
+
+    starts = _starts(objective, theta, curvature, np.concatenate(fitted.starts), rng)
+    draws = _chains(objective, starts, n_draws, rng)
     part = objective.share / for_all
-    return (
-        draws
-        if part == 1
-        else np.clip(theta + (draws - draws.mean(axis=0)) * part**0.5, *model.bounds)
-    )
+    if part == 1:
+        return draws
+    return np.clip(theta + (draws - draws.mean(axis=0)) * part**0.5, *model.bounds)
 
 
 def _sample(judgements: JudgementSource, size: int) -> JudgedPairs:
-    """Return the judgements, or if they are more than `size` those at as many even steps of their
-    total weight.
-    """
+    """Return at most `size` judgements, at even steps of the total weight."""
     near = judgements.every(max(len(judgements) // (16 * size), 1))
     if len(near) <= size:
         return near
     ends = np.cumsum(np.broadcast_to(near.weight, len(near)))
-    at, times = np.unique(
-        np.searchsorted(ends, ends[-1] * (np.arange(size) + 0.5) / size), return_counts=True
-    )
-    return replace(near.at(at), weight=times.astype(np.float64))
+    steps = ends[-1] * (np.arange(size) + 0.5) / size
+    rows, times = np.unique(np.searchsorted(ends, steps), return_counts=True)
+    return replace(near.at(rows), weight=times.astype(np.float64))
 
 
 def _chains(
     objective: DirectObjective, points: Floats, n_draws: int, rng: np.random.Generator
 ) -> Floats:
-    """Return the last draws of chains that start at points, shape (CHAINS, p); shape (n_draws,
-    p).
-    """
-    (low, high), half = objective.model.bounds, CHAINS // 2
+    """Return the last draws of chains that start at points, shape (C, p); shape (n_draws, p)."""
+    low, high = objective.model.bounds
+    n, half = CHAINS.n, CHAINS.n // 2
     free = np.flatnonzero(np.ptp(points, axis=0) > 0)
     values, kept = _values(objective, points), []
-    n_steps = WARM_UP + EVERY * -(-n_draws // CHAINS)
+    n_steps = CHAINS.warm_up + CHAINS.every * -(-n_draws // n)
     for step in counted(range(n_steps), n_steps, "posterior"):
-        if step == WARM_UP // 2:
-            near = np.flatnonzero(values <= values.min() + OUTLYING * len(free))
-            chosen = np.where(
-                np.isin(np.arange(CHAINS), near), np.arange(CHAINS), rng.choice(near, CHAINS)
-            )
+        # outlying chains continue from others
+        if step == CHAINS.warm_up // 2:
+            near = np.flatnonzero(values <= values.min() + CHAINS.outlying * len(free))
+            chosen = np.where(np.isin(np.arange(n), near), np.arange(n), rng.choice(near, n))
             points, values = points[chosen], values[chosen]
-        for moving, still in ((slice(half), half), (slice(half, CHAINS), 0)):
+
+        # each half moves by differences of the other, reflected at the bounds
+        for moving, still in ((slice(half), half), (slice(half, n), 0)):
             trial = points[moving] + _moves(points[still : still + half], free, rng)
-            trial = np.where(
-                trial < low, 2 * low - trial, np.where(trial > high, 2 * high - trial, trial)
-            )
+            below, above = trial < low, trial > high
+            trial = np.where(below, 2 * low - trial, trial)
+            trial = np.where(above, 2 * high - trial, trial)
             inside = ((trial >= low) & (trial <= high)).all(axis=1)
+
+            # accept by Metropolis's rule
             there = np.where(inside, _values(objective, np.clip(trial, low, high)), np.inf)
             taken = np.flatnonzero(-rng.exponential(size=half) < values[moving] - there)
             points[moving][taken], values[moving][taken] = trial[taken], there[taken]
-        if step >= WARM_UP and step % EVERY == 0:
+
+        if step >= CHAINS.warm_up and step % CHAINS.every == 0:
             kept.append(points.copy())
     return np.concatenate(kept)[-n_draws:]
 
 
 def _values(objective: DirectObjective, points: Floats) -> Floats:
     """Return the objective at points, shape (B, p), which threads share."""
-    n_parts = min(MAX_CHUNKS, len(points), -(-len(points) * len(objective.judgements) // CHUNK))
-    parts = in_chunks(
-        lambda _, start, stop: objective.values(points[start:stop]), len(points), n_parts
-    )
+    n = len(points)
+    n_parts = min(MAX_CHUNKS, n, -(-n * len(objective.judgements) // CHUNK))
+    parts = in_chunks(lambda _, start, stop: objective.values(points[start:stop]), n, n_parts)
     return np.concatenate(parts)
 
 
 def _starts(
     objective: DirectObjective,
     theta: Floats,
-    dense: Floats,
+    curvature: Floats,
     known: Floats,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return starts of the chains, shape (CHAINS, p): around a fit of this curvature, and the best
-    of those known.
-    """
-    model, half, n_known = objective.model, CHAINS // 2, len(known)
-    judges, n_further = model.parts[7].start, model.further.stop - model.further.start
-    values, vectors = np.linalg.eigh(dense)
+    """Return starts of the chains, shape (C, p): around a fit, and the best of those known."""
+    model, half, n_known = objective.model, CHAINS.n // 2, len(known)
+    n_common, further = model.places.own_errors.start, model.places.further
+    n_further = model.places.sizes[-1]
     around, others = (np.tile(theta, (n, 1)) for n in (half, n_known))
-    root = (
-        vectors / np.sqrt(np.maximum(values, 1.0)) @ vectors.T
-    )  # the same whatever the signs of the vectors
-    around[:, :judges] += rng.normal(size=(half, judges)) @ root
-    around[:, model.further] += FURTHER * rng.normal(size=(half, n_further))
-    others[:, :judges], others[:, model.further] = (
-        known[:, :judges],
-        rng.random((n_known, n_further)),
-    )
+
+    # draws around the fit; the symmetric root does not depend on the signs of eigenvectors
+    values, vectors = np.linalg.eigh(curvature)
+    root = vectors / np.sqrt(np.maximum(values, 1.0)) @ vectors.T
+    around[:, :n_common] += rng.normal(size=(half, n_common)) @ root
+    around[:, further] += CHAINS.further * rng.normal(size=(half, n_further))
+
+    # known curves with random further parameters
+    others[:, :n_common] = known[:, :n_common]
+    others[:, further] = rng.random((n_known, n_further))
+
     around, others = (np.clip(points, *model.bounds) for points in (around, others))
-    return np.concatenate(
-        [around, others[np.argsort(_values(objective, others), kind="stable")[: CHAINS - half]]]
-    )
+    order = np.argsort(_values(objective, others), kind="stable")
+    return np.concatenate([around, others[order[: CHAINS.n - half]]])
 
 
 def _moves(others: Floats, free: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-    """Return a move for each of as many chains: a multiple of the difference of two others, in the
-    free parameters.
-    """
+    """Return moves of as many chains: multiples of differences of others, where they are free."""
+    # two different others for each move
     n = len(others)
     first = rng.integers(0, n, n)
     second = (first + rng.integers(1, n, n)) % n
-    scale = np.where(
-        rng.random(n) < JUMPS, 1.0, REACH / np.sqrt(2 * len(free)) * rng.uniform(0.5, 1.1, n)
-    )
-    moves = np.zeros(others.shape)
     difference = others[first] - others[second]
-    moves[:, free] = scale[:, None] * difference[:, free] + JITTER * rng.normal(size=(n, len(free)))
+
+    # a whole difference now and then, else about half of one over the root of the dimension
+    jumps = rng.random(n) < CHAINS.jumps
+    near = CHAINS.reach / np.sqrt(2 * len(free)) * rng.uniform(0.5, 1.1, n)
+    scale = np.where(jumps, 1.0, near)
+
+    moves = np.zeros(others.shape)
+    jitter = CHAINS.jitter * rng.normal(size=(n, len(free)))
+    moves[:, free] = scale[:, None] * difference[:, free] + jitter
     return moves
 
 
@@ -191,25 +187,25 @@ def dispersion(fitted: FittedDCG, cluster: NDArray[np.intp], seed: int) -> float
     1.
 
     `cluster`, shape (n,), numbers the cluster of each judgement. Both variances are those of sums
-    over `GROUPS` random groups, in units of the curvature: the magnitude adjustment of Ribatet,
-    Cooley and Davison (2012).
+    over 64 random groups of clusters, in units of the curvature: the magnitude adjustment of
+    Ribatet, Cooley and Davison (2012).
     """
     rng = np.random.default_rng(seed)
-    curvature = DirectObjective(fitted.model, fitted.judgements, fitted.share)(
-        fitted.theta[None]
-    ).dense[0]
+    n_groups = 64
+
+    # units in which the curvature is 1
+    objective = DirectObjective(fitted.model, fitted.judgements, fitted.share)
+    curvature = objective(fitted.theta[None]).dense[0]
     values, vectors = np.linalg.eigh(curvature)
     root = vectors / np.sqrt(np.maximum(values, 1e-6 * values.max()))
-    both = []
-    for of in (cluster, np.arange(len(cluster))):
-        sums = (
-            _slopes(fitted, rng.permutation(np.arange(of.max() + 1) % GROUPS)[of])[:, : len(root)]
-            @ root
-        )
-        both.append(
-            float(len(sums) * sums.var(axis=0, ddof=1).sum())
-        )  # the variance of their total
-    return max(both[0] / both[1], 1.0)
+
+    # variance of the total slope, by clusters and by judgements
+    variances = []
+    for of_judgement in (cluster, np.arange(len(cluster))):
+        groups = rng.permutation(np.arange(of_judgement.max() + 1) % n_groups)
+        slopes = _slopes(fitted, groups[of_judgement])[:, : len(root)] @ root
+        variances.append(float(len(slopes) * slopes.var(axis=0, ddof=1).sum()))
+    return max(variances[0] / variances[1], 1.0)
 
 
 def _slopes(fitted: FittedDCG, group: NDArray[np.intp]) -> Floats:
@@ -217,13 +213,9 @@ def _slopes(fitted: FittedDCG, group: NDArray[np.intp]) -> Floats:
     judgements, theta, model = fitted.judgements, fitted.theta, fitted.model
     weight = np.broadcast_to(judgements.weight, len(judgements))
     of_prior = model.prior.at(theta[None])[1][0]
-    parts = (
-        replace(judgements, weight=np.where(group == g, weight, 0.0))
-        for g in range(group.max() + 1)
-    )
-    return np.array(
-        [
-            DirectObjective(model, part, fitted.share).with_gradient(theta)[1] - of_prior
-            for part in parts
-        ]
-    )
+    slopes = []
+    for g in range(group.max() + 1):
+        part = replace(judgements, weight=np.where(group == g, weight, 0.0))
+        whole = DirectObjective(model, part, fitted.share).with_gradient(theta)[1]
+        slopes.append(whole - of_prior)
+    return np.array(slopes)

@@ -64,14 +64,13 @@ def _cosine(left: Floats, right: Floats) -> float:
 def _matched_weights(
     first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Return the weights of two utilities or DCGs, shape (K, L); raise InputError if their shapes
-    differ.
-    """
+    """Return the weights of two metrics, (K, L); raise InputError if their shapes differ."""
     left, right = (
         finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (first, second)
     )
     if left.shape != right.shape:
         raise InputError(
-            f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be compared"
+            f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be "
+            "compared"
         )
     return left, right

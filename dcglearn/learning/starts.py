@@ -1,6 +1,4 @@
-"""Where direct fits start: at a former fit, curves or a DCG; or at many metrics, with sharp and
-with softer judges.
-"""
+"""Starts of direct fits: a former fit, curves or a DCG; or many metrics, sharp and soft judges."""
 
 from __future__ import annotations
 
@@ -12,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
-from dcglearn.learning.direct_fit import (
-    ERROR,
-    ERROR_SPREAD,
-    RATER_SPREAD,
-    SHARPNESS,
+from dcglearn.learning.dcg_model import (
+    PRIOR,
     Curves,
     Model,
     empty_gain,
     family,
     log_curves,
+    log_metrics,
 )
-from dcglearn.learning.fit_qp import fit_qp
-from dcglearn.learning.fits import DirectFit, Member, QPDescription
-from dcglearn.learning.list_utility_fit import parameters_of
+from dcglearn.learning.descriptions import DirectFit, Member, QPDescription
+from dcglearn.learning.fit_form import parameters_of
+from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 
@@ -65,88 +61,91 @@ class WarmStart:
         """
         if isinstance(start, WarmStart):
             return start
+
+        # what kind of start it is
         name = name or f"start (a {type(start).__name__})"
         start = getattr(start, "fit_", start)
         if isinstance(start, Curves):
             warm = cls(name, start.gains, start.discounts, start)
+        # a metric, whose judges are not known
         elif isinstance(start, DCG):
             warm = cls(name, start.gains, start.discounts)
         elif isinstance(start, DirectFit):
-            warm = cls(
-                name,
-                start.curves.gains,
-                start.curves.discounts,
-                start.curves,
-                start.loss,
-                start.raters,
-                members=start.members,
-                weighed_on=start.weighed_on,
-            )
-            if (
-                start.list_utility is not None
-            ):  # a DCG is near the one that fits best, not near the form's curves
-                warm._check()
-                in_form = start.form, warm, parameters_of(start.list_utility, start.form)
-                warm = cls(name, start.dcg.gains, start.dcg.discounts, in_form=in_form)
+            warm = cls._of_fit(name, start)
+        # none of them
         else:
             raise InputError(
-                f"{name} is no fitted DCGLearner, saved file of one, Curves or DCG; fit or load it first"
+                f"{name} is no fitted DCGLearner, saved file of one, Curves or DCG; fit or load "
+                "it first"
             )
         warm._check()
         return warm
 
+    @classmethod
+    def _of_fit(cls, name: str, fit: DirectFit) -> WarmStart:
+        """Return the start of a fit; in a form beyond the DCG, that of the DCG beside it."""
+        curves = fit.curves
+        blend: dict[str, Any] = {"members": fit.members, "weighed_on": fit.weighed_on}
+        warm = cls(name, curves.gains, curves.discounts, curves, fit.loss, fit.raters, **blend)
+        if fit.list_utility is None:
+            return warm
+
+        # the DCG that fits best is near the fit's own, not near the form's curves
+        warm._check()
+        in_form = fit.form, warm, parameters_of(fit.list_utility, fit.form)
+        return cls(name, fit.dcg.gains, fit.dcg.discounts, in_form=in_form)
+
     def _check(self) -> None:
+        """Raise InputError if a number is impossible."""
+        # the metric
         gains = finite_array(self.gains, f"{self.name}: gains", 1)
         discounts = finite_array(self.discounts, f"{self.name}: discounts", 1)
         if gains[-1] <= gains[0]:
             raise InputError(
-                f"{self.name}: gains do not rise from {gains[0]:g}, of the worst grade, to {gains[-1]:g}"
+                f"{self.name}: gains do not rise from {gains[0]:g}, of the worst grade, to "
+                f"{gains[-1]:g}"
             )
         if discounts.max() <= 0:
             raise InputError(f"{self.name}: no discount is positive")
-        if self.curves is None:
+
+        # the judges
+        curves = self.curves
+        if curves is None:
             return
-        sharpness, errors, thresholds = (
-            self.curves.sharpness,
-            self.curves.errors,
-            self.curves.thresholds,
-        )
-        if not (np.isfinite(sharpness) and sharpness > 0):
-            raise InputError(f"{self.name}: sharpness={sharpness!r} must be a positive number")
-        if not len(errors) or not ((errors >= 0) & (errors <= 1)).all():
-            raise InputError(f"{self.name}: errors={errors} must lie between 0 and 1")
-        if not (np.diff(thresholds[:-1]) >= 0).all():
-            raise InputError(f"{self.name}: thresholds={thresholds} must not fall")
+        if not (np.isfinite(curves.sharpness) and curves.sharpness > 0):
+            raise InputError(
+                f"{self.name}: sharpness={curves.sharpness!r} must be a positive number"
+            )
+
+        # their error rates and thresholds
+        if not len(curves.errors) or not ((curves.errors >= 0) & (curves.errors <= 1)).all():
+            raise InputError(f"{self.name}: errors={curves.errors} must lie between 0 and 1")
+        if not (np.diff(curves.thresholds[:-1]) >= 0).all():
+            raise InputError(f"{self.name}: thresholds={curves.thresholds} must not fall")
 
     def of_loss(self, loss: str) -> WarmStart:
-        """Return the start of a fit with this loss: that of a blend's member, if there is one, or
-        the start itself.
-        """
-        fits = [
-            member.fit for member in self.members if member.fit is not None and member.name == loss
-        ]
-        return WarmStart.of(fits[0], f"{self.name}, {loss} loss") if fits else self
+        """Return the start with this loss: that of a blend's member, or the start itself."""
+        for member in self.members:
+            if member.fit is not None and member.name == loss:
+                return WarmStart.of(member.fit, f"{self.name}, {loss} loss")
+        return self
 
     def check_fit(self, shape: tuple[int, int], loss: str) -> None:
-        """Raise InputError unless the start has the log's numbers of grades and positions, and the
-        loss of the fit.
-        """
-        mine = len(self.gains), len(self.discounts)
-        if mine != shape:
+        """Raise InputError unless the start has the log's shape and the loss of the fit."""
+        n_grades, depth = len(self.gains), len(self.discounts)
+        if (n_grades, depth) != shape:
             raise InputError(
-                f"{self.name} has {mine[0]} grades and {mine[1]} positions, the log {shape[0]} and {shape[1]}: fit "
-                "without start, or read the log with the same n_grades= and depth="
+                f"{self.name} has {n_grades} grades and {depth} positions, the log {shape[0]} and "
+                f"{shape[1]}: fit without start, or read the log with the same n_grades= and depth="
             )
         if self.loss not in (None, loss):
             raise InputError(
-                f'{self.name} was fitted with loss="{self.loss}", this fit has loss="{loss}": use the same loss, or '
-                "start from its DCG"
+                f'{self.name} was fitted with loss="{self.loss}", this fit has loss="{loss}": use '
+                "the same loss, or start from its DCG"
             )
 
     def in_its_form(self, form: str, model: Model, raters: Sequence[str]) -> Floats | None:
-        """Return the parameters of a fit in this form to start from, its further ones last; None
-        for any other.
-        """
+        """Return the parameters of a fit in this form, its further ones last, or None."""
         if self.in_form is None or self.in_form[0] != form:
             return None
         return np.append(self.in_form[1].parameters(model, raters)[0], self.in_form[2])
@@ -160,30 +159,36 @@ class WarmStart:
         or new ties. Raise InputError if `Curves` hold as many error rates as neither one judge nor
         the log's.
         """
-        if self.curves is None:
-            metric = np.concatenate(log_curves(self.gains, self.discounts, falling=model.falling))[
-                None
-            ]
+        curves, at = self.curves, model.places
+
+        # a metric without judges is tried with sharp and with softer ones
+        if curves is None:
+            metric = log_metrics([(self.gains, self.discounts)], falling=model.falling)
             return [model.starts(metric, softer, empty_gain(self.gains))[0] for softer in SOFTER]
-        _, _, sharp, error, _, bias, thresholds, each_rater, each_bias = model.parts
-        theta = with_curves(model, np.zeros(each_bias.stop), self.gains, self.discounts)
-        theta[sharp] = np.log(self.curves.sharpness)
+
+        # the curves, and how sharply the judges see
+        theta = with_curves(model, np.zeros(at.further.start), self.gains, self.discounts)
+        theta[at.sharpness] = np.log(curves.sharpness)
+
+        # error rates and position biases, by rater
+        if model.n_raters < 2:
+            raters = ()
+        with np.errstate(divide="ignore"):
+            logits = np.clip(np.log(curves.errors / (1 - curves.errors)), -9.0, 9.0)
+            rises = np.log(np.diff(curves.thresholds[:-1])[0 if model.ties else 1 :])
+
+        # common numbers, and each rater's distance from them
         if model.with_errors:
-            with np.errstate(divide="ignore"):
-                logits = np.clip(np.log(self.curves.errors / (1 - self.curves.errors)), -9.0, 9.0)
-            logits = self._of_raters(
-                logits, raters if model.n_raters > 1 else (), ERROR, ERROR_SPREAD / RATER_SPREAD
-            )
-            theta[error], theta[each_rater] = logits[0], logits[1:]
-        if model.sided and len(self.curves.biases):
-            biases = self._of_raters(
-                self.curves.biases, raters if model.n_raters > 1 else (), 0.0, 1.0
-            )
-            theta[bias], theta[each_bias] = biases[0], biases[1:]
-        rises = np.diff(self.curves.thresholds[:-1])[0 if model.ties else 1 :]
-        if len(rises) == thresholds.stop - thresholds.start:
-            with np.errstate(divide="ignore"):
-                theta[thresholds] = np.log(rises)
+            mean, spread = PRIOR.error
+            logits = self._of_raters(logits, raters, mean, spread / PRIOR.own_error)
+            theta[at.error], theta[at.own_errors] = logits[0], logits[1:]
+        if model.sided and len(curves.biases):
+            biases = self._of_raters(curves.biases, raters, 0.0, 1.0)
+            theta[at.bias], theta[at.own_biases] = biases[0], biases[1:]
+
+        # thresholds of the same strengths
+        if len(rises) == len(theta[at.thresholds]):
+            theta[at.thresholds] = rises
         return [np.clip(theta, *model.bounds)]
 
     def _of_raters(
@@ -197,24 +202,23 @@ class WarmStart:
         """
         if not len(raters):
             return np.array([numbers.mean()])
-        if not self.raters and len(numbers) not in (1, len(raters)):
-            raise InputError(
-                f"{self.name} holds {len(numbers)} error rates, the log has {len(raters)} raters; start from a fitted "
-                "learner, which knows its raters by name"
-            )
+
+        # without names, one number a rater or one for all
         if not self.raters:
-            each = np.broadcast_to(numbers, len(raters))
+            if len(numbers) not in (1, len(raters)):
+                raise InputError(
+                    f"{self.name} holds {len(numbers)} error rates, the log has {len(raters)} "
+                    "raters; start from a fitted learner, which knows its raters by name"
+                )
+            each, common = np.broadcast_to(numbers, len(raters)), float(numbers.mean())
+
+        # at the optimum the common number is the prior's mean of itself given the judges' own
         else:
             of_rater = dict(zip(self.raters, numbers, strict=True))
             each = np.array([of_rater.get(str(name), np.nan) for name in raters])
-        # At the optimum the common number is the prior's mean of itself given the judges' own.
-        precision = np.array([spread**-2, *[1.0] * len(numbers)])
-        common = (
-            float(precision @ np.array([mean, *numbers]) / precision.sum())
-            if self.raters
-            else numbers.mean()
-        )
-        return np.concatenate([[common], np.nan_to_num(each - common)])
+            precision = np.append(spread**-2, np.ones(len(numbers)))
+            common = float(precision @ np.append(mean, numbers) / precision.sum())
+        return np.append(common, np.nan_to_num(each - common))
 
 
 def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -> Floats:
@@ -223,39 +227,45 @@ def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -
 
     They are exact unless a step or discount is not positive, see `log_curves`.
     """
-    alpha, delta, _, _, empty, *_ = model.parts
-    theta = theta.copy()
-    theta[alpha], theta[delta] = log_curves(gains, discounts, falling=model.falling)
+    at, theta = model.places, theta.copy()
+    theta[at.alpha], theta[at.delta] = log_curves(gains, discounts, falling=model.falling)
+    theta[at.empty] = empty_gain(gains)
+
+    # exact where all steps and discounts are positive
     steps = np.diff(gains)
     if (steps > 0).all():
         logs = np.log(steps)
-        theta[alpha] = logs - logs.mean()
+        theta[at.alpha] = logs - logs.mean()
     if (discounts > 0).all():
-        theta[delta] = -np.diff(np.log(discounts))
-    theta[empty] = empty_gain(gains)
+        theta[at.delta] = -np.diff(np.log(discounts))
     return theta
 
 
 def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Floats]:
-    """Return the parameters of all starts by softness, (S, p): curves, textbooks, the prior, the QP
-    of a sample.
-    """
+    """Return all starts by softness, (S, p): curves, textbooks, the prior, a sample's QP."""
+    # the prior, and the DCG nearest to the QP's utility
+    dcgs = [] if prior is None else [prior]
     sample = verdicts.sample(20_000).decided
     C = 0.1 / max(1.0, sample.total_weight / 1e9)
-    dcgs = [] if prior is None else [prior]
     qp = fit_qp(sample, QPDescription(C, tol=1e-3))
+
+    # a log may tell no two lists apart
     try:
         dcgs.append(qp.factor().dcg)
-    except InputError as error:  # a utility that tells no two lists apart
+    except InputError as error:
         if 2 * sample.n_contradicted() >= sample.total_weight:
-            problem = "every preference is contradicted as often as it is given: there is nothing to learn from"
-            raise InputError(problem) from error
-    of_log = [
-        np.concatenate(log_curves(dcg.gains, dcg.discounts, falling=model.falling)) for dcg in dcgs
-    ]
+            raise InputError(
+                "every preference is contradicted as often as it is given: there is nothing to "
+                "learn from"
+            ) from error
+
+    # behind the curves that do not depend on the log
     known = _known_curves(model.n_grades, model.depth, model.falling)
     empty = np.concatenate([np.zeros(len(known)), [empty_gain(dcg.gains) for dcg in dcgs]])
-    return [model.starts(np.vstack([known, *of_log]), softer, empty) for softer in SOFTER]
+    if dcgs:
+        metrics = [(dcg.gains, dcg.discounts) for dcg in dcgs]
+        known = np.vstack([known, log_metrics(metrics, falling=model.falling)])
+    return [model.starts(known, softer, empty) for softer in SOFTER]
 
 
 def known_starts(model: Model) -> list[Floats]:
@@ -270,18 +280,12 @@ def log_sharpness(sample: PreferencePairs, prior: DCG | None) -> float:
     size = float(reference.discounts.sum() * np.ptp(reference.gains))
     squares = (reference.score(sample.preferred) - reference.score(sample.other)) ** 2
     typical = np.sqrt(np.average(squares, weights=sample.weight)) / size
-    return float(SHARPNESS - np.log(typical if typical > 0 else 0.1))
+    return float(np.log(100.0) - np.log(typical if typical > 0 else 0.1))
 
 
 @cache
 def _known_curves(n_grades: int, depth: int, falling: bool) -> Floats:
-    """Return alpha and delta of a family of curves and of the textbook DCGs, shape (S, L + K -
-    2).
-    """
-    dcgs = textbook_dcgs(n_grades, depth).values()
-    metrics = family(n_grades, depth, falling=falling) + [
-        (dcg.gains, dcg.discounts) for dcg in dcgs
-    ]
-    return frozen(
-        np.array([np.concatenate(log_curves(*metric, falling=falling)) for metric in metrics])
-    )
+    """Return alpha and delta of a family of curves and of the textbook DCGs, (S, L + K - 2)."""
+    textbooks = [(dcg.gains, dcg.discounts) for dcg in textbook_dcgs(n_grades, depth).values()]
+    curves = family(n_grades, depth, falling=falling)
+    return frozen(log_metrics([*curves, *textbooks], falling=falling))

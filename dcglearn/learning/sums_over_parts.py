@@ -1,6 +1,4 @@
-"""Pairs of the QP and judgements of the direct fit in parts, on disk or on a cluster: sums are
-added over the parts.
-"""
+"""Pairs and judgements in parts, on disk or on a cluster: sums are added over the parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -17,9 +15,7 @@ from dcglearn.parts.parts import Parts, stride_starts
 
 @dataclass(frozen=True)
 class _InParts:
-    """Pairs or judgements in parts of class `kind`; `sizes`, shape (n parts, 2), are lengths and
-    total weights.
-    """
+    """Parts of class `kind`; `sizes`, shape (n parts, 2), are lengths and total weights."""
 
     kind: ClassVar[type[Pairs | JudgedPairs]]
     parts: Parts
@@ -40,12 +36,11 @@ class _InParts:
 
     def every(self, step: int) -> Any:
         """Return every `step`-th pair, in memory."""
-        parts = self.parts.gathered(
-            self.kind.every, step, each=stride_starts(self.sizes[:, 0], step)
-        )
-        columns: list[Any] = [
-            _column([getattr(part, x.name) for part in parts], parts) for x in fields(self.kind)
-        ]
+        firsts = stride_starts(self.sizes[:, 0], step)
+        parts = self.parts.gathered(self.kind.every, step, each=firsts)
+        columns: list[Any] = []
+        for column in fields(self.kind):
+            columns.append(_column([getattr(part, column.name) for part in parts], parts))
         return self.kind(*columns)
 
 
@@ -73,18 +68,16 @@ class JudgementParts(_InParts):
 
 
 def _column(arrays: Sequence[Any], parts: Sequence[Any]) -> Any:
-    """Concatenate a column over the parts; one value stands for all pairs of a part, or of all
-    parts if they agree.
-    """
-    if (
-        all(len(array) == 1 for array in arrays)
-        and len({array.item() for array in arrays if array.ndim == 1}) == 1
-    ):
+    """Concatenate a column over the parts; one value stands for all where they agree."""
+    one_each = all(len(array) == 1 for array in arrays)
+    if one_each and len({array.item() for array in arrays if array.ndim == 1}) == 1:
         return arrays[0]
-    whole = [
-        np.broadcast_to(array, len(part)) if array.ndim == 1 and len(array) == 1 else array
-        for array, part in zip(arrays, parts, strict=True)
-    ]
+
+    # lists have two dimensions, and one for every pair
+    whole = []
+    for array, part in zip(arrays, parts, strict=True):
+        for_all = array.ndim == 1 and len(array) == 1
+        whole.append(np.broadcast_to(array, len(part)) if for_all else array)
     return np.ascontiguousarray(np.concatenate(whole))
 
 

@@ -18,12 +18,6 @@ from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int64s
 
 _dense_steps = function("dense_steps", *[COUNT] * 4, *[ARRAY] * 9)
 
-RADIUS, MOST_RADIUS = 1.0, 8.0
-"""Largest change of a parameter in the first step, and in any."""
-
-CLOSE = 0.02
-"""A descent ends where it comes this near, in every parameter, to a lower one."""
-
 
 @dataclass(frozen=True)
 class Local:
@@ -45,16 +39,6 @@ class Local:
         return type(self)(*(x[index] for x in vars(self).values()))
 
 
-STIFFENED = 4
-"""Where a judge's two would move beyond the radius, their curvature is raised, so often at most,
-and all moves are found again: they meet the curves so strongly that the others' moves are wrong
-without theirs."""
-
-REACH, FAIR = 50.0, 8
-"""After this many steps, a descent is expected to fall by at most this many times what its next
-step promises.
-"""
-
 Function = Callable[["Floats"], Local]
 """From points, shape (B, p), to the function near them."""
 
@@ -75,9 +59,9 @@ class Descents:
     @classmethod
     def at(cls, theta: Floats, local: Local) -> Self:
         """Return descents that have not moved; those whose value is not finite have stopped."""
-        n = len(theta)
+        n, radius = len(theta), 1.0
         stopped = ~np.isfinite(local.value)
-        numbers = np.full(n, RADIUS), np.zeros(n), np.zeros(n, np.intp), np.zeros(n, np.bool_)
+        numbers = np.full(n, radius), np.zeros(n), np.zeros(n, np.intp), np.zeros(n, np.bool_)
         return cls(theta.copy(), local, *numbers, stopped, np.arange(n))
 
     @property
@@ -104,9 +88,7 @@ class Descents:
 
     @property
     def best(self) -> int:
-        """The descent that has come furthest down; of several, one that has converged and followed
-        no other.
-        """
+        """The lowest descent; of several, one that has converged and followed no other."""
         value = np.where(np.isfinite(self.local.value), self.local.value, np.inf)
         return int(np.lexsort((~self.leads, ~self.converged, value))[0])
 
@@ -128,38 +110,50 @@ def descend(
     A descent has converged if the quadratic that it steps to the minimum of promised less than
     `tol` of the value. One that comes near a lower one follows it: it stops, and has the end and
     the convergence of its leader. With a value `to_beat`, descents stop that are not likely to fall
-    below it and the lowest of them. After the numbers of steps in `rungs`, only the lowest so many
-    descents go on, and the first few that are `spared`.
+    below it and the lowest of them. `rungs` holds numbers of steps, and how many of the lowest
+    descents continue after each, with the first few that are `spared`.
     """
     lows, highs = (np.broadcast_to(end, theta.shape) for end in bounds)
     go = Descents.at(theta, function(theta))
     while len(active := np.flatnonzero(~go.stopped)):
-        here, before = go.local if len(active) == len(theta) else go.local[active], go.theta[active]
+        # step to the minimum of the local quadratic within bounds and radius
+        all_go = len(active) == len(theta)
+        here, before = go.local if all_go else go.local[active], go.theta[active]
         low, high = lows[active], highs[active]
         radius, damping = go.radius[active], go.damping[active]
-        trial = np.clip(
-            before + steps(here, low - before, high - before, radius, damping), low, high
-        )
+        step = steps(here, low - before, high - before, radius, damping)
+        trial = np.clip(before + step, low, high)
         step = trial - before
+
+        # compare the fall with what the quadratic promised
         promise = -_change(here, step)
         there = function(trial)
         noise = 1e-14 * np.abs(here.value)
         fell = here.value - there.value
         taken = np.isfinite(there.value) & (fell >= 1e-4 * promise - noise)
+
+        # move, and adapt the radius
         length = np.abs(step).max(axis=1)
         go.radius[active] = _radius(radius, length, fell, promise, taken)
         go.damping[active] = damping
         go.n_iter[active] += 1
-        small = promise <= tol * (1 + np.abs(here.value))
         go.move(active[taken], trial[taken], there if taken.all() else there[taken])
+
+        # end at a minimum, or where rounding errors are larger than what is left
+        small = promise <= tol * (1 + np.abs(here.value))
         inside = (length < radius) & (damping == 0.0)
         ended = (small & (inside | ~taken)) | (promise <= noise) | (go.radius[active] < 1e-9)
         go.converged[active] = small & ended
+
+        # end without hope: from the 8th step on, a fall of 50 times the last is not expected
         if to_beat is not None:
             behind = go.local.value[active] - min(to_beat, go.local.value[go.best])
-            ended |= (behind > REACH * np.maximum(promise, fell)) & (go.n_iter[active] >= FAIR)
-        if (steps_made := int(go.n_iter.max())) in rungs:
-            ended |= (go.rank[active] >= rungs[steps_made]) & (active >= spared)
+            ended |= (behind > 50.0 * np.maximum(promise, fell)) & (go.n_iter[active] >= 8)
+
+        # end the highest, where fewer are to continue
+        n_steps = int(go.n_iter.max())
+        if n_steps in rungs:
+            ended |= (go.rank[active] >= rungs[n_steps]) & (active >= spared)
         go.stopped[active] = ended | (go.n_iter[active] >= max_iter)
         if len(theta) > 1:
             leave_followers(go)
@@ -171,48 +165,46 @@ def _change(local: Local, step: Floats) -> Floats:
     """Return the change of the local quadratic along a step, shape (B,)."""
     d = local.dense.shape[1]
     head, tail = step[:, :d], step[:, d:]
-    bent = (head[:, None, :] @ local.dense @ head[:, :, None])[:, 0, 0]
+    change: Floats = (local.gradient * step).sum(axis=1)
+
+    # the dense part, then the others with it, alone and in pairs
+    curved = (head[:, None, :] @ local.dense @ head[:, :, None])[:, 0, 0]
     if tail.shape[1]:
-        bent += (local.diagonal * tail**2).sum(axis=1)
-        bent += 2 * (tail[:, None, :] @ local.cross @ head[:, :, None])[:, 0, 0]
-        n_coupled = local.coupled.shape[1]
-        bent += 2 * (local.coupled * tail[:, :n_coupled] * tail[:, n_coupled : 2 * n_coupled]).sum(
-            axis=1
-        )
-    change: Floats = (local.gradient * step).sum(axis=1) + 0.5 * bent
-    return change
+        curved += (local.diagonal * tail**2).sum(axis=1)
+        curved += 2 * (tail[:, None, :] @ local.cross @ head[:, :, None])[:, 0, 0]
+        half = local.coupled.shape[1]
+        curved += 2 * (local.coupled * tail[:, :half] * tail[:, half : 2 * half]).sum(axis=1)
+    return change + 0.5 * curved
 
 
 def _radius(
     radius: Floats, length: Floats, fell: Floats, promise: Floats, taken: NDArray[np.bool_]
 ) -> Floats:
-    """Return the next radius: larger after a long step that kept its promise, smaller after one
-    that did not.
-    """
+    """Return the next radius, larger after a long step that kept its promise, else smaller."""
+    largest = 8.0
     kept = np.where(taken, fell / np.maximum(promise, 1e-300), -1.0)
-    grown = np.where(
-        (kept > 0.75) & (length > 0.4 * radius), np.minimum(2 * radius, MOST_RADIUS), radius
-    )
+    long = (kept > 0.75) & (length > 0.4 * radius)
+    grown = np.where(long, np.minimum(2 * radius, largest), radius)
     return np.where(kept < 0.25, 0.25 * length, grown)
 
 
 def leave_followers(go: Descents) -> None:
     """Stop descents that come near a lower one, and note which."""
+    # the lowest descent that is this near in every parameter, perhaps itself
+    close = 0.02
     going = np.flatnonzero(~go.stopped)
-    near = np.abs(go.theta[going, None, :] - go.theta).max(axis=2) < CLOSE
+    near = np.abs(go.theta[going, None, :] - go.theta).max(axis=2) < close
     lowest = np.argmin(np.where(near, go.rank, len(go.theta)), axis=1)
+
+    # within rounding, a leader can end above one that follows it
     for i, lower in zip(going[lowest != going], lowest[lowest != going], strict=True):
-        if (
-            go.led_from(int(lower)) != i
-        ):  # within rounding, a leader can end above one that follows it
+        if go.led_from(int(lower)) != i:
             go.leader[i] = lower
             go.stopped[i] = True
 
 
 def _end_with_leaders(go: Descents) -> None:
-    """Move the descents that followed others to where these ended; they have converged if these
-    have.
-    """
+    """Move the descents that followed others to the ends of these, converged or not."""
     followers = np.flatnonzero(~go.leads)
     leaders = np.array([go.led_from(int(i)) for i in followers], np.intp)
     go.move(followers, go.theta[leaders], go.local[leaders])
@@ -231,37 +223,50 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
     n, p = local.gradient.shape
     d, half = local.dense.shape[1], local.coupled.shape[1]
     step, head = np.zeros((n, p)), np.zeros((n, d))
-    gradient, dense = local.gradient, local.dense
     rooms = np.ascontiguousarray(low[:, :d]), np.ascontiguousarray(high[:, :d])
     if p == d:
-        dense_steps(gradient, dense, rooms, radius, damping, step)
+        dense_steps(local.gradient, local.dense, rooms, radius, damping, step)
         return step
-    tail, cross, diagonal = gradient[:, d:], local.cross, local.diagonal
+
+    # parameters at a bound that their slope leads beyond stay there
+    tail, cross, diagonal = local.gradient[:, d:], local.cross, local.diagonal
     held = np.where(tail > 0, low[:, d:], high[:, d:]) == 0
-    if half:  # of a judge's two, the first is eliminated before the second
-        link = np.where(
-            held[:, :half], 0.0, local.coupled / np.maximum(np.abs(diagonal[:, :half]), 1e-300)
-        )
+
+    # of a judge's two, eliminate the first before the second
+    if half:
+        size = np.maximum(np.abs(diagonal[:, :half]), 1e-300)
+        link = np.where(held[:, :half], 0.0, local.coupled / size)
         tail, cross, diagonal = tail.copy(), cross.copy(), diagonal.copy()
         tail[:, half:] -= link * tail[:, :half]
         cross[:, half:] -= link[:, :, None] * cross[:, :half]
         diagonal[:, half:] -= link * local.coupled
+
     share = np.where(held, 0.0, 1 / np.maximum(np.abs(diagonal), 1e-300))
-    for _ in range(STIFFENED if half else 1):
+    for _ in range(4 if half else 1):
+        # eliminate the diagonal part, and solve the dense rest
         shared = share[:, :, None] * cross
-        eliminated = gradient[:, :d] - (tail[:, None, :] @ shared)[:, 0]
-        bent = dense - cross.transpose(0, 2, 1) @ shared
-        dense_steps(eliminated, bent, rooms, radius, damping, head)
+        eliminated = local.gradient[:, :d] - (tail[:, None, :] @ shared)[:, 0]
+        rest = local.dense - cross.transpose(0, 2, 1) @ shared
+        dense_steps(eliminated, rest, rooms, radius, damping, head)
+
+        # substitute back
         ends = -share * tail - (shared @ head[:, :, None])[:, :, 0]
-        if half:
-            ends[:, :half] -= link * ends[:, half:]
-            length = np.maximum(np.abs(ends[:, :half]), np.abs(ends[:, half:]))
-            stiff = np.tile(np.maximum(length / radius[:, None], 1.0), 2)
-            if (stiff == 1.0).all():
-                break
-            share, ends = share / stiff, ends / stiff
-    room = np.maximum(low[:, d:], -radius[:, None]), np.minimum(high[:, d:], radius[:, None])
-    step[:, :d], step[:, d:] = head, np.clip(ends, *room)
+        if not half:
+            break
+        ends[:, :half] -= link * ends[:, half:]
+
+        # where a judge's two would move beyond the radius, curve them more and solve again: they
+        # meet the curves so strongly that the others' moves are wrong without theirs
+        length = np.maximum(np.abs(ends[:, :half]), np.abs(ends[:, half:]))
+        stiff = np.tile(np.maximum(length / radius[:, None], 1.0), 2)
+        if (stiff == 1.0).all():
+            break
+        share, ends = share / stiff, ends / stiff
+
+    # keep within bounds and radius
+    least = np.maximum(low[:, d:], -radius[:, None])
+    most = np.minimum(high[:, d:], radius[:, None])
+    step[:, :d], step[:, d:] = head, np.clip(ends, least, most)
     return step
 
 
@@ -281,19 +286,9 @@ def dense_steps(
     before, and become those of these.
     """
     (n, p), d, (low, high) = gradients.shape, hessians.shape[1], rooms
+    quadratics = floats(gradients, n * p), floats(hessians, n * d * d)
+    bounds = floats(low, n * d), floats(high, n * d)
+    damped = floats(radii, n), floats(dampings, n)
     memory, free = np.empty((d + 1) * d), np.empty(d, np.int64)
-    _dense_steps(
-        n,
-        p,
-        d,
-        out.shape[1],
-        floats(gradients, n * p),
-        floats(hessians, n * d * d),
-        floats(low, n * d),
-        floats(high, n * d),
-        floats(radii, n),
-        floats(dampings, n),
-        floats(out, out.size),
-        floats(memory, memory.size),
-        int64s(free, d),
-    )
+    work = floats(memory, memory.size), int64s(free, d)
+    _dense_steps(n, p, d, out.shape[1], *quadratics, *bounds, *damped, floats(out, out.size), *work)

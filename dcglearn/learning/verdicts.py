@@ -1,6 +1,4 @@
-"""The verdicts of a log as `JudgedPairs` for the direct fit: levels of strength, ties, judges by
-number.
-"""
+"""The verdicts of a log as `JudgedPairs`: levels of strength, ties, judges by number."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import UNKNOWN, Floats, Grades, InputError, filled
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
-from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgements
+from dcglearn.learning.listed_judgements import FEWEST_SHARED, MOST_LISTS, ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.preference_pairs import PreferencePairs
@@ -21,14 +19,8 @@ from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.parts.parts import PartedLog, differing_pairs
 from dcglearn.parts.telling_pairs import learnable, learnable_parts
 
-MOST_STRENGTHS = 7
-"""More distinct strengths than this are binned: each costs a parameter."""
-
-MOST_MARGINS = 100
-"""The same for the squared hinge, whose margins are no parameters."""
-
 FEW = 1 << 12
-"""Fewer judgements than this are summed as they are, however few their lists."""
+"""Fewer judgements than this are summed one by one, however few their lists."""
 
 SMALL = 1 << 15
 """Fewer judgements than this are gathered into memory."""
@@ -57,41 +49,42 @@ class Verdicts:
     sided: bool
 
     def judgements(self, *, one_rater: bool, empty: int = UNKNOWN) -> JudgementSource:
-        """Return the judgements, all by one judge or by the named judges; empty places count as the
-        grade `empty`.
-        """
+        """Return the judgements, of one judge or by name; empty places have the grade `empty`."""
         if isinstance(self.log, PartedLog):
-            stored = self.log.raters  # None where the parts hold names, not numbers
-            places = (
-                None
-                if stored is None
-                else np.searchsorted(self.raters, stored or [""]).astype(np.int32)
-            )
-            numbers = None if one_rater else (self.raters, places)
-            of_part = partial(
-                judgements_of, kind=self.kind, values=self.values, numbers=numbers, empty=empty
-            )
-            judgements = JudgementParts.of(self.log.parts.mapped(of_part))
-            # A descent makes hundreds of passes: over so few judgements they are faster here than
-            # over a network.
-            return judgements.every(1) if len(judgements) < SMALL else judgements
+            return self._in_parts(one_rater=one_rater, empty=empty)
+
+        # by number of the rater
         log: PreferencePairs = self.log
         assert self.level is not None
         rater = np.zeros(1, np.int32)
         if not one_rater and log.rater is not None:
             rater = np.searchsorted(self.raters, log.rater).astype(np.int32)
-        lists = filled(log.preferred, empty), filled(log.other, empty)
-        pairs = JudgedPairs(*lists, self.level, rater, _weights(log), _ways(log))
+        pairs = _judged(log, self.level, rater, empty)
+
+        # by list, if verdicts are plain preferences and their lists few
         simple = not (self.has_ties or self.sided) and self.n_levels == 1
         plain = self.kind == LIKELIHOOD and simple and len(rater) == 1
-        if plain and len(log) >= max(SHARED * log.n_lists, FEW) and log.n_lists <= MOST_LISTS:
-            return ListedJudgements.of(pairs)
-        return pairs
+        few_lists = len(log) >= max(FEWEST_SHARED * log.n_lists, FEW) and log.n_lists <= MOST_LISTS
+        return ListedJudgements.of(pairs) if plain and few_lists else pairs
+
+    def _in_parts(self, *, one_rater: bool, empty: int) -> JudgementSource:
+        """Return the judgements of a log in parts; few of them are gathered into memory."""
+        # raters stand in the parts by name or by number
+        stored, places = self.log.raters, None
+        if stored is not None:
+            places = np.searchsorted(self.raters, stored or [""]).astype(np.int32)
+        numbers = None if one_rater else (self.raters, places)
+
+        of_part = partial(
+            judgements_of, kind=self.kind, values=self.values, numbers=numbers, empty=empty
+        )
+        judgements = JudgementParts.of(self.log.parts.mapped(of_part))
+
+        # a descent makes hundreds of passes, which over few are faster here than over a network
+        return judgements.every(1) if len(judgements) < SMALL else judgements
 
     def sample(self, size: int) -> PreferencePairs:
-        """Return about `size` of the pairs that count, evenly spread; of a short log, of the
-        distinct pairs.
-        """
+        """Return about `size` of the pairs, evenly spread; of a short log, distinct ones."""
         if isinstance(self.log, PartedLog):
             sample = self.log.sample(size)
             return sample if self.kind == LIKELIHOOD else sample.decided
@@ -113,64 +106,76 @@ def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
     if kind != LIKELIHOOD and len(log.ties):
         dropped["ties"] = len(log.ties)
         log = log.decided
+
+    # levels of strength, 0 for ties
     level, values = np.ones(1, np.int8), np.ones(1)
     strength = _strength(log)
     if strength is not None and kind != SIGMOID:
-        values, level = _binned(
-            strength, _weights(log), MOST_MARGINS if kind == HINGE else MOST_STRENGTHS
-        )
+        values, level = _binned(strength, _weights(log), _most_levels(kind))
     level = _with_ties(log, level)
+
+    # fixed margins of the hinge
     margins = None
     if kind == HINGE:
         sizes = np.abs(np.broadcast_to(values[level - 1], len(log)))
         margins = _margins(values, float(np.average(sizes, weights=log.weight)))
-    raters = np.array([""]) if log.rater is None else np.unique(log.rater)
-    sided = kind == LIKELIHOOD and log.swapped is not None
+
     return Verdicts(
         log,
         kind,
         dropped,
         level,
-        None,
-        int(level.max()),
-        bool(level.min() == 0),
-        margins,
-        raters,
-        sided,
+        # of the model
+        values=None,
+        n_levels=int(level.max()),
+        has_ties=bool(level.min() == 0),
+        margins=margins,
+        raters=np.array([""]) if log.rater is None else np.unique(log.rater),
+        sided=kind == LIKELIHOOD and log.swapped is not None,
     )
 
 
 def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
-    """Return the verdicts of a log in parts; raise InputError if there are too many distinct
-    strengths to bin there.
-    """
+    """Return the verdicts of a log in parts; raise InputError if strengths are too many."""
     log, dropped = learnable_parts(log)
-    n_ties = log.facts.n_ties
-    if kind != LIKELIHOOD and n_ties:
-        dropped["ties"] = n_ties
-    most = MOST_MARGINS if kind == HINGE else MOST_STRENGTHS
-    strengths = (
-        Strengths(np.ones(1), np.ones(1))
-        if kind == SIGMOID
-        else log.parts.total(strengths_of, most)
-    )
+    facts = log.facts
+    if kind != LIKELIHOOD and facts.n_ties:
+        dropped["ties"] = facts.n_ties
+
+    # distinct strengths of all parts
+    most, strengths = _most_levels(kind), Strengths(np.ones(1), np.ones(1))
+    if kind != SIGMOID:
+        strengths = log.parts.total(strengths_of, most)
     values = strengths.values
     if len(values) > most:
         raise InputError(
             f"more than {most} distinct strengths; round them (only a log in memory is binned)"
         )
+
+    # fixed margins of the hinge
     margins = None
     if kind == HINGE:
-        margins = _margins(
-            values, float(np.abs(values) @ strengths.weight / strengths.weight.sum())
-        )
-    raters = np.array(sorted(log.facts.raters or {""}))
-    has_ties = kind == LIKELIHOOD and n_ties > 0
-    several = None if len(values) == 1 else values
-    sided = kind == LIKELIHOOD and log.facts.sided
+        size = np.abs(values) @ strengths.weight / strengths.weight.sum()
+        margins = _margins(values, float(size))
+
     return Verdicts(
-        log, kind, dropped, None, several, len(values), has_ties, margins, raters, sided
+        log,
+        kind,
+        dropped,
+        level=None,
+        # of the model
+        values=None if len(values) == 1 else values,
+        n_levels=len(values),
+        has_ties=kind == LIKELIHOOD and facts.n_ties > 0,
+        margins=margins,
+        raters=np.array(sorted(facts.raters or {""})),
+        sided=kind == LIKELIHOOD and facts.sided,
     )
+
+
+def _most_levels(kind: int) -> int:
+    """Return how many strengths are told apart: each costs a parameter, but not with the hinge."""
+    return 100 if kind == HINGE else 7
 
 
 @dataclass(frozen=True)
@@ -190,13 +195,11 @@ def strengths_of(log: PreferencePairs, most: int) -> Strengths:
     """Return the strengths of the decided pairs of a part, at most ``most + 1`` of them."""
     log = _counted(log, HINGE)
     strength = _strength(log)
-    values, number = np.unique(
-        np.ones(len(log)) if strength is None else strength, return_inverse=True
-    )
-    weight = np.bincount(number, np.broadcast_to(_weights(log), len(log)), len(values)).astype(
-        np.float64
-    )
-    return Strengths(values[: most + 1], weight[: most + 1])
+    if strength is None:
+        strength = np.ones(len(log))
+    values, number = np.unique(strength, return_inverse=True)
+    weight = np.bincount(number, np.broadcast_to(_weights(log), len(log)), len(values))
+    return Strengths(values[: most + 1], weight.astype(np.float64)[: most + 1])
 
 
 def judgements_of(
@@ -213,21 +216,34 @@ def judgements_of(
     None; None for one judge. Empty places count as the grade `empty`.
     """
     log = _counted(log, kind)
+
+    # the level is the place among all strengths
     level = np.ones(1, np.int8)
     if values is not None:
         strength = _strength(log)
-        level = (
-            np.searchsorted(values, np.ones(len(log)) if strength is None else strength) + 1
-        ).astype(np.int8)
+        if strength is None:
+            strength = np.ones(len(log))
+        level = (np.searchsorted(values, strength) + 1).astype(np.int8)
+
+    # the rater's place among all raters
     rater = np.zeros(1, np.int32)
     if numbers is not None:
         names, places = numbers
         labels = np.full(len(log), "") if log.rater is None else log.rater
-        rater = (np.searchsorted(names, labels) if places is None else places[labels]).astype(
-            np.int32
-        )
+        place = np.searchsorted(names, labels) if places is None else places[labels]
+        rater = place.astype(np.int32)
+    return _judged(log, _with_ties(log, level), rater, empty)
+
+
+def _judged(
+    log: PreferencePairs, level: Grades, rater: NDArray[np.int32], empty: int
+) -> JudgedPairs:
+    """Return the pairs of a log as judgements; empty places count as the grade `empty`."""
     lists = filled(log.preferred, empty), filled(log.other, empty)
-    return JudgedPairs(*lists, _with_ties(log, level), rater, _weights(log), _ways(log))
+    way = np.zeros(1, np.int8)
+    if log.swapped is not None:
+        way = np.where(log.swapped, -1, 1).astype(np.int8)
+    return JudgedPairs(*lists, level, rater, _weights(log), way)
 
 
 def _counted(log: PreferencePairs, kind: int) -> PreferencePairs:
@@ -237,14 +253,6 @@ def _counted(log: PreferencePairs, kind: int) -> PreferencePairs:
 
 def _weights(log: PreferencePairs) -> Floats:
     return np.ones(1) if log.weight is None else log.weight
-
-
-def _ways(log: PreferencePairs) -> NDArray[np.int8]:
-    return (
-        np.zeros(1, np.int8)
-        if log.swapped is None
-        else np.where(log.swapped, -1, 1).astype(np.int8)
-    )
 
 
 def _strength(log: PreferencePairs) -> Floats | None:
@@ -267,16 +275,15 @@ def _margins(values: Floats, size: float) -> Floats:
     """
     if values.max() <= 0:
         raise InputError(
-            f'loss="squared_hinge" needs margins above 0, and the largest of the log is {values.max():g}: give by how '
-            'much the preferred list should win, or take loss="robust", which needs no margins'
+            'loss="squared_hinge" needs margins above 0, and the largest of the log is '
+            f"{values.max():g}: give by how much the preferred list should win, or take "
+            'loss="robust", which needs no margins'
         )
     return np.concatenate([[0.0], values / size, [np.inf]])
 
 
 def _binned(strength: Floats, weight: Floats, most: int) -> tuple[Floats, Grades]:
-    """Return the distinct strengths, binned if there are more than `most`, and the level of each
-    pair, from 1.
-    """
+    """Return the distinct strengths, at most `most`, and the level of each pair, from 1."""
     values, number = np.unique(strength, return_inverse=True)
     if len(values) > most:
         weight = np.broadcast_to(weight, len(strength))

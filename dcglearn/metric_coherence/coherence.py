@@ -1,11 +1,10 @@
-"""Whether two metrics can disagree: a proof that they cannot, or the rankings on which they differ
-most.
-"""
+"""Whether two metrics can disagree: a proof that they cannot, or the lists where they most do."""
+
+from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, scale_size
+from dcglearn.foundation.validation import Floats, Grades, finite_array, scale_size, within
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric_coherence.rankings import (
@@ -21,11 +20,12 @@ from dcglearn.metric_coherence.rankings import (
     Metric,
     Rankings,
     as_weights,
+    list_values,
     resolved,
     scaled_weights,
+    shape_of,
 )
 from dcglearn.metric_coherence.regret import (
-    NO_REGRET,
     ExhaustiveSearch,
     IntegerProgramme,
     LargestRegret,
@@ -36,12 +36,6 @@ _LOG = logging.getLogger(__name__)
 
 NEGLIGIBLE = 1e-5
 """Regrets up to this share of a metric's span do not count as disagreement."""
-
-ENUMERATED_FIRST = 300_000
-"""Up to this many lists are enumerated before integer programming is tried."""
-
-FIRST_TIME_LIMIT = 2.0
-"""Time limit of the integer programme if the lists can be enumerated instead, in seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,52 +75,50 @@ class Coherence(Shown):
     method: str
     rankings: Rankings
     names: tuple[str, str]
-    _ties: Callable[[], LargestRegret] = field(repr=False)
+    _pair: _Comparison = field(repr=False)
 
     @property
     def proved(self) -> bool:
         """Whether the regrets are proven to be the largest."""
-        return (
-            self.bound - self.regret < NEGLIGIBLE
-            and self.bound_reverse - self.regret_reverse < NEGLIGIBLE
-        )
+        gaps = self.bound - self.regret, self.bound_reverse - self.regret_reverse
+        return max(gaps) < NEGLIGIBLE
 
     @cached_property
     def tie_regret(self) -> float:
-        """Largest difference under b of lists that a ties, as a share of b's span; past 20 million
-        lists a bound.
+        """Largest difference under b of lists that a ties, as a share of b's span.
+
+        Past 20 million lists it is a bound.
         """
-        return self._ties().regret
+        return self._pair.search.tie_regret().regret if self._pair.differ else 0.0
 
     def _pictures(self) -> list[dict[str, Any]]:
-        lists = (
-            []
-            if self.witness is None
-            else zip(self.names, self.witness.lists.tolist(), strict=True)
-        )
-        rows = [(f"preferred by {name}", grades) for name, grades in lists]
-        best = max((max(grades) for _, grades in rows), default=0)
-        return (
-            [{"title": "grades by position", "lists": rows, "n_grades": best + 1}] if rows else []
-        )
+        if self.witness is None:
+            return []
+        lists = self.witness.lists.tolist()
+        labels = [f"preferred by {name}" for name in self.names]
+        rows = list(zip(labels, lists, strict=True))
+        n_grades = max(map(max, lists)) + 1
+        return [{"title": "grades by position", "lists": rows, "n_grades": n_grades}]
 
     def __str__(self) -> str:
         a, b = map(one_line, self.names)
         by = f" by {self.margin:.1%} of its own range" if self.margin else ""
         where = f"over {self.rankings}"
+
+        # the verdict in a sentence
+        verdict = f"not coherent: {a} and {b} disagree {where}"
         if self.coherent:
-            lines = [
-                f"coherent: {a} and {b} never disagree {where}"
-                + (f", where either prefers{by}" if by else "")
-            ]
+            clear = f", where either prefers{by}" if by else ""
+            verdict = f"coherent: {a} and {b} never disagree {where}{clear}"
         elif self.coherent is None:
             most = max(self.bound, self.bound_reverse)
-            lines = [
-                f"not proved: no disagreement of {a} and {b} was found {where}, but the search ended before its proof "
-                f"(no regret can exceed {most:.3g}); give it more time"
-            ]
-        else:
-            lines = [f"not coherent: {a} and {b} disagree {where}"]
+            verdict = (
+                f"not proved: no disagreement of {a} and {b} was found {where}, but the search "
+                f"ended before its proof (no regret can exceed {most:.3g}); give it more time"
+            )
+
+        # the largest regret of either metric
+        lines = [verdict]
         for names, witness, regret, bound in (
             ((a, b), self.witness, self.regret, self.bound),
             ((b, a), self.witness_reverse, self.regret_reverse, self.bound_reverse),
@@ -140,19 +132,23 @@ def _witness_lines(
     names: tuple[str, str], witness: Witness, by: str, regret: float, bound: float
 ) -> list[str]:
     own, other = names
-    best = (
-        "the largest" if bound - regret < NEGLIGIBLE else f"the largest found; at most {bound:.1%}"
-    )
+
+    # how large, and whether that is proved
+    proved = bound - regret < NEGLIGIBLE
+    best = "the largest" if proved else f"the largest found; at most {bound:.1%}"
     width = max(map(len, names))
-    return [
-        f"a list that {own} prefers{by} can be worse under {other} by {regret:.1%} of what lies between its best and "
-        f"its worst list ({best}):",
+    lists = "  ".join(" ".join(map(str, grades)) for grades in witness.lists)
+
+    # both lists, with their values under either metric
+    rows = [
+        f"a list that {own} prefers{by} can be worse under {other} by {regret:.1%} of what lies "
+        f"between its best and its worst list ({best}):",
         f"  {'':{width}}  preferred by {own:<{width}}  preferred by {other}",
-        f"  {'grades':<{width}}  "
-        + "  ".join(" ".join(map(str, grades)) for grades in witness.lists),
-        f"  {own:<{width}}  {witness.first[0]:.6g} against {witness.first[1]:.6g}",
-        f"  {other:<{width}}  {witness.second[0]:.6g} against {witness.second[1]:.6g}",
+        f"  {'grades':<{width}}  {lists}",
     ]
+    for name, (better, worse) in zip(names, (witness.first, witness.second), strict=True):
+        rows.append(f"  {name:<{width}}  {better:.6g} against {worse:.6g}")
+    return rows
 
 
 def coherence(
@@ -165,8 +161,7 @@ def coherence(
     n_grades: int | None = None,
     names: tuple[str, str] | None = None,
 ) -> Coherence:
-    """Prove that two metrics never disagree, or find the pair of rankings on which they differ
-    most.
+    """Prove that two metrics never disagree, or find the rankings on which they differ most.
 
     Zhou et al. 2008, section 4, asks when metrics agree on all rankings. Here: ``max <W_b, y - x>``
     over pairs of rankings with ``<W_a, x - y> >= margin``, each metric scaled to a span of 1.
@@ -206,7 +201,8 @@ def coherence(
 
     Examples
     --------
-    >>> linear, exponential = dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential")
+    >>> linear = dl.DCG.standard(5, 10, "linear")
+    >>> exponential = dl.DCG.standard(5, 10, "exponential")
     >>> verdict = coherence(linear, exponential, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0])
     >>> verdict.coherent, round(verdict.regret, 4)
     (False, 0.337)
@@ -214,32 +210,35 @@ def coherence(
     array([[2, 3, 3, 2, 1, 1, 4, 4, 0, 0],
            [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
-    tau = _checked_margin(margin)
+    within(margin, "margin", 1, "it is a share of the span between best and worst list")
     (a, b), labels = resolved([a, b], names or "ab", grades, n_grades)
     names = names or (labels[0] or "a", labels[1] or "b")
     if n_grades is not None:
         sizes = {
-            name: as_weights(metric, name).shape[1]
-            for name, metric in zip(names, (a, b), strict=True)
+            name: shape_of(metric, name)[1] for name, metric in zip(names, (a, b), strict=True)
         }
         warn_of_scale(sizes, scale_size(n_grades, 0), "the scale of the documents", 2)
-    rankings, weights = scaled_weights([a, b], names, grades)
-    ties: Callable[[], LargestRegret]
-    if _equivalent(rankings, *weights):
-        there, back, ties = NO_REGRET, NO_REGRET, lambda: NO_REGRET
-        method = "one is a multiple of the other, plus what no comparison sees"
-    else:
-        search, (there, back), method = _searched(rankings, weights, tau, time_limit)
-        ties = partial(_tie_regret, rankings, weights, search, time_limit)
+
+    # largest regret in both directions
+    pair = _Comparison(*scaled_weights([a, b], names, grades), time_limit)
+    there = back = LargestRegret()
+    method = "one is a multiple of the other, plus what no comparison sees"
+    if pair.differ:
+        there, back, method = pair.searched(float(margin))
     if any(isinstance(metric, DCG) and metric.gains.min() < 0 for metric in (a, b)):
-        method += "; of full lists: in shorter ones a result of negative gain is worse than none, which is not compared"
-    coherent: bool | None = None
+        method += (
+            "; of full lists: in shorter ones a result of negative gain is worse than none, which "
+            "is not compared"
+        )
+
+    # verdict by the regrets and their bounds
+    coherent, answer = None, "not decided"
     if max(there.regret, back.regret) > NEGLIGIBLE:
-        coherent = False
+        coherent, answer = False, "not coherent"
     elif max(there.bound, back.bound) <= NEGLIGIBLE:
-        coherent = True
-    answer = {True: "coherent", False: "not coherent", None: "not decided"}[coherent]
+        coherent, answer = True, "coherent"
     _LOG.info("%s and %s: %s, by %s", *names, answer, method)
+
     return Coherence(
         coherent=coherent,
         regret=there.regret,
@@ -250,97 +249,80 @@ def coherence(
         witness_reverse=_witness(b, a, back),
         margin=margin,
         method=method,
-        rankings=rankings,
+        rankings=pair.rankings,
         names=names,
-        _ties=ties,
+        _pair=pair,
     )
 
 
-def _checked_margin(margin: float) -> float:
-    if not (np.isfinite(margin) and 0 <= margin <= 1):
-        raise InputError(
-            f"margin={margin!r} must be a share from 0 to 1 of the span between best and worst list"
-        )
-    return float(margin)
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """Two metrics, scaled to spans of 1, over rankings; the time limit is in seconds."""
 
+    rankings: Rankings
+    weights: list[Floats]
+    time_limit: float
 
-def _equivalent(rankings: Rankings, first: Floats, second: Floats) -> bool:
-    """Return whether one metric is a positive multiple of the other plus terms that no comparison
-    depends on.
-    """
-    a, b = (_visible(rankings, weights) for weights in (first, second))
-    factor = float(np.vdot(a, b) / np.vdot(a, a))
-    return factor > 0 and bool(
-        np.abs(b - factor * a).max() <= 1e-12 * max(1.0, float(np.abs(second).max()))
-    )
+    enumerated_first = 300_000
+    """Up to this many lists are enumerated before integer programming is tried."""
 
+    first_limit = 2.0
+    """Time limit of the integer programme if the lists can be enumerated instead, in seconds."""
 
-def _visible(rankings: Rankings, weights: Floats) -> Floats:
-    """Subtract the terms that all lists share: a constant per position and, if all documents are
-    ranked, per grade.
-    """
-    visible = weights[:, rankings.present]
-    visible = visible - visible.mean(axis=1, keepdims=True)
-    return visible - visible.mean(axis=0) if rankings.full else visible
+    @cached_property
+    def differ(self) -> bool:
+        """Whether lists show that neither metric is a positive multiple of the other."""
+        a, b = map(self._visible, self.weights)
+        # the factor by least squares
+        factor = float(np.vdot(a, b) / np.vdot(a, a))
+        largest = max(1.0, float(np.abs(self.weights[1]).max()))
+        return factor <= 0 or bool(np.abs(b - factor * a).max() > 1e-12 * largest)
 
+    def _visible(self, weights: Floats) -> Floats:
+        """Subtract the terms that all lists share: a constant per position and, if all documents
+        are ranked, per grade.
+        """
+        # centred by position, then by grade
+        visible = weights[:, self.rankings.present]
+        visible = visible - visible.mean(axis=1, keepdims=True)
+        return visible - visible.mean(axis=0) if self.rankings.full else visible
 
-def _searched(
-    rankings: Rankings, weights: list[Floats], tau: float, time_limit: float
-) -> tuple[Search, list[LargestRegret], str]:
-    """Return the search that was used last, the largest regret of b and of a, and how they were
-    found.
-    """
-    if rankings.n_lists > ENUMERATED_FIRST:
-        seconds = (
-            min(FIRST_TIME_LIMIT, time_limit) if rankings.n_lists <= MAX_ENUMERATED else time_limit
-        )
-        programme = IntegerProgramme(rankings, weights, seconds)
-        regrets = [programme.regret(first, 1 - first, tau) for first in (0, 1)]
-        if all(one.bound - one.regret < NEGLIGIBLE for one in regrets):
-            return (
-                programme,
-                regrets,
-                "integer programming over all lists; the scores of the two were computed again",
-            )
-        if rankings.n_lists > MAX_ENUMERATED:
-            return (
-                programme,
-                regrets,
-                "integer programming over all lists, stopped by its time limit",
-            )
-    search = ExhaustiveSearch(rankings.enumerated(weights))
-    regrets = [search.regret(first, 1 - first, tau) for first in (0, 1)]
-    return search, regrets, f"all {rankings.n_lists:,} lists were compared"
+    @cached_property
+    def search(self) -> Search:
+        """An exhaustive search if the lists can be enumerated, else an integer programme."""
+        if self.rankings.n_lists <= MAX_ENUMERATED:
+            return ExhaustiveSearch(self.rankings.enumerated(self.weights))
+        return IntegerProgramme(self.rankings, self.weights, self.time_limit)
 
+    def searched(self, tau: float) -> tuple[LargestRegret, LargestRegret, str]:
+        """Return the largest regret of b and of a, and how they were found."""
+        # integer programming, which proves most verdicts sooner
+        n_lists = self.rankings.n_lists
+        if n_lists > self.enumerated_first:
+            seconds = self.time_limit
+            if n_lists <= MAX_ENUMERATED:
+                seconds = min(self.first_limit, seconds)
+            programme = IntegerProgramme(self.rankings, self.weights, seconds)
+            there, back = (programme.regret(first, tau) for first in (0, 1))
+            method = "integer programming over all lists"
+            if max(there.bound - there.regret, back.bound - back.regret) < NEGLIGIBLE:
+                return there, back, f"{method}; the scores of the two were computed again"
+            if n_lists > MAX_ENUMERATED:
+                return there, back, f"{method}, stopped by its time limit"
 
-def _thorough_search(rankings: Rankings, weights: list[Floats], time_limit: float) -> Search:
-    """Return an exhaustive search if the lists can be enumerated, else an integer programme."""
-    if rankings.n_lists <= MAX_ENUMERATED:
-        return ExhaustiveSearch(rankings.enumerated(weights))
-    return IntegerProgramme(rankings, weights, time_limit)
-
-
-def _tie_regret(
-    rankings: Rankings, weights: list[Floats], search: Search, time_limit: float
-) -> LargestRegret:
-    if not isinstance(search, ExhaustiveSearch):
-        search = _thorough_search(rankings, weights, time_limit)
-    return search.tie_regret(0, 1)
+        # all lists
+        there, back = (self.search.regret(first, tau) for first in (0, 1))
+        return there, back, f"all {n_lists:,} lists were compared"
 
 
 def _witness(first: Metric, second: Metric, largest: LargestRegret) -> Witness | None:
-    if largest.pair is None or largest.regret <= NEGLIGIBLE:
+    """Return the lists of a regret with their values in the metrics' own units."""
+    pair = largest.pair
+    if pair is None or largest.regret <= NEGLIGIBLE:
         return None
-    return Witness(
-        largest.pair,
-        *(_values(as_weights(metric, "metric"), largest.pair) for metric in (first, second)),
-    )
-
-
-def _values(weights: Floats, lists: Grades) -> Floats:
-    """Return the values of lists that may be longer than the metric is deep."""
-    ranks = np.arange(min(len(weights), lists.shape[1]))
-    return weights[ranks, lists[:, ranks]].sum(axis=1)
+    tables = [as_weights(metric, "metric") for metric in (first, second)]
+    values = [list_values(table, pair[:, : len(table)]) for table in tables]
+    return Witness(pair, *values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,8 +357,7 @@ def regret_curve(
     time_limit: float = 60.0,
     names: tuple[str, str] = ("a", "b"),
 ) -> RegretCurve:
-    """Return the largest regret at each of several margins; for parameters and errors see
-    `coherence`.
+    """Return the largest regret at each of several margins; for parameters see `coherence`.
 
     See Also
     --------
@@ -385,19 +366,22 @@ def regret_curve(
 
     Examples
     --------
-    >>> linear, exponential = dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential")
-    >>> curve = regret_curve(linear, exponential, [4, 4, 3, 3, 2, 2, 1, 1, 0, 0], margins=[0.05, 0.1, 0.2])
+    >>> linear = dl.DCG.standard(5, 10, "linear")
+    >>> exponential = dl.DCG.standard(5, 10, "exponential")
+    >>> documents = [4, 4, 3, 3, 2, 2, 1, 1, 0, 0]
+    >>> curve = regret_curve(linear, exponential, documents, margins=[0.05, 0.1, 0.2])
     >>> curve.regret.round(4)
     array([0.2804, 0.2265, 0.1328])
     """
-    taus = [_checked_margin(margin) for margin in finite_array(margins, "margins", 1)]
-    rankings, weights = scaled_weights([a, b], names, grades)
-    there = back = [NO_REGRET] * len(taus)
-    if not _equivalent(rankings, *weights):
-        search = _thorough_search(rankings, weights, time_limit)
-        there, back = ([search.regret(first, 1 - first, tau) for tau in taus] for first in (0, 1))
-    regret, regret_reverse = (
-        np.array([one.regret for one in regrets]) for regrets in (there, back)
-    )
-    bound, bound_reverse = (np.array([one.bound for one in regrets]) for regrets in (there, back))
-    return RegretCurve(np.array(taus), regret, regret_reverse, bound, bound_reverse, names)
+    taus = finite_array(margins, "margins", 1)
+    for margin in taus:
+        within(margin, "margin", 1, "it is a share of the span between best and worst list")
+    pair = _Comparison(*scaled_weights([a, b], names, grades), time_limit)
+    regrets = [[LargestRegret()] * len(taus)] * 2
+    if pair.differ:
+        regrets = [[pair.search.regret(first, tau) for tau in taus] for first in (0, 1)]
+
+    # arrays by direction
+    regret, regret_reverse = (np.array([one.regret for one in side]) for side in regrets)
+    bound, bound_reverse = (np.array([one.bound for one in side]) for side in regrets)
+    return RegretCurve(taus, regret, regret_reverse, bound, bound_reverse, names)

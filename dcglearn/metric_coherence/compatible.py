@@ -1,6 +1,4 @@
-"""Coherence without a search: compatible gains, the theorem on two grades, optimal rankings, flip
-points.
-"""
+"""Coherence without a search: compatible gains, two grades, optimal rankings, flip points."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,12 +17,12 @@ from dcglearn.metric_coherence.rankings import (
     list_values,
     padded_weights,
     resolved,
+    without,
 )
 
 
 def is_compatible(a: DCGLike, b: DCGLike) -> bool:
-    """Return whether the gains of both DCGs (or files, or names) increase strictly from grade to
-    grade.
+    """Return whether the gains of both DCGs (or files, or names) strictly increase with the grade.
 
     Zhou et al. 2008, section 4. Compatible gains with decreasing discounts have the same best
     rankings (rearrangement inequality); with more than two grades they may still disagree below the
@@ -36,8 +34,10 @@ def is_compatible(a: DCGLike, b: DCGLike) -> bool:
 
     Examples
     --------
-    >>> [is_compatible("linear-log2@10", dl.DCG.standard(5, 10, gain)) for gain in ("exponential", "binary2")]
-    [True, False]
+    >>> is_compatible("linear-log2@10", dl.DCG.standard(5, 10, "exponential"))
+    True
+    >>> is_compatible("linear-log2@10", dl.DCG.standard(5, 10, "binary2"))
+    False
     """
     a, b = _dcgs(a, b)
     if a.n_grades != b.n_grades:
@@ -66,8 +66,7 @@ class Theorem:
 
 
 def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
-    """Return whether two DCGs are coherent by the theorem on two grades; if it does not apply, see
-    `coherence`.
+    """Return whether two DCGs are coherent by the theorem on two grades; else see `coherence`.
 
     Zhou et al. 2008, section 4: with two grades, compatible gains are coherent, if the discounts
     are the same up to a factor. Otherwise they need not be: 1, 0, 0 is better than 0, 1, 1 under
@@ -81,32 +80,29 @@ def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
     --------
     >>> print(two_grade_theorem(dl.DCG([0, 1], [1, 0.5]), dl.DCG([1, 4], [2, 1])))
     coherent: two grades, gains that rise in both, discounts that are the same up to a factor
-    >>> print(two_grade_theorem(dl.DCG.standard(2, 3, "linear", "log2"), dl.DCG.standard(2, 3, "linear", "reciprocal")))
-    the theorem does not apply: the discounts differ, so that more at the top may outweigh one below in one alone
+    >>> print(two_grade_theorem(dl.DCG([0, 1], [1, 0.5]), dl.DCG([0, 1], [1, 0.3])))
+    the theorem does not apply: the discounts differ, so that more at the top may outweigh one
+    below in one alone
     """
     a, b = _dcgs(a, b)
     if not is_compatible(a, b):
         return Theorem(False, "the gains do not rise strictly in both")
     if a.n_grades > 2:
-        return Theorem(
-            False, f"{a.n_grades} grades; with more than two, compatible gains may disagree"
-        )
+        more = "with more than two, compatible gains may disagree"
+        return Theorem(False, f"{a.n_grades} grades; {more}")
+
+    # discounts that are multiples of each other
     c, d = a.discounts, b.discounts
-    if a.depth != b.depth or not (
-        c @ d > 0 and np.allclose((c @ c) * d, (c @ d) * c, rtol=1e-12, atol=0)
-    ):
-        return Theorem(
-            False,
-            "the discounts differ, so that more at the top may outweigh one below in one alone",
-        )
-    return Theorem(
-        True, "two grades, gains that rise in both, discounts that are the same up to a factor"
-    )
+    same = a.depth == b.depth and c @ d > 0
+    if same and np.allclose((c @ c) * d, (c @ d) * c, rtol=1e-12, atol=0):
+        rise = "gains that rise in both, discounts that are the same up to a factor"
+        return Theorem(True, f"two grades, {rise}")
+    differ = "so that more at the top may outweigh one below in one alone"
+    return Theorem(False, f"the discounts differ, {differ}")
 
 
 def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Grades:
-    """Return the rankings of documents that no other ranking beats, shape (n, K), in descending
-    order.
+    """Return the rankings that no other ranking of the documents beats, shape (n, K), descending.
 
     `metric` and `grades`, N >= K, are as in `coherence`; `limit` is the maximum number of rankings
     to return. Raises InputError if the documents do not fill the positions.
@@ -124,23 +120,21 @@ def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Gr
     whole_number(limit, "limit", 1)
     rankings, (weights,) = padded_weights([metric], ["metric"], grades)
     tolerance = 1e-12 * max(float(np.abs(weights).max()), 1e-300) * rankings.depth
-    return np.array(list(islice(_best_lists(rankings, weights, tolerance), limit)), dtype=np.int8)
+    lists = islice(_best_lists(rankings, weights, tolerance), limit)
+    return np.array(list(lists), dtype=np.int8)
 
 
 def _best_lists(rankings: Rankings, weights: Floats, slack: float) -> Iterator[list[int]]:
-    """Yield the lists whose values are within `slack` of the best, by depth-first search over the
-    positions.
-    """
+    """Yield the lists whose values are within `slack` of the best, by depth-first search."""
     if not rankings.depth:
         yield []
         return
     best = _best_value(rankings, weights)
     assert rankings.counts is not None
-    for grade in range(rankings.n_grades - 1, -1, -1):
-        if not rankings.counts[grade]:
-            continue
-        counts = tuple(n - (g == grade) for g, n in enumerate(rankings.counts))
-        rest = Rankings(rankings.depth - 1, rankings.n_grades, counts)
+    for grade in reversed(rankings.present.tolist()):
+        # the lists that begin with this grade
+        left = without(rankings.counts, grade)
+        rest = Rankings(rankings.depth - 1, rankings.n_grades, left)
         if _best_value(rest, weights[1:]) >= best - slack - weights[0, grade]:
             yield from ([grade, *below] for below in _best_lists(rest, weights[1:], slack))
 
@@ -157,10 +151,9 @@ def flip_points(
     high: float,
     n: int = 200,
 ) -> Floats:
-    """Return the parameters at which the order of two lists reverses in a family of metrics, shape
-    (m,), ascending.
+    """Return the parameters at which the order of two lists reverses in a family of metrics.
 
-    Raises InputError if the range is empty.
+    They have the shape (m,) and are ascending. Raises InputError if the range is empty.
 
     Parameters
     ----------
@@ -176,13 +169,16 @@ def flip_points(
     --------
     coherence : Search all rankings for a disagreement.
 
-    Examples -------- The counter-example of Zhou et al. 2008, section 4: three documents with gains
-    2, 3 and 1/2 to a power, and two rankings down to position 2. The order of the gains is the same
-    for all powers, that of the rankings reverses.
+    Examples
+    --------
+    The counter-example of Zhou et al. 2008, section 4: three documents with gains 2, 3 and 1/2 to a
+    power, and two rankings down to position 2. The order of the gains is the same for all powers,
+    that of the rankings reverses.
 
     >>> def powers(e):
     ...     return lambda t: dl.DCG([0.5**t, 2.0**t, 3.0**t], [1 + e, 1 - e])
-    >>> [float(flip_points(powers(e), [1, 0], [0, 2], 0.5, 10)[-1].round(3)) for e in (0.3, 0.5, 0.9)]
+    >>> flips = [flip_points(powers(e), [1, 0], [0, 2], 0.5, 10)[-1] for e in (0.3, 0.5, 0.9)]
+    >>> np.round(flips, 3).tolist()
     [1.343, 2.668, 7.262]
     """
     if not low < high:
@@ -194,6 +190,7 @@ def flip_points(
         first, second = family(float(t)).score(lists)
         return float(first - second)
 
+    # roots within intervals, and at their ends
     ends = np.linspace(low, high, n + 1)
     values = np.array([ahead(t) for t in ends])
     crossings = np.flatnonzero(values[:-1] * values[1:] < 0)

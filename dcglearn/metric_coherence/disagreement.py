@@ -1,6 +1,4 @@
-"""Share of pairs of rankings that two metrics order differently, exact or sampled, for two metrics
-or many.
-"""
+"""Share of pairs of rankings that two metrics order differently, exact or sampled."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.intervals import wilson
-from dcglearn.foundation.plain_text import one_line
+from dcglearn.foundation.plain_text import aligned, one_line
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, whole_number
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
@@ -54,24 +52,23 @@ class Disagreement:
 
     def __str__(self) -> str:
         a, b = map(one_line, self.names)
-        how = (
-            f"exact, {self.n_pairs:,} pairs of {self.rankings}"
-            if self.exact
-            else f"95% interval {self.interval[0]:.5f} to {self.interval[1]:.5f}, "
-            f"from {self.n_pairs:,} random pairs of {self.rankings}"
-        )
-        rows = (
-            ("ordered differently", self.share),
-            ("ordered alike", self.agree),
-            (f"tied by {a} only", self.tie_a),
-            (f"tied by {b} only", self.tie_b),
-            ("tied by both", self.tie_both),
-        )
-        width = max(len(label) for label, _ in rows)
-        table = [f"  {label:<{width}}  {value:.6f}" for label, value in rows]
-        return "\n".join(
-            [f"{a} and {b} order {self.share:.3%} of all pairs differently ({how})", *table]
-        )
+        how = f"exact, {self.n_pairs:,} pairs of {self.rankings}"
+        if not self.exact:
+            low, high = self.interval
+            sample = f"{self.n_pairs:,} random pairs of {self.rankings}"
+            how = f"95% interval {low:.5f} to {high:.5f}, from {sample}"
+
+        # shares of all cases
+        rows = {
+            "ordered differently": self.share,
+            "ordered alike": self.agree,
+            f"tied by {a} only": self.tie_a,
+            f"tied by {b} only": self.tie_b,
+            "tied by both": self.tie_both,
+        }
+        table = aligned([("  " + label, f"{value:.6f}") for label, value in rows.items()])
+        head = f"{a} and {b} order {self.share:.3%} of all pairs differently ({how})"
+        return "\n".join([head, *table])
 
 
 def disagreement(
@@ -106,39 +103,29 @@ def disagreement(
 
     Examples
     --------
-    >>> linear, exponential = dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential")
-    >>> round(disagreement(linear, exponential, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0]).share, 5)
+    >>> a, b = dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential")
+    >>> round(disagreement(a, b, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0]).share, 5)
     0.09989
     """
     whole_number(n_pairs, "n_pairs", 1)
     rankings, metrics = rankings_of([a, b], names, grades)
-    beyond = any(isinstance(metric, ListUtility) for metric in metrics)
-    weights = [] if beyond else scaled_weights([a, b], names, grades)[1]
+    additive = not any(isinstance(metric, ListUtility) for metric in metrics)
+    weights = scaled_weights(metrics, names, grades)[1] if additive else []
     if rankings.n_lists < 2:
         raise InputError(f"{rankings}: there is no pair to compare")
-    exact = rankings.n_lists <= MAX_ENUMERATED and not beyond
+
+    # counts of pairs, exact or of a sample
+    exact = additive and rankings.n_lists <= MAX_ENUMERATED
     if exact:
-        enumeration = rankings.enumerated(weights)
-        counts = pair_counts(enumeration.values[0], enumeration.values[1], enumeration.weight)
+        lists = rankings.enumerated(weights)
+        counts = pair_counts(lists.values[0], lists.values[1], lists.weight)
         n_pairs = round(float(counts.sum()))
     else:
-        values: list[Callable[[Grades], Floats]] = [
-            partial(list_values, table) for table in weights
-        ]
-        values += [
-            _list_utility(metric, name)
-            for metric, name in zip(metrics, names, strict=True)
-            if beyond
-        ]
-        first, second = _sampled_signs(rankings, values, n_pairs, np.random.default_rng(seed))
-        product, either, both = (
-            first * second,
-            (first == 0) != (second == 0),
-            (first == 0) & (second == 0),
-        )
-        cases = (product == -1, product == 1, either & (first == 0), either & (second == 0), both)
-        counts = np.array([float(case.sum()) for case in cases])
-    share, agree, tie_a, tie_b, tie_both = (float(x) for x in counts / counts.sum())
+        values: list[Callable[[Grades], Floats]] = [partial(list_values, w) for w in weights]
+        values = values or [*map(_list_utility, metrics, names)]
+        counts = _sampled_counts(rankings, values, n_pairs, np.random.default_rng(seed))
+
+    share, agree, tie_a, tie_b, tie_both = (counts / counts.sum()).tolist()
     interval = (share, share) if exact else wilson(int(counts[0]), n_pairs, 0.95)
     return Disagreement(
         share, agree, tie_a, tie_b, tie_both, interval, n_pairs, exact, rankings, names
@@ -146,9 +133,7 @@ def disagreement(
 
 
 def _list_utility(source: Metric, name: str) -> Callable[[Grades], Floats]:
-    """Return the values of lists under a metric, in units of the most that a list can be worth, as
-    a function.
-    """
+    """Return the values of lists under a metric, in units of the most that a list can be worth."""
     metric = source if isinstance(source, ListUtility) else Utility(as_weights(source, name))
     table = metric.dcg.utility if isinstance(metric, ListUtility) else metric
     size = float(np.abs(table.weights).sum())
@@ -157,24 +142,28 @@ def _list_utility(source: Metric, name: str) -> Callable[[Grades], Floats]:
     return lambda lists: np.asarray(metric.score(lists) / size)
 
 
-def _sampled_signs(
+def _sampled_counts(
     rankings: Rankings,
     values: Sequence[Callable[[Grades], Floats]],
     n: int,
     rng: np.random.Generator,
-) -> Grades:
-    """Return the signs with which each metric orders n random pairs of different rankings, shape
-    (M, n).
-    """
-    signs, missing = [], n
+) -> Floats:
+    """Return `pair_counts` of n random pairs of different rankings."""
+    counts, missing = np.zeros(5), n
     while missing:
+        # a block of pairs, without those of equal lists
         size = min(missing, 1 << 17)
         pairs = rankings.sample(2 * size, rng).reshape(2, size, -1)
         pairs = pairs[:, (pairs[0] != pairs[1]).any(axis=1)]
-        gaps = np.stack([value(pairs[0]) - value(pairs[1]) for value in values])
-        signs.append(np.where(np.abs(gaps) <= TIE, 0, np.sign(gaps)).astype(np.int8))
         missing -= pairs.shape[1]
-    return np.concatenate(signs, axis=1)
+
+        # how the metrics order them
+        a, b = (value(pairs[0]) - value(pairs[1]) for value in values)
+        tie_a, tie_b = np.abs(a) <= TIE, np.abs(b) <= TIE
+        alike, strict = (a > 0) == (b > 0), ~tie_a & ~tie_b
+        cases = strict & ~alike, strict & alike, tie_a & ~tie_b, tie_b & ~tie_a, tie_a & tie_b
+        counts += [case.sum() for case in cases]
+    return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,9 +190,7 @@ class DisagreementMatrix:
         return leaves_list(self.tree())
 
     def tree(self) -> Floats:
-        """Return SciPy's linkage matrix of the metrics (average linkage of shares), shape (M - 1,
-        4).
-        """
+        """Return SciPy's linkage matrix of the metrics, by average shares, shape (M - 1, 4)."""
         from scipy.cluster.hierarchy import linkage, optimal_leaf_ordering
         from scipy.spatial.distance import squareform
 
@@ -211,18 +198,18 @@ class DisagreementMatrix:
         return optimal_leaf_ordering(linkage(condensed, "average"), condensed)
 
     def __str__(self) -> str:
-        names = [one_line(name) for name in self.names]
-        width = max(map(len, names))
-        how = "all" if self.exact else "random"
         rows = [
-            f"{name:<{width}}" + "".join(f"{x:8.4f}" for x in row)
-            for name, row in zip(names, self.share, strict=True)
+            [name, *(f"{share:.4f}" for share in shares)]
+            for name, shares in zip(self.names, self.share, strict=True)
         ]
-        constant = (
-            f"; left out, all rankings being worth the same to them: {', '.join(self.constant)}"
-        )
-        scope = f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"
-        return "\n".join([*rows, f"({scope}{constant if self.constant else ''})"])
+
+        # what was compared
+        how = "all" if self.exact else "random"
+        note = f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"
+        if self.constant:
+            left_out = "left out, all rankings being worth the same to them"
+            note += f"; {left_out}: {', '.join(self.constant)}"
+        return "\n".join([*aligned(rows), f"({note})"])
 
 
 def disagreement_matrix(
@@ -232,8 +219,7 @@ def disagreement_matrix(
     max_lists: int = 200_000,
     seed: int = 0,
 ) -> DisagreementMatrix:
-    """Return the share of pairs of rankings that two metrics order differently, for every pair of
-    several metrics.
+    """Return the share of pairs of rankings that any two of several metrics order differently.
 
     `metrics` are by name, for example `textbook_dcgs(5, 10)`, `grades` as in `coherence`. If there
     are more than `max_lists` rankings, a random sample of 5,000 is compared; `seed` is its seed.
@@ -251,24 +237,27 @@ def disagreement_matrix(
     >>> matrix.share.shape, bool(matrix.share.max() < 0.5)
     ((30, 30), True)
     """
+    # leave out metrics that tie all rankings
     scaled: dict[str, Floats | None] = {}
     if metrics:
         rankings, weights = padded_weights(list(metrics.values()), list(metrics), grades)
-        scaled = {
-            name: rankings.scaled(table) for name, table in zip(metrics, weights, strict=True)
-        }
+        scaled = dict(zip(metrics, map(rankings.scaled, weights), strict=True))
     kept = {name: table for name, table in scaled.items() if table is not None}
     if len(kept) < 2:
-        raise InputError(
-            f"{len(kept)} of {len(metrics)} metrics order these rankings at all; a matrix needs two"
-        )
+        orders = f"{len(kept)} of {len(metrics)} metrics order these rankings at all"
+        raise InputError(f"{orders}; a matrix needs two")
+
+    # values of all rankings, or of a sample
     exact = rankings.n_lists <= whole_number(max_lists, "max_lists", 2)
+    weight = None
     if exact:
         enumeration = rankings.enumerated(list(kept.values()))
         values, weight = enumeration.values, enumeration.weight
     else:
-        lists, weight = rankings.sample(5000, np.random.default_rng(seed)), None
+        lists = rankings.sample(5000, np.random.default_rng(seed))
         values = np.stack([list_values(table, lists) for table in kept.values()])
+
+    # compare every two metrics
     share = np.zeros((len(kept), len(kept)))
     pairs = [(i, j) for i in range(len(kept)) for j in range(i)]
     for i, j in counted(pairs, len(pairs), "comparing"):
@@ -279,16 +268,19 @@ def disagreement_matrix(
 
 
 def pair_counts(first: Floats, second: Floats, weight: Floats | None = None) -> Floats:
-    """Return the numbers of pairs ordered differently, alike, tied by the first only, the second
-    only, by both.
+    """Return the numbers of pairs by how two metrics order them, shape (5,).
 
-    The values of the rankings, shape (n,), are on a span of 1; each stands for `weight` rankings
-    that both tie.
+    They are ordered differently, alike, tied by the first only, by the second only, by both. The
+    values of the rankings, shape (n,), are on a span of 1; each stands for `weight` rankings that
+    both tie.
     """
+    # rankings by rank under the first metric, then the second
     n_second, ranks = _ranks(second)
     key = _ranks(first)[1] * n_second + ranks
     size = np.ones(len(key)) if weight is None else weight[np.argsort(key, kind="stable")]
     key.sort()
+
+    # pairs that are tied, and inversions
     pairs = _pairs_of(size.sum())
     tied_both = _pairs_in_runs(key, size)
     key, ranks = np.divmod(key, n_second)
@@ -300,9 +292,7 @@ def pair_counts(first: Floats, second: Floats, weight: Floats | None = None) -> 
 
 
 def _ranks(values: Floats) -> tuple[int, Integers]:
-    """Return the number of different values and the dense rank of each; values within `TIE` of the
-    next are equal.
-    """
+    """Return the number of different values, more than `TIE` apart, and the rank of each."""
     order = np.argsort(values, kind="stable")
     steps = np.diff(values[order]) > TIE
     ranks = np.empty(len(values), dtype=np.int64)
@@ -322,9 +312,7 @@ def _pairs_in_runs(keys: Integers, size: Floats) -> float:
 
 
 def _inversions(keys: Integers, size: Floats) -> float:
-    """Sort both arrays by key, in place, and return the number of inversions, weighted by the
-    products of sizes.
-    """
+    """Sort both arrays by key, in place; return the inversions, weighted by products of sizes."""
     n, other_keys, other_size = len(keys), np.empty_like(keys), np.empty_like(size)
     arrays = int64s(keys, n), floats(size, n), int64s(other_keys, n), floats(other_size, n)
     return float(_inversions_of(n, *arrays))

@@ -1,5 +1,5 @@
-"""What holds under every DCG that respects a log of preferences: which list is better; ranges of
-gains and discounts.
+"""What holds under every DCG that respects a log: which list is better, ranges of gains and
+discounts.
 
 Linear programs over the cone of metrics ``W[k, l] = sum_(j >= k, m <= l) B[m, j]`` with B >= 0.
 Every DCG with increasing gains from 0 and decreasing discounts has this form, so what holds for all
@@ -9,7 +9,6 @@ grades of at least m down to position j.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +25,7 @@ from dcglearn.foundation.validation import (
     graded_lists,
     scale_size,
     whole_number,
+    within,
 )
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts
@@ -38,18 +38,11 @@ SLACK = 1e-8
 ZERO = 1e-6
 """Advantages up to this share of the span count as none."""
 
-STARTS = ("log2", "reciprocal", "rbp0.25", "rbp0.5", "rbp0.8", "flat")
-"""Discounts from which the search for a DCG in a cone of utilities starts."""
-
-ROUNDS = 4
-"""Maximum number of alternating improvements of gains and of discounts, in the search for a DCG in
-a cone.
-"""
-
 
 def counts(lists: Grades, n_grades: int) -> Floats:
-    """Return N of each list: its numbers of grades of at least m = 1..L-1 down to each position,
-    (n, (L - 1) K).
+    """Return N of each list: how many grades of at least m = 1..L-1 it has down to each position.
+
+    The shape is (n, (L - 1) K).
     """
     at_least = [np.cumsum(lists >= m, axis=1, dtype=np.int64) for m in range(1, n_grades)]
     return np.stack(at_least, axis=1).reshape(len(lists), -1).astype(np.float64)
@@ -62,8 +55,9 @@ def span(n_grades: int, depth: int) -> Floats:
 
 @dataclass(frozen=True)
 class LeastCost:
-    """A linear program's minimum, the flat B that reaches it, shape (p,), and its decrease per
-    relaxed constraint.
+    """A linear program's minimum, the B of shape (p,) that reaches it, and its multipliers.
+
+    A multiplier is the decrease of the minimum per unit by which a constraint is relaxed.
     """
 
     value: float
@@ -90,17 +84,17 @@ class Cone:
 
     @classmethod
     def of(cls, log: Preferences, max_pairs: int) -> Cone:
-        """Return the cone of the heaviest `max_pairs` distinct pairs of a log; ties are left
-        out.
-        """
+        """Return the cone of the heaviest `max_pairs` distinct pairs of a log, without ties."""
         merged = log.decided.merged()
         assert merged.weight is not None
-        heaviest = merged[np.argsort(-merged.weight, kind="stable")[:max_pairs]]
-        assert heaviest.weight is not None
+        order = np.argsort(-merged.weight, kind="stable")[:max_pairs]
+        heaviest, weight = merged[order], merged.weight[order]
+
+        # pairs that a metric can violate
         rows = counts(heaviest.preferred, log.n_grades) - counts(heaviest.other, log.n_grades)
         violable = np.flatnonzero((rows < 0).any(axis=1))
-        share = heaviest.weight / heaviest.weight.sum()
-        used = float(heaviest.weight.sum() / merged.weight.sum())
+        share = weight / weight.sum()
+        used = float(weight.sum() / merged.weight.sum())
         return cls(rows[violable], share[violable], share @ rows, heaviest[violable], used)
 
     def restricted(self, basis: Floats) -> Cone:
@@ -108,17 +102,13 @@ class Cone:
         return replace(self, rows=self.rows @ basis, advantage=self.advantage @ basis)
 
     def least_violation(self) -> float:
-        """Return the least mean violation of the log, as a share of the mean advantage of preferred
-        lists.
-        """
+        """Return the least mean violation of the log, as a share of the mean advantage."""
         if not (self.advantage > 0).any():
             raise InputError(
-                "no DCG with increasing gains and decreasing discounts prefers the preferred lists on average; "
-                "are the sides, or the grades, the other way round?"
+                "no DCG with increasing gains and decreasing discounts prefers the preferred lists "
+                "on average; are the sides, or the grades, the other way round?"
             )
-        return self._solved(
-            np.concatenate([np.zeros(self.rows.shape[1]), self.weight]), self.advantage, None
-        ).value
+        return self.excess(self.advantage, 0.0).value
 
     def excess(self, unit: Floats, budget: float) -> LeastCost:
         """Minimise the mean violation beyond the budget over metrics with ``unit . B = 1``."""
@@ -131,21 +121,30 @@ class Cone:
         spent = np.concatenate([-budget * self.advantage - slack * unit, self.weight])
         return self._solved(np.concatenate([cost, np.zeros(len(self.rows))]), unit, spent)
 
+    def range(
+        self, value: Floats, unit: Floats, budget: float, slack: float = 0.0
+    ) -> tuple[float, float]:
+        """Return the least and largest of a linear function of B, over the metrics of `least`."""
+        low, high = (sign * self.least(sign * value, unit, budget, slack).value for sign in (1, -1))
+        return low, high
+
     def _solved(self, cost: Floats, unit: Floats, spent: Floats | None) -> LeastCost:
         n, p = self.rows.shape
+
+        # violations of pairs, within the budget
         violation: Any = hstack([csr_array(-self.rows), -eye_array(n)]) if n else csr_array((0, p))
-        upper = np.zeros(n)
         if spent is not None:
-            violation, upper = vstack([violation, csr_array(spent[None])]), np.append(upper, 0.0)
+            violation = vstack([violation, csr_array(spent[None])])
+
+        # metrics of unit size
         fixed = csr_array(np.concatenate([unit, np.zeros(n)])[None])
-        result: Any = linprog(
-            cost, A_ub=violation.tocsr(), b_ub=upper, A_eq=fixed, b_eq=[1.0], method="highs"
-        )
+        upper = np.zeros(violation.shape[0])
+        limits = {"A_ub": violation.tocsr(), "b_ub": upper, "A_eq": fixed, "b_eq": [1.0]}
+        result: Any = linprog(cost, **limits, method="highs")
         if result.status != 0:
             raise RuntimeError(f"the linear program was not solved ({result.message})")
-        return LeastCost(
-            float(result.fun), np.maximum(result.x[:p], 0.0), -result.ineqlin.marginals[:n]
-        )
+        steps = np.maximum(result.x[:p], 0.0)
+        return LeastCost(float(result.fun), steps, -result.ineqlin.marginals[:n])
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,33 +182,30 @@ class Dominance:
         scope = scope_of(self.budget)
         if self.verdict == "equal":
             return f"{x} and {y} are worth the same under {scope}"
+
+        # examples of either order
         if self.verdict == "open":
-            lines = [
-                f"open: {scope} allows either; {x} is ahead by {self.low:+.4f} to {self.high:+.4f} of the span"
-            ]
+            ahead = f"{x} is ahead by {self.low:+.4f} to {self.high:+.4f} of the span"
+            lines = [f"open: {scope} allows either; {ahead}"]
             for name, dcg in ((x, self.for_x), (y, self.for_y)):
-                lines.append(
-                    f"  {name} is better under {dcg!r}"
-                    if dcg
-                    else f"  no DCG was found that prefers {name}"
-                )
+                none = f"no DCG was found that prefers {name}"
+                lines.append(f"  {name} is better under {dcg!r}" if dcg else f"  {none}")
             return "\n".join(lines)
-        best, other = (x, y) if self.verdict == "x" else (y, x)
-        least, most = (self.low, self.high) if self.verdict == "x" else (-self.high, -self.low)
+
+        # by how much the better side wins
+        best, other, least, most = x, y, self.low, self.high
+        if self.verdict == "y":
+            best, other, least, most = y, x, -self.high, -self.low
         lines = [f"{best} beats {other} under {scope}: by {least:.4f} to {most:.4f} of the span"]
+
+        # which judgements say so
         if self.deciding is not None and len(self.deciding):
-            lines.append(
-                f"decided by {number_of(len(self.deciding), 'judgements')}, the strongest first:"
-            )
-            lines += [
-                f"  {preferred.tolist()} over {other.tolist()}  ({multiplier:.3g})"
-                for preferred, other, multiplier in zip(
-                    self.deciding.preferred[:5],
-                    self.deciding.other[:5],
-                    self.multipliers,
-                    strict=False,
-                )
-            ]
+            n = number_of(len(self.deciding), "judgements")
+            lines.append(f"decided by {n}, the strongest first:")
+            five = self.deciding[:5]
+            lists = five.preferred.tolist(), five.other.tolist()
+            for preferred, other, multiplier in zip(*lists, self.multipliers, strict=False):
+                lines.append(f"  {preferred} over {other}  ({multiplier:.3g})")
         return "\n".join(lines)
 
 
@@ -230,8 +226,7 @@ def dominance(
     max_pairs: int = 3000,
     names: tuple[str, str] = ("x", "y"),
 ) -> Dominance:
-    """Return whether x is better than y under every DCG, or under every DCG that respects a log of
-    preferences.
+    """Return whether x is better than y under every DCG, or under every DCG that respects a log.
 
     A linear program over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0, which
     contain these DCGs; without a log, the numbers of grades of at least m down to position k are
@@ -265,39 +260,44 @@ def dominance(
     >>> dominance([2, 1, 0], [1, 2, 0]).verdict, dominance([2, 0, 0], [1, 1, 1]).verdict
     ('x', 'open')
     >>> print(dominance([2, 0, 0], [1, 1, 1], log=[[[2, 0, 0], [1, 2, 1]]]))
-    x beats y under every DCG that respects the log (mean violation up to 0): by 0.0000 to 1.0000 of the span
+    x beats y under every DCG that respects the log (mean violation up to 0): by 0.0000 to 1.0000
+    of the span
     decided by 1 judgement, the strongest first:
       [2, 0, 0] over [1, 2, 1]  (1)
     """
-    first, second = (
-        np.atleast_2d(graded_lists(lists, name)) for lists, name in zip((x, y), names, strict=True)
-    )
+    first, second = (np.atleast_2d(graded_lists(*side)) for side in zip((x, y), names, strict=True))
     judged = None if log is None else as_preferences(log, n_grades)
-    top = max(int(first.max(initial=0)), int(second.max(initial=0)))
-    size = scale_size(n_grades, max(top, 1 if judged is None else judged.n_grades - 1))
-    _check_shapes(first, second, judged, names)
+    _check_lists(dict(zip(names, (first, second), strict=True)), judged)
+
+    # the scale of all lists
+    tops = [int(lists.max(initial=1)) for lists in (first, second)]
+    if judged is not None:
+        tops.append(judged.n_grades - 1)
+    size = scale_size(n_grades, max(tops))
+
     gap = counts(first, size).mean(axis=0) - counts(second, size).mean(axis=0)
     return AllowedMetrics.of(judged, size, first.shape[1], budget, max_pairs).verdict(gap, names)
 
 
-def _check_shapes(
-    first: Grades, second: Grades, log: Preferences | None, names: tuple[str, str]
-) -> None:
-    depths = {names[0]: first.shape[1], names[1]: second.shape[1]} | (
-        {} if log is None else {"the log": log.depth}
-    )
+def _check_lists(sides: dict[str, Grades], log: Preferences | None) -> None:
+    """Raise InputError unless both sides hold lists, and all are as deep as the log."""
+    depths = {name: lists.shape[1] for name, lists in sides.items()}
+    if log is not None:
+        depths["the log"] = log.depth
     if len(set(depths.values())) > 1:
         positions = ", ".join(f"{name} {depth}" for name, depth in depths.items())
         raise InputError(
-            f"lists of different depths cannot be compared (positions: {positions}); cut or pad them"
+            f"lists of different depths cannot be compared (positions: {positions}); cut or pad "
+            "them"
         )
-    for name, lists in zip(names, (first, second), strict=True):
+
+    # nothing to compare, or no grades
+    for name, lists in sides.items():
         if not len(lists):
             raise InputError(f"{name} holds no list")
     if log is not None and not log.graded:
-        raise InputError(
-            "a log of documents has no grades, so it says nothing about gains and discounts"
-        )
+        nothing = "so it says nothing about gains and discounts"
+        raise InputError(f"a log of documents has no grades, {nothing}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,42 +332,39 @@ class AllowedMetrics:
             if budget is not None:
                 raise InputError("budget= is the allowed violation of a log: give log= too")
             return cls(None, unit, n_grades, depth, None)
+
+        # the least violation that any metric has
         whole_number(max_pairs, "max_pairs", 1)
         cone = Cone.of(as_preferences(learnable(log)[0].decided, n_grades), max_pairs)
         least = cone.least_violation()
         if budget is None:
-            return cls(cone, unit, n_grades, depth, 1.1 * least if least > SLACK else 0.0)
-        if not np.isfinite(budget) or budget < least - SLACK:
-            raise InputError(
-                f"budget={budget}: every metric violates the log by at least {least:.3g} on average"
-            )
+            budget = 1.1 * least if least > SLACK else 0.0
+        elif not np.isfinite(budget) or budget < least - SLACK:
+            problem = f"every metric violates the log by at least {least:.3g} on average"
+            raise InputError(f"budget={budget}: {problem}")
         return cls(cone, unit, n_grades, depth, float(budget))
 
     def range(self, gap: Floats) -> tuple[float, float]:
-        """Return the least and largest advantage of a difference of counts, shape (p,), over the
-        allowed metrics.
-        """
+        """Return the least and the largest advantage of a difference of counts, shape (p,)."""
         if self.cone is None:
             shares = gap / self.unit
             return float(shares.min()), float(shares.max())
-        return self._least(gap).value, -self._least(-gap).value
+        assert self.budget is not None
+        return self.cone.range(gap, self.unit, self.budget)
 
     def verdict(self, gap: Floats, names: tuple[str, str]) -> Dominance:
         """Return the verdict on a difference of counts, shape (p,)."""
         low, high = self.range(gap)
         verdict = verdict_of(low, high)
+
+        # what decides it, or examples of either
         deciding, multipliers = self._deciding({"x": gap, "y": -gap}.get(verdict))
+        for_x = for_y = None
+        if verdict == "open":
+            for_x, for_y = self._example(-gap), self._example(gap)
+        used = 1.0 if self.cone is None else self.cone.used
         return Dominance(
-            verdict=verdict,
-            low=low,
-            high=high,
-            deciding=deciding,
-            multipliers=multipliers,
-            for_x=self._example(-gap) if verdict == "open" else None,
-            for_y=self._example(gap) if verdict == "open" else None,
-            budget=self.budget,
-            used=1.0 if self.cone is None else self.cone.used,
-            names=names,
+            verdict, low, high, deciding, multipliers, for_x, for_y, self.budget, used, names
         )
 
     def _least(self, cost: Floats) -> LeastCost:
@@ -375,9 +372,7 @@ class AllowedMetrics:
         return self.cone.least(cost, self.unit, self.budget)
 
     def _deciding(self, gap: Floats | None) -> tuple[Preferences | None, Floats]:
-        """Return the judgements that imply an advantage, and their multipliers, the strongest
-        first.
-        """
+        """Return the judgements that imply an advantage, strongest first, and their multipliers."""
         if self.cone is None or gap is None or (gap >= 0).all():
             return None, np.zeros(0)
         multipliers = self._least(gap).multipliers
@@ -388,43 +383,48 @@ class AllowedMetrics:
     def _example(self, cost: Floats) -> DCG | None:
         """Return an allowed DCG with a negative cost, or None if the search finds none."""
         if self.cone is None:
-            best = np.zeros(len(cost))
-            best[int((cost / self.unit).argmin())] = 1.0
-            return self._dcg(best)
-        falls = [self._least(cost).steps.reshape(self.n_grades - 1, -1).sum(axis=0)]
-        falls += [-np.diff(textbook_discounts(name, self.depth), append=0.0) for name in STARTS]
-        return next(
-            (dcg for start in falls if (dcg := self._improved(start, cost)) is not None), None
-        )
+            return self._dcg(np.eye(len(cost))[(cost / self.unit).argmin()])
+
+        # start from the best utility, then from textbook discounts
+        starts = [self._least(cost).steps.reshape(self.n_grades - 1, -1).sum(axis=0)]
+        for name in ("log2", "reciprocal", "rbp0.25", "rbp0.5", "rbp0.8", "flat"):
+            starts.append(-np.diff(textbook_discounts(name, self.depth), append=0.0))
+        improved = (self._improved(falls, cost) for falls in starts)
+        return next((dcg for dcg in improved if dcg is not None), None)
 
     def _improved(self, falls: Floats, cost: Floats) -> DCG | None:
-        """Improve gains and discounts in turn, first until the log is respected, then until the
-        cost is negative.
+        """Improve gains and discounts in turn, four times each, until the cost is negative.
+
+        The log comes first: while it is violated beyond the budget, the violation is minimised.
         """
         assert self.cone is not None and self.budget is not None
-        rises = np.ones(self.n_grades - 1)
-        for turn in range(2 * ROUNDS):
+        rises: Floats = np.ones(self.n_grades - 1)
+        for turn in range(8):
+            # the cone of the DCGs with these discounts, or these gains
             of_gains = turn % 2 == 0
-            factors = (
-                (np.eye(len(rises)), falls[:, None])
-                if of_gains
-                else (rises[:, None], np.eye(len(falls)))
-            )
+            factors: tuple[Floats, Floats] = rises[:, None], np.eye(len(falls))
+            if of_gains:
+                factors = np.eye(len(rises)), falls[:, None]
             basis: Floats = np.kron(*factors).astype(np.float64)
             part, unit = self.cone.restricted(basis), self.unit @ basis
+
+            # respect the log, then lower the cost
             nearest = part.excess(unit, self.budget)
-            respected = nearest.value <= SLACK
-            steps = (
-                part.least(cost @ basis, unit, self.budget, 2 * SLACK).steps
-                if respected
-                else nearest.steps
-            )
-            rises, falls = (steps, falls) if of_gains else (rises, steps)
-            if respected and float(np.outer(rises, falls).ravel() @ cost) < -ZERO:
-                return self._dcg(np.outer(rises, falls).ravel())
+            respected, steps = nearest.value <= SLACK, nearest.steps
+            if respected:
+                steps = part.least(cost @ basis, unit, self.budget, 2 * SLACK).steps
+            if of_gains:
+                rises = steps
+            else:
+                falls = steps
+
+            table = np.outer(rises, falls).ravel()
+            if respected and float(table @ cost) < -ZERO:
+                return self._dcg(table)
         return None
 
     def _dcg(self, steps: Floats) -> DCG:
+        # sums of rises and falls, scaled to a top gain and a first discount of 1
         table = steps.reshape(self.n_grades - 1, -1)
         rises, falls = table.sum(axis=1), table.sum(axis=0)
         gains = np.concatenate([[0.0], np.cumsum(rises / rises.sum())])
@@ -433,9 +433,7 @@ class AllowedMetrics:
 
 
 def verdict_of(low: float, high: float) -> str:
-    """Return the verdict of `Dominance` on the least and the largest advantage of x, shares of the
-    span.
-    """
+    """Return the verdict of `Dominance` on the least and the largest advantage of x."""
     if low >= -ZERO:
         return "x" if high > ZERO else "equal"
     return "y" if high <= ZERO else "open"
@@ -459,12 +457,8 @@ class Ranges:
     @property
     def _rows(self) -> list[tuple[str, float, float]]:
         """Name, least and largest value of every parameter."""
-        gains = [
-            (f"gain of grade {grade}", low, high) for grade, (low, high) in enumerate(self.gains.T)
-        ]
-        return gains + [
-            (f"discount at {k + 1}", low, high) for k, (low, high) in enumerate(self.discounts.T)
-        ]
+        rows = [(f"gain of grade {grade}", *ends) for grade, ends in enumerate(self.gains.T)]
+        return rows + [(f"discount at {k}", *ends) for k, ends in enumerate(self.discounts.T, 1)]
 
     @property
     def open_parameters(self) -> tuple[str, ...]:
@@ -473,12 +467,9 @@ class Ranges:
 
     def __str__(self) -> str:
         rows = [f"{name:<18}{low:8.3f} to {high:.3f}" for name, low, high in self._rows]
-        wide = ", ".join(self.open_parameters)
-        note = (
-            f"not pinned down (wider than .5): {wide}"
-            if wide
-            else "all are pinned down (none is wider than .5)"
-        )
+        note = "all are pinned down (none is wider than .5)"
+        if wide := ", ".join(self.open_parameters):
+            note = f"not pinned down (wider than .5): {wide}"
         return "\n".join([*rows, note])
 
 
@@ -513,7 +504,8 @@ def consistent_ranges(
 
     Examples
     --------
-    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 500, lists="free", seed=0)
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> log = dl.simulate.preference_pairs(truth, 500, lists="free", seed=0)
     >>> few, many = consistent_ranges(log[:20]), consistent_ranges(log)
     >>> bool(np.ptp(many.gains, axis=0).sum() < np.ptp(few.gains, axis=0).sum())
     True
@@ -521,28 +513,23 @@ def consistent_ranges(
     log, _ = learnable(as_preferences(log, n_grades))
     if not log.graded:
         raise InputError("a log of documents has no grades, so no gains and discounts")
-    if not (np.isfinite(slack) and slack >= 0):
-        raise InputError(f"slack={slack!r} must be a number of at least 0")
+    within(slack, "slack")
     whole_number(max_pairs, "max_pairs", 1)
     cone = Cone.of(log, max_pairs)
-    n_gains, depth = log.n_grades - 1, log.depth
-    total = span(log.n_grades, depth)  # sum_k W[k, L-1] as a function of B
-    first = np.ones(n_gains * depth)  # W[0, L-1] as a function of B
     least = cone.least_violation()
     budget = (1 + slack) * least
-    in_gains = [
-        total * np.repeat(np.arange(n_gains) < grade, depth) for grade in range(n_gains + 1)
-    ]
-    in_discounts = [np.tile(np.arange(depth) >= k, n_gains).astype(float) for k in range(depth)]
-    gains = [
-        [s * cone.least(s * x, total, budget, SLACK).value for s in (1.0, -1.0)] for x in in_gains
-    ]
-    discounts = [
-        [s * cone.least(s * x, first, budget, SLACK).value for s in (1.0, -1.0)]
-        for x in in_discounts
-    ]
-    return Ranges(_clean(gains), _clean(discounts), least, cone.used)
+    n_gains, depth = log.n_grades - 1, log.depth
 
+    # gains, sum_k W[k, l] over sum_k W[k, L-1], as functions of B
+    total, first = span(log.n_grades, depth), np.ones(n_gains * depth)
+    ratios = []
+    for grade in range(log.n_grades):
+        ratios.append((total * np.repeat(np.arange(n_gains) < grade, depth), total))
 
-def _clean(ends: Sequence[Sequence[float]]) -> Floats:
-    return np.clip(np.array(ends, dtype=np.float64).T, 0.0, 1.0) + 0.0
+    # discounts, W[k, L-1] over W[0, L-1]
+    for k in range(depth):
+        ratios.append((np.tile(np.arange(depth) >= k, n_gains).astype(float), first))
+
+    ends = np.array([cone.range(*ratio, budget, SLACK) for ratio in ratios]).T
+    ends = np.clip(ends, 0.0, 1.0) + 0.0
+    return Ranges(ends[:, : log.n_grades], ends[:, log.n_grades :], least, cone.used)

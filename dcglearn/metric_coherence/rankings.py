@@ -1,11 +1,10 @@
-"""The rankings over which metrics are compared: all lists of grades, or all orders of given
-documents.
-"""
+"""The rankings over which metrics are compared: all lists of grades, or orders of documents."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import comb, factorial, prod
 from typing import Any, TypeAlias
@@ -26,6 +25,9 @@ name.
 A `ListUtility` is refused where what is asked for is only true of sums over positions.
 """
 
+Left: TypeAlias = tuple[int, ...]
+"""Numbers of documents left of each grade; empty if any grade may occur any number of times."""
+
 MAX_ENUMERATED = 20_000_000
 """Up to this many lists are enumerated, at four numbers each in memory."""
 
@@ -39,7 +41,7 @@ class Rankings:
 
     depth: int
     n_grades: int
-    counts: tuple[int, ...] | None
+    counts: Left | None
 
     @property
     def full(self) -> bool:
@@ -56,6 +58,8 @@ class Rankings:
         """The number of different lists."""
         if self.counts is None:
             return self.n_grades**self.depth
+
+        # ways to fill k positions with the grades so far
         ways = [1] + [0] * self.depth
         for count in self.counts:
             ways = [
@@ -67,7 +71,8 @@ class Rankings:
     def __str__(self) -> str:
         if self.counts is None:
             return f"all {self.n_lists:,} lists of {self.depth} grades"
-        return f"all {self.n_lists:,} rankings of {sum(self.counts)} documents down to position {self.depth}"
+        documents = f"rankings of {sum(self.counts)} documents down to position {self.depth}"
+        return f"all {self.n_lists:,} {documents}"
 
     def best(self, weights: Floats) -> Grades:
         """Return a list with the largest value under weights of shape (K, L)."""
@@ -75,6 +80,7 @@ class Rankings:
             return weights.argmax(axis=1).astype(np.int8)
         from scipy.optimize import linear_sum_assignment
 
+        # assign documents to positions
         documents = np.repeat(np.arange(self.n_grades), self.counts)
         rows, chosen = linear_sum_assignment(weights[:, documents], maximize=True)
         grades = np.empty(self.depth, dtype=np.int8)
@@ -82,12 +88,9 @@ class Rankings:
         return grades
 
     def scaled(self, weights: Floats) -> Floats | None:
-        """Return the weights scaled to a span (best minus worst list) of 1, or None if all lists
-        are worth the same.
-        """
-        span = float(
-            list_values(weights, self.best(weights)) - list_values(weights, self.best(-weights))
-        )
+        """Return weights scaled to a span (best minus worst list) of 1; None if the span is 0."""
+        best, worst = (list_values(weights, self.best(sign * weights)) for sign in (1, -1))
+        span = float(best - worst)
         return weights / span if span > 1e-12 * float(np.abs(weights).max()) else None
 
     def sample(self, n: int, rng: np.random.Generator) -> Grades:
@@ -98,47 +101,46 @@ class Rankings:
         return rng.permuted(np.tile(documents, (n, 1)), axis=1)[:, : self.depth]
 
     def enumerated(self, weights: Sequence[Floats]) -> Enumeration:
-        """Return the values of all lists (at most `MAX_ENUMERATED`) under each of the weights, in a
-        fixed order.
-        """
+        """Return the values of all lists (at most `MAX_ENUMERATED`) under each of the weights."""
         if self.n_lists > MAX_ENUMERATED:
             raise InputError(f"{self}: more than {MAX_ENUMERATED:,} are not enumerated")
         layers = np.stack(weights)
-        start: tuple[int, ...] = self.counts or ()
-        blocks, trail = {start: np.zeros((len(weights), 1))}, []
+        blocks = {self.counts or (): np.zeros((len(weights), 1))}
+        trail = []
         for k in range(self.depth):
-            sources: dict[tuple[int, ...], list[tuple[tuple[int, ...], int, int]]] = {}
-            for state, block in blocks.items():
+            # which blocks of shorter lists lead to each state
+            sources: dict[Left, list[tuple[Left, int, int]]] = defaultdict(list)
+            for left, block in blocks.items():
                 for grade in range(self.n_grades):
-                    if self.counts is None or state[grade]:
-                        sources.setdefault(_without(state, grade), []).append(
-                            (state, grade, block.shape[1])
-                        )
-            blocks = {
-                state: np.concatenate(
-                    [blocks[s] + layers[:, k, grade, None] for s, grade, _ in parts], axis=1
-                )
-                for state, parts in sources.items()
-            }
+                    if self.counts is None or left[grade]:
+                        sources[without(left, grade)].append((left, grade, block.shape[1]))
             trail.append(sources)
+
+            # add the weights of position k
+            longer = {}
+            for left, parts in sources.items():
+                values = [blocks[before] + layers[:, k, grade, None] for before, grade, _ in parts]
+                longer[left] = np.concatenate(values, axis=1)
+            blocks = longer
+
+        sizes = {left: block.shape[1] for left, block in blocks.items()}
         return Enumeration(
             values=np.concatenate(list(blocks.values()), axis=1),
-            weight=self._multiplicity(blocks),
+            weight=self._multiplicity(sizes),
             trail=tuple(trail),
-            ends=tuple((state, block.shape[1]) for state, block in blocks.items()),
+            ends=tuple(sizes.items()),
         )
 
-    def _multiplicity(self, blocks: dict[tuple[int, ...], Floats]) -> Floats | None:
-        """Return the number of orders of all documents that begin with each list, or None if that
-        is 1.
+    def _multiplicity(self, sizes: dict[Left, int]) -> Floats | None:
+        """Return the number of orders of all documents that begin with each list; None if it is
+        1.
         """
         if self.counts is None or self.full:
             return None
+        # orders of the documents below the last position
         rest = sum(self.counts) - self.depth
-        ways = [factorial(rest) // prod(map(factorial, state)) for state in blocks]
-        return np.repeat(
-            np.array(ways, dtype=np.float64), [block.shape[1] for block in blocks.values()]
-        )
+        ways = [factorial(rest) // prod(map(factorial, left)) for left in sizes]
+        return np.repeat(np.array(ways, dtype=np.float64), list(sizes.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,29 +155,31 @@ class Enumeration:
 
     values: Floats
     weight: Floats | None
-    trail: tuple[dict[Any, Any], ...]
-    ends: tuple[tuple[tuple[int, ...], int], ...]
+    trail: tuple[dict[Left, list[tuple[Left, int, int]]], ...]
+    ends: tuple[tuple[Left, int], ...]
 
     def list_at(self, index: int) -> Grades:
         """Return the list at an index, shape (K,)."""
         grades = []
-        for end, size in self.ends:
-            if index < size:
-                state = end
-                break
-            index -= size
+        (left, _), index = _block_at(self.ends, index)
         for sources in reversed(self.trail):
-            for before, grade, size in sources[state]:
-                if index < size:
-                    state = before
-                    grades.append(grade)
-                    break
-                index -= size
+            (left, grade, _), index = _block_at(sources[left], index)
+            grades.append(grade)
         return np.array(grades[::-1], dtype=np.int8)
 
 
-def _without(state: tuple[int, ...], grade: int) -> tuple[int, ...]:
-    return (*state[:grade], state[grade] - 1, *state[grade + 1 :]) if state else state
+def _block_at(blocks: Iterable[Any], index: int) -> tuple[Any, int]:
+    """Return the block that holds an index, and the index within it; a block ends in its size."""
+    for block in blocks:
+        if index < block[-1]:
+            return block, index
+        index -= block[-1]
+    raise IndexError(index)
+
+
+def without(left: Left, grade: int) -> Left:
+    """Return the documents that are left when one of a grade is taken."""
+    return tuple(n - (g == grade) for g, n in enumerate(left))
 
 
 def list_values(weights: Floats, lists: Grades) -> Floats:
@@ -184,24 +188,22 @@ def list_values(weights: Floats, lists: Grades) -> Floats:
 
 
 def as_weights(metric: Metric, name: str) -> Floats:
-    """Return the weights of a metric, shape (K, L), or raise an InputError if it is none or not
-    finite.
-    """
+    """Return the weights of a metric, shape (K, L); raise InputError if it has none."""
     if isinstance(metric, DCG):
         return metric.utility.weights
-    if isinstance(metric, Utility):
-        return metric.weights
     if isinstance(metric, ListUtility):
         raise InputError(
-            f"{name} is a list utility, whose values are no sums over positions: certificates, and exact shares of "
-            "disagreement, are only true of a DCG (disagreement of two metrics is sampled)"
+            f"{name} is a list utility, whose values are no sums over positions: certificates, and "
+            "exact shares of disagreement, are only true of a DCG (disagreement of two metrics is "
+            "sampled)"
         )
+
+    # an array, which may not be one of numbers
     try:
         return Utility(np.asarray(metric, dtype=np.float64)).weights
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
-        ) from error
+        problem = f"{name} is neither a DCG nor a utility of shape (K, L): {error}"
+        raise InputError(problem) from error
 
 
 def shape_of(metric: Metric, name: str) -> tuple[int, int]:
@@ -210,28 +212,6 @@ def shape_of(metric: Metric, name: str) -> tuple[int, int]:
         return metric.depth, metric.n_grades
     depth, n_grades = as_weights(metric, name).shape
     return depth, n_grades
-
-
-def rankings_of(
-    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
-) -> tuple[Rankings, list[Metric]]:
-    """Return the rankings over which metrics are compared, and the metrics with files and names
-    resolved.
-    """
-    metrics, _ = resolved(metrics, names, grades)
-    shapes = [shape_of(metric, name) for metric, name in zip(metrics, names, strict=True)]
-    if len({shape[1] for shape in shapes}) > 1:
-        differing = ", ".join(
-            f"{name} has {shape[1]}" for name, shape in zip(names, shapes, strict=True)
-        )
-        raise InputError(
-            f"metrics of different numbers of grades cannot be compared: {differing}; map the grades of the smaller "
-            "scale to the larger one (DCG.map_grades, or --map-grades)"
-        )
-    depth, n_grades = max(shape[0] for shape in shapes), shapes[0][1]
-    return Rankings(
-        depth, n_grades, None if grades is None else _counts(grades, n_grades, depth)
-    ), list(metrics)
 
 
 def resolved(
@@ -251,66 +231,81 @@ def resolved(
     read: list[Any] = [
         metric_or_name(m, accept=SAVED) if isinstance(m, (str, os.PathLike)) else m for m in metrics
     ]
-    others = [
-        (metric, name)
-        for metric, name in zip(read, names, strict=True)
-        if not isinstance(metric, MetricName)
-    ]
-    shapes = [shape_of(*other) for other in others]
-    documents = [] if grades is None else [(np.size(grades), int(np.max(grades, initial=1)) + 1)]
-    size = n_grades or max((shape[1] for shape in shapes or documents), default=None)
-    own = [
-        metric.depth
-        for metric in read
-        if isinstance(metric, MetricName) and metric.depth is not None
-    ]
-    deepest = depth or max(
-        [*own, *(shape[0] for shape in shapes)], default=documents[0][0] if documents else None
-    )
-    made = [
-        read_metric(metric, size, deepest, name=name) if isinstance(metric, MetricName) else metric
-        for metric, name in zip(read, names, strict=True)
-    ]
-    return made, [
-        metric.at(metric.deep(deepest)) if isinstance(metric, MetricName) else None
-        for metric in read
-    ]
+
+    # sizes of metrics that have one
+    depths, sizes = [], []
+    for metric, name in zip(read, names, strict=True):
+        if not isinstance(metric, MetricName):
+            depths.append(shape_of(metric, name)[0])
+            sizes.append(shape_of(metric, name)[1])
+        elif metric.depth is not None:
+            depths.append(metric.depth)
+
+    # else those of the documents
+    if grades is not None:
+        depths = depths or [np.size(grades)]
+        sizes = sizes or [int(np.max(grades, initial=1)) + 1]
+    size = n_grades or max(sizes, default=None)
+    deepest = depth or max(depths, default=None)
+
+    # metrics of the names
+    made: list[Metric] = []
+    labels: list[str | None] = []
+    for metric, name in zip(read, names, strict=True):
+        by_name = isinstance(metric, MetricName)
+        made.append(read_metric(metric, size, deepest, name=name) if by_name else metric)
+        labels.append(metric.at(metric.deep(deepest)) if by_name else None)
+    return made, labels
 
 
-def scaled_weights(
+def rankings_of(
     metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
-) -> tuple[Rankings, list[Floats]]:
-    """Return the results of `padded_weights`, scaled to spans of 1; raise InputError if a metric is
-    constant.
-    """
-    rankings, weights = padded_weights(metrics, names, grades)
-    scaled = [rankings.scaled(table) for table in weights]
-    for name, table in zip(names, scaled, strict=True):
-        if table is None:
-            raise InputError(f"{name} orders no two of {rankings}: they are all worth the same")
-    return rankings, [table for table in scaled if table is not None]
+) -> tuple[Rankings, list[Metric]]:
+    """Return the rankings over which metrics are compared, and the metrics, `resolved`."""
+    made, _ = resolved(metrics, names, grades)
+    depths, sizes = zip(*map(shape_of, made, names), strict=True)
+    if len(set(sizes)) > 1:
+        differing = ", ".join(f"{name} has {n}" for name, n in zip(names, sizes, strict=True))
+        raise InputError(
+            f"metrics of different numbers of grades cannot be compared: {differing}; map the "
+            "grades of the smaller scale to the larger one (DCG.map_grades, or --map-grades)"
+        )
+    depth, n_grades = max(depths), sizes[0]
+    counts = None if grades is None else _counts(grades, n_grades, depth)
+    return Rankings(depth, n_grades, counts), made
 
 
 def padded_weights(
     metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
-    """Return the rankings over which metrics are compared, and the weights of each, zeros below its
-    depth, (K, L).
-    """
-    rankings, read = rankings_of(metrics, names, grades)
-    weights = [as_weights(metric, name) for metric, name in zip(read, names, strict=True)]
+    """Return `rankings_of` metrics, and the weights of each, zeros below its depth, (K, L)."""
+    rankings, made = rankings_of(metrics, names, grades)
+    weights = map(as_weights, made, names)
     return rankings, [np.pad(w, ((0, rankings.depth - len(w)), (0, 0))) for w in weights]
 
 
-def _counts(grades: ArrayLike, n_grades: int, depth: int) -> tuple[int, ...]:
+def scaled_weights(
+    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
+) -> tuple[Rankings, list[Floats]]:
+    """Return `padded_weights`, scaled to spans of 1; raise InputError if a metric is constant."""
+    rankings, weights = padded_weights(metrics, names, grades)
+    scaled = []
+    for name, table in zip(names, map(rankings.scaled, weights), strict=True):
+        if table is None:
+            raise InputError(f"{name} orders no two of {rankings}: they are all worth the same")
+        scaled.append(table)
+    return rankings, scaled
+
+
+def _counts(grades: ArrayLike, n_grades: int, depth: int) -> Left:
+    """Return the number of documents of each grade; raise InputError if they are too few."""
     documents = multiset(grades, n_grades)
     if (documents < 0).any():
-        raise InputError(
-            f"grades={documents.tolist()}: every document needs a known grade, 0 = worst"
-        )
+        problem = "every document needs a known grade, 0 = worst"
+        raise InputError(f"grades={documents.tolist()}: {problem}")
     if len(documents) < depth:
         raise InputError(
             f"grades={documents.tolist()} are {len(documents)} documents for {depth} positions; "
             "name all documents, or cut the metrics to fewer positions"
         )
-    return tuple(int(n) for n in np.bincount(documents, minlength=n_grades))
+    return tuple(np.bincount(documents, minlength=n_grades).tolist())

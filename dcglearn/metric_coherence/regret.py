@@ -1,6 +1,4 @@
-"""Search for the largest regret between two metrics, by enumeration of all lists or by integer
-programming.
-"""
+"""Search for the largest regret between two metrics: by enumeration, or integer programming."""
 
 import os
 import sys
@@ -10,30 +8,20 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import block_diag, coo_array, csr_array, vstack
+from scipy.sparse import block_diag, csr_array, eye_array, kron, vstack
 
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.metric_coherence.rankings import Enumeration, Rankings, list_values
 
-RESOLUTION = 2e-6
-"""Least margin of the integer programme, as a share of a metric's span (its feasibility tolerance
-is 1e-6).
-"""
-
 TIE = 1e-12
-"""Largest difference of values that counts as a tie, as a share of the span; it is due to rounding.
-"""
-
-NEAR_TIE = 1e-7
-"""Largest difference that the integer programme counts as a tie, as a share of the span."""
+"""Largest difference of values that counts as a tie, as a share of the span: rounding."""
 
 
 @contextmanager
 def quiet_solver() -> Iterator[None]:
-    """Suppress the debugging output of HiGHS: all standard output of the process, so this is for
-    programs only.
-    """
+    """Suppress the debugging output of HiGHS: all standard output of the process, in programs."""
     sys.stdout.flush()
     stdout, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -53,13 +41,9 @@ class LargestRegret:
     metric prefers.
     """
 
-    regret: float
-    bound: float
-    pair: Grades | None
-
-
-NO_REGRET = LargestRegret(0.0, 0.0, None)
-"""The result where the metrics never disagree."""
+    regret: float = 0.0
+    bound: float = 0.0
+    pair: Grades | None = None
 
 
 class ExhaustiveSearch:
@@ -69,44 +53,46 @@ class ExhaustiveSearch:
         self.enumeration = enumeration
         self.orders = [np.argsort(values, kind="stable") for values in enumeration.values]
 
-    def regret(self, first: int, second: int, tau: float) -> LargestRegret:
-        """Return the largest regret of metric `second` over pairs of lists that `first` orders by
-        at least tau.
+    def regret(self, first: int, tau: float) -> LargestRegret:
+        """Return the largest regret of the other metric where metric `first` prefers by tau.
 
-        For every list, it is found with the best by `second` of those at least tau below it by
-        `first`.
+        For every list, it is found with the best by the other metric of those at least tau below it
+        by `first`.
         """
-        order = self.orders[first]
-        a, b = self.enumeration.values[first][order], self.enumeration.values[second][order]
+        order, a, b = self._sorted(first)
+        # the best by the other metric of all lists up to each
         highest = np.maximum.accumulate(b)
         below = np.searchsorted(a, a - max(tau - TIE, TIE), side="right") - 1
         lost = np.where(below >= 0, highest[below] - b, -np.inf)
         worst = int(lost.argmax())
         if lost[worst] <= TIE:
-            return NO_REGRET
-        return self._of_pair(lost[worst], order[worst], order[b[: below[worst] + 1].argmax()])
+            return LargestRegret()
+        best = b[: below[worst] + 1].argmax()
+        return self._of_pair(lost[worst], order[worst], order[best])
 
-    def tie_regret(self, first: int, second: int) -> LargestRegret:
-        """Return the pair that `first` ties and whose values under `second` differ most, in a run
-        of equal values.
-        """
-        order = self.orders[first]
-        a, b = self.enumeration.values[first][order], self.enumeration.values[second][order]
+    def tie_regret(self) -> LargestRegret:
+        """Return the lists that the first metric ties and the second values most differently."""
+        order, a, b = self._sorted(0)
+
+        # runs of values that are equal under the first metric
         starts = np.concatenate([[0], np.flatnonzero(np.diff(a) > TIE) + 1])
         spread = np.maximum.reduceat(b, starts) - np.minimum.reduceat(b, starts)
         widest = int(spread.argmax())
         if spread[widest] <= TIE:
-            return NO_REGRET
+            return LargestRegret()
+
+        # the two lists that differ most in it
         start, stop = np.append(starts, len(b))[widest : widest + 2]
-        run = b[start:stop]
-        return self._of_pair(
-            spread[widest], order[start + run.argmin()], order[start + run.argmax()]
-        )
+        run, lists = b[start:stop], order[start:stop]
+        return self._of_pair(spread[widest], lists[run.argmin()], lists[run.argmax()])
+
+    def _sorted(self, first: int) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """Return the lists in the order of metric `first`, with its values and the other's."""
+        order, values = self.orders[first], self.enumeration.values
+        return order, values[first][order], values[1 - first][order]
 
     def _of_pair(self, regret: float, better: int, worse: int) -> LargestRegret:
-        """Return the regret of two lists, given by their indices; the first metric prefers `better`
-        or ties them.
-        """
+        """Return the regret of two lists at indices; the first metric prefers `better` or ties."""
         lists = [self.enumeration.list_at(int(index)) for index in (better, worse)]
         return LargestRegret(float(regret), float(regret), np.stack(lists))
 
@@ -116,50 +102,55 @@ class IntegerProgramme:
     `time_limit` seconds.
     """
 
+    resolution = 2e-6
+    """Least margin, as a share of a metric's span (the feasibility tolerance is 1e-6)."""
+
+    near_tie = 1e-7
+    """Largest difference that counts as a tie, as a share of the span."""
+
     def __init__(self, rankings: Rankings, weights: list[Floats], time_limit: float) -> None:
         self.rankings, self.weights, self.time_limit = rankings, weights, time_limit
         self.rows, self.low, self.high = _assignment(rankings)
 
-    def regret(self, first: int, second: int, tau: float) -> LargestRegret:
+    def regret(self, first: int, tau: float) -> LargestRegret:
         """See `ExhaustiveSearch`."""
-        return self._solved(first, second, max(tau, RESOLUTION), np.inf)
+        return self._solved(first, max(tau, self.resolution), np.inf)
 
-    def tie_regret(self, first: int, second: int) -> LargestRegret:
-        """See `ExhaustiveSearch`; differences up to `NEAR_TIE` count as ties."""
-        return self._solved(first, second, -NEAR_TIE, NEAR_TIE)
+    def tie_regret(self) -> LargestRegret:
+        """See `ExhaustiveSearch`; differences up to `near_tie` count as ties."""
+        return self._solved(0, -self.near_tie, self.near_tie)
 
-    def _solved(self, first: int, second: int, least: float, most: float) -> LargestRegret:
-        a, b = self.weights[first].ravel(), self.weights[second].ravel()
+    def _solved(self, first: int, least: float, most: float) -> LargestRegret:
+        """Maximise the other metric's loss over pairs whose gap under `first` is within limits."""
+        a, b = self.weights[first].ravel(), self.weights[1 - first].ravel()
         gap = csr_array(np.concatenate([a, -a])[None])
-        constraint = LinearConstraint(
-            vstack([self.rows, gap]), np.append(self.low, least), np.append(self.high, most)
-        )
-        options = {"time_limit": self.time_limit, "mip_rel_gap": 1e-9}
-        cost = np.concatenate([b, -b])
+        rows, low, high = vstack([self.rows, gap]), [*self.low, least], [*self.high, most]
         solution: Any = milp(
-            cost,
+            np.concatenate([b, -b]),
             integrality=np.ones(2 * a.size),
             bounds=Bounds(0, 1),
-            constraints=constraint,
-            options=options,
+            constraints=LinearConstraint(rows, low, high),
+            options={"time_limit": self.time_limit, "mip_rel_gap": 1e-9},
         )
+
+        # what is proved about all pairs
         if solution.status == 2:  # infeasible: no pair of lists has such a difference
-            return NO_REGRET
-        bound = (
-            1.0
-            if solution.mip_dual_bound is None
-            else min(max(-float(solution.mip_dual_bound), 0.0), 1.0)
-        )
+            return LargestRegret()
+        bound = 1.0
+        if solution.mip_dual_bound is not None:
+            bound = min(max(-float(solution.mip_dual_bound), 0.0), 1.0)
         if solution.x is None:
-            return LargestRegret(0.0, bound, None)
+            return LargestRegret(0.0, bound)
+
+        # values of the best pair, computed again
         pair = solution.x.reshape(2, self.rankings.depth, -1).argmax(axis=2).astype(np.int8)
-        gaps = [
-            -float(np.diff(list_values(self.weights[metric], pair))[0])
-            for metric in (first, second)
-        ]
-        lost = -gaps[1]
-        if lost <= TIE or gaps[0] < least - 2 * NEAR_TIE or gaps[0] > most + 2 * NEAR_TIE:
-            return LargestRegret(0.0, bound, None)
+        ahead, lost = (
+            sign * float(np.diff(list_values(self.weights[metric], pair))[0])
+            for metric, sign in ((first, -1), (1 - first, 1))
+        )
+        allowed = least - 2 * self.near_tie <= ahead <= most + 2 * self.near_tie
+        if lost <= TIE or not allowed:
+            return LargestRegret(0.0, bound)
         return LargestRegret(lost, max(bound, lost), pair)
 
 
@@ -168,18 +159,20 @@ Search: TypeAlias = "ExhaustiveSearch | IntegerProgramme"
 
 
 def _assignment(rankings: Rankings) -> tuple[csr_array, Floats, Floats]:
-    """Return the constraints on two lists: one grade per position, and no more of a grade than
-    there are documents.
-    """
+    """Return the constraints on two lists: a grade per position, and the documents' grades."""
     depth, n_grades = rankings.depth, rankings.n_grades
-    cells = np.arange(depth * n_grades)
-    parts = [coo_array((np.ones(len(cells)), (cells // n_grades, cells)))]
+
+    # one grade per position
+    parts = [kron(eye_array(depth), np.ones((1, n_grades)))]
     low, high = [np.ones(depth)], [np.ones(depth)]
+
+    # no more of a grade than there are documents
     if rankings.counts is not None:
-        parts.append(coo_array((np.ones(len(cells)), (cells % n_grades, cells))))
+        parts.append(kron(np.ones((1, depth)), eye_array(n_grades)))
         counts = np.array(rankings.counts, dtype=np.float64)
         low.append(counts if rankings.full else np.zeros(n_grades))
         high.append(counts)
+
     rows = vstack(parts)
     both: Any = block_diag([rows, rows], format="csr")
     return both, np.concatenate(low * 2), np.concatenate(high * 2)

@@ -1,4 +1,4 @@
-"""Whether the order of systems depends on the metric, and which differences are more than chance."""
+"""Whether the order of systems depends on the metric, beyond chance."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, Metrics, as_metrics, evaluate
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.plain_text import aligned, number_of, one_line
 from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.metric_coherence.dominance import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -69,79 +69,78 @@ class SystemOrder:
         return np.argsort(np.argsort(-self.evaluation.means, axis=0, kind="stable"), axis=0) + 1
 
     @property
+    def _n_pairs(self) -> int:
+        return len(self.beats) * (len(self.beats) - 1) // 2
+
+    @property
     def share_decided(self) -> float:
         """Share of the pairs of systems of which one beats the other under every allowed DCG."""
-        n = len(self.beats)
-        return float(self.beats.sum() / (n * (n - 1) / 2))
+        return float(self.beats.sum() / self._n_pairs)
 
     @property
     def conclusion(self) -> str:
         """Whether the order of the systems depends on the metric, in one sentence."""
-        marked = [
-            pair
-            for swaps in self.swaps.values()
-            for pair in zip(swaps.pairs, swaps.solid, strict=True)
-        ]
-        swapped, solid = (
-            {frozenset(pair) for pair, sure in marked if sure or noise} for noise in (True, False)
-        )
-        pairs = number_of(len(self.beats) * (len(self.beats) - 1) // 2, "pairs")
+        # pairs that any two metrics swap, and those that they swap beyond chance
+        swapped: set[frozenset[str]] = set()
+        solid: set[frozenset[str]] = set()
+        for swaps in self.swaps.values():
+            for pair, sure in zip(map(frozenset, swaps.pairs), swaps.solid, strict=True):
+                swapped.add(pair)
+                solid.update([pair] * sure)
+
+        pairs = f"of {number_of(self._n_pairs, 'pairs')} of systems change it"
         if solid:
-            return f"the order depends on the metric: {len(solid)} of {pairs} of systems change it beyond chance"
-        changed = (
-            f"{len(swapped)} of {pairs} of systems change it within chance"
-            if swapped
-            else "it is the same"
-        )
+            return f"the order depends on the metric: {len(solid)} {pairs} beyond chance"
+        changed = f"{len(swapped)} {pairs} within chance" if swapped else "it is the same"
         return f"the order does not depend on the metric: {changed}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
-        evaluation, n_beaten = self.evaluation, self.beats.sum(axis=1).tolist()
-        columns = zip(
-            evaluation.runs, evaluation.means.tolist(), self.ranks.tolist(), n_beaten, strict=True
-        )
+        evaluation = self.evaluation
+        columns = evaluation.means, self.ranks, self.beats.sum(axis=1)
+        rows = zip(evaluation.runs, *(column.tolist() for column in columns), strict=True)
+        names = ("run", "means", "ranks", "beats")
+        systems = [dict(zip(names, row, strict=True)) for row in rows]
+
+        # swaps by pair of metrics
+        all_swaps = []
+        for metrics, swaps in self.swaps.items():
+            pairs = [
+                {"first": a, "second": b, "solid": solid}
+                for (a, b), solid in zip(swaps.pairs, swaps.solid, strict=True)
+            ]
+            all_swaps.append({"metrics": list(metrics), "systems": pairs})
+
         return {
             "metrics": list(evaluation.metrics),
-            "systems": [
-                dict(zip(("run", "means", "ranks", "beats"), cells, strict=True))
-                for cells in columns
-            ],
+            "systems": systems,
             "tau": self.tau.tolist(),
             "tau_ap": self.tau_ap.tolist(),
-            "swaps": [
-                {
-                    "metrics": list(pair),
-                    "systems": [
-                        {"first": a, "second": b, "solid": solid}
-                        for (a, b), solid in zip(swaps.pairs, swaps.solid, strict=True)
-                    ],
-                }
-                for pair, swaps in self.swaps.items()
-            ],
+            "swaps": all_swaps,
             "conclusion": self.conclusion,
             "decided": self.share_decided,
             "scope": self.scope,
         }
 
     def __str__(self) -> str:
-        names, lines = [*map(one_line, self.evaluation.metrics)], [str(self.evaluation), ""]
+        names, lines = self.evaluation.metrics, [str(self.evaluation), ""]
         if len(names) > 1:
-            width = max(map(len, names))
+            # agreement of the orders
             lines.append(
                 "Kendall's tau between the orders (tau_AP, the row's order taken for true)"
             )
+            rows = []
             for name, taus, aps in zip(names, self.tau, self.tau_ap, strict=True):
-                cells = "".join(f"  {x:.3f} ({y:.3f})" for x, y in zip(taus, aps, strict=True))
-                lines.append(f"{name:<{width}}{cells}")
-            noise = f"(noise: one of the metrics keeps its order in less than {self.level:.0%} of the bootstrap)"
-            lines += ["", *map(str, self.swaps.values()), noise, self.conclusion, ""]
-        return "\n".join(
-            [
-                *lines,
-                f"{self.share_decided:.1%} of the pairs of systems are decided under {self.scope}",
-            ]
-        )
+                cells = (f"{tau:.3f} ({ap:.3f})" for tau, ap in zip(taus, aps, strict=True))
+                rows.append([name, *cells])
+            lines += [*aligned(rows), ""]
+
+            # systems that change their order
+            share = f"in less than {self.level:.0%} of the bootstrap"
+            noise = f"(noise: one of the metrics keeps its order {share})"
+            lines += [*map(str, self.swaps.values()), noise, self.conclusion, ""]
+        decided = f"{self.share_decided:.1%} of the pairs of systems are decided"
+        return "\n".join([*lines, f"{decided} under {self.scope}"])
 
 
 def system_order(
@@ -158,8 +157,7 @@ def system_order(
     missing: str = "zero",
     normalise: bool = True,
 ) -> SystemOrder:
-    """Order systems by several metrics and test which differences between the orders are more than
-    chance.
+    """Order systems by several metrics, and test which differences of the orders are chance.
 
     Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one
     if both do. Raises InputError as in `evaluate`, and if there are fewer than two systems.
@@ -188,8 +186,10 @@ def system_order(
     Examples
     --------
     >>> judged = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "b": 2, "c": 1}}
-    >>> old, new = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"b": 1.0}}, {"q1": {"a": 2.0, "c": 1.0}, "q2": {"c": 1.0}}
-    >>> order = dl.system_order({"old": old, "new": new}, judged, ["linear-log2", "exponential-log2"], n_resamples=100)
+    >>> old = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"b": 1.0}}
+    >>> new = {"q1": {"a": 2.0, "c": 1.0}, "q2": {"c": 1.0}}
+    >>> metrics = ["linear-log2", "exponential-log2"]
+    >>> order = dl.system_order({"old": old, "new": new}, judged, metrics, n_resamples=100)
     >>> order.tau.round(1).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
@@ -204,37 +204,44 @@ def system_order(
     evaluation = evaluate(
         systems, judged, by_name, normalise=normalise, ties=ties, missing=missing
     ).ordered()
-    preferences = None if log is None else as_preferences(log)
-    n_grades = max(judged.n_grades, 2 if preferences is None else preferences.n_grades)
-    depth = max(
-        (metric.depth for metric in by_name.values() if not isinstance(metric, str)), default=10
-    )
-    depth = depth if preferences is None else preferences.depth
+
+    # metrics that are allowed, on the scale and the depth of all
+    preferences, n_grades = None, max(judged.n_grades, 2)
+    depths = (metric.depth for metric in by_name.values() if not isinstance(metric, str))
+    depth = max(depths, default=10)
+    if log is not None:
+        preferences = as_preferences(log)
+        n_grades, depth = max(judged.n_grades, preferences.n_grades), preferences.depth
     allowed = AllowedMetrics.of(preferences, n_grades, depth, budget, 3000)
+
+    # mean counts of grades of each system
     runs_by_name = {run.name: run for run in systems}
-    lists = [
-        ranked_grades(runs_by_name[name], judged, depth, ties).grades for name in evaluation.runs
-    ]
+    mean_counts = []
+    for name in evaluation.runs:
+        lists = ranked_grades(runs_by_name[name], judged, depth, ties).grades
+        mean_counts.append(counts(lists, n_grades).mean(axis=0))
+
     return SystemOrder(
         evaluation=evaluation,
         tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
         tau_ap=_between(evaluation.means, tau_ap),
         swaps=_swaps(evaluation, n_resamples, level, np.random.default_rng(seed)),
-        beats=_beats(allowed, [counts(grades, n_grades).mean(axis=0) for grades in lists]),
+        beats=_beats(allowed, mean_counts),
         scope=scope_of(allowed.budget),
         level=level,
     )
 
 
 def tau_ap(truth: Floats, other: Floats) -> float:
-    """Return tau_AP of two arrays of means, shape (R,): the agreement of the second order with the
-    first.
-    """
+    """Return tau_AP of two arrays of means, shape (R,), by the order of the second."""
     order = np.argsort(-other, kind="stable")
     above = np.sign(truth[order][:, None] - truth[order][None, :])  # of the row over the column
     tied = (other[order][:, None] == other[order][None, :]) & (above == 0)
     right = np.where(tied, 1.0, 0.5 + 0.5 * above)
-    return 2 * float(np.mean([right[:i, i].mean() for i in range(1, len(order))])) - 1
+
+    # share of the systems above each that are there in truth (Yilmaz et al. 2008)
+    shares = [right[:i, i].mean() for i in range(1, len(order))]
+    return 2 * float(np.mean(shares)) - 1
 
 
 def _between(means: Floats, measure: Callable[[Floats, Floats], float]) -> Floats:
@@ -245,34 +252,42 @@ def _between(means: Floats, measure: Callable[[Floats, Floats], float]) -> Float
 def _swaps(
     evaluation: Evaluation, n_resamples: int, level: float, rng: np.random.Generator
 ) -> dict[tuple[str, str], Swaps]:
-    n_topics, runs, metrics = evaluation.values.shape[2], evaluation.runs, evaluation.metrics
-    draws = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples).astype(
-        np.float64
+    """Return the swaps of every two metrics; a swap is solid in `level` of the samples."""
+    # means of bootstrap samples, without topics that have no value
+    runs, values = evaluation.runs, evaluation.filled
+    n_topics = values.shape[2]
+    draws = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples)
+    valued = ~np.isnan(values)
+    sums, weight = (
+        np.einsum("rmq,bq->mrb", x, draws.astype(np.float64))
+        for x in (np.where(valued, values, 0.0), valued.astype(np.float64))
     )
-    valued = ~np.isnan(evaluation.filled)
-    sums = np.einsum("rmq,bq->mrb", np.where(valued, evaluation.filled, 0.0), draws)
-    weight = np.einsum("rmq,bq->mrb", valued.astype(np.float64), draws)
     samples = sums / np.maximum(weight, 1.0)
-    pairs = np.array([(i, j) for i in range(len(runs)) for j in range(i)])
-    gaps = evaluation.means.T[:, pairs[:, 0]] - evaluation.means.T[:, pairs[:, 1]]
-    ahead = (samples[:, pairs[:, 0]] > samples[:, pairs[:, 1]]).mean(axis=2)
-    behind = (samples[:, pairs[:, 0]] < samples[:, pairs[:, 1]]).mean(axis=2)
-    kept = np.where(gaps > 0, ahead, behind)
+
+    # share of the samples that keep the order of a pair, (M, pairs)
+    first, second = np.tril_indices(len(runs), -1)
+    gaps = (evaluation.means[first] - evaluation.means[second]).T
+    differences = samples[:, first] - samples[:, second]
+    kept = (differences * np.sign(gaps)[..., None] > 0).mean(axis=2)
+
+    # pairs that two metrics order differently
     swaps = {}
-    for a, b in combinations(range(len(metrics)), 2):
-        swapped = np.flatnonzero(gaps[a] * gaps[b] < 0)
-        ordered = [pairs[p] if gaps[a, p] > 0 else pairs[p][::-1] for p in swapped]
-        solid = [bool(min(kept[a, p], kept[b, p]) >= level) for p in swapped]
-        names = metrics[a], metrics[b]
-        swaps[names] = Swaps(names, [(runs[i], runs[j]) for i, j in ordered], solid, len(pairs))
+    for a, b in combinations(range(len(gaps)), 2):
+        names = evaluation.metrics[a], evaluation.metrics[b]
+        pairs, solid = [], []
+        for pair in np.flatnonzero(gaps[a] * gaps[b] < 0):
+            better, worse = runs[first[pair]], runs[second[pair]]
+            pairs.append((better, worse) if gaps[a, pair] > 0 else (worse, better))
+            solid.append(bool(min(kept[a, pair], kept[b, pair]) >= level))
+        swaps[names] = Swaps(names, pairs, solid, len(first))
     return swaps
 
 
 def _beats(allowed: AllowedMetrics, mean_counts: list[Floats]) -> NDArray[np.bool_]:
+    """Return whether the system of the row beats that of the column under all allowed DCGs."""
     n = len(mean_counts)
     beats = np.zeros((n, n), dtype=bool)
     for i, j in combinations(range(n), 2):
-        low, high = allowed.range(mean_counts[j] - mean_counts[i])
-        verdict = verdict_of(low, high)
-        beats[j, i], beats[i, j] = verdict == "x", verdict == "y"
+        verdict = verdict_of(*allowed.range(mean_counts[i] - mean_counts[j]))
+        beats[i, j], beats[j, i] = verdict == "x", verdict == "y"
     return beats

@@ -52,11 +52,14 @@ class DaskBoostedRanker(BoostedRanker):
     trees are those of `BoostedRanker`. The same data, seed and number of workers give the same
     bytes.
 
-    Parameters ---------- loss, n_trees, learning_rate, num_leaves, follow, curvature, metric,
-    patience, seed, start, **lightgbm
+    Parameters
+    ----------
+    loss, n_trees, learning_rate, num_leaves, follow, curvature, metric, patience, seed, start
         As in `BoostedRanker`, but `patience` saves no time: the number of trees is chosen after all
-        have grown. LightGBM finds free ports, or takes ``local_listen_port=P`` of each worker,
-        where all are on different hosts. There are no checkpoints over a cluster.
+        have grown. There are no checkpoints over a cluster.
+    **lightgbm
+        Other parameters of LightGBM, which finds free ports, or takes ``local_listen_port=P`` of
+        each worker, where all are on different hosts.
 
     Attributes
     ----------

@@ -6,8 +6,8 @@ import numpy as np
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import DirectFit
+from dcglearn.learning.descriptions import DirectFit
+from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation import intervals
 from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import InputError, Integers
-from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import DirectDescription, DirectLearner, fit_of
+from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
+from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters

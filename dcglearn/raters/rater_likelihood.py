@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.direct_fit import BIAS_SPREAD
+from dcglearn.learning.dcg_model import BIAS_SPREAD
 from dcglearn.learning.judgement_kernel import chances
 
 LOGITS = np.linspace(-9.0, 9.0, 145)

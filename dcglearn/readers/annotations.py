@@ -1,6 +1,4 @@
-"""Exports of annotation tools whose records hold several annotations: Label Studio's tasks and
-Argilla's records.
-"""
+"""Exports of annotation tools with several annotations a record: Label Studio and Argilla."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +14,7 @@ Answers: TypeAlias = list[tuple[dict[str, Any], Any]]
 
 
 def is_export(names: Sequence[str]) -> bool:
-    """Return whether these are the keys of a task of Label Studio (JSON), or of a record of
-    Argilla, flat or not.
-    """
+    """Return whether these are the keys of a task of Label Studio or a record of Argilla."""
     return (
         {"annotations", "data"} <= {*names}
         or {"responses", "fields"} <= {*names}
@@ -32,22 +28,21 @@ def _question(name: str) -> str | None:
 
 
 class Annotations(Records):
-    """The annotations in the records of a source, each with its record's data; one without a winner
-    is open.
-    """
+    """The annotations of a source's records, each with its record's data; open without a winner."""
 
     def __init__(self, source: Source) -> None:
-        questions: dict[str, None] = {}
+        self._questions: dict[str, None] = {}
         self._annotations = [
-            (number, flat) for number, item in source for flat in _flat(item, questions)
+            (number, flat) for number, item in source for flat in _flat(item, self._questions)
         ]
+
+        # the only question asks for the winner
         roles = dict(source.roles)
-        if "winner" in roles and len(questions) == 1:
-            roles["winner"] = replace(
-                roles["winner"], names=tuple(name.lower() for name in questions)
-            )
+        if "winner" in roles and len(self._questions) == 1:
+            (question,) = self._questions
+            roles["winner"] = replace(roles["winner"], names=(question.lower(),))
         super().__init__([], roles, f"{source.form} of annotations")
-        self.unit, self._questions = source.unit, questions
+        self.unit = source.unit
         records = [flat for _, flat in self._annotations if isinstance(flat, Mapping)]
         self.names = list(dict.fromkeys(str(key) for flat in records for key in flat))
 
@@ -56,11 +51,8 @@ class Annotations(Records):
 
     def record(self, item: Any) -> dict[str, Any]:
         """Return the values by role."""
-        if (
-            "winner" in self.roles
-            and isinstance(item, Mapping)
-            and not self._questions.keys() & item.keys()
-        ):
+        answered = not isinstance(item, Mapping) or self._questions.keys() & item.keys()
+        if "winner" in self.roles and not answered:
             item = {**item, self.roles["winner"].names[0]: "open"}
         return super().record(item)
 
@@ -70,19 +62,14 @@ def annotated(open_with: Opener) -> Opener:
 
     def opened(roles: Mapping[str, Role]) -> Source:
         source = open_with(roles)
-        return (
-            Annotations(source)
-            if isinstance(source, Objects) and is_export(source.names)
-            else source
-        )
+        has_annotations = isinstance(source, Objects) and is_export(source.names)
+        return Annotations(source) if has_annotations else source
 
     return opened
 
 
 def _flat(item: Any, questions: dict[str, None]) -> list[Any]:
-    """Return a record for each annotation of a record, and add its questions; one of another form
-    stays as it is.
-    """
+    """Return a record for each annotation, and add its questions; others stay as they are."""
     try:
         record = json.loads(item) if isinstance(item, bytes) else item
         data, answered = (_label_studio if "annotations" in record else _argilla)(record)
@@ -93,41 +80,46 @@ def _flat(item: Any, questions: dict[str, None]) -> list[Any]:
 
 
 def _label_studio(task: Mapping[str, Any]) -> tuple[dict[str, Any], Answers]:
+    """Return the data of a task, and the answers of each annotation that was not cancelled."""
     answered: Answers = []
     for annotation in task["annotations"]:
-        if not annotation.get("was_cancelled"):
-            choices = [
-                result
-                for result in annotation["result"]
-                if result["type"] in ("pairwise", "choices")
-            ]
-            rater = annotation.get("completed_by")
-            rater = rater.get("email") or rater["id"] if isinstance(rater, Mapping) else rater
-            answered.append(
-                ({choice["from_name"]: answer_of(choice["value"]) for choice in choices}, rater)
-            )
+        if annotation.get("was_cancelled"):
+            continue
+
+        # answers by the name of the question
+        results = (x for x in annotation["result"] if x["type"] in ("pairwise", "choices"))
+        answers = {result["from_name"]: answer_of(result["value"]) for result in results}
+
+        # the rater, who may be an object
+        rater = annotation.get("completed_by")
+        if isinstance(rater, Mapping):
+            rater = rater.get("email") or rater["id"]
+        answered.append((answers, rater))
     return task["data"], answered
 
 
 def _argilla(record: Mapping[str, Any]) -> tuple[dict[str, Any], Answers]:
-    by_rater: dict[Any, dict[str, Any]] = {}
+    """Return the data of a record, and the answers of each rater."""
     if "fields" in record:
+        # responses by question
         data = {**record["fields"], **(record.get("metadata") or {})}
         responses = {
-            question: [
-                (given["value"], given.get("user_id"), given.get("status")) for given in all_given
-            ]
+            question: [(x["value"], x.get("user_id"), x.get("status")) for x in all_given]
             for question, all_given in record["responses"].items()
         }
     else:
+        # three columns for each question
         data = {name: value for name, value in record.items() if "." not in name}
-        columns = {
-            name: [record.get(f"{name}{of}") or [] for of in ("", ".users", ".status")]
-            for name in record
-        }
         responses = {
-            q: list(zip_longest(*columns[name])) for name in record if (q := _question(name))
+            question: list(
+                zip_longest(*(record.get(f"{name}{of}") or [] for of in ("", ".users", ".status")))
+            )
+            for name in record
+            if (question := _question(name))
         }
+
+    # submitted answers by rater
+    by_rater: dict[Any, dict[str, Any]] = {}
     for question, all_given in responses.items():
         for value, rater, status in all_given:
             if status in (None, "submitted"):

@@ -1,6 +1,4 @@
-"""Answers to questions, each with the grades of the list that it was given from, and the
-comparisons in them.
-"""
+"""Answers to questions with the grades of the lists that they were given from, and comparisons."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,12 +10,6 @@ from numpy.typing import NDArray
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.readers.preferences import Preferences
-
-PARTNERS = 4
-"""Neighbours on each side, in a random order of the questions, with whose answers that of a
-question is compared.
-"""
-
 
 AnswerPairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
 """Comparisons of answers: the rows of the right and of the wrong ones, and their weights; shape
@@ -64,9 +56,8 @@ class Answers:
     def varied(self) -> NDArray[np.bool_]:
         """Whether the question of an answer was asked with lists that differ, shape (n,)."""
         first = np.unique(self.number, return_index=True)[1][self.number]
-        return (
-            np.bincount(self.number, (self.lists != self.lists[first]).any(axis=1))[self.number] > 0
-        )
+        differs = (self.lists != self.lists[first]).any(axis=1)
+        return np.bincount(self.number, differs)[self.number] > 0
 
     @cached_property
     def within_questions(self) -> AnswerPairs:
@@ -78,28 +69,24 @@ class Answers:
         """
         import polars as pl
 
-        rows = pl.DataFrame({"question": self.number, "right": np.arange(len(self))}).filter(
-            pl.Series(self.varied)
-        )
-        both = rows.join(
-            rows.rename({"right": "wrong"}), on="question", maintain_order="left_right"
-        )
+        rows = pl.DataFrame({"question": self.number, "right": np.arange(len(self))})
+        rows = rows.filter(pl.Series(self.varied))
+        wrong = rows.rename({"right": "wrong"})
+        both = rows.join(wrong, on="question", maintain_order="left_right")
         size = np.bincount(self.number)[both["question"].to_numpy()]
         return self._pairs(both["right"].to_numpy(), both["wrong"].to_numpy(), 2 / size)
 
     @cached_property
     def across_questions(self) -> AnswerPairs:
-        """Comparisons of answers to random pairs of questions that were asked with one list;
-        weights sum to these.
-        """
+        """Comparisons between random questions asked with one list each; weights sum to these."""
+        # an answer of each question, in random order
         order = np.random.default_rng(0).permutation(np.flatnonzero(~self.varied))
-        order = order[
-            np.sort(np.unique(self.number[order], return_index=True)[1])
-        ]  # an answer of each question
-        partners = [np.roll(order, step) for step in range(-PARTNERS, PARTNERS + 1) if step]
-        right, wrong, weight = self._pairs(
-            np.tile(order, 2 * PARTNERS), np.concatenate(partners), 1.0
-        )
+        order = order[np.sort(np.unique(self.number[order], return_index=True)[1])]
+
+        # each with its four neighbours on both sides
+        steps = [step for step in range(-4, 5) if step]
+        partners = np.concatenate([np.roll(order, step) for step in steps])
+        right, wrong, weight = self._pairs(np.tile(order, len(steps)), partners, 1.0)
         return right, wrong, weight * (len(order) / max(weight.sum(), 1e-300))
 
     def _pairs(
@@ -111,18 +98,19 @@ class Answers:
         return right[kept], wrong[kept], weights[kept]
 
     def preferences(self, *pairs: AnswerPairs) -> Preferences:
-        """Return comparisons, by default those within questions, as preferences whose queries are
-        the questions.
-        """
-        right, wrong, weight = map(
-            np.concatenate, zip(*(pairs or [self.within_questions]), strict=True)
+        """Return comparisons, by default those within questions, as preferences by question."""
+        joined = zip(*(pairs or [self.within_questions]), strict=True)
+        right, wrong, weight = map(np.concatenate, joined)
+        log = Preferences(
+            self.lists[right],
+            self.lists[wrong],
+            self.n_grades,
+            grade_names=self.grade_names,
+            weight=weight,
+            query=self.question[right],
         )
-        lists, columns = (
-            (self.lists[right], self.lists[wrong]),
-            {"weight": weight, "query": self.question[right]},
-        )
-        log = Preferences(*lists, self.n_grades, grade_names=self.grade_names, **columns)
         return log.changed(dropped=dict(self.dropped), counted=dict(self.counted))
 
     def __repr__(self) -> str:
-        return f"Answers({number_of(len(self), 'answers')}, depth {self.depth}, {number_of(self.n_grades, 'grades')})"
+        n_grades = number_of(self.n_grades, "grades")
+        return f"Answers({number_of(len(self), 'answers')}, depth {self.depth}, {n_grades})"

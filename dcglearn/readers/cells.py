@@ -10,16 +10,17 @@ import csv
 import logging
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.validation import InputError, PathLike, errors_in
+from dcglearn.foundation.validation import InputError, Integers, PathLike, errors_in
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.joined_files import Joined
 from dcglearn.readers.kinds import KINDS, Column, GradeLists, Said, Values
@@ -42,7 +43,8 @@ _PLAIN_GRADE = "^(-[12]|[0-9]{1,3})$"
 class RawCells:
     """The raw cells of each role that occurs, `n` rows; `errors` are of rows that cannot be read.
 
-    `texts` says that texts stand for values of any type; `at_once` that polars read them.
+    `texts` says that texts stand for values of any type; `at_once` that polars read them. `rows`
+    are the rows of a table of another shape that they were made of, None if each is one.
     """
 
     n: int
@@ -50,6 +52,34 @@ class RawCells:
     errors: dict[int, InputError] = field(default_factory=dict)
     texts: bool = False
     at_once: bool = False
+    rows: NDArray[np.intp] | None = None
+
+    def column(self, role: str, kind: str) -> Column:
+        """Return the cells of a role that occurs, read as those of a kind."""
+        return Column(role, kind, self.columns[role], self.texts)
+
+    def distinct(self, role: str, kind: str) -> tuple[list[Any], Integers]:
+        """Return the distinct values of a role, and the number of that of each row, shape (n,)."""
+        if role not in self.columns:
+            return [None], np.zeros(self.n, np.int64)
+        column = self.column(role, kind)
+        cells, index = column.distinct()
+        return list(map(column.value, cells)), index
+
+    def gathered(self, role: str, rows: pl.Series) -> Any:
+        """Return the cells of a role in some rows, and None where a row is null."""
+        cells = self.columns[role]
+        if isinstance(cells, list):
+            return [None if row is None else cells[row] for row in rows.to_list()]
+        return cells.gather(rows)
+
+    def taken(self, rows: NDArray[np.intp]) -> Self:
+        """Return the cells of some rows, in order, some of them several times."""
+        columns = {role: self.gathered(role, pl.Series(rows)) for role in self.columns}
+        errors = {
+            at: self.errors[row] for at, row in enumerate(rows.tolist()) if row in self.errors
+        }
+        return replace(self, n=len(rows), columns=columns, errors=errors, rows=rows)
 
 
 def raw_cells(source: Source) -> RawCells:
@@ -63,6 +93,9 @@ def raw_cells(source: Source) -> RawCells:
         return RawCells(
             len(frame), {name: frame[name] for name in frame.columns}, texts=texts, at_once=True
         )
+    reshaped: RawCells | None = source.cells()
+    if reshaped is not None:
+        return reshaped
 
     # line by line
     columns: dict[str, list[Any]] = {}

@@ -21,11 +21,8 @@ CUT = "cutoffs= (--cutoffs .2,.5,.8) cuts fractions"
 
 def text_of(cutoffs: Any) -> str:
     """Return cut-offs, or a number of levels, as text."""
-    return (
-        ",".join(map(str, cutoffs))
-        if isinstance(cutoffs, Iterable) and not isinstance(cutoffs, str)
-        else str(cutoffs)
-    )
+    is_list = isinstance(cutoffs, Iterable) and not isinstance(cutoffs, str)
+    return ",".join(map(str, cutoffs)) if is_list else str(cutoffs)
 
 
 def cut_points(cutoffs: Cutoffs, grades: Iterable[Any] | None = None) -> tuple[float, ...] | None:
@@ -33,14 +30,17 @@ def cut_points(cutoffs: Cutoffs, grades: Iterable[Any] | None = None) -> tuple[f
     for wrong ones.
     """
     numbers = tuple(map(_number, text_of(cutoffs).split(",")))
+
+    # a number of levels of equally many grades
     if len(numbers) == 1 and numbers[0] >= 2 and numbers[0].is_integer():
         if grades is None:
             return None
-        known = np.array([number for number in map(_number, grades) if 0 <= number <= 1] or [0.0])
-        quantiles = np.quantile(known, np.arange(1, int(numbers[0])) / numbers[0], method="higher")
-        numbers = tuple(np.unique(quantiles[quantiles > known.min()]).tolist()) or (
-            float(known.max()) or 1.0,
-        )
+        fractions = [number for number in map(_number, grades) if 0 <= number <= 1] or [0.0]
+        shares = np.arange(1, int(numbers[0])) / numbers[0]
+        quantiles = np.unique(np.quantile(fractions, shares, method="higher"))
+        top = max(fractions) or 1.0
+        numbers = tuple(quantiles[quantiles > min(fractions)].tolist()) or (top,)
+
     if not all(a < b for a, b in pairwise((0.0, *numbers, 1.000001))):
         examples = "such as .2,.5,.8, or a number of levels of equally many grades, such as 5"
         raise InputError(
@@ -50,19 +50,16 @@ def cut_points(cutoffs: Cutoffs, grades: Iterable[Any] | None = None) -> tuple[f
 
 
 def level_names(cutoffs: Sequence[float]) -> list[str]:
-    """Return the names of the levels, worst first: "0-0.2", "0.2-0.5"; a cut-off belongs to the
-    level above it.
-    """
+    """Return the names of the levels, worst first: "0-0.2"; a cut-off belongs to the one above."""
     return [f"{low:.4g}-{high:.4g}" for low, high in pairwise((0.0, *cutoffs, 1.0))]
 
 
 def level_of(grade: Any, cutoffs: Sequence[float], role: str = "grade") -> int:
-    """Return the level of a fraction, -1 or -2 where there is none; raise InputError for anything
-    else.
-    """
+    """Return the level of a fraction, -1 or -2 if there is none, or raise InputError."""
     if grade in (None, "", UNKNOWN, EMPTY):
         return EMPTY if grade == EMPTY else UNKNOWN
-    if not 0 <= (number := _number(grade)) <= 1:
+    number = _number(grade)
+    if not 0 <= number <= 1:
         raise InputError(
             f"{role} holds {shown(grade)}: grades that are cut (cutoffs=) are fractions from 0 to 1"
         )
@@ -70,9 +67,7 @@ def level_of(grade: Any, cutoffs: Sequence[float], role: str = "grade") -> int:
 
 
 def cut_grades(frame: PolarsFrame, name: str, cutoffs: Cutoffs) -> tuple[PolarsFrame, Any]:
-    """Return judgements with levels for grades, and the number of levels; as they are, and None,
-    without cut-offs.
-    """
+    """Return judgements with levels for grades, and the number of levels, if there are cuts."""
     if cutoffs is None:
         return frame, None
     with errors_in(name):

@@ -1,11 +1,9 @@
-"""Experiments: how the lists of two arms differ in their mean encodings, and which arm was known to
-be better.
-"""
+"""Experiments of known outcome: the difference between the mean encodings of two arms."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -19,19 +17,14 @@ from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.read_table import opener_of, read_columns, records_of
 from dcglearn.readers.roles import ENCODED, EXPERIMENT, Table
 
-OUTCOMES, ARMS = (
-    {"better": 1, "worse": -1, "a/a": 0, "aa": 0},
-    {"control": -1, "treatment": 1, "a": -1, "b": 1},
-)
+WORDS = {
+    "outcome": {"better": 1, "worse": -1, "a/a": 0, "aa": 0},
+    "arm": {"control": -1, "treatment": 1, "a": -1, "b": 1},
+}
 """What is known of the treatment, and the names of arms: of a and b, b is the treatment."""
 
-MOST_SHARES, MOST_NUMBERS = 1000, 10**8
-"""Positions times grades at most, and numbers in the covariances of all experiments."""
-
-NEAR = 1e-6
-"""Rounding that is allowed in sums of shares and, relative to its trace, in a covariance. Its trace
-times the square of this is added to a covariance's diagonal: no difference is infinitely many
-standard errors."""
+ROUNDING = 1e-6
+"""Rounding that is allowed in sums of shares and, relative to its trace, in a covariance."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,9 +52,7 @@ class Experiments:
         return Experiments(*values, self.grade_names, self.dropped)
 
     def z_scores(self, weights: Floats) -> Floats:
-        """Return the difference of mean values under a utility W, shape (K, L), in standard errors,
-        shape (n,).
-        """
+        """Return the difference of mean values under a utility, in standard errors, shape (n,)."""
         w = weights.ravel()
         return np.tensordot(self.difference, weights) / np.sqrt(self.covariance @ w @ w)
 
@@ -91,14 +82,18 @@ def read_experiments(
 
     Examples
     --------
-    >>> line = {"experiment": "e", "outcome": "better", "control": [[0.5, 0.5]], "treatment": [[0.4, 0.6]]}
-    >>> dl.read_experiments([{**line, "covariance": [[0.01, -0.01], [-0.01, 0.01]]}]).difference.round(2).tolist()
+    >>> arms = {"control": [[0.5, 0.5]], "treatment": [[0.4, 0.6]]}
+    >>> line = {"experiment": "e", "outcome": "better", **arms}
+    >>> line["covariance"] = [[0.01, -0.01], [-0.01, 0.01]]
+    >>> dl.read_experiments([line]).difference.round(2).tolist()
     [[[-0.1, 0.1]]]
     """
     mapping, dropped = LogMapping.of(n_grades, **options), Counter[str]()
     name, open_with = opened = opener_of(path, EXPERIMENT, mapping)
     with errors_in(name):
         encoded = "covariance" in open_with({}).names
+
+    # mean encodings as they are, or lists by unit
     if encoded:
         rows = list(_encoded(opened, mapping))
     else:
@@ -106,44 +101,41 @@ def read_experiments(
         mapping = recognised.mapping
         rows = list(_by_unit(name, table, mapping, dropped))
         dropped.update(left_out)
+
+    # why none is left
     if not rows:
         reasons = "".join(f"; {reason}: {n:,}" for reason, n in (+dropped).items())
         raise InputError(f"{name}: no experiment can be used{reasons}")
-    names = None if mapping.scale is None else tuple(mapping.scale)
     difference, covariance, outcome, ndcg = map(np.array, zip(*rows, strict=True))
-    covariance += (
-        NEAR**2
-        * np.trace(covariance, axis1=1, axis2=2)[:, None, None]
-        * np.eye(covariance.shape[1])
-    )
+
+    # a small ridge, so that no difference is infinitely many standard errors
+    trace = np.trace(covariance, axis1=1, axis2=2)[:, None, None]
+    covariance += ROUNDING**2 * trace * np.eye(covariance.shape[1])
+    names = None if mapping.scale is None else tuple(mapping.scale)
     return Experiments(difference, covariance, outcome, ndcg, names, dict(+dropped))
 
 
 def _by_unit(
     name: str, table: Table, mapping: LogMapping, dropped: Counter[str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the difference, covariance, outcome and z-score of nDCG of each experiment in a table
-    of lists.
-    """
+    """Yield difference, covariance, outcome and z-score of nDCG of each experiment of lists."""
     lists, labels = table["list"], ("experiment", "arm", "outcome", "unit")
     experiment, arm, outcome, unit = (table[role].astype(str) for role in labels)
     n_grades = mapping.n_known or max(int(lists.max()) + 1, 2)
     ndcg = _ndcg(lists, n_grades, table.get("query"))
     experiments, number = np.unique(experiment, return_inverse=True)
-    if (width := lists.shape[1] * n_grades) > MOST_SHARES or len(
-        experiments
-    ) * width**2 > MOST_NUMBERS:
-        size = (
-            f"{lists.shape[1]:,} positions, {n_grades} grades (experiments: {len(experiments):,})"
-        )
-        raise InputError(f"{name}: covariances are too large for {size}; cut the lists (depth=)")
+    _refuse_large(name, len(experiments), lists.shape[1], n_grades)
+
     order = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
     for one, here in zip(experiments, order, strict=True):
+        # its outcome, and the arm of each list
         with errors_in(f"{name}: experiment {one}"):
-            known = {_meaning(word, "outcome", OUTCOMES) for word in outcome[here]}
-            if len(known) > 1:
+            outcomes = {_meaning(word, "outcome") for word in outcome[here]}
+            if len(outcomes) > 1:
                 raise InputError("it has several outcomes; give one on all of its lines")
-            side = np.array([_meaning(word, "arm", ARMS) for word in arm[here]])
+            side = np.array([_meaning(word, "arm") for word in arm[here]])
+
+        # without units that saw both arms
         _, of_unit = np.unique(unit[here], return_inverse=True)
         crossed = (np.bincount(of_unit, side > 0) > 0) & (np.bincount(of_unit, side < 0) > 0)
         dropped["units in both arms of an experiment"] += int(crossed.sum())
@@ -151,6 +143,8 @@ def _by_unit(
         if min(len(np.unique(unit[rows])) for rows in sides) < 2:
             dropped["experiments with fewer than two units in an arm"] += 1
             continue
+
+        # the difference of the arms' means; independent, so covariances add up
         (mean, cov), (other, other_cov) = (
             _of_units(lists[x], ndcg[x], unit[x], n_grades) for x in sides
         )
@@ -159,7 +153,18 @@ def _by_unit(
             dropped["experiments whose lists do not vary"] += 1
             continue
         z = difference[-1] / max(covariance[-1, -1], 1e-300) ** 0.5
-        yield difference[:-1].reshape(-1, n_grades), covariance[:-1, :-1], known.pop(), float(z)
+        encodings = difference[:-1].reshape(-1, n_grades)
+        yield encodings, covariance[:-1, :-1], outcomes.pop(), float(z)
+
+
+def _refuse_large(name: str, n: int, depth: int, n_grades: int) -> None:
+    """Raise InputError if the covariances of n experiments take too much memory: more than 1,000
+    positions times grades, or 10^8 numbers in all.
+    """
+    width = depth * n_grades
+    if width > 1000 or n * width**2 > 10**8:
+        size = f"{depth:,} positions, {n_grades} grades (experiments: {n:,})"
+        raise InputError(f"{name}: covariances are too large for {size}; cut the lists (depth=)")
 
 
 def _ndcg(lists: Grades, n_grades: int, query: Any) -> Floats:
@@ -175,9 +180,7 @@ def _ndcg(lists: Grades, n_grades: int, query: Any) -> Floats:
 
 
 def _of_units(lists: Grades, ndcg: Floats, unit: Any, n_grades: int) -> tuple[Floats, Floats]:
-    """Return the mean over an arm's units of the encodings and nDCG of their lists, and the mean's
-    covariance.
-    """
+    """Return the mean of units' encodings and nDCG in an arm, and the mean's covariance."""
     _, number, n_lists = np.unique(unit, return_inverse=True, return_counts=True)
     n, width = len(n_lists), lists.shape[1] * n_grades
     cells = number[:, None] * width + np.arange(0, width, n_grades) + lists
@@ -187,57 +190,70 @@ def _of_units(lists: Grades, ndcg: Floats, unit: Any, n_grades: int) -> tuple[Fl
 
 
 def _encoded(opened: tuple[str, Opener], mapping: LogMapping) -> Iterator[tuple[Any, ...]]:
-    """Yield the difference, covariance and outcome of each line of mean encodings, and no
-    z-score.
-    """
+    """Yield difference, covariance and outcome of each line of encodings, and no z-score."""
     if mapping.given.keys() - {"n_grades", "scale", "encoding", "sheet"}:
-        raise InputError(
-            f"{opened[0]}: mean encodings are read as they are: leave out options but the number of grades"
-        )
-    arrays, shape, seen = ("control", "treatment", "covariance"), None, set()
+        remedy = "leave out options but the number of grades"
+        raise InputError(f"{opened[0]}: mean encodings are read as they are: {remedy}")
+    shape, seen = None, set()
     for place, record in records_of(opened, ENCODED):
         with errors_in(place):
-            control, treatment, covariance = means = [
-                finite_array(record.get(name, ""), name, 2) for name in arrays
-            ]
-            shapes, shape = [x.shape for x in means], shape or control.shape
-            if shapes != [shape, shape, (control.size,) * 2] or shape[1] != (
-                mapping.n_known or max(shape[1], 2)
-            ):
-                raise InputError(
-                    f"{', '.join(arrays)} have the shapes {', '.join(map(str, shapes))}; give (K, L), (K, L) and "
-                    "(K L, K L) for K positions and L grades, worst first, the same on all lines"
-                )
-            if (
-                min(control.min(), treatment.min()) < 0
-                or max(x.sum(axis=1).max() for x in means[:2]) > 1 + NEAR
-            ):
-                raise InputError(
-                    "a row of control or treatment is not of shares, at least 0 and in all at most 1"
-                )
-            trace = np.trace(covariance)
-            if (
-                not 0 < trace <= len(covariance)
-                or np.abs(covariance - covariance.T).max() > NEAR * trace
-            ):
-                raise InputError(
-                    "the covariance is not symmetric with variances of shares, above 0 and at most 1"
-                )
-            if (least := np.linalg.eigvalsh(covariance).min()) < -NEAR * trace:
-                raise InputError(
-                    f"the covariance is not positive semidefinite: its least eigenvalue is {least:g}"
-                )
-            if (name := str(record.get("experiment"))) in seen:
-                raise InputError(
-                    f"experiment {shown(name)} is there twice; give each a name of its own"
-                )
-            seen.add(name)
-            outcome = _meaning(record.get("outcome"), "outcome", OUTCOMES)
+            names = ("control", "treatment", "covariance")
+            arrays = {name: finite_array(record.get(name, ""), name, 2) for name in names}
+            control, treatment, covariance = arrays.values()
+
+            # shapes, shares and variances
+            shape = shape or control.shape
+            _refuse_shapes(arrays, shape, mapping.n_known)
+            _refuse_no_shares(control, treatment)
+            _refuse_no_covariance(covariance)
+
+            # a name of its own, and an outcome
+            experiment = str(record.get("experiment"))
+            if experiment in seen:
+                twice = f"experiment {shown(experiment)} is there twice"
+                raise InputError(f"{twice}; give each a name of its own")
+            seen.add(experiment)
+            outcome = _meaning(record.get("outcome"), "outcome")
         yield treatment - control, covariance, outcome, np.nan
 
 
-def _meaning(word: Any, role: str, meanings: dict[str, int]) -> int:
+def _refuse_shapes(
+    arrays: Mapping[str, Floats], shape: tuple[int, ...], n_grades: int | None
+) -> None:
+    """Raise InputError unless encodings have the shape of the first line, one column a grade."""
+    shapes = [array.shape for array in arrays.values()]
+    width = shape[0] * shape[1]
+    if shapes != [shape, shape, (width, width)] or shape[1] != (n_grades or max(shape[1], 2)):
+        raise InputError(
+            f"{', '.join(arrays)} have the shapes {', '.join(map(str, shapes))}; give (K, L), "
+            "(K, L) and (K L, K L) for K positions and L grades, worst first, the same on all lines"
+        )
+
+
+def _refuse_no_shares(control: Floats, treatment: Floats) -> None:
+    """Raise InputError unless the rows of both are shares, of 1 or less in all."""
+    both = np.concatenate([control, treatment])
+    if both.min() < 0 or both.sum(axis=1).max() > 1 + ROUNDING:
+        problem = "a row of control or treatment is not of shares"
+        raise InputError(f"{problem}, at least 0 and in all at most 1")
+
+
+def _refuse_no_covariance(covariance: Floats) -> None:
+    """Raise InputError unless an array can be the covariance of shares."""
+    trace = np.trace(covariance)
+    asymmetry = np.abs(covariance - covariance.T).max()
+    if not 0 < trace <= len(covariance) or asymmetry > ROUNDING * trace:
+        problem = "the covariance is not symmetric with variances of shares"
+        raise InputError(f"{problem}, above 0 and at most 1")
+    least = np.linalg.eigvalsh(covariance).min()
+    if least < -ROUNDING * trace:
+        problem = "the covariance is not positive semidefinite"
+        raise InputError(f"{problem}: its least eigenvalue is {least:g}")
+
+
+def _meaning(word: Any, role: str) -> int:
     """Return what a word means, or raise InputError."""
-    if (meaning := meanings.get(str(word).strip().lower())) is None:
-        raise InputError(f"{role} is {shown(str(word))}; give one of {', '.join(meanings)}")
+    meaning = WORDS[role].get(str(word).strip().lower())
+    if meaning is None:
+        raise InputError(f"{role} is {shown(str(word))}; give one of {', '.join(WORDS[role])}")
     return meaning

@@ -24,51 +24,49 @@ RATING_NAMES = ("list", "rating")
 
 
 def flattened(lists: pl.Series) -> pl.Series:
-    """Return the items of all lists in a row; an empty list has none (polars 2) or is one null
-    (polars 1).
-    """
+    """Return the items of all lists in a row; polars 1 has one null for an empty list."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "In Polars 2.0, the default", DeprecationWarning)
         return lists.explode()
 
 
 def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
-    """Return tuples as dictionaries by the given names, or raise InputError; of two lists the first
-    is preferred.
-    """
+    """Return tuples as dictionaries by names, or raise InputError; of two lists the first wins."""
     dictionaries: list[Any] = []
     for number, record in enumerate(records, 1):
+        # named tuples and objects have names
         if hasattr(record, "_asdict"):
             dictionaries.append(record._asdict())
-        elif not isinstance(record, list | tuple):
+            continue
+        if not isinstance(record, list | tuple):
             dictionaries.append(record)
-        else:
-            values = (*record, "a") if len(record) == 2 and tuple(names) == PAIR_NAMES else record
-            if len(values) != len(names):
-                raise InputError(
-                    f"record {number}: {len(values)} values for {', '.join(names)}; name them by columns="
-                )
-            dictionaries.append(dict(zip(names, values, strict=True)))
+            continue
+
+        # of two lists alone the first was preferred
+        only_lists = len(record) == 2 and tuple(names) == PAIR_NAMES
+        values = (*record, "a") if only_lists else record
+        if len(values) != len(names):
+            problem = f"{len(values)} values for {', '.join(names)}"
+            raise InputError(f"record {number}: {problem}; name them by columns=")
+        dictionaries.append(dict(zip(names, values, strict=True)))
     return dictionaries
 
 
 def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | PolarsFrame:
-    """Return columns of one length, None left out, as a table, or as records where one has values
-    of several types.
-    """
+    """Return columns of one length as a table, or as records where types are mixed."""
     import polars as pl
 
-    present = {name: values for name, values in columns.items() if values is not None}
-    arrays = {
-        name: values
-        if isinstance(values, np.ndarray) and values.dtype != object
-        else as_plain(values)
-        for name, values in present.items()
-    }
+    arrays = {}
+    for name, values in columns.items():
+        is_array = isinstance(values, np.ndarray) and values.dtype != object
+        if values is not None:
+            arrays[name] = values if is_array else as_plain(values)
     lengths = {name: len(values) for name, values in arrays.items()}
     if len(set(lengths.values())) > 1 or not all(lengths.values()):
         shown = ", ".join(f"{name} has {n}" for name, n in lengths.items())
         raise InputError(f"{shown} entries; give one entry for each list, and at least two lists")
+
+    # a table, whose arrays of two axes are lists
     try:
         table = pl.DataFrame(arrays)
         wide = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.Array)]
@@ -78,31 +76,30 @@ def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | PolarsFram
 
 
 def polars_frame(frame: Any) -> PolarsFrame:
-    """Return a table of polars, pandas or Arrow as one of polars, with plain types and nulls, or
-    raise InputError.
-    """
+    """Return a table of any library as one of polars with plain types, or raise InputError."""
     import polars as pl
 
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
     try:
-        if hasattr(frame, "itertuples"):  # pandas converts to Arrow only where pyarrow is installed
-            table = pl.DataFrame(
-                {str(name): _column(frame[name]) for name in _unique(frame.columns)}
-            )
-        elif hasattr(frame, "__arrow_c_stream__"):
-            table = pl.DataFrame(frame)
-        else:
-            table = pl.from_dataframe(frame)
+        table = _as_polars(frame)
+    except InputError:
+        raise
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"the data frame cannot be read ({error}); give every column values of one type, lists as lists of integers"
-        ) from error
+        remedy = "give every column values of one type, lists as lists of integers"
+        raise InputError(f"the data frame cannot be read ({error}); {remedy}") from error
     if not len(table):
         raise InputError("the data frame is empty; expected one judgement a row")
     return plain_types(table)
+
+
+def _as_polars(frame: Any) -> PolarsFrame:
+    import polars as pl
+
+    # pandas converts to Arrow only where pyarrow is installed
+    if hasattr(frame, "itertuples"):
+        return pl.DataFrame({str(name): _column(frame[name]) for name in _unique(frame.columns)})
+    return pl.DataFrame(frame) if hasattr(frame, "__arrow_c_stream__") else pl.from_dataframe(frame)
 
 
 def _column(series: Any) -> list[Any]:
@@ -115,10 +112,10 @@ def _column(series: Any) -> list[Any]:
 
 
 def _unique(columns: Any) -> list[Any]:
-    names = [str(name) for name in columns]
-    twice = next((name for name, n in Counter(names).items() if n > 1), None)
-    if twice is not None:
-        raise InputError(
-            f"the data frame has two columns called {twice}; rename or drop one of them"
-        )
+    counts = Counter(map(str, columns))
+    for name, n in counts.items():
+        if n > 1:
+            raise InputError(
+                f"the data frame has two columns called {name}; rename or drop one of them"
+            )
     return list(columns)

@@ -1,6 +1,4 @@
-"""Checks of the grades on the lines of a log: a stray one is named with its line, numbers of a
-scale are proposed.
-"""
+"""Checks of a log's grades: stray ones are named by line, scales of numbers proposed."""
 
 import contextlib
 from collections.abc import Iterator
@@ -25,9 +23,7 @@ def grade_lists(source: Source, table: Table) -> list[Grades]:
 def place_of(
     name: str, source: Source, lists: list[Grades], grade: int, value: int | None = None
 ) -> str:
-    """Return the file and the first line that has a grade, which the lines may write as another
-    `value`.
-    """
+    """Return file and first line with a grade, which lines may write as another `value`."""
     row = int(np.argmax(np.any([(x == grade).any(axis=1) for x in lists], axis=0)))
     text = str(grade if value is None else value)
 
@@ -47,9 +43,7 @@ def _written(source: Source, record: dict[str, Any]) -> set[str]:
 
 
 def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -> None:
-    """Raise InputError, naming a line with a stray grade, if the grades of a log are no scale and
-    nothing insists.
-    """
+    """Raise InputError if grades are no scale and nothing insists, naming a stray one's line."""
     lists = grade_lists(source, table)
     if mapping.n_known is not None or not lists:
         return
@@ -71,13 +65,12 @@ def check_levels(name: str, source: Source, table: Table, mapping: LogMapping) -
 
 @contextlib.contextmanager
 def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
-    """Add to the refusal of a number that is no grade the scale of the numbers that occur, if these
-    are few.
-    """
+    """Add the scale of the few numbers that occur to the refusal of a number as a grade."""
     try:
         yield
     except InputError as error:
         if error.see == "grades" and mapping.scale is None:
+            # a scale of the few numbers that occur
             numbers = _few_numbers(source)
             if numbers:
                 levels = ",".join(numbers)
@@ -90,11 +83,11 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
 
 def _few_numbers(source: Source) -> list[str]:
     """Return the grades of a log in order if they are a few numbers; else nothing."""
-    found: set[str] = set()
+    texts: set[str] = set()
     for record in source.readable():
-        found |= _written(source, record)
-        if len(found) > FEW_LEVELS + 2:  # -1 and -2 are no grades
+        texts |= _written(source, record)
+        if len(texts) > FEW_LEVELS + 2:  # -1 and -2 are no grades
             return []
-    found -= {"-1", "-2"}
-    numbers = len(found) <= FEW_LEVELS and all(NUMBER.fullmatch(text) for text in found)
-    return sorted(found, key=float) if numbers else []
+    texts -= {"-1", "-2"}
+    are_few = len(texts) <= FEW_LEVELS and all(map(NUMBER.fullmatch, texts))
+    return sorted(texts, key=float) if are_few else []

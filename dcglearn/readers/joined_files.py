@@ -1,6 +1,4 @@
-"""Several files as one log: the files that paths and folders name, and their judgements one after
-another.
-"""
+"""Several files as one log: those that paths and folders name, one after another."""
 
 import glob
 import os
@@ -72,9 +70,7 @@ class Files:
         return self.joined(lambda open_with: open_with(roles))
 
     def joined(self, opened: Callable[[Opener], Source]) -> Source:
-        """Return the judgements that a function opens in the files; an InputError names the
-        file.
-        """
+        """Return the judgements that a function opens in the files; errors name the file."""
         sources = {}
         for name, open_with in self._openers.items():
             with errors_in(f"file {name}"):
@@ -83,19 +79,18 @@ class Files:
 
 
 class Joined(Reshaped):
-    """The judgements of several files, one after another; the first tells their roles and names of
-    columns.
-    """
+    """The judgements of several files in turn; the first tells their roles and columns."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
+        # all say in one way which list was shown first
         self.sources = sources
         first, *others = sources.values()
         for name, source in sources.items():
             if _order_of(source) != _order_of(first):
-                raise InputError(
-                    f"file {name} says in another way than the first file which list was shown first; convert each "
-                    "alone (dcglearn convert), and read the results together"
-                )
+                problem = "says in another way than the first file which list was shown first"
+                remedy = "convert each alone (dcglearn convert), and read the results together"
+                raise InputError(f"file {name} {problem}; {remedy}")
+
         super().__init__(first, first.roles)
         self.unit = "file"
         forms = dict.fromkeys(source.form for source in sources.values())
@@ -115,9 +110,8 @@ class Joined(Reshaped):
     def raw(self, item: tuple[Source, Any]) -> bytes:
         """Return a line as it is; raise InputError if those of other files have other columns."""
         if not self._one_header:
-            raise InputError(
-                "the files have different headers, so bad lines of all have no one file: read each alone"
-            )
+            problem = "the files have different headers, so bad lines of all have no one file"
+            raise InputError(f"{problem}: read each alone")
         source, inside = item
         return source.raw(inside)
 
@@ -127,9 +121,7 @@ class Joined(Reshaped):
 
 
 def _order_of(source: Source) -> tuple[str, bool]:
-    """Return how a source says which list was shown first, and whether it calls the lists left and
-    right as well.
-    """
+    """Return how a source says which list was shown first, and if lists are left and right."""
     if not source.has("swapped"):
         return "", False
     return source.roles["swapped"].kind, called_left(source)

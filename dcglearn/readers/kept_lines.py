@@ -1,25 +1,26 @@
-"""Remarks on lines of a rejected status and on repeated ones, which are left out if that is asked
-for.
-"""
+"""Lines of a rejected status and repeated lines: remarks on them, and logs without them."""
 
-import contextlib
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.line_formats import Reshaped, Source
+from dcglearn.readers.line_formats import Source
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.rebuilt import Rebuilt, numbered
 from dcglearn.readers.roles import Table, by_role
 from dcglearn.readers.winner_words import word_of
 
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dcglearn.readers.cells import RawCells
+
 DUPLICATES = "duplicates"
 """The word that leaves out lines that repeat an earlier one."""
-
-KEY = ("id", "rater", "winner", "a", "b")
-"""The columns of a line that repeats an earlier one."""
 
 REJECTED = {
     "rejected",
@@ -34,49 +35,45 @@ REJECTED = {
 }
 """Values of a status, in lower case, of lines that are hardly meant to count."""
 
-NOT_APPROVED = REJECTED | {"no", "false", "0"}
-"""Those of a column `approved`."""
 
-
-class KeptLines(Reshaped):
-    """Judgements without the lines whose status, or repetition of an earlier line, a mapping leaves
-    out.
-    """
+class KeptLines(Rebuilt):
+    """Judgements without the lines that `leave_out` names, by status or as duplicates."""
 
     def __init__(self, rows: Source, mapping: LogMapping) -> None:
         super().__init__(rows, rows.roles)
         self.words = {word.strip().lower() for word in str(mapping.leave_out).split(",")}
-        self._reasons: dict[int, str] = {}
+        self._reasons: dict[Any, str] = {}
 
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
-        """Yield the lines that are kept; those that cannot be read are, so that the reader names
-        them.
-        """
-        seen: set[str] = set()
-        for number, item in self._rows:
-            reason = self._reason(item, seen)
-            if reason is None:
-                yield number, item
-            else:
-                self._reasons[number] = reason
+    def rebuilt(self, rows: RawCells) -> RawCells:
+        """Return the cells of the lines that are kept; those that cannot be read are."""
+        import polars as pl
 
-    def _reason(self, item: Any, seen: set[str]) -> str | None:
-        """Return why a line is left out, None if it counts."""
-        with contextlib.suppress(InputError):
-            record = self._rows.record(item)
-            status = word_of(record.get("status", ""))
-            if status.lower() in self.words - {DUPLICATES}:
-                return f"lines of status {status}"
-            key = repr([record.get(role) for role in KEY])
-            if (
-                DUPLICATES in self.words
-                and record.get("id")
-                and record.get("rater")
-                and key in seen
-            ):
-                return "lines that repeat an earlier one"
-            seen.add(key)
-        return None
+        # lines of a status
+        values, index = rows.distinct("status", "status")
+        statuses = ["" if value is None else word_of(value) for value in values]
+        words = self.words - {DUPLICATES}
+        is_left = np.array([status.lower() in words for status in statuses], bool)[index]
+        is_left[list(rows.errors)] = False
+        left = np.flatnonzero(is_left).tolist()
+        reasons = {row: f"lines of status {statuses[index[row]]}" for row in left}
+
+        # other lines that repeat one, by their ids and raters
+        if DUPLICATES in self.words:
+            is_left[list(rows.errors)] = True
+            kinds = {"id": "identity", "rater": "label", "winner": "winner"}
+            kinds |= {"a": "grades", "b": "grades"}
+            columns = {role: _numbers(rows, role, kind) for role, kind in kinds.items()}
+            lines = pl.DataFrame(columns).with_row_index("row").filter(pl.Series(~is_left))
+            lines = lines.drop_nulls(["id", "rater"])
+            again = lines.filter(~pl.struct(*kinds).is_first_distinct())["row"]
+            reasons |= dict.fromkeys(again, "lines that repeat an earlier one")
+
+        # reasons by the numbers of lines
+        numbers = (number for number, _ in self._rows)
+        self._reasons = {
+            number: reasons[row] for row, number in enumerate(numbers) if row in reasons
+        }
+        return rows.taken(np.delete(np.arange(rows.n), list(reasons)))
 
     def left_out(self) -> dict[str, int]:
         """Return the numbers of lines that were left out, by reason."""
@@ -89,63 +86,59 @@ def with_kept(source: Source, mapping: LogMapping) -> Source:
         return source
     kept = KeptLines(source, mapping)
     if not source.has("status") and kept.words != {DUPLICATES}:
-        accepted = ", ".join(source.roles["status"].names)
-        raise InputError(
-            f"leave_out={mapping.leave_out!r} needs a column of statuses (accepted names: {accepted})"
-        )
+        needed = f"a column of statuses (accepted names: {', '.join(source.roles['status'].names)})"
+        raise InputError(f"leave_out={mapping.leave_out!r} needs {needed}")
     return kept
 
 
 def remarks_on(table: Table, source: Source) -> tuple[str, ...]:
-    """Return remarks on lines that count and are hardly meant to, of a rejected status or repeated,
-    and on winners.
-    """
+    """Return remarks on lines that count though rejected or repeated, and on winners."""
+    # lines of a rejected status
     remarks = {}
-    total = len(next((table[role] for role in ("a", "list") if role in table), ()))
     if "status" in table:
-        name = str(
-            by_role(source.names, {"status": source.roles["status"]}).get("status", "status")
-        )
-        rejected = NOT_APPROVED if name.lower() == "approved" else REJECTED
+        role = {"status": source.roles["status"]}
+        name = str(by_role(source.names, role).get("status", "status"))
+        rejected = REJECTED | ({"no", "false", "0"} if name.lower() == "approved" else set())
         counts = Counter(word for word in table["status"].tolist() if word.lower() in rejected)
-        remarks[",".join(sorted(counts))] = (
-            sum(counts.values()),
-            f"have the {name} {', '.join(sorted(counts))}",
-        )
+        words = sorted(counts)
+        problem = f"have the {name} {', '.join(words)}"
+        remarks[",".join(words)] = counts.total(), problem
+
+    # lines that repeat others
     if {"id", "rater", "winner"} <= table.keys() and not source.has("supersedes"):
-        remarks[DUPLICATES] = (
-            _n_repeated(table),
-            "repeat the id, rater, lists and verdict of an earlier line",
-        )
-    counted = tuple(
-        f"{n:,} of {total:,} lines {what}; leave_out={words!r} (dcglearn convert --leave-out {words}) leaves them out"
-        for words, (n, what) in remarks.items()
-        if n
-    )
-    return (source.doubt, *counted) if source.doubt else counted
+        problem = "repeat the id, rater, lists and verdict of an earlier line"
+        remarks[DUPLICATES] = _n_repeated(table), problem
+
+    # in words, with what leaves them out
+    total = len(next((table[role] for role in ("a", "list") if role in table), ()))
+    said = [source.doubt] if source.doubt else []
+    for word, (n, problem) in remarks.items():
+        if n:
+            remedy = f"leave_out={word!r} (dcglearn convert --leave-out {word}) leaves them out"
+            said.append(f"{n:,} of {total:,} lines {problem}; {remedy}")
+    return tuple(said)
+
+
+def _numbers(rows: RawCells, role: str, kind: str) -> pl.Series:
+    """Return a number for each value of a column, and null for a blank one."""
+    values, index = rows.distinct(role, kind)
+    return numbered((value or None for value in values), index)
 
 
 def _n_repeated(table: Table) -> int:
-    """Return the number of lines that repeat an earlier one; those without an id or a rater do
-    not.
-    """
+    """Return the number of lines that repeat an earlier one with an id and a rater."""
     import polars as pl
 
     # lines of one id and rater
-    names = pl.DataFrame(
-        {"id": table["id"], "rater": table["rater"]}, schema_overrides={"id": pl.String}
+    names = {role: pl.Series(table[role], dtype=pl.String) for role in ("id", "rater")}
+    lines = (
+        pl.DataFrame(names).with_row_index("row").filter(pl.all_horizontal(pl.col(*names) != ""))
     )
-    again = names.is_duplicated() & (names["id"] != "") & (names["rater"] != "")
-    rows = np.flatnonzero(again.to_numpy())
+    lines = lines.filter(pl.struct(*names).is_duplicated())
 
     # of which some have the same lists and verdict
-    winner: Any = table["winner"]
-    values = [
-        getattr(winner, "codes", winner),
-        *(table[side] for side in ("a", "b") if side in table),
-    ]
-    keys = {
-        (*names.row(row), *(str(column[row].tolist()) for column in values))
-        for row in rows.tolist()
-    }
-    return len(rows) - len(keys)
+    rows = lines["row"].to_numpy()
+    judged: Table = {side: table[side] for side in ("a", "b") if side in table}
+    judged["winner"] = getattr(table["winner"], "codes", table["winner"])
+    same = lines.drop("row").with_columns(pl.Series(role, x[rows]) for role, x in judged.items())
+    return len(same) - same.n_unique()

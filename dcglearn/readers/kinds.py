@@ -31,6 +31,7 @@ from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import (
     BLANK,
+    INTEGER,
     NUMBER,
     answer_of,
     checked_score,
@@ -331,6 +332,17 @@ def _swapped(value: Any, column: Column) -> float:
             f"{role} is {shown(value)}; use true if b was shown first, else false, or name a or b"
         )
     return float(code)
+
+
+def _position(value: Any, column: Column) -> int:
+    """Return a position, a whole number from 0."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    if is_whole or (isinstance(value, str) and INTEGER.fullmatch(value)):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        refusal = f"{column.role} is {shown(value)}"
+        raise InputError(f"{refusal}; positions count from 1 (or 0) at the top of the list")
+    return min(value, 1 << 50)  # exact as a float, and far beyond any list
 
 
 def _documents(values: Any, column: Column) -> str:
@@ -653,6 +665,7 @@ KINDS: dict[str, Callable[[Column], Values]] = {
     "status": _kind(_status),
     "side": _kind(_swapped, missing=1.0),
     "place": _kind(_swapped, missing=1.0),
+    "position": _kind(_position, missing=1.0),
     "documents": _kind(_documents, _plain_documents),
     "counts": _kind(_counts),
     "number": _kind(_number, _plain_numbers, missing=1.0),

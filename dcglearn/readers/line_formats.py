@@ -107,6 +107,10 @@ class Source(ABC):
         """Return whether the lines read so far have a column for a role, be it blank."""
         return role in self.columns
 
+    def cells(self) -> Any:
+        """Return the raw cells of all lines if they are made at once; None to read line by line."""
+        return None
+
 
 Opener: TypeAlias = Callable[[Mapping[str, Role]], Source]
 """A function that opens a log by the roles of its columns."""
@@ -191,7 +195,7 @@ class TextLines(Source):
             self.header_line, self.header = next(lines, (self.header_line, b""))
         with errors_in(f"line {self.header_line}"):
             text = decoded(self.header)
-            most_frequent = "\t" if "\t" in text else max(",;|", key=text.count)
+            most_frequent = "\t" if "\t" in text else max(";,|", key=text.count)
             self.delimiter = decoded(excel[1]) if excel else most_frequent
             refuse_columns(text.count(self.delimiter) + 1)
             self.names = [_on_one_line(name) for name in self._fields(text)]

@@ -1,46 +1,39 @@
-"""Tables with a row for each document, such as ``query, side, position, grade, winner``: their rows
-as judgements.
-"""
+"""Judgements from tables with a row for each document, and the choice between shapes."""
+
+from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.joined_files import Files
 from dcglearn.readers.kept_lines import with_kept
-from dcglearn.readers.line_formats import INTEGER, Opener, Reshaped, Source, shown
+from dcglearn.readers.line_formats import Opener, Source, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.named_winners import with_names
+from dcglearn.readers.named_winners import with_names, with_sides
 from dcglearn.readers.outcomes import Outcomes, Shares, outcome_roles, shared_roles
-from dcglearn.readers.roles import LONG, Role, recognised
+from dcglearn.readers.rebuilt import Rebuilt, numbered, refuse
+from dcglearn.readers.roles import LONG, SYSTEMS, Role, recognised
 from dcglearn.readers.sides import with_order
-from dcglearn.readers.winner_words import word_of
 
-SIDES = {"a": "a", "left": "a", "l": "a", "1": "a", "b": "b", "right": "b", "r": "b", "2": "b"}
-"""Words for the side of a document, in lower case."""
+if TYPE_CHECKING:
+    import polars as pl
 
+    from dcglearn.readers.cells import RawCells
 
-KEYS = ("pair", "query", "rater", "list", "group", "question", "configuration")
-"""The roles that tell the rows of a judgement from those of others."""
-
-
-@dataclass
-class Rows:
-    """The rows of one judgement: their items, their numbers and values; or the `error` of a row
-    that cannot be read.
-    """
-
-    items: list[Any] = field(default_factory=list)
-    records: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
-    error: InputError | None = None
+SIDE_NUMBERS = {"a": 0, "left": 0, "l": 0, "1": 0, "b": 1, "right": 1, "r": 1, "2": 1}
+"""Words for the side of a document, in lower case, and its number."""
 
 
 def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
-    """Return the judgements in what `open_with` opens: its lines, rows of single documents, or
-    columns of outcomes.
-    """
+    """Return the judgements in what `open_with` opens, whichever shape its columns have."""
     if isinstance(open_with, Files):
         # each file has a shape of its own, but a line may repeat one of another file
         of_file = replace(mapping, leave_out=None)
@@ -52,6 +45,7 @@ def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMappin
 
 
 def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
+    """Return the source itself if it has the columns of the roles, else as the first shape."""
     source: Source | InputError
     try:
         source = open_with(roles)
@@ -59,14 +53,18 @@ def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -
             return source
     except InputError as error:
         source = error
+
+    # the first shape that has its columns
     of_outcomes = [(Outcomes, table) for table in outcome_roles(roles)]
     of_shares = [(Shares, table) for table in shared_roles(roles)]
-    for kind, table in ((LongTable, rows_of(roles)), *of_outcomes, *of_shares):
+    for shape, table in ((LongTable, rows_of(roles)), *of_outcomes, *of_shares):
         others = mapping.roles(table)
         with contextlib.suppress(InputError):
             rows = open_with(others)
             if recognised(rows.names, others):
-                return kind(rows, roles)
+                return shape(rows, roles)
+
+    # no shape has, so the lines themselves are wrong
     if isinstance(source, InputError):
         raise source
     return source
@@ -82,7 +80,7 @@ def rows_of(roles: Mapping[str, Role]) -> dict[str, Role]:
     return {**{key: LONG[key] for key in keys}, **others}
 
 
-class LongTable(Reshaped):
+class LongTable(Rebuilt):
     """Judgements whose documents have a row each, joined by pair, query and rater (by list and
     group for ratings).
 
@@ -93,108 +91,190 @@ class LongTable(Reshaped):
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
         super().__init__(rows, roles)
         self.form = f"{rows.form}, a row for each document"
-        self._keys = [role for role in rows.roles if role in KEYS]
-        self._start = 1
+        keys = ("pair", "query", "rater", "list", "group", "question", "configuration")
+        self._keys = [role for role in rows.roles if role in keys]
+        self._lists = [role for role in roles if role in ("a", "b", "list")]
 
-    def __iter__(self) -> Iterator[tuple[int, Rows]]:
-        """Yield each judgement with the number of its first row."""
-        judgements: dict[Any, tuple[int, Rows]] = {}
-        for number, item in self._rows:
-            try:
-                record = self._rows.record(item)
-                place = _position(record.get("position"))
-            except InputError as error:
-                judgements[number] = (number, Rows([item], error=error))
-                continue
-            self._start = min(self._start, place)
-            key = tuple(str(record.get(role)) for role in self._keys)
-            rows = judgements.setdefault(key, (number, Rows()))[1]
-            rows.items.append(item)
-            rows.records.append((number, {**record, "position": place}))
-        yield from judgements.values()
+    @cached_property
+    def _items(self) -> list[tuple[Any, Any]]:
+        return list(self._rows)
 
-    def raw(self, item: Rows) -> bytes:
+    def raw(self, item: tuple[int, Any]) -> bytes:
         """Return the rows of a judgement."""
-        return b"\n".join(self._rows.raw(row) for row in item.items)
+        rows = (self._judgement == self._first[item[0]]).arg_true()
+        return b"\n".join(self._rows.raw(self._items[row][1]) for row in rows)
 
-    def record(self, item: Rows) -> dict[str, Any]:
-        """Return the values of a judgement by role."""
-        if item.error is not None:
-            raise item.error
-        lists: dict[str, dict[int, tuple[int, Any]]] = {
-            role: {} for role in self.roles if role in ("a", "b", "list")
+    def rebuilt(self, rows: RawCells) -> RawCells:
+        """Return the cells of the judgements."""
+        import polars as pl
+
+        # where each row belongs, and numbers of its values
+        unread = dict(rows.errors)
+        table = _placed(rows, self._keys, unread, paired="a" in self._lists)
+        values = [role for role in self.roles if role in rows.columns.keys() - {*self._lists}]
+        numbers = {role: numbered(*rows.distinct(role, self.roles[role].kind)) for role in values}
+
+        # grades, or numbers of those that are no integers
+        grades, index = rows.distinct("grade", "grade")
+        whole = all(x is None or (type(x) is int and abs(x) < 1 << 31) for x in grades)
+        codes = pl.Series(grades if whole else range(len(grades)), dtype=pl.Int64)
+        table = table.with_columns(grade=codes.gather(index), **numbers)
+
+        # a row for each judgement: its lists, and the first row of each value and each system
+        row = pl.col("row")
+        told = {role: row.filter(pl.col(role).is_not_null()).min() for role in values}
+        systems = {
+            role: row.filter("by_name", side=side).min() for side, role in enumerate(SYSTEMS)
         }
-        values: dict[str, tuple[int, Any]] = {}
-        systems = self._systems(item)
-        for number, row in item.records:
-            side = (
-                "list"
-                if "list" in lists
-                else _side(row.get("side"), f"{self.unit} {number}", systems)
-            )
-            at = row["position"]
-            if at in lists[side]:
-                key = " and ".join(name for name in self._keys if name not in ("pair", "list"))
-                raise InputError(
-                    f"position {at} of {side} occurs on {self.unit} {lists[side][at][0]} and {self.unit} {number}; "
-                    f"where one {key} occurs in several judgements, number them in a column "
-                    f"{'pair' if 'a' in lists else 'list_id'}"
-                )
-            lists[side][at] = (number, row.get("grade"))
-            for role in self.roles.keys() - lists.keys():
-                value = row.get(role)
-                if value is not None and values.setdefault(role, (number, value))[1] != value:
-                    raise InputError(
-                        f"{role} is {shown(values[role][1])} on {self.unit} {values[role][0]} and {shown(value)} on "
-                        f"{self.unit} {number}; rows of one judgement have one {role}"
-                    )
-        grades = {side: self._in_order(side, rows) for side, rows in lists.items()}
-        of_pair = {role: value for role, (_, value) in values.items()}
-        named = word_of(of_pair.get("winner", "")).lower()
-        return {**grades, **of_pair, **({"winner": systems[named]} if named in systems else {})}
+        lists = self._by_position(int(table["position"].to_numpy().min(initial=1)))
+        by_judgement = table.sort("position", maintain_order=True).group_by("judgement")
+        judgements = by_judgement.agg(**told, **systems, **lists).sort("judgement")
+        self._judgement, self._first = table["judgement"], judgements["judgement"]
 
-    def _systems(self, item: Rows) -> dict[str, str]:
-        """Return the sides of the two systems that the rows of a judgement name, the first that
-        stands there as a.
+        # cells
+        columns = {role: rows.gathered(role, judgements[role]) for role in values}
+        for role in SYSTEMS if "side" in rows.columns else ():
+            columns[role] = rows.gathered("side", judgements[role])
+        for role in self._lists:
+            columns[role] = judgements[role]
+            if not whole:
+                by_position = judgements[role].to_list()
+                columns[role] = [[grades[code] for code in codes] for codes in by_position]
+
+        # what is wrong
+        errors = {self._judgement[row]: error for row, error in unread.items()}
+        for judgement, refusal in chain(self._faults(rows, table, told), self._gaps(judgements)):
+            errors.setdefault(judgement, InputError(refusal))
+        first = self._first.to_numpy()
+        errors = {at: errors[row] for at, row in enumerate(first.tolist()) if row in errors}
+        cells = replace(rows, n=len(first), columns=columns, errors=errors, rows=first)
+        return with_sides(cells) if "winner" in columns else cells
+
+    def _by_position(self, lowest: int) -> dict[str, pl.Expr]:
+        """Return the grades of each list of a judgement whose rows are in order, its last position,
+        and the first one that it lacks.
         """
-        names = dict.fromkeys(str(row.get("side")).strip().lower() for _, row in item.records)
-        if len(names) != 2 or names.keys() & SIDES.keys():
-            return {}
-        return dict(zip(names, "ab", strict=True))
+        import polars as pl
 
-    def _in_order(self, side: str, rows: dict[int, tuple[int, Any]]) -> list[Any]:
-        """Return the grades by position; raise InputError for a position that is missing."""
-        if not rows:
-            raise InputError(f"{side} has no row; a judgement needs the documents of both sides")
-        missing = next(
-            (at for at in range(self._start, self._start + len(rows)) if at not in rows), None
+        lists = {}
+        for side, role in enumerate(self._lists):
+            own = pl.col("position").filter(side=side)
+            expected = pl.int_range(own.len()) + lowest
+            lists[role] = pl.col("grade").filter(side=side)
+            lists[f"last of {role}"] = own.last()
+            lists[f"missing in {role}"] = expected.filter(own != expected).first()
+        return lists
+
+    def _faults(
+        self, rows: RawCells, table: pl.DataFrame, told: Mapping[str, pl.Expr]
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the judgements with a row of no side, or one that repeats a position or contradicts
+        a value of an earlier row; and the refusal of their first such row.
+        """
+        import polars as pl
+
+        # the earlier row, by what it contradicts
+        place = pl.col("row").min().over("judgement", "side", "position")
+        earlier = {"position": pl.when(pl.col("row") > place).then(place)}
+        for role, first in told.items():
+            value = pl.col(role).drop_nulls().first().over("judgement")
+            earlier[role] = pl.when(pl.col(role) != value).then(first.over("judgement"))
+        faults = table.select("row", "judgement", "side", at="position", **earlier).filter(
+            (pl.col("side") < 0) | pl.any_horizontal(pl.col(*earlier).is_not_null())
         )
-        if missing is not None:
-            raise InputError(
-                f"position {missing} of {side} is missing, and position {max(rows)} is there; add its row, with -1 "
-                "where the grade is unknown"
-            )
-        return [rows[at][1] for at in sorted(rows)]
+
+        # the first of each judgement
+        for fault in faults.unique("judgement", keep="first").iter_rows(named=True):
+            role = next((role for role in earlier if fault[role] is not None), "side")
+            if fault["side"] < 0:
+                refusal = self._unknown_side(rows, fault["row"])
+            elif role == "position":
+                refusal = self._repeated_position(fault)
+            else:
+                refusal = self._two_values(rows, role, fault[role], fault["row"])
+            yield fault["judgement"], refusal
+
+    def _place(self, row: int) -> str:
+        return f"{self.unit} {self._items[row][0]}"
+
+    def _unknown_side(self, rows: RawCells, row: int) -> str:
+        side = shown(rows.column("side", "label").at(row))
+        remedy = "use a or left, b or right, or the names of two systems"
+        return f"side is {side} on {self._place(row)}; {remedy}"
+
+    def _repeated_position(self, fault: Mapping[str, int]) -> str:
+        position = f"position {fault['at']} of {self._lists[fault['side']]}"
+        rows = f"{self._place(fault['position'])} and {self._place(fault['row'])}"
+        key = " and ".join(name for name in self._keys if name not in ("pair", "list"))
+        number = "pair" if "a" in self._lists else "list_id"
+        remedy = f"where one {key} occurs in several judgements, number them in a column {number}"
+        return f"{position} occurs on {rows}; {remedy}"
+
+    def _two_values(self, rows: RawCells, role: str, first: int, row: int) -> str:
+        column = rows.column(role, self.roles[role].kind)
+        said = [f"{shown(column.at(at))} on {self._place(at)}" for at in (first, row)]
+        return f"{role} is {' and '.join(said)}; rows of one judgement have one {role}"
+
+    def _gaps(self, judgements: pl.DataFrame) -> Iterator[tuple[int, str]]:
+        """Yield the judgements whose lists lack a position or have none, and their refusals."""
+        for role in self._lists:
+            names = "judgement", f"last of {role}", f"missing in {role}"
+            for judgement, last, missing in judgements.select(names).rows():
+                if last is None:
+                    remedy = "a judgement needs the documents of both sides"
+                    yield judgement, f"{role} has no row; {remedy}"
+                elif missing is not None:
+                    gap = f"position {missing} of {role} is missing, and position {last} is there"
+                    yield judgement, f"{gap}; add its row, with -1 where the grade is unknown"
 
 
-def _position(value: Any) -> int:
-    """Return a position, or raise InputError unless it is a whole number from 0."""
-    if (isinstance(value, float) and value.is_integer()) or (
-        isinstance(value, str) and INTEGER.fullmatch(value)
-    ):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InputError(
-            f"position is {shown(value)}; positions count from 1 (or 0) at the top of the list"
-        )
-    return value
+def _placed(
+    rows: RawCells, keys: Sequence[str], unread: dict[int, InputError], *, paired: bool
+) -> pl.DataFrame:
+    """Return the row, judgement, side and position of each row, and whether sides are names; add
+    what is wrong with positions to `unread`.
+
+    A judgement is called by its first row. Rows belong to one if their keys are equal as texts; one
+    that cannot be read is alone.
+    """
+    import polars as pl
+
+    # numbers of keys, and of rows that cannot be read
+    positions = _positions(rows, unread)
+    alone = np.full(rows.n, -1)
+    alone[list(unread)] = list(unread)
+    columns = {"alone": pl.Series(alone), "position": pl.Series(positions)}
+    for role in keys:
+        values, index = rows.distinct(role, "label")
+        columns[role] = numbered(map(str, values), index)
+
+    # the first row with the same ones
+    table = pl.DataFrame(columns).with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    judgement = pl.col("row").min().over("alone", *keys)
+    table = table.select("row", "position", judgement=judgement, side=0, by_name=False)
+    if not paired:
+        return table
+
+    # sides, or two words that are none, the first of which is that of a
+    values, index = rows.distinct("side", "label")
+    words = [str(value).strip().lower() for value in values]
+    sides = np.array([SIDE_NUMBERS.get(word, -1) for word in words], np.intp)[index]
+    word, side = pl.col("word"), pl.col("side")
+    by_name = (side.max() < 0) & (word.n_unique() == 2)
+    second = (word != word.first()).over("judgement")
+    table = table.with_columns(side=pl.Series(sides), word=numbered(words, index))
+    table = table.with_columns(by_name=by_name.over("judgement"))
+    return table.with_columns(side=pl.when("by_name").then(second).otherwise(side))
 
 
-def _side(value: Any, place: str, systems: Mapping[str, str]) -> str:
-    word = str(value).strip().lower()
-    side = SIDES.get(word, systems.get(word))
-    if side is None:
-        raise InputError(
-            f"side is {shown(value)} on {place}; use a or left, b or right, or the names of two systems"
-        )
-    return side
+def _positions(rows: RawCells, unread: dict[int, InputError]) -> NDArray[np.intp]:
+    """Return the position of each row, 1 where it has none, and add what is wrong with those."""
+    from dcglearn.readers.kinds import KINDS
+
+    if "position" not in rows.columns:
+        return np.ones(rows.n, np.intp)
+    positions = KINDS["position"](rows.column("position", "position"))
+    for row, error in positions.errors.items():
+        unread.setdefault(row, error)
+    refuse(unread, positions.absent, lambda _: "position is missing")
+    return positions.values.astype(np.intp)

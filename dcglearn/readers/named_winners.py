@@ -1,84 +1,111 @@
-"""Winners that are names of systems, looked up line by line in the two columns that say whose lists
-were compared.
-"""
+"""Winners that are names of systems, looked up in the two columns of their names."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dcglearn.foundation.validation import InputError
+import numpy as np
+
 from dcglearn.readers.line_formats import NUMBER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.rebuilt import Rebuilt, refuse, replaced, word_in, words_by_row
 from dcglearn.readers.roles import SIDES, SYSTEMS, Role, by_role, side_of, words_of
-from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of
+from dcglearn.readers.winner_words import MEANINGS, WINNERS
 
-LOOKED_AT = 1_000
-"""Lines that tell whether winners are names of systems."""
+if TYPE_CHECKING:
+    from dcglearn.readers.cells import RawCells
+
+Looked: TypeAlias = "list[tuple[str | None, list[str | None]]]"
+"""The winner of each of the first lines, and the names of the systems a and b."""
 
 
-class NamedWinners(Reshaped):
-    """Judgements whose winner is the name of a system in `system_a` or `system_b`; other words stay
-    as they are.
-    """
+class NamedWinners(Rebuilt):
+    """Judgements whose winners are names in `system_a` or `system_b`, or other words."""
 
     def __init__(
-        self,
-        rows: Source,
-        roles: Mapping[str, Role],
-        names: Sequence[str],
-        known: Mapping[str, Any],
+        self, rows: Source, roles: Mapping[str, Role], names: Sequence[str], told: Mapping[str, Any]
     ) -> None:
         super().__init__(rows, roles)
-        self._names, self._known = names, known
+        self._names, self._told = names, told
         self.said = f"names of {names[0]} and {names[1]}"
         sides = [word for word in words_of(names[0]) if word in SIDES]
         self._meanings = ("a", "b") if "a" in sides else ("left", "right")
 
-    def record(self, item: Any) -> dict[str, Any]:
-        """Return the values of a judgement by role."""
-        record = self._rows.record(item)
-        systems = [record.pop(role, None) for role in SYSTEMS]
-        word = _word(record.get("winner"))
-        places = [
-            i for i, name in enumerate(systems) if word in (_word(name), self._names[i].lower())
-        ]
-        if word is None or word in self._known or not places:
-            return record
-        if len(places) > 1:
-            raise InputError(
-                f"winner is {shown(record['winner'])}, which both {self._names[0]} and {self._names[1]} hold; write a, "
-                "b or tie"
-            )
-        return {**record, "winner": self._meanings[places[0]]}
+    def rebuilt(self, rows: RawCells) -> RawCells:
+        """Return the cells of the judgements, one a row."""
+        return with_sides(rows, self._meanings, self._names, self._told)
+
+
+def with_sides(
+    rows: RawCells,
+    sides: Sequence[str] = ("a", "b"),
+    names: Sequence[str | None] = (None, None),
+    told: Container[str] = (),
+) -> RawCells:
+    """Return cells with a side in place of a winner that is the name of its system, or of its
+    column, and has not been told to mean something else.
+    """
+    # the side that has the name of the winner, or whose column has
+    values, index = rows.distinct("winner", "winner")
+    words = list(map(word_in, values))
+    may_be = np.array([word is not None and word not in told for word in words], bool)[index]
+    winner = np.array(words, object)[index]
+    is_side = [
+        may_be & ((winner == words_by_row(rows, role)) | (winner == (name and name.lower())))
+        for role, name in zip(SYSTEMS, names, strict=True)
+    ]
+
+    def refusal(row: int) -> str:
+        said = shown(rows.column("winner", "winner").at(row))
+        return f"winner is {said}, which both {names[0]} and {names[1]} hold; write a, b or tie"
+
+    # a side in place of the name of one
+    errors = dict(rows.errors)
+    refuse(errors, is_side[0] & is_side[1], refusal)
+    columns = dict(rows.columns)
+    for side, of_side in zip(sides, is_side, strict=True):
+        if of_side.any():
+            columns["winner"] = replaced(columns["winner"], np.flatnonzero(of_side), side)
+    return replace(rows, columns=columns, errors=errors)
 
 
 def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source:
-    """Return the source with winners looked up among the names of systems, where they are such
-    names.
-    """
+    """Return the source with winners looked up among systems, where they are such names."""
     if "winner" not in source.roles or mapping.positive is not None or isinstance(source, Reshaped):
         return source
-    best: tuple[int, Source] = (0, source)
+    told = mapping.own_words.codes
+    most, best = 0, source
     for names in _pairs_of_columns(source, mapping):
+        # the first lines with two columns as names
         systems = {
             role: Role("label", (name.lower(),)) for role, name in zip(SYSTEMS, names, strict=True)
         }
         rows = open_with({**source.roles, **systems})
-        looked_up = NamedWinners(rows, source.roles, names, mapping.own_words.codes)
-        contrary = _n_contrary(rows, mapping.own_words.codes)
+        lines = [
+            (word_in(record.get("winner")), [word_in(record.get(role)) for role in SYSTEMS])
+            for record in islice(rows.readable(), 1_000)
+        ]
+
+        # words that were told and mean another side there
+        contrary = _n_contrary(lines, told)
         if contrary:
             source.doubt = (
-                f"winner_words= takes {contrary:,} winners of the first {LOOKED_AT:,} lines for another side than "
-                f"{names[0]} and {names[1]} say; without these words they are looked up there"
+                f"winner_words= takes {contrary:,} winners of the first 1,000 lines for another "
+                f"side than {' and '.join(names)} say; without these words they are looked up there"
             )
-        best = max(best, (_n_names(rows, names, mapping), looked_up), key=lambda found: found[0])
-    return best[1]
+
+        # the columns with most winners
+        n_names = _n_names(lines, names, told)
+        if n_names > most:
+            most, best = n_names, NamedWinners(rows, source.roles, names, told)
+    return best
 
 
 def _pairs_of_columns(source: Source, mapping: LogMapping) -> list[tuple[str, str]]:
-    """Return the pairs of columns without a role whose names differ in the side alone, or those
-    that were told.
-    """
+    """Return the columns that were told, or pairs whose names differ in the side alone."""
     if SYSTEMS.keys() & mapping.columns.keys():
         told = by_role(source.names, mapping.roles(SYSTEMS))
         return [(str(told["system_a"]), str(told["system_b"]))]
@@ -92,42 +119,29 @@ def _pairs_of_columns(source: Source, mapping: LogMapping) -> list[tuple[str, st
     return [(both["a"], both["b"]) for both in pairs.values() if len(both) == 2]
 
 
-def _n_names(rows: Source, names: Sequence[str], mapping: LogMapping) -> int:
-    """Return how many winners of the first lines are names of one system; 0 unless they are meant
-    as such.
+def _n_names(lines: Looked, names: Sequence[str], told: Mapping[str, int]) -> int:
+    """Return how many winners are names of one system; 0 unless they are meant as such.
 
     Words that mean a side anyway, and numbers, are names only if all winners but ties are.
     """
-    known = {**WINNERS, **mapping.own_words.codes}
+    meanings = {**WINNERS, **told}
     n_names, n_sides, unknown = 0, 0, False
-    for record in islice(rows.readable(), LOOKED_AT):
-        word = _word(record.get("winner"))
-        if (
-            word is None
-            or word in mapping.own_words.codes
-            or MEANINGS[known.get(word, 0)] in ("tie", "open")
-        ):
+    for word, systems in lines:
+        if word is None or word in told or MEANINGS[meanings.get(word, 0)] in ("tie", "open"):
             continue
-        columns = [name.lower() for name in names if word not in known]
-        is_name = word in (*columns, *(_word(record.get(role)) for role in SYSTEMS))
+        columns = [name.lower() for name in names if word not in meanings]
+        is_name = word in (*columns, *systems)
         n_names += is_name
         n_sides += 1
-        unknown |= is_name and word not in known and not NUMBER.fullmatch(word)
+        unknown |= is_name and word not in meanings and not NUMBER.fullmatch(word)
     return n_names if unknown or n_names == n_sides else 0
 
 
-def _n_contrary(rows: Source, told: Mapping[str, int]) -> int:
-    """Return how many winners of the first lines are names of the system on the other side than was
-    told.
-    """
+def _n_contrary(lines: Looked, told: Mapping[str, int]) -> int:
+    """Return how many winners are names of the system on the other side than was told."""
     contrary = 0
-    for record in islice(rows.readable() if told else (), LOOKED_AT):
-        word = _word(record.get("winner"))
-        at_a, at_b = (word == _word(record.get(role)) for role in SYSTEMS)
+    for word, systems in lines if told else ():
+        at_a, at_b = (word == name for name in systems)
         meaning = MEANINGS[told.get(word or "", WINNERS["tie"])]
         contrary += at_a != at_b and meaning in (("b", "right") if at_a else ("a", "left"))
     return contrary
-
-
-def _word(value: Any) -> str | None:
-    return word_of(value).lower() if isinstance(value, str | int | float) else None

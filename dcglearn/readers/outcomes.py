@@ -1,16 +1,21 @@
-"""Tables whose columns tell the winner: a chosen and a rejected list, a column for each outcome, or
-a probability.
-"""
+"""Tables that tell the winner by columns: chosen and rejected, outcomes, votes, probabilities."""
 
-import math
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from dcglearn.foundation.validation import InputError
-from dcglearn.readers.line_formats import Reshaped, shown
+import numpy as np
+
+from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.readers.line_formats import shown
+from dcglearn.readers.rebuilt import Rebuilt, refuse
 from dcglearn.readers.roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role
 from dcglearn.readers.winner_words import word_of
+
+if TYPE_CHECKING:
+    from dcglearn.readers.cells import RawCells
 
 MARKS = {"1": 1, "true": 1, "0": 0, "false": 0, "": 0}
 """What the cell of an outcome says, in lower case: whether it is the one."""
@@ -26,9 +31,7 @@ def outcome_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
 
 
 def shared_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
-    """Yield the roles of tables that say how many people gave each verdict, or how probable one
-    is.
-    """
+    """Yield the roles of tables that hold numbers of votes, or probabilities."""
     if {"a", "b", "winner"} <= roles.keys():
         others = {role: about for role, about in roles.items() if role != "winner"}
         yield from ({**others, **weights} for weights in (VOTES, PROBABILITY, LOGPROBS))
@@ -40,129 +43,131 @@ def _named(roles: Mapping[str, Role], names: Mapping[str, str]) -> dict[str, Rol
     }
 
 
-class Outcomes(Reshaped):
-    """Judgements whose winner is the outcome that has a 1; without such columns the list `a`, which
-    was chosen.
-    """
+class Outcomes(Rebuilt):
+    """Judgements whose winner is the outcome with a 1, or a, the chosen list, without outcomes."""
 
-    def record(self, item: Any) -> dict[str, Any]:
-        """Return the values of a judgement by role."""
-        record = self._rows.record(item)
-        marks = {role: record.pop(role) for role in OUTCOMES if role in record}
-        said = [MARKS.get(word_of("" if mark is None else mark).lower()) for mark in marks.values()]
-        if marks and (None in said or sum(map(bool, said)) != 1):
-            raise InputError(
-                f"{', '.join(marks)} are {shown([*marks.values()])}; one of them must be 1, the others 0"
-            )
-        winner = list(marks)[said.index(1)].removeprefix("winner_") if marks else "a"
-        return {**record, "winner": winner}
+    def rebuilt(self, rows: RawCells) -> RawCells:
+        """Return the cells of the judgements, one a row."""
+        import polars as pl
+
+        # the marks of each row, nan where a cell is none
+        roles = [role for role in OUTCOMES if role in rows.columns]
+        marks = np.ones((max(len(roles), 1), rows.n))
+        for role, mark in zip(roles, marks, strict=False):
+            values, index = rows.distinct(role, "label")
+            words = ["" if value is None else word_of(value).lower() for value in values]
+            mark[:] = np.array([MARKS.get(word, np.nan) for word in words])[index]
+
+        def refusal(row: int) -> str:
+            said = shown([rows.column(role, "label").at(row) for role in roles])
+            return f"{', '.join(roles)} are {said}; one of them must be 1, the others 0"
+
+        # the outcome that has a 1
+        errors = dict(rows.errors)
+        refuse(errors, marks.sum(axis=0) != 1, refusal)
+        names = np.array([role.removeprefix("winner_") for role in roles or ["a"]])
+        winner = pl.Series(names[np.argmax(marks == 1, axis=0)])
+        return replace(rows, columns={**rows.columns, "winner": winner}, errors=errors)
 
 
-WEIGHTS = {*VOTES, *PROBABILITY, *LOGPROBS}
-"""The columns that a verdict and its weight stand for."""
-
-
-class Shares(Reshaped):
-    """Judgements with a weight for each verdict on a line: how many people gave it, or how probable
-    it is.
+class Shares(Rebuilt):
+    """Judgements with a weight for each verdict on a line: votes, or a probability.
 
     A line with the probability p that a is preferred counts as a verdict for a of weight p and one
     for b of weight 1 - p, which is the cross-entropy of a likelihood.
     """
 
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
-        """Yield each line once for each verdict with a weight, or once with what is wrong with
-        it.
-        """
-        for number, item in self._rows:
-            try:
-                record = self._rows.record(item)
-                weights = _weights(record)
-            except InputError as error:
-                yield number, (item, error)
-                continue
+    def rebuilt(self, rows: RawCells) -> RawCells:
+        """Return the cells of the judgements: one for each verdict of a row that has a weight."""
+        import polars as pl
 
-            others = {role: value for role, value in record.items() if role not in WEIGHTS}
-            for winner, weight in weights.items():
-                yield (
-                    number,
-                    (
-                        item,
-                        {
-                            **others,
-                            "winner": winner,
-                            "weight": _times(weight, others.get("weight")),
-                        },
-                    ),
-                )
+        from dcglearn.readers.kinds import KINDS
 
-    def record(self, item: Any) -> dict[str, Any]:
-        """Return the values of a judgement by role."""
-        _, record = item
-        if isinstance(record, InputError):
-            raise record
-        return dict(record)
+        # the weights of a, b and a tie; a bad row counts once, to be named
+        errors = dict(rows.errors)
+        of_rows = self._votes if "votes_a" in self.table_roles else self._shares
+        weights = of_rows(rows, errors)
+        weights[list(errors)] = [1, 0, 0]
+        row, verdict = np.nonzero(weights)
+        weight = weights[row, verdict]
 
-    def raw(self, item: Any) -> bytes:
-        """Return the line of a judgement."""
-        line, _ = item
-        return self._rows.raw(line)
+        # times the weight of the row, which is refused if it is no number
+        cells = replace(rows, errors=errors).taken(row)
+        if "weight" in cells.columns:
+            column = cells.column("weight", "number")
+            own = KINDS["number"](column)
+            weight = weight * own.values
+            if own.errors:
+                weight = weight.astype(object)
+                weight[list(own.errors)] = [column.at(at) for at in own.errors]
 
+        # as columns
+        cells.columns["weight"] = pl.Series(weight) if weight.dtype == float else weight.tolist()
+        cells.columns["winner"] = pl.Series(np.array(["a", "b", "tie"])[verdict])
+        return cells
 
-def _times(weight: float, own: Any) -> Any:
-    """Return the weight of a verdict times that of its line; a weight that is no number stays, to
-    be refused.
-    """
-    if own is None:
-        return weight
-    is_number = isinstance(own, int | float) and not isinstance(own, bool)
-    return weight * own if is_number else own
+    def _votes(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
+        """Return the votes of each row for a, b and a tie, and add what is wrong with them."""
+        votes = np.column_stack([_numbers(rows, role, errors, 0.0) for role in VOTES])
+        is_bad = (votes.min(axis=1) < 0) | ~votes.any(axis=1)
+        remedy = "give numbers, one of them above 0"
+        refuse(errors, is_bad, lambda row: f"the votes are {shown(votes[row].tolist())}; {remedy}")
+        return votes
 
+    def _shares(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
+        """Return how probable it is that a, b or neither is preferred, and add what is wrong."""
+        if "probability" in self.table_roles:
+            share = _numbers(rows, "probability", errors, np.nan)
+            refuse(errors, np.isnan(share), lambda _: "probability is missing")
+        else:
+            share = self._of_logarithms(rows, errors)
 
-def _weights(record: Mapping[str, Any]) -> dict[str, float]:
-    """Return the weight of each verdict of a line that has one."""
-    if VOTES.keys() & record.keys():
-        weights = {role.removeprefix("votes_"): _number(record.get(role), role) for role in VOTES}
-        if min(weights.values()) < 0 or not any(weights.values()):
-            raise InputError(
-                f"the votes are {shown([*weights.values()])}; give numbers, one of them above 0"
-            )
-    else:
-        share = _share_of_a(record)
-        weights = {"a": share, "b": 1 - share}
-    return {winner: weight for winner, weight in weights.items() if weight}
-
-
-def _share_of_a(record: Mapping[str, Any]) -> float:
-    """Return how probable it is that a is preferred."""
-    if "probability" in record:
-        share = _number(record["probability"], "probability", blank=None)
-    else:
-        logs = {
-            role: _number(record.get(role), role, blank=None) for role in LOGPROBS if role in record
-        }
-        if max(logs.values()) > 0:
-            raise InputError(
-                f"{', '.join(logs)}: {shown([*logs.values()])}; logarithms of probabilities are below 0"
-            )
-        share = math.exp(logs["logprob_a"])
-        if "logprob_b" in logs:
-            # relative to the larger, so that neither overflows nor both are 0
-            of_a, of_b = (math.exp(value - max(logs.values())) for value in logs.values())
-            share = of_a / (of_a + of_b)
-    if not 0 <= share <= 1:
-        raise InputError(
-            f"probability is {shown(share)}; give a number from 0 to 1, that a is preferred, such as .7 for seven of "
-            "ten raters, or name the column logprob_a if it holds logarithms"
+        remedy = (
+            "give a number from 0 to 1, that a is preferred, such as .7 for seven of ten raters, "
+            "or name the column logprob_a if it holds logarithms"
         )
-    return share
+        is_bad = (share < 0) | (share > 1)
+        refuse(errors, is_bad, lambda row: f"probability is {shown(float(share[row]))}; {remedy}")
+        return np.column_stack([share, 1 - share, np.zeros(rows.n)])
+
+    def _of_logarithms(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
+        """Return the probability of a by its logarithm, relative to that of b if a row has both."""
+        of_a, of_b = (_numbers(rows, role, errors, np.nan) for role in LOGPROBS)
+        refuse(errors, np.isnan(of_a), lambda _: "logprob_a is missing")
+
+        # only an object may lack the key of b
+        alone = np.isnan(of_b)
+        if alone.any() and self._rows.has("logprob_b"):
+            is_blank = [
+                row not in errors and "logprob_b" in self._rows.record(item)
+                for row, (_, item) in enumerate(self._rows)
+            ]
+            refuse(errors, alone & is_blank, lambda _: "logprob_b is missing")
+
+        def refusal(row: int) -> str:
+            logs = dict(zip(LOGPROBS, (float(of_a[row]), float(of_b[row])), strict=True))
+            if alone[row]:
+                del logs["logprob_b"]
+            said = f"{', '.join(logs)}: {shown([*logs.values()])}"
+            return f"{said}; logarithms of probabilities are below 0"
+
+        larger = np.fmax(of_a, of_b)
+        refuse(errors, larger > 0, refusal)
+
+        # relative to the larger, so that neither overflows nor both are 0
+        both = np.exp(of_a - larger) + np.exp(of_b - larger)
+        return np.where(alone, np.exp(np.fmin(of_a, 0)), np.exp(of_a - larger) / both)
 
 
-def _number(value: Any, role: str, blank: float | None = 0.0) -> float:
-    """Return a finite number, and `blank` for a blank cell."""
-    value = blank if value is None else value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InputError(
-            f"{role} is {'missing' if value is None else f'{shown(value)}, which is not a number'}"
-        )
-    return float(value)
+def _numbers(rows: RawCells, role: str, errors: dict[int, InputError], blank: float) -> Floats:
+    """Return the numbers of a column, `blank` for other cells, and add what is wrong with these."""
+    from dcglearn.readers.kinds import KINDS
+
+    if role not in rows.columns:
+        return np.full(rows.n, blank)
+    numbers = KINDS["number"](rows.column(role, "number"))
+    for row, error in numbers.errors.items():
+        errors.setdefault(row, error)
+    is_number = ~numbers.absent
+    is_number[list(numbers.errors)] = False
+    return np.where(is_number, numbers.values, blank)

@@ -1,6 +1,4 @@
-"""Judgements that two files share by their ids, such as a question that people and a machine both
-judged.
-"""
+"""Judgements that two files share by their ids, such as those of people and a model."""
 
 from pathlib import Path
 from typing import Any
@@ -20,41 +18,54 @@ ROLES = {role: PREFERENCE[role] for role in ("a", "b", "query", "docs_a", "docs_
 
 
 def refuse_other_lists(people: Paths, machine: str, mapping: LogMapping) -> None:
-    """Raise InputError if a judgement of both files, by its id, has another query, lists or
-    documents in each.
-    """
+    """Raise InputError if an id has other queries, lists or documents in the two files."""
+    # a pipe is read once, and logs in parts have no ids
     if not all(Path(file).is_file() for file in [*log_files(people), machine]):
-        return  # a pipe is read once, and logs in parts have no ids
+        return
+
+    # the reader of the whole file says what is wrong with it
     try:
         own, *_ = read_columns(people, ROLES, mapping)
         its, *_ = read_columns(machine, ROLES, LogMapping(n_grades=mapping.n_grades, as_is=True))
     except InputError:
-        return  # whatever reads the whole file says what is wrong with it
+        return
+
+    # the judgements of both, by their ids
     rows = {name: row for row, name in enumerate(own.get(ID, [])) if name}
-    for name, row in ((name, row) for row, name in enumerate(its.get(ID, [])) if name in rows):
+    for row, name in enumerate(its.get(ID, [])):
+        if name not in rows:
+            continue
+
+        # the same judgement, if nothing of it differs
         there, here = _judged(own, rows[name]), _judged(its, row)
-        for what in here.keys() & there.keys():
-            if here[what] != there[what]:
-                lines = records_of(machine, {ID: ROLES[ID]})
-                place = next((place for place, line in lines if str(line.get(ID)) == name), machine)
+        for part in here.keys() & there.keys():
+            if here[part] != there[part]:
+                # where, and what each says
+                place = f"{_place(machine, name)}: the judgement with id {shown(name)}"
+                said = (
+                    f"{part} {shown(here[part])}, and in {name_of(people)} of {shown(there[part])}"
+                )
                 raise InputError(
-                    f"{place}: the judgement with id {shown(name)} is of {what} {shown(here[what])}, and in "
-                    f"{name_of(people)} of {shown(there[what])}: correct one of the two or, if ids only number the "
+                    f"{place} is of {said}: correct one of the two or, if ids only number the "
                     f"lines, leave them out (dcglearn convert {machine} -o FILE does)"
                 )
 
 
+def _place(machine: str, name: str) -> str:
+    """Return the place of the line with an id."""
+    lines = records_of(machine, {ID: ROLES[ID]})
+    return next((place for place, line in lines if str(line.get(ID)) == name), machine)
+
+
 def _judged(table: Table, row: int) -> dict[str, Any]:
     """Return what was judged in a row, by name, whatever the order of the two lists."""
-    sides = [
-        [grade for grade in table[side][row].tolist() if grade != EMPTY] for side in ("a", "b")
-    ]
-    query = {"the query": str(table["query"][row])} if "query" in table else {}
-    docs = [
-        str(table[side][row]).replace("\t", ", ") for side in ("docs_a", "docs_b") if side in table
-    ]
-    return {
-        "the lists": sorted(sides),
-        **query,
-        **({"the documents": sorted(docs)} if docs else {}),
+    sides = [table[side][row].tolist() for side in ("a", "b")]
+    judged: dict[str, Any] = {
+        "the lists": sorted([grade for grade in grades if grade != EMPTY] for grades in sides)
     }
+    if "query" in table:
+        judged["the query"] = str(table["query"][row])
+    docs = [str(table[role][row]) for role in ("docs_a", "docs_b") if role in table]
+    if docs:
+        judged["the documents"] = sorted(names.replace("\t", ", ") for names in docs)
+    return judged

@@ -1,6 +1,4 @@
-"""The column `scale` of a log: the names of its grades, worst first, or their number, the same on
-every line.
-"""
+"""The column `scale` of a log: names of its grades, worst first, or their number."""
 
 import contextlib
 import json
@@ -17,9 +15,7 @@ from dcglearn.readers.winner_words import word_of
 
 
 class StatedMapping(LogMapping):
-    """A mapping with the scale that the log states: numbers on its lines are grades, even if names
-    are numbers.
-    """
+    """A mapping with the scale that the log states; numbers on its lines are grades."""
 
     numbered = False
 
@@ -40,9 +36,7 @@ def scale_to_state(names: Any, n_grades: int | None, first: Grades, second: Grad
 
 
 def with_stated(name: str, source: Source, mapping: LogMapping) -> LogMapping:
-    """Return the mapping with the scale that the first line states; raise InputError if an option
-    contradicts it.
-    """
+    """Return the mapping with the scale of the first line; raise InputError if options differ."""
     if not source.has("scale"):
         return mapping
     place, record = next(_lines(name, source), ("", {}))
@@ -50,9 +44,7 @@ def with_stated(name: str, source: Source, mapping: LogMapping) -> LogMapping:
 
 
 def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogMapping:
-    """Take the column `scale` from a table, and return the mapping with it; raise InputError if two
-    lines differ.
-    """
+    """Take `scale` from a table and return the mapping with it, or raise InputError."""
     texts = set(table.pop("scale", ())) - {""}
     if not texts:
         return mapping
@@ -78,18 +70,17 @@ def _with_scale(place: str, record: dict[str, Any], mapping: LogMapping) -> LogM
     if value is None:
         return mapping
     with errors_in(place):
+        # names of grades, or their number
         scale = json.loads(scale_text(value))
         names = scale if isinstance(scale, list) else None
         if names is None and mapping.scale is not None and len(mapping.scale) == scale:
             return mapping
+        n_grades = len(names) if names else scale
 
         # another scale than before
-        n_grades = len(names) if names else scale
         both = mapping.scale is not None and names is not None
-        if (both and _folded(names) != _folded(mapping.scale)) or mapping.n_known not in (
-            None,
-            n_grades,
-        ):
+        differ = both and _folded(names) != _folded(mapping.scale)
+        if differ or mapping.n_known not in (None, n_grades):
             before = mapping.n_known if mapping.scale is None else list(mapping.scale)
             told = f"scale= or n_grades= (--grades) says {before}: leave the option out"
             if isinstance(mapping, StatedMapping):
@@ -98,29 +89,26 @@ def _with_scale(place: str, record: dict[str, Any], mapping: LogMapping) -> LogM
             no_scale = "--columns scale= if the column means no scale"
             raise InputError(f"scale is {shown(scale)}, and {told}, or {no_scale}")
 
-        return StatedMapping(
-            **{**mapping.given, "scale": names, "n_grades": None if names else n_grades}
-        )
+        stated = {"scale": names, "n_grades": None if names else n_grades}
+        return StatedMapping(**{**mapping.given, **stated})
 
 
 def _folded(names: Any) -> list[str]:
     return [name.strip().lower() for name in names]
 
 
-def scale_text(value: Any, role: str = "scale", _: str = "scale") -> str:
-    """Return a scale as JSON, a list of names or a number of grades; raise InputError for anything
-    else.
-    """
+def scale_text(value: Any, role: str = "scale") -> str:
+    """Return a scale as JSON, a list of names or a number of grades, or raise InputError."""
     if isinstance(value, str):
         names = from_text("documents", value) or [""]
         value = names if len(names) > 1 else names[0]
     if isinstance(value, list) and value and all(isinstance(x, str | int | float) for x in value):
         return json.dumps([word_of(name) for name in value])
     if not word_of(value).isdecimal():
-        raise InputError(
-            f"{role} is {shown(value)}: give the names of the grades, worst first, or their number; "
-            "columns={'scale': ''} (--columns scale=) leaves the column out"
-        )
+        remedy = "columns={'scale': ''} (--columns scale=) leaves the column out"
+        problem = f"{role} is {shown(value)}"
+        needed = "give the names of the grades, worst first, or their number"
+        raise InputError(f"{problem}: {needed}; {remedy}")
     return word_of(value)
 
 

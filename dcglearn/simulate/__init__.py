@@ -2,21 +2,44 @@
 `judges.py` first.
 """
 
-from dcglearn.rankers.synthetic import letor_queries as letor_queries
-from dcglearn.rankers.synthetic import nonlinear_queries as nonlinear_queries
-from dcglearn.simulate.clicks import ClickModel as ClickModel
-from dcglearn.simulate.clicks import click_log as click_log
-from dcglearn.simulate.judges import LIST_PAIRS as LIST_PAIRS
-from dcglearn.simulate.judges import ground_truth as ground_truth
-from dcglearn.simulate.judges import judge as judge
-from dcglearn.simulate.judges import machine_verdicts as machine_verdicts
-from dcglearn.simulate.judges import preference_pairs as preference_pairs
-from dcglearn.simulate.judges import ungraded_pairs as ungraded_pairs
-from dcglearn.simulate.judges import write_log as write_log
-from dcglearn.simulate.lists import PAPER_LIST as PAPER_LIST
-from dcglearn.simulate.lists import free_lists as free_lists
-from dcglearn.simulate.lists import noisy_grades as noisy_grades
-from dcglearn.simulate.lists import optimal_pairs as optimal_pairs
-from dcglearn.simulate.lists import partial_overlap as partial_overlap
-from dcglearn.simulate.lists import permutations as permutations
-from dcglearn.simulate.lists import permuted_documents as permuted_documents
+from dcglearn.rankers.synthetic import letor_queries, nonlinear_queries
+from dcglearn.simulate.clicks import ClickModel, click_log
+from dcglearn.simulate.judges import (
+    LIST_PAIRS,
+    ground_truth,
+    judge,
+    machine_verdicts,
+    preference_pairs,
+    ungraded_pairs,
+    write_log,
+)
+from dcglearn.simulate.lists import (
+    PAPER_LIST,
+    free_lists,
+    noisy_grades,
+    optimal_pairs,
+    partial_overlap,
+    permutations,
+    permuted_documents,
+)
+
+__all__ = [
+    "LIST_PAIRS",
+    "PAPER_LIST",
+    "ClickModel",
+    "click_log",
+    "free_lists",
+    "ground_truth",
+    "judge",
+    "letor_queries",
+    "machine_verdicts",
+    "noisy_grades",
+    "nonlinear_queries",
+    "optimal_pairs",
+    "partial_overlap",
+    "permutations",
+    "permuted_documents",
+    "preference_pairs",
+    "ungraded_pairs",
+    "write_log",
+]

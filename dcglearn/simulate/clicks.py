@@ -16,6 +16,7 @@ from dcglearn.foundation.validation import (
     graded_lists,
     one_of,
     whole_number,
+    within,
 )
 
 
@@ -46,24 +47,22 @@ class ClickModel:
     def __post_init__(self) -> None:
         for name in ("attraction", "examination"):
             values = finite_array(getattr(self, name), name, 1)
-            if (values < 0).any() or (values > 1).any():
-                raise InputError(
-                    f"{name} holds {values[(values < 0) | (values > 1)][0]:g}; give probabilities, 0 to 1"
-                )
+            outside = values[(values < 0) | (values > 1)]
+            if outside.size:
+                raise InputError(f"{name} holds {outside[0]:g}; give probabilities, 0 to 1")
             object.__setattr__(self, name, values)
-        if not 0 <= self.stop <= 1:
-            raise InputError(f"stop={self.stop}: give a probability, 0 to 1")
+        within(self.stop, "stop", 1, "it is a probability")
 
     def expected_clicks(self, lists: ArrayLike) -> Floats:
         """Return the expected number of clicks on lists that are shown alone, shape (n,)."""
-        grades = np.atleast_2d(graded_lists(lists, "lists", len(self.attraction)))[
-            :, : len(self.examination)
-        ]
+        grades = np.atleast_2d(graded_lists(lists, "lists", len(self.attraction)))
+        grades = grades[:, : len(self.examination)]
         chance = np.append(self.attraction, 0.0)[grades] * self.examination[: grades.shape[1]]
-        going = np.cumprod(
-            np.hstack([np.ones((len(grades), 1)), 1 - self.stop * chance[:, :-1]]), axis=1
-        )
-        return (chance * going).sum(axis=1)
+
+        # share of the users who have not stopped above a position
+        stays = np.ones_like(chance)
+        stays[:, 1:] = np.cumprod(1 - self.stop * chance[:, :-1], axis=1)
+        return (chance * stays).sum(axis=1)
 
     def clicks(self, grades: Sequence[int], rng: np.random.Generator) -> list[int]:
         """Return the positions that a user clicks, from 1."""
@@ -85,8 +84,7 @@ def click_log(
     spread: float = 1.0,
     seed: Seed = None,
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, int]]]:
-    """Simulate impressions, as `preferences_from_interleaving` reads them; return them and their
-    documents' judgements.
+    """Return impressions for `preferences_from_interleaving`, and judgements of their documents.
 
     Each impression has a query of its own, whose documents have random grades. Two rankers order
     them by grade plus noise; their top K, K the model's number of positions, are interleaved, and
@@ -118,35 +116,37 @@ def click_log(
     depth, rng = len(model.examination), np.random.default_rng(seed)
     whole_number(n_documents, "n_documents", depth)
     names = np.array([f"d{number}" for number in range(n_documents)])
-    impressions, judgements = [], {}
+    impressions: list[dict[str, Any]] = []
+    judgements: dict[str, dict[str, int]] = {}
     for number in range(whole_number(n, "n")):
+        # two rankings, and what is shown of them
         grades = rng.integers(0, len(model.attraction), n_documents)
-        a, b = (
-            np.argsort(rng.normal(0, spread, n_documents) - grades)[:depth].tolist()
-            for _ in range(2)
-        )
-        merged, teams = (_team_draft if method == "team-draft" else _balanced)(a, b, rng)
-        clicks = model.clicks(grades[merged].tolist(), rng)
-        query = f"q{number}"
-        lists = {
-            key: names[ranking].tolist()
-            for key, ranking in (("a", a), ("b", b), ("merged", merged))
-        }
-        impressions.append(
-            {"query": query, **lists, **({"teams": teams} if teams else {}), "clicks": clicks}
-        )
-        judgements[query] = dict(zip(names.tolist(), grades.tolist(), strict=True))
+        a, b = (np.argsort(rng.normal(0, spread, n_documents) - grades)[:depth] for _ in range(2))
+        interleave = _team_draft if method == "team-draft" else _balanced
+        merged, teams = interleave(a.tolist(), b.tolist(), rng)
+
+        # what the user clicks
+        lists: dict[str, Any] = {"a": a, "b": b, "merged": merged}
+        impression: dict[str, Any] = {"query": f"q{number}"}
+        impression |= {name: names[ranking].tolist() for name, ranking in lists.items()}
+        if teams:
+            impression["teams"] = teams
+        impression["clicks"] = model.clicks(grades[merged].tolist(), rng)
+        impressions.append(impression)
+        judgements[f"q{number}"] = dict(zip(names.tolist(), grades.tolist(), strict=True))
     return impressions, judgements
 
 
 def _team_draft(
     a: list[int], b: list[int], rng: np.random.Generator
 ) -> tuple[list[int], list[str]]:
-    """Return the list and the teams: in each round, both rankings add their best document left, in
-    random order.
+    """Return the list and the teams: in each round, both add their best document left.
+
+    Who adds first is drawn by chance in each round (Radlinski et al. 2008).
     """
     merged: dict[int, str] = {}
     while len(merged) < len(a):
+        # who adds first
         order = [("a", a), ("b", b)]
         for team, ranking in order[:: 1 if rng.random() < 0.5 else -1]:
             if len(merged) < len(a):
@@ -155,9 +155,8 @@ def _team_draft(
 
 
 def _balanced(a: list[int], b: list[int], rng: np.random.Generator) -> tuple[list[int], list[str]]:
-    """Return the list: the rankings add their documents in turn, one of them, drawn at random,
-    always first.
-    """
+    """Return the list: both add their documents in turn, one of them, drawn by chance, first."""
+    # one leads throughout (Joachims 2002)
     rankings = [a, b] if rng.random() < 0.5 else [b, a]
     merged = dict.fromkeys(chain.from_iterable(zip(*rankings, strict=True)))
     return list(merged)[: len(a)], []

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import WRITTEN
@@ -42,13 +42,12 @@ from dcglearn.simulate.lists import (
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
 """The ways in which `preference_pairs` makes the two lists of a pair."""
 
-_LABELS = {"rater": "n_raters", "query": "n_queries"}
+_LABELS = {"query": "n_queries", "rater": "n_raters"}
 """The labels of a pair, and the parameter that gives the number of different ones."""
 
 
 def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
-    """Return a ground truth of Zhou et al. 2008 (section 6.1, eq. 2, where grades and positions
-    count from 1).
+    """Return a ground truth of Zhou et al. 2008, section 6.1, eq. 2 (they count from 1).
 
     "D1" has the gains ``l + 1``, "D2" ``2^(l+1) - 1`` for the grades l = 0..L-1, 0 = worst. The K
     discounts are ``1 / log(k + 2)``, natural logarithm, k = 0..K-1. Raises InputError if the name
@@ -63,12 +62,12 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     >>> ground_truth("D2", depth=3)
     DCG(gains=[1, 3, 7, 15, 31], discounts=[1.4427, 0.91024, 0.72135])
     """
+    # grades from 1, as in eq. 2
     grades = np.arange(1.0, scale_size(n_grades, 0) + 1)
     gains = {"D1": grades, "D2": 2.0**grades - 1}
     if name not in gains:
-        raise InputError(
-            f"ground truth {name!r} is neither D1 (gains l+1) nor D2 (gains 2^(l+1)-1)"
-        )
+        choices = "neither D1 (gains l+1) nor D2 (gains 2^(l+1)-1)"
+        raise InputError(f"ground truth {name!r} is {choices}")
     return DCG(gains[name], 1 / np.log(np.arange(whole_number(depth, "depth")) + 2.0))
 
 
@@ -128,35 +127,44 @@ def judge(
     >>> log.preferred.tolist(), log.tie.tolist()
     ([[2, 0], [2, 1], [1, 1]], [False, False, True])
     """
-    lists = ((first, "first"), (second, "second"))
     ahead, behind = (
-        graded_lists(values, name, truth.n_grades, empty=True) for values, name in lists
+        graded_lists(values, name, truth.n_grades, empty=True)
+        for values, name in ((first, "first"), (second, "second"))
     )
     if ahead.ndim != 2 or ahead.shape != behind.shape:
-        raise InputError(
-            f"first {ahead.shape} and second {behind.shape} must both have the shape (n, K)"
-        )
+        shapes = f"first {ahead.shape} and second {behind.shape}"
+        raise InputError(f"{shapes} must both have the shape (n, K)")
     within(tie_below, "tie_below", np.inf, "it is a difference of scores")
     within(temperature, "temperature", np.inf, "0 is no noise")
-    rng = np.random.default_rng(seed)
+    rng, n = np.random.default_rng(seed), len(ahead)
     difference = _difference(truth, ahead, behind)
     tie = np.abs(difference) <= tie_below
+
+    # flip pairs; those of fewer flips are among those of more
     decided = np.flatnonzero(~tie)
     remedy = f"{len(decided)} pairs are decided; make more pairs or fewer flips"
     flips = whole_number(n_flips, "n_flips", 0, len(decided), remedy)
-    flipped = rng.random(len(ahead)) < _flip_chances(len(ahead), flip_rate, rater, rater_error)
-    flipped[rng.permutation(decided)[:flips]] ^= (
-        True  # the pairs of fewer flips are among those of more
-    )
-    # A logistic variable exceeds -x with probability 1/(1 + exp(-x)), so this needs no exp that
-    # could overflow.
-    first_wins = (difference + temperature * rng.logistic(size=len(ahead)) > 0) ^ flipped
-    swap = (~first_wins & ~tie)[:, None]
-    winner, loser = np.where(swap, behind, ahead), np.where(swap, ahead, behind)
-    scale = truth.n_grades if n_grades is None else n_grades
+    flipped = rng.random(n) < _flip_chances(n, flip_rate, rater, rater_error)
+    flipped[rng.permutation(decided)[:flips]] ^= True
+
+    # a logistic variable exceeds -x with probability 1/(1 + exp(-x)), without an overflow
+    first_wins = (difference + temperature * rng.logistic(size=n) > 0) ^ flipped
+    winner, loser = _by_winner(first_wins | tie, ahead, behind)
+
     return Preferences(
-        winner, loser, n_grades=scale, tie=tie if tie.any() else None, rater=rater, query=query
+        winner,
+        loser,
+        n_grades=truth.n_grades if n_grades is None else n_grades,
+        tie=tie if tie.any() else None,
+        rater=rater,
+        query=query,
     )
+
+
+def _by_winner(first_wins: NDArray[np.bool_], first: Grades, second: Grades) -> TwoLists:
+    """Return the winning and the losing lists, shape (n, K)."""
+    wins = first_wins[:, None]
+    return np.where(wins, first, second), np.where(wins, second, first)
 
 
 def preference_pairs(
@@ -170,10 +178,10 @@ def preference_pairs(
     seed: Seed = None,
     **judge_options: Any,
 ) -> Preferences:
-    """Draw pairs of lists and judge them: ``dcglearn simulate``, and Zhou et al. 2008, sections
-    6.1, 6.4 and 6.5.
+    """Draw pairs of lists and judge them, as ``dcglearn simulate`` does.
 
-    Raises InputError if a setting is impossible, or the truth ties all such lists.
+    Zhou et al. 2008, sections 6.1, 6.4 and 6.5. Raises InputError if a setting is impossible, or
+    the truth ties all such lists.
 
     Parameters
     ----------
@@ -209,12 +217,9 @@ def preference_pairs(
     (Preferences(200 pairs, depth 10, 5 grades), 0.9)
     """
     rng = np.random.default_rng(seed)
-    first, second = _decided_pairs(
-        partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n
-    )
-    return judge(
-        truth, first, second, seed=rng, **_labelled(judge_options, n, rng, n_raters, n_queries)
-    )
+    first, second = _decided_lists(truth, lists, grades, rng, n)
+    options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
+    return judge(truth, first, second, seed=rng, **options)
 
 
 def machine_verdicts(
@@ -228,10 +233,10 @@ def machine_verdicts(
     grades: ArrayLike = PAPER_LIST,
     seed: Seed = None,
 ) -> Preferences:
-    """Draw pairs of lists and have a machine, such as a language model, judge each in both orders;
-    2 n verdicts.
+    """Draw pairs of lists and have a machine, such as a language model, judge each in both orders.
 
-    Raises InputError if a setting is impossible, or the taste ties all such lists.
+    Returns 2 n verdicts. Raises InputError if a setting is impossible, or the taste ties all such
+    lists.
 
     Parameters
     ----------
@@ -255,23 +260,16 @@ def machine_verdicts(
     for name, value in (("error", error), ("side", side), ("consistency", consistency)):
         within(value, name, 1, "it is a probability")
     rng = np.random.default_rng(seed)
-    shown = _decided_pairs(
-        partial(_draw, taste, lists, grades, rng), partial(_difference, taste), n
-    )
-    wrong, sides = rng.random(n) < error, []
+    shown = _decided_lists(taste, lists, grades, rng, n)
+    wrong = rng.random(n) < error
+    verdicts = []
     for first, second in (shown, shown[::-1]):
+        # mistakes repeat in the other order, and the side may decide
         mistaken = np.where(rng.random(n) < consistency, wrong, rng.random(n) < error)
         names_first = ((_difference(taste, first, second) > 0) ^ mistaken) | (rng.random(n) < side)
-        sides.append(
-            (
-                *(
-                    np.where(names_first[:, None], *pair)
-                    for pair in ((first, second), (second, first))
-                ),
-                ~names_first,
-            )
-        )
-    winner, loser, swapped = (np.concatenate(column) for column in zip(*sides, strict=True))
+        verdicts.append((*_by_winner(names_first, first, second), ~names_first))
+
+    winner, loser, swapped = (np.concatenate(column) for column in zip(*verdicts, strict=True))
     rater = np.full(2 * n, "machine")
     return Preferences(winner, loser, n_grades=taste.n_grades, rater=rater, swapped=swapped)
 
@@ -309,8 +307,9 @@ def write_log(
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     dl.simulate.write_log(f"{folder}/log.parquet", dl.simulate.ground_truth("D1"), 20, seed=0)
-    ...     len(dl.read_preferences(f"{folder}/log.parquet"))
+    ...     path = f"{folder}/log.parquet"
+    ...     dl.simulate.write_log(path, dl.simulate.ground_truth("D1"), 20, seed=0)
+    ...     len(dl.read_preferences(path))
     20
     """
     try:
@@ -323,25 +322,27 @@ def write_log(
     suffix_among(path, WRITTEN[-1:], "logs in chunks")
     whole_number(n, "n")
     whole_number(chunk, "chunk")
-    grades = pa.list_(pa.int8())
-    labels = [name for name in sorted(_LABELS) if options.get(_LABELS[name]) is not None]
-    schema = pa.schema(
-        [("a", grades), ("b", grades), ("winner", pa.string()), *((x, pa.string()) for x in labels)]
-    )
-    with (
-        written_beside(path, force=force) as temporary,
-        pq.ParquetWriter(temporary, schema) as file,
-    ):
+
+    # columns of the log
+    lists, text = pa.list_(pa.int8()), pa.string()
+    labels = [name for name, count in _LABELS.items() if options.get(count) is not None]
+    fields = {"a": lists, "b": lists, "winner": text, **dict.fromkeys(labels, text)}
+    schema = pa.schema(fields)
+
+    # a row group per chunk
+    with written_beside(path, force=force) as part, pq.ParquetWriter(part, schema) as file:
         for number, start in enumerate(range(0, n, chunk)):
             rng = np.random.default_rng((seed, number))
             log = preference_pairs(truth, min(chunk, n - start), seed=rng, **options)
-            ends = pa.array(np.arange(0, len(log) * log.depth + 1, log.depth, dtype=np.int32))
-            lists = [
-                pa.ListArray.from_arrays(ends, pa.array(x.ravel()))
-                for x in (log.preferred, log.other)
+            columns = [
+                pa.FixedSizeListArray.from_arrays(pa.array(side.ravel()), log.depth).cast(lists)
+                for side in (log.preferred, log.other)
             ]
-            winner = np.where(np.zeros(len(log), bool) if log.tie is None else log.tie, "tie", "a")
-            columns = [*lists, pa.array(winner), *(pa.array(getattr(log, name)) for name in labels)]
+
+            # the first list wins, or it is a tie
+            tie = np.zeros(len(log), bool) if log.tie is None else log.tie
+            columns.append(pa.array(np.where(tie, "tie", "a")))
+            columns += [pa.array(getattr(log, name)) for name in labels]
             file.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
@@ -376,22 +377,31 @@ def ungraded_pairs(
     rng = np.random.default_rng(seed)
     hidden = multiset(grades, truth.n_grades)
     size = len(hidden)
+
+    # rankings of documents, judged by their hidden grades
     first, second = _decided_pairs(
         lambda m: (permuted_documents(size, m, rng), permuted_documents(size, m, rng)),
         lambda one, two: _difference(truth, hidden[one], hidden[two]),
         n,
     )
-    options = _labelled(judge_options, n, rng, n_raters, n_queries)
+    options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
     judged = judge(truth, hidden[first], hidden[second], seed=rng, **options)
-    # No pair is exactly tied, so its two lists of grades differ and the preferred one tells which
-    # ranking won.
-    swap = (judged.preferred != hidden[first]).any(axis=1)[:, None]
+
+    # no pair is exactly tied, so its two lists of grades differ, and tell which ranking won
+    first_wins = (judged.preferred == hidden[first]).all(axis=1)
     width = max(2, len(str(size - 1)))
     names = np.array([f"d{document:0{width}}" for document in range(size)])
-    winner, loser = names[np.where(swap, second, first)], names[np.where(swap, first, second)]
+    winner, loser = _by_winner(first_wins, names[first], names[second])
     return Preferences.from_documents(
         winner, loser, tie=judged.tie, rater=judged.rater, query=judged.query
     )
+
+
+def _decided_lists(
+    truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int
+) -> TwoLists:
+    """Return n pairs of lists, made as `lists` says, that the truth does not tie."""
+    return _decided_pairs(partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n)
 
 
 def _draw(
@@ -401,12 +411,16 @@ def _draw(
     if lists == "free":
         both = free_lists(truth.n_grades, truth.depth, 2 * n, rng)
         return both[:n], both[n:]
+
+    # lists of the documents
     documents = multiset(grades, truth.n_grades)
     if lists == "permutations":
         both = permutations(documents, 2 * n, min(truth.depth, len(documents)), rng)
         return both[:n], both[n:]
     if lists not in LIST_PAIRS:
         raise InputError(f"lists={lists!r} is not one of {', '.join(LIST_PAIRS)}")
+
+    # the best order of them against others
     others = "free" if lists == "optimal-free" else "permutations"
     best, other = optimal_pairs(documents, n, others=others, n_grades=truth.n_grades, seed=rng)
     return best[:, : truth.depth], other[:, : truth.depth]
@@ -421,12 +435,13 @@ def _decided_pairs(
     while missing > 0:
         if tied_in_a_row >= 20_000:
             raise InputError(
-                f"{tied_in_a_row} pairs drawn in a row are exactly tied: the truth does not tell such lists apart; "
-                "give grades with different gains, or a truth whose gains and discounts vary"
+                f"{tied_in_a_row} pairs drawn in a row are exactly tied: the truth does not tell "
+                "such lists apart; give grades with different gains, or a truth whose gains and "
+                "discounts vary"
             )
-        first, second = draw(
-            max(missing, 256)
-        )  # at least 256 at a time, in case nearly all are tied
+
+        # at least 256 at a time, in case nearly all are tied
+        first, second = draw(max(missing, 256))
         decided = difference(first, second) != 0
         tied_in_a_row = 0 if decided.any() else tied_in_a_row + len(decided)
         drawn.append((first[decided], second[decided]))
@@ -436,13 +451,10 @@ def _decided_pairs(
 
 
 def _difference(truth: DCG | Utility, first: Grades, second: Grades) -> Floats:
-    """Return how much better the truth finds the first lists, shape (n,); exactly 0 within rounding
-    error of 0.
-    """
+    """Return how much better the first lists are, shape (n,); exactly 0 within rounding error."""
     difference = truth.score(first) - truth.score(second)
     weights = truth.utility.weights if isinstance(truth, DCG) else truth.weights
-    # Relative to the truth rather than to these lists, so that a tie does not depend on the other
-    # pairs drawn.
+    # relative to the truth, not to these lists, so that no tie depends on the other pairs
     largest = np.abs(weights).max(axis=1).sum()
     return np.where(np.abs(difference) <= TIE_TOLERANCE * largest, 0.0, difference)
 
@@ -459,30 +471,31 @@ def _flip_chances(
     labels = np.asarray(rater).astype(str)
     if labels.shape != (n,):
         raise InputError(f"rater has shape {labels.shape}; expected one label per pair, ({n},)")
+
+    # the error rate of each rater
     errors = {str(label): error for label, error in rater_error.items()}
     for label, error in errors.items():
         within(error, f"rater_error[{label!r}]", 1, "it is a probability")
     missing = sorted(set(labels.tolist()) - errors.keys())
     if missing:
-        raise InputError(
-            f"rater_error lacks {missing[0]!r}; give every rater a rate, 0 for one who never errs"
-        )
+        remedy = "give every rater a rate, 0 for one who never errs"
+        raise InputError(f"rater_error lacks {missing[0]!r}; {remedy}")
+
+    # a pair that is flipped twice is right
     own = np.array([errors[label] for label in labels.tolist()], dtype=np.float64)
     return flip_rate + own - 2 * flip_rate * own
 
 
 def _labelled(
-    options: dict[str, Any], n: int, rng: np.random.Generator, *counts: int | None
+    options: dict[str, Any], n: int, rng: np.random.Generator, **counts: int | None
 ) -> dict[str, Any]:
-    """Return the judge's options with labels ``rater 1``, ... for each kind of label of which a
-    number is given.
-    """
-    labels: dict[str, Any] = {}
-    for (name, plural), count in zip(_LABELS.items(), counts, strict=True):
+    """Return the judge's options with labels ``rater 1``, ... where a number of them is given."""
+    for name, count in counts.items():
         if count is None:
             continue
+        plural = _LABELS[name]
         if options.get(name) is not None:
             raise InputError(f"give either {name}, a label per pair, or {plural}, not both")
         names = np.array([f"{name} {number + 1}" for number in range(whole_number(count, plural))])
-        labels[name] = names[rng.integers(count, size=n)]
-    return options | labels
+        options = {**options, name: names[rng.integers(count, size=n)]}
+    return options

@@ -1,6 +1,4 @@
-"""Lists of grades for simulations: permutations, free lists, optimal ones, and noise in their
-grades.
-"""
+"""Lists of grades for simulations: permutations, free and optimal lists, wrong grades."""
 
 from typing import TypeAlias
 
@@ -27,10 +25,10 @@ PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
 
 
 def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed = None) -> Grades:
-    """Return random orderings of one multiset of grades, shape (n, K) (Zhou et al. 2008, section
-    6.1).
+    """Return random orderings of one multiset of grades, shape (n, K).
 
-    Raises InputError if `depth` exceeds N, or the grades are not one list of grades.
+    Zhou et al. 2008, section 6.1. Raises InputError if `depth` exceeds N, or the grades are not one
+    list of grades.
 
     Parameters
     ----------
@@ -51,9 +49,8 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
     """
     documents = multiset(grades)
     size = len(documents)
-    kept = whole_number(
-        size if depth is None else depth, "depth", 1, size, "no list is longer than its documents"
-    )
+    kept = size if depth is None else depth
+    kept = whole_number(kept, "depth", 1, size, "no list is longer than its documents")
     lists = np.tile(documents, (whole_number(n, "n"), 1))
     return np.ascontiguousarray(np.random.default_rng(seed).permuted(lists, axis=1)[:, :kept])
 
@@ -86,21 +83,21 @@ def free_lists(
     rng = np.random.default_rng(seed)
     if probabilities is None:
         return rng.integers(size, size=shape, dtype=np.int8)
+
+    # grades of unequal probabilities
     chances = finite_array(probabilities, "probabilities", 1)
     if chances.shape != (size,) or (chances < 0).any() or abs(chances.sum() - 1) > 1e-8:
-        raise InputError(
-            f"probabilities={probabilities} must be {size} numbers from 0 to 1, one a grade, with sum 1"
-        )
+        allowed = f"{size} numbers from 0 to 1, one a grade, with sum 1"
+        raise InputError(f"probabilities={probabilities} must be {allowed}")
     return rng.choice(size, size=shape, p=chances).astype(np.int8)
 
 
 def partial_overlap(
     grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, seed: Seed = None
 ) -> Grades:
-    """Return random orderings of one multiset in which some positions hold a new random grade,
-    shape (n, K).
+    """Return random orderings of one multiset, some positions with a new random grade.
 
-    Raises InputError if `n_replaced` exceeds K.
+    The shape is (n, K). Raises InputError if `n_replaced` exceeds K.
 
     Parameters
     ----------
@@ -121,18 +118,20 @@ def partial_overlap(
     True
     """
     documents = multiset(grades, n_grades)
-    replaced = whole_number(
-        n_replaced, "n_replaced", 0, len(documents), "a list has no more positions"
-    )
+    most = len(documents)
+    replaced = whole_number(n_replaced, "n_replaced", 0, most, "a list has no more positions")
     rng = np.random.default_rng(seed)
     lists = permutations(documents, n, seed=rng)
+
+    # redraw the first grades, and spread them evenly over the positions
     lists[:, :replaced] = rng.integers(n_grades, size=(n, replaced), dtype=np.int8)
-    return rng.permuted(lists, axis=1)  # spreads the redrawn grades evenly over the positions
+    return rng.permuted(lists, axis=1)
 
 
 def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
-    """Return n random rankings of the documents 0..K-1, shape (n, K), K <= 127 (Zhou et al. 2008,
-    section 8).
+    """Return n random rankings of the documents 0..K-1, shape (n, K), K <= 127.
+
+    Zhou et al. 2008, section 8.
 
     See Also
     --------
@@ -150,14 +149,13 @@ def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
 def optimal_pairs(
     grades: ArrayLike, n: int, *, others: str = "permutations", n_grades: int = 5, seed: Seed = None
 ) -> TwoLists:
-    """Return the best ordering, n times, and n other lists, shape (n, K) each (Zhou et al. 2008,
-    section 6.5).
+    """Return the best ordering, n times, and n other lists, shape (n, K) each.
 
-    The sorted list is the best under every DCG whose gains grow with the grade and whose discounts
-    are not negative and do not grow with the position (Proposition 1), so pairs with permutations
-    tell nothing about such a DCG. Pairs of equal lists are ties for `judge`;
-    ``preference_pairs(lists="optimal")`` draws them again. Raises InputError if `others` is neither
-    of the two.
+    Zhou et al. 2008, section 6.5. The sorted list is the best under every DCG whose gains grow with
+    the grade and whose discounts are not negative and do not grow with the position (Proposition
+    1), so pairs with permutations tell nothing about such a DCG. Pairs of equal lists are ties for
+    `judge`; ``preference_pairs(lists="optimal")`` draws them again. Raises InputError if `others`
+    is neither of the two.
 
     Parameters
     ----------
@@ -186,9 +184,8 @@ def optimal_pairs(
         return best, permutations(documents, n, seed=seed)
     if others == "free":
         return best, free_lists(n_grades, len(documents), n, seed)
-    raise InputError(
-        f"others={others!r} is neither 'permutations' (of the same grades) nor 'free' (other grades)"
-    )
+    choices = "neither 'permutations' (of the same grades) nor 'free' (other grades)"
+    raise InputError(f"others={others!r} is {choices}")
 
 
 def noisy_grades(
@@ -199,11 +196,10 @@ def noisy_grades(
     n_grades: int = 5,
     seed: Seed = None,
 ) -> Grades:
-    """Return a copy of lists in which some grades are replaced by wrong ones (Zhou et al. 2008,
-    section 6.4).
+    """Return a copy of lists in which some grades are replaced by wrong ones.
 
-    Raises InputError if not exactly one of `n_documents` and `rate` is given, or a number is out of
-    range.
+    Zhou et al. 2008, section 6.4. Raises InputError if not exactly one of `n_documents` and `rate`
+    is given, or a number is out of range.
 
     Parameters
     ----------
@@ -236,24 +232,27 @@ def noisy_grades(
     if size is not None:
         reach = whole_number(size, "size", remedy="a changed grade is off by a step or more")
     if (n_documents is None) == (rate is None):
-        raise InputError(
-            "give either n_documents, the number of grades to change, or rate, the probability of each"
-        )
+        choice = "n_documents, the number of grades to change, or rate, the probability of each"
+        raise InputError(f"give either {choice}")
+
+    # all lists in one array
     original = np.asarray(lists)
     flat = original.reshape(-1, original.shape[-1]) if original.ndim == 3 else original
     noisy = graded_lists(flat, n_grades=n_grades).ravel().copy()
+
+    # which of the known grades change
     rng, graded = np.random.default_rng(seed), np.flatnonzero(noisy >= 0)
     if rate is not None:
         within(rate, "rate", 1, "it is a probability")
         chosen = graded[rng.random(len(graded)) < rate]
     else:
-        count = whole_number(
-            n_documents, "n_documents", 0, len(graded), f"the lists hold {len(graded)} known grades"
-        )
+        most = len(graded)
+        remedy = f"the lists hold {most} known grades"
+        count = whole_number(n_documents, "n_documents", 0, most, remedy)
         chosen = rng.permutation(graded)[:count]
+
+    # draw from the window without its last grade; from the old grade on, move up by one
     old = noisy[chosen].astype(np.int64)
-    # Draw from the window without its last grade; a draw at or above the old grade moves up by one,
-    # so it differs.
     drawn = rng.integers(np.maximum(old - reach, 0), np.minimum(old + reach, n_grades - 1))
     noisy[chosen] = drawn + (drawn >= old)
     return noisy.reshape(original.shape)

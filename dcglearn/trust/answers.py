@@ -13,8 +13,8 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import UNKNOWN, Floats, InputError, filled
 from dcglearn.learning.answer_likelihood import JudgedAnswers
-from dcglearn.learning.fit_direct import fit_dcg, zero_of
-from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, warn_of
+from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner, warn_of
+from dcglearn.learning.fit_dcg import fit_dcg, zero_of
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, divided

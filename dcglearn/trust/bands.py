@@ -15,9 +15,15 @@ from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, whole_number
-from dcglearn.learning.fit_direct import fit_dcg, fit_direct
-from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, fit_of, warn_of
-from dcglearn.learning.list_utility_fit import parameters_of
+from dcglearn.learning.descriptions import (
+    DirectDescription,
+    DirectFit,
+    DirectLearner,
+    fit_of,
+    warn_of,
+)
+from dcglearn.learning.fit_dcg import fit_dcg, fit_direct
+from dcglearn.learning.fit_form import parameters_of
 from dcglearn.learning.posterior import dispersion, posterior_draws
 from dcglearn.learning.starts import WarmStart
 from dcglearn.metric.dcg import DCG, as_curves
@@ -360,7 +366,7 @@ def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int)
     return (
         gains / gains[:, -1:],
         discounts,
-        thetas[:, fitted.model.further] if whole.form != "dcg" else None,
+        thetas[:, fitted.model.places.further] if whole.form != "dcg" else None,
     )
 
 

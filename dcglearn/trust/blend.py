@@ -19,10 +19,10 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, frozen
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
-from dcglearn.learning.direct_fit import DirectObjective, empty_gain
-from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct
-from dcglearn.learning.fit_qp import identity
-from dcglearn.learning.fits import MACHINE, DirectDescription, DirectFit, Member
+from dcglearn.learning.dcg_model import DirectObjective, empty_gain
+from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectFit, Member
+from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
+from dcglearn.learning.fit_utility import identity
 from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend
@@ -390,7 +390,7 @@ def _judged(objective: DirectObjective, thetas: Floats) -> Floats:
     """Return the parameters with the judges that fit best with their curves, shape (M, p)."""
     model = objective.model
     low, high = (np.tile(end, (len(thetas), 1)) for end in model.bounds)
-    of_curves = np.s_[:, np.r_[: model.parts[1].stop, model.parts[4]]]
+    of_curves = np.s_[:, np.r_[: model.places.delta.stop, model.places.empty]]
     low[of_curves] = high[of_curves] = thetas[of_curves]
     return descend(objective, thetas, (low, high), max_iter=50, tol=1e-6).theta
 

@@ -11,16 +11,16 @@ import numpy as np
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Seed
-from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fit_qp import fit_qp
-from dcglearn.learning.fits import (
+from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
     DirectLearner,
     QPDescription,
     QPLearner,
 )
-from dcglearn.learning.list_utility_fit import parameters_of
+from dcglearn.learning.fit_dcg import fit_direct
+from dcglearn.learning.fit_form import parameters_of
+from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences

@@ -9,7 +9,7 @@ import numpy as np
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.mean_encodings import MeanEncodings
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.metric.dcg import DCGLike

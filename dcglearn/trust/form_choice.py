@@ -22,9 +22,8 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
-from dcglearn.learning.direct_fit import Model
-from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct, in_form, whole
-from dcglearn.learning.fits import (
+from dcglearn.learning.dcg_model import Model
+from dcglearn.learning.descriptions import (
     FORMS,
     LIKELIHOOD,
     LOSSES,
@@ -32,6 +31,7 @@ from dcglearn.learning.fits import (
     DirectFit,
     FormScore,
 )
+from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct, in_form, whole
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import PreferencePairs, divided

@@ -10,8 +10,8 @@ from dcglearn.foundation.intervals import LEVEL
 from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Grades, InputError
-from dcglearn.learning.fit_qp import fit_qp
-from dcglearn.learning.fits import DirectDescription, DirectLearner, QPDescription, warn_of
+from dcglearn.learning.descriptions import DirectDescription, DirectLearner, QPDescription, warn_of
+from dcglearn.learning.fit_utility import fit_qp
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.metric.dcg import DCG, DCGLike, textbook_dcgs
 from dcglearn.metric.list_utility import ListUtility

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.progress import counted, stage
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner
+from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner
+from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.metric.list_utility import ListUtility

@@ -26,7 +26,7 @@ from dcglearn.foundation.validation import (
     graded_lists,
     whole_number,
 )
-from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, fit_of
+from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner, fit_of
 from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.plain_text import aligned, number_of
 from dcglearn.foundation.validation import Grades, InputError
-from dcglearn.learning.fits import MACHINE, DirectDescription, DirectLearner, Member, fit_of
+from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectLearner, Member, fit_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.parts.parts import OpenLog, PartedLog

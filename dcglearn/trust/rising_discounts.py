@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.learning.fit_direct import fit_dcg
-from dcglearn.learning.fits import DISCOUNTS, DirectDescription, DirectLearner
+from dcglearn.learning.descriptions import DISCOUNTS, DirectDescription, DirectLearner
+from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.posterior import posterior_draws
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -73,7 +73,10 @@ def rising_discounts(
             fit_dcg(log, replace(robust, discounts=word)) for word in DISCOUNTS
         )
         gain = dcg.objective - freed.objective
-        thetas, delta = posterior_draws(freed, freed.theta, N_SIMULATED, 0), freed.model.parts[1]
+        thetas, delta = (
+            posterior_draws(freed, freed.theta, N_SIMULATED, 0),
+            freed.model.places.delta,
+        )
         thetas[:, delta] = np.apply_along_axis(_made_falling, 1, thetas[:, delta])
         p = p_value(gain, lambda it: freed.on(it.judgements, it.share).objective, dcg, thetas)
     return DiscountTest(gain, p, falling.dcg, free.dcg)

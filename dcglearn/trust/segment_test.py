@@ -12,8 +12,8 @@ from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.progress import counted, stage
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, sampled, unit_of

@@ -17,10 +17,10 @@ from sklearn.model_selection import GridSearchCV
 from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner, textbook_dcgs
 from dcglearn.learning import verdicts
 from dcglearn.learning.curve_prior import KNEE
-from dcglearn.learning.direct_fit import DirectObjective, Model, family, log_curves
+from dcglearn.learning.dcg_model import DirectObjective, Model, family, log_curves
+from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.direct_search import fit, warm_fit
-from dcglearn.learning.fit_direct import fit_dcg
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs
@@ -66,10 +66,10 @@ def models(draw):
         rng.integers(-1, 2, n).astype(np.int8),
     )
     judged = JudgedPairs(*lists, level, rater, rng.exponential(1, n), way)
-    theta = rng.normal(0, 0.7, model.parts[-1].stop)
+    theta = rng.normal(0, 0.7, model.places.n)
     if model.falling:
-        theta[model.parts[1]] = np.abs(theta[model.parts[1]]) + 0.01
-    theta[model.parts[2]] = rng.normal(1, 1)
+        theta[model.places.delta] = np.abs(theta[model.places.delta]) + 0.01
+    theta[model.places.sharpness] = rng.normal(1, 1)
     return model, judged, theta
 
 
@@ -103,7 +103,7 @@ def test_gradient_and_hessian_are_those_of_the_objective(problem):
 def test_points_and_prior_are_those_of_their_formulas(problem):
     model, _, theta = problem
     alpha, delta, sharp, error, empty, bias, thresholds, raters, leanings = (
-        theta[part] for part in model.parts
+        theta[part] for part in model.places[:-1]
     )
     points, prior = model.points(theta[None]), model.prior
     steps, falls = np.exp(alpha), np.exp(-np.append(0, np.cumsum(delta)))

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from dcglearn import DCG, DCGLearner, Preferences, Utility, UtilityLearner, identifiable_similarity
 from dcglearn.learning.factoring import factor
-from dcglearn.learning.fit_qp import qp_pairs
+from dcglearn.learning.fit_utility import qp_pairs
 from dcglearn.trust.cross_validation import C_GRID
 from tests.makers import TRUTH, random_log, refused
 

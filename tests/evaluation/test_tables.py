@@ -214,6 +214,7 @@ FILES = {
     "answer.json": json.dumps({"hits": {"hits": [{"_id": "x", "_source": OPENSEARCH}]}}),
     "rre.json": json.dumps(RRE, indent=2),
     "quepid.csv": "query,docid,rating\r\nunrated\r\nred dress,B1,0\r\nred dress,B2,3\r\nblue jeans,B1,1\r\n",
+    "quoted.csv": 'query,docid,rating\n"red, un""rated"\nred dress,B1,0\nred dress,B2,3\nblue jeans,B1,1\n',
     "book.csv": 'query,docid,"Ann, A.",Bob\nred dress,B1,0,0\nred dress,B2,,3\nblue jeans,B1,1.0,\n',
     "plain.csv": "query,docid,rating\nred dress,B1,0\nred dress,B2,3\nblue jeans,B1,1\n",
 }

@@ -180,7 +180,7 @@ def _verdicts(path: Path) -> list[str]:
             study.save("ann", "tab", [answer(pair, "left", 77)])
         Progress(study).report()
         study.nothing_left("ann")
-        return [verdict["id"] for verdict in study.standing()]
+        return [verdict["id"] for verdict in study.standing]
     finally:
         study.close()
 

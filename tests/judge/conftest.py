@@ -8,7 +8,7 @@ from dcglearn.judge import learned
 @pytest.fixture
 def learning(monkeypatch):
     """Learn in the background, as the server does, with few bootstrap samples."""
-    monkeypatch.setattr(learned, "RESAMPLES", 3)
+    monkeypatch.setattr(learned.Learned, "n_resamples", 3)
 
 
 @pytest.fixture(autouse=True)

@@ -1,14 +1,20 @@
 """Candidates from files and from runs, and the command that reads them."""
 
+import bz2
+import gzip
+import lzma
 import runpy
 import socket
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from dcglearn.judge.candidates import candidates_from_runs, read_candidates, seen_items, web_origin
-from dcglearn.judge.study import Rules
+from dcglearn.judge.study import Rules, Study
+from dcglearn.readers.readers import read_preferences
+from tests.judge.makers import answer
 from tests.makers import refused, write_lines
 
 ITEMS = [{"title": "One", "snippet": "s", "url": "https://example.org/1"}, {"title": "Two"}]
@@ -128,6 +134,17 @@ def test_runs_become_pairs(trec):
     assert of_runs(trec).pairs[0].items_a is None
 
 
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
+)
+def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
+    path = trec / f"packed.{suffix}"
+    path.write_bytes(compress((trec / "docs.jsonl").read_bytes()))
+    assert of_runs(trec, documents=path).pairs[0].items_a[0]["title"] == "One"
+    path.write_bytes(path.read_bytes()[:-9])
+    refused(f"packed.{suffix}: cannot be read", of_runs, trec, documents=path)
+
+
 def test_runs_that_do_not_fit_are_refused(trec):
     refused("give one of worst", of_runs, trec, unjudged="0.5")
     refused("1 runs", candidates_from_runs, [trec / "old.txt"], trec / "qrels.txt")
@@ -182,3 +199,24 @@ def test_the_next_free_port_is_taken():
 def test_rules_are_checked():
     for wrong in ({"redundancy": 0}, {"strengths": 6}, {"width": 0}):
         refused(next(iter(wrong)), Rules, **wrong)
+
+
+@pytest.mark.parametrize("scale", [["bad", "fair", "good", "great"], ["0", "1", "10", "100"]])
+def test_the_names_of_grades_come_with_the_candidates_and_stand_in_the_log(tmp_path, scale):
+    line = {"a": [scale[2], scale[0]], "b": [scale[0], scale[1]]}
+    path = write_lines(tmp_path / "c.jsonl", [line])
+    log = tmp_path / "v.jsonl"
+    pairs = read_candidates(path, scale=scale)
+    with closing(Study(pairs, log)) as study:
+        (pair,) = study.next_pairs("ann", "tab", [])
+        assert len(study.save("ann", "tab", [answer(pair)])[0]) == 1
+        assert "--grades" not in study.next_command(log)
+    read = read_preferences(log)
+    assert (read.grade_names, read.n_grades) == (tuple(scale), 4)
+    with closing(Study(pairs, log)) as study:
+        assert study.n_verdicts == 1
+    if scale[0] == "bad":
+        other = read_candidates(path, scale=[*scale[:3], "best"])
+        refused("that of the candidates", Study, other, log)
+    with closing(Study(read_candidates(write_lines(path, [{"a": [3, 0], "b": [0, 1]}])), log)):
+        assert read_preferences(log).n_grades == 4

@@ -22,7 +22,7 @@ TOKEN = "0123456789abcdef0123"
 
 @pytest.fixture
 def port(tmp_path, monkeypatch):
-    monkeypatch.setattr(connections, "PATIENCE", 1.0)
+    monkeypatch.setattr(connections.PatientProtocol, "patience", 1.0)
     listening = listen(Place(port=8740))
     number = listening.getsockname()[1]
     with contextlib.closing(Study(candidates(), tmp_path / "verdicts.jsonl")) as study:
@@ -72,7 +72,7 @@ def test_half_open_connections_are_few_and_end(port):
     began = time.monotonic()
     assert asked(port, page).startswith(b"HTTP/1.1 200")
     assert time.monotonic() - began < 1
-    assert len(open_ones(held)) <= connections.MOST_WAITING
+    assert len(open_ones(held)) <= connections.PatientProtocol.most_waiting
     while open_ones(held) and time.monotonic() < began + 5:
         time.sleep(0.1)
     assert not open_ones(held)

@@ -14,9 +14,7 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.intervals import wilson
 from dcglearn.judge.candidates import Pair, distinct
 from dcglearn.judge.learned import (
-    COIN_LEVEL,
-    LOST_LEVEL,
-    STEP,
+    MOST_CHANGE,
     LatestFit,
     Learned,
     Newest,
@@ -116,7 +114,7 @@ def test_one_rater_has_one_verdict_on_a_pair(opened):
         )
     assert study.save("bob", "one", [answer(pair, "right", 4)])[0]
     assert study.save("ann", "one", [undo, second])[0] == [undo["id"], second["id"]]
-    assert [v["id"] for v in study.standing()] == ["verdict-000004", second["id"]]
+    assert [v["id"] for v in study.standing] == ["verdict-000004", second["id"]]
 
 
 @pytest.mark.parametrize("odd", [["verdict-000002"], {}, 12345678, None])
@@ -135,7 +133,7 @@ def test_a_lease_runs_out(opened, monkeypatch):
     assert len(study.next_pairs("ann", "tab", [])) == 2
     assert study.next_pairs("bob", "tab", []) == []
     assert "out with other raters" in study.nothing_left("bob")
-    monkeypatch.setattr("dcglearn.judge.study.LEASE", -1.0)
+    monkeypatch.setattr("dcglearn.judge.study.Study.lease", -1.0)
     for leases in study._leases.values():
         for lease in leases.values():
             lease.until = 0.0
@@ -400,7 +398,9 @@ def test_the_number_of_verdicts_wanted_moves_by_little(opened, learning, wrong):
     n = np.array([goal[0] for goal in goals])
     assert len(n) > 40 and max(widths) > 4 * min(widths)
     for ends in (low, high):  # but for rounding to tens, and what is judged already
-        assert (np.abs(np.diff(ends)) <= 10 + np.maximum((STEP - 1) * ends[:-1], np.diff(n))).all()
+        assert (
+            np.abs(np.diff(ends)) <= 10 + np.maximum((MOST_CHANGE - 1) * ends[:-1], np.diff(n))
+        ).all()
     assert max(high) < 4 * min(high) and (n <= low).all() and (low <= high).all()
 
 
@@ -408,8 +408,8 @@ def test_the_expected_number_of_verdicts_follows_the_width_once_it_is_near():
     assert expected_verdicts(25, 0.9, 0.1, 6) < 100 < 25 * 9**2  # what wide bands say by themselves
     assert expected_verdicts(200, 0.12, 0.1, 6) == pytest.approx(288, rel=0.3)
     assert expected_verdicts(200, 0.05, 0.1, 6) == 200
-    assert expected_verdicts(40, 0.05, 0.1, 6, before=100.0) == pytest.approx(100 / STEP)
-    assert expected_verdicts(40, 0.9, 0.02, 20, before=50.0) == pytest.approx(50 * STEP)
+    assert expected_verdicts(40, 0.05, 0.1, 6, before=100.0) == pytest.approx(100 / MOST_CHANGE)
+    assert expected_verdicts(40, 0.9, 0.02, 20, before=50.0) == pytest.approx(50 * MOST_CHANGE)
 
 
 def test_there_are_enough_verdicts_only_after_the_estimate_has_followed():
@@ -430,11 +430,11 @@ def test_there_are_enough_verdicts_only_after_the_estimate_has_followed():
 def test_verdicts_tell_more_than_a_coin_by_what_was_held_out():
     fit = SimpleNamespace(members=[SimpleNamespace(share=share) for share in (0.5, 0.75, np.nan)])
     assert (
-        beats_coin(fit, 60, COIN_LEVEL)
-        and not beats_coin(fit, 30, COIN_LEVEL)
-        and beats_coin(fit, 30, LOST_LEVEL)
+        beats_coin(fit, 60, before=False)
+        and not beats_coin(fit, 30, before=False)
+        and beats_coin(fit, 30, before=True)
     )
-    assert not beats_coin(SimpleNamespace(members=fit.members[2:]), 60, LOST_LEVEL)
+    assert not beats_coin(SimpleNamespace(members=fit.members[2:]), 60, before=True)
 
 
 @pytest.mark.parametrize("n", [30, 60, 120])
@@ -590,7 +590,7 @@ def test_practice_and_checks_have_answers_that_every_metric_gives(opened):
     assert len(log) == n and log.dropped["open questions"] == 3 + len(known)
     study.close()
     again = opened(practice=True)
-    assert len(again.standing()) == n and len(again.checks) == 3 + len(known)
+    assert len(again.standing) == n and len(again.checks) == 3 + len(known)
     refused("checks=0.7: give the share", opened, checks=0.7)
 
 

@@ -178,8 +178,8 @@ def add_lists(digests, rng, case):
     form = pick(rng, ("dcg", "best", "stops"))
     stops = np.hstack([zeros, between(rng, 0, 0.99, (n_points, n_grades)) * (form == "stops")])
     best = between(rng, 0, 0.99, n_points) * (form == "best")
-    tables, values = (gains, case.discounts, stops, best), np.empty((n_points, m))
-    list_kernel.fill_values(lists, *tables, values)
+    tables = gains, case.discounts, stops, best
+    values = list_kernel.list_values(lists, tables)
     digests.add("fill_values", values)
 
     slopes = between(rng, -1, 1, (n_points, m)) * rng.integers(0, 2, (n_points, m))
@@ -200,8 +200,7 @@ def add_lists(digests, rng, case):
     )
     digests.add("fill_slopes", list_kernel.value_slopes(utility, lists))
 
-    factors = np.zeros((n_points, m, n_grades + depth))
-    list_kernel.fill_factors(lists, gains, case.discounts, factors)
+    factors = list_kernel.list_factors(lists, tables)
     digests.add("fill_factors", factors)
 
     n_free, columns = case.judges.shape[1], factors.shape[2] + case.thresholds.shape[1]

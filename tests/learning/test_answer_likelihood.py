@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.special import log_expit
 
 from dcglearn.learning.answer_likelihood import SPREADS, JudgedAnswers, integrated, profiled
-from dcglearn.learning.direct_fit import DirectObjective, Model
+from dcglearn.learning.dcg_model import DirectObjective, Model
 from dcglearn.learning.pair_loss import JudgedPairs
 from tests.makers import random_lists
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.learning.fit_direct import fit_dcg
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.fit_dcg import fit_dcg
 from tests.makers import refused
 
 TRUE = (0.25, 0.5, 0.8)

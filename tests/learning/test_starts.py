@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, DCGLearner, Preferences
-from dcglearn.learning.direct_fit import Model
-from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.dcg_model import Model
+from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.starts import WarmStart, log_sharpness
 from dcglearn.learning.verdicts import _binned
 from dcglearn.simulate import ground_truth, preference_pairs
@@ -95,7 +95,7 @@ def test_judges_are_found_by_name(of_judges):
     start = WarmStart.of(replace(of_judges.fit_, curves=replace(of_judges.curves_, biases=biases)))
     theta = start.parameters(model, ("ann", "bob", "eve"))[0]
     other = start.parameters(model, ("bob", "new", "ann"))[0]
-    for own in (model.parts[7].start, model.parts[8].start):
+    for own in (model.places.own_errors.start, model.places.own_biases.start):
         assert other[own] == theta[own + 1] and other[own + 1] == 0 and other[own + 2] == theta[own]
     curves = model.curves(theta)
     np.testing.assert_allclose(curves.errors, of_judges.curves_.errors, rtol=1e-9)

@@ -114,10 +114,9 @@ def test_integer_programming_agrees_with_sorting_all_lists(case):
     for tau in {margin, 0.05}:
         for first in (0, 1):
             exact = [
-                exhaustive.regret(first, 1 - first, t).regret
-                for t in (tau + 4e-6, max(tau - 4e-6, 1e-12))
+                exhaustive.regret(first, t).regret for t in (tau + 4e-6, max(tau - 4e-6, 1e-12))
             ]
-            solved = programme.regret(first, 1 - first, tau)
+            solved = programme.regret(first, tau)
             assert min(exact) - 1e-5 <= solved.regret <= max(exact) + 1e-5
             assert solved.bound >= solved.regret
             if solved.pair is not None:
@@ -210,11 +209,11 @@ def test_a_search_that_hits_its_limit_proves_nothing(monkeypatch):
 
 
 def test_what_integer_programming_leaves_open_is_sorted(monkeypatch):
-    monkeypatch.setattr(coherence_module, "ENUMERATED_FIRST", 10)
-    monkeypatch.setattr(coherence_module, "FIRST_TIME_LIMIT", 1e-3)
+    monkeypatch.setattr(coherence_module._Comparison, "enumerated_first", 10)
+    monkeypatch.setattr(coherence_module._Comparison, "first_limit", 1e-3)
     metrics = DCG.standard(4, 7, "linear"), DCG.standard(4, 7, "exponential")
     found = coherence(*metrics, grades=[3, 3, 2, 2, 1, 1, 0])
-    monkeypatch.setattr(coherence_module, "ENUMERATED_FIRST", 10**6)
+    monkeypatch.setattr(coherence_module._Comparison, "enumerated_first", 10**6)
     listed = coherence(*metrics, grades=[3, 3, 2, 2, 1, 1, 0])
     assert found.proved and found.regret == pytest.approx(listed.regret, abs=1e-6)
     assert found.tie_regret == pytest.approx(listed.tie_regret)

@@ -426,7 +426,7 @@ CHECKS = {
     "side": _swapped,
     "place": _swapped,
     "counts": _counts,
-    "scale": scale_text,
+    "scale": lambda value, role, _: scale_text(value, role),
     "score": checked_score,
     "share": _share,
     "text": _label,

@@ -62,7 +62,7 @@ def test_ratings_equal_the_expansion(tmp_path, rows, grouped, equal_groups, bloc
     pairs, dropped = expanded(rows, grouped, equal_groups)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            ratings, "BLOCK", max(block, 1)
+            ratings, "COMPARED", max(block, 1)
         )  # 1: every group level by level, or a block of its own
         if not pairs:
             refused(

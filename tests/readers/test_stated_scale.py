@@ -22,6 +22,7 @@ def parts(log):
     """Everything that a file keeps of a log."""
     values = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
     arrays = {name: None if array is None else array.tolist() for name, array in values.items()}
+    arrays["tie"] = arrays["tie"] if any(arrays["tie"] or ()) else None  # winners alone have no ties
     return {**arrays, "n_grades": log.n_grades, "names": log.grade_names}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.trust.answers import explained_at_most, fit_answers
 from tests.makers import call, write_lines
 

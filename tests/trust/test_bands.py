@@ -10,9 +10,9 @@ import pytest
 import dcglearn as dl
 from dcglearn import DCGLearner, Preferences, bootstrap_bands
 from dcglearn.learning import posterior
-from dcglearn.learning.direct_fit import DirectObjective
-from dcglearn.learning.fit_direct import fit_dcg
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.dcg_model import DirectObjective
+from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.simulate import ground_truth, preference_pairs
 from tests.makers import random_lists, random_log, refused
 

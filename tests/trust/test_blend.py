@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn import DCG, DCGLearner, InputError, textbook_dcgs
-from dcglearn.learning.direct_fit import DirectObjective
-from dcglearn.learning.fit_direct import fit_dcg
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.dcg_model import DirectObjective
+from dcglearn.learning.descriptions import DirectDescription
+from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import blend

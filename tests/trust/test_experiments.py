@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 import dcglearn as dl
-from dcglearn.learning.direct_fit import DirectObjective, Model, empty_gain, log_curves
+from dcglearn.learning.dcg_model import DirectObjective, Model, empty_gain, log_curves
 from dcglearn.learning.mean_encodings import MeanEncodings
 from tests.makers import call, write_lines
 
@@ -120,10 +120,10 @@ def test_no_start_leads_to_a_lower_objective():
     best = model.starts(
         np.concatenate(log_curves(learned.gains, learned.discounts))[None], empty=empty
     )[0]
-    best[model.parts[2]] = model.centre
+    best[model.places.sharpness] = model.centre
     rng, bounds = np.random.default_rng(0), np.column_stack(model.bounds)
     errors = np.tile(best, (400, 1))
-    errors[:, model.parts[3]] = np.linspace(-9, -0.02, 400)[:, None]
+    errors[:, model.places.error] = np.linspace(-9, -0.02, 400)[:, None]
     lowest = objective.values(errors).min()
     for _ in range(8):
         start = np.clip(best + rng.normal(0, 1, len(best)), *model.bounds)

@@ -13,11 +13,11 @@ from sklearn.base import clone
 import dcglearn as dl
 from dcglearn.estimators.dcg_learner import save_fit
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.direct_fit import DirectObjective, Model, log_curves
-from dcglearn.learning.fit_direct import FittedDCG
-from dcglearn.learning.fits import FORMS, FormScore
+from dcglearn.learning.dcg_model import DirectObjective, Model, log_curves
+from dcglearn.learning.descriptions import FORMS, FormScore
+from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
-from dcglearn.learning.list_kernel import fill_values, spread_slopes, value_slopes
+from dcglearn.learning.list_kernel import list_slopes, list_values, value_slopes
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.verdicts import verdicts_in_memory
@@ -62,10 +62,10 @@ def drawn(kind, seed=0, *, n=60, ties=True, with_errors=True, ridge=1.0):
     }
     sided = {"sided": kind == LIKELIHOOD, "with_errors": with_errors}
     model = Model(**shape, kind=kind, **sided, ridge=ridge, centre=2.0, margins=margins)
-    theta = 0.3 * rng.normal(size=model.parts[-1].stop)
-    theta[model.parts[1]] = rng.random(4)
-    theta[model.parts[2]] = 2.0
-    theta[model.parts[3]] = -1.5
+    theta = 0.3 * rng.normal(size=model.places.own_biases.stop)
+    theta[model.places.delta] = rng.random(4)
+    theta[model.places.sharpness] = 2.0
+    theta[model.places.error] = -1.5
     return model, judgements, theta
 
 
@@ -87,7 +87,7 @@ def objectives(form, kind, with_errors):
 )
 def test_gradients_are_those_of_finite_differences_and_at_zero_of_the_dcg(form, kind, with_errors):
     of_dcg, objective, theta = objectives(form, kind, with_errors)
-    further = np.random.default_rng(1).random(objective.model.further.stop - len(theta))
+    further = np.random.default_rng(1).random(objective.model.places.n - len(theta))
     value, gradient = objective.with_gradient(np.append(theta, 0 * further))
     expected, slopes = of_dcg.with_gradient(theta)
     assert value == pytest.approx(expected, rel=1e-12)
@@ -111,17 +111,16 @@ def test_kernels_are_their_definitions():
         np.hstack([zero, rng.random((2, 4))]),
         np.hstack([zero, rng.random((2, 4)) * [[1], [0]]]),
     )
-    discounts, best, values = -np.sort(-rng.random((2, 5))), np.array([0.0, 0.4]), np.empty((2, 30))
-    fill_values(lists, gains, discounts, stops, best, values)
+    discounts, best = -np.sort(-rng.random((2, 5))), np.array([0.0, 0.4])
+    tables = gains, discounts, stops, best
+    values = list_values(lists, tables)
     for b in range(2):
         utility = dl.ListUtility(gains[b, 1:], discounts[b], stops[b, 1:], best[b])
         np.testing.assert_allclose(values[b], utility.score(lists), rtol=1e-12)
-    moment, slopes = np.zeros((2, 5, 5)), rng.normal(size=(2, 30))
-    spread_slopes(
-        lists, slopes, gains, discounts, stops, best, moment, np.zeros((2, 5)), np.zeros(2)
-    )
+    slopes = rng.normal(size=(2, 30))
+    moment, _, _ = list_slopes(lists, slopes, tables)
     np.testing.assert_allclose(
-        (moment * discounts[:, :, None] * gains[:, None]).sum((1, 2)), (slopes * values).sum(1)
+        (moment * discounts[:, :, None] * gains[:, None, 1:]).sum((1, 2)), (slopes * values).sum(1)
     )
 
 
@@ -389,8 +388,8 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     model = Model(
         depth=4, n_grades=4, ties=verdicts.has_ties, n_levels=verdicts.n_levels, centre=sharp
     )
-    theta = np.zeros(model.parts[-1].stop)
-    alpha, delta, sharpness, logit, _, _, thresholds, *_ = model.parts
+    theta = np.zeros(model.places.own_biases.stop)
+    alpha, delta, sharpness, logit, _, _, thresholds, *_ = model.places
     theta[alpha], theta[delta] = log_curves(DCG.gains, DCG.discounts)
     theta[sharpness], theta[logit], theta[thresholds] = sharp, error, rise
     return judgements, model, theta

@@ -17,7 +17,7 @@ from dcglearn import (
     position_dependence,
     segment_test,
 )
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.plots import fit_figure, segments_figure
 from dcglearn.simulate import ground_truth, preference_pairs

@@ -1,6 +1,4 @@
-"""The fit of a utility to a log: the paper's QP with its margins, in memory, in parts or on a
-cluster.
-"""
+"""Fits of a utility to a log: the paper's QP and its margins, in memory, in parts, on a cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ import numpy as np
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, filled, pointer
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
-from dcglearn.learning.fits import DirectDescription, QPDescription, QPFit
+from dcglearn.learning.descriptions import DirectDescription, QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.preference_pairs import PreferencePairs
@@ -31,24 +29,29 @@ def fit_qp(
     start: Utility | None = None,
     keeping: Keeping = NOWHERE,
 ) -> QPFit:
-    """Return the solution of the QP for a log; the parameters and errors are those of
-    `UtilityLearner.fit`.
-    """
+    """Solve the QP for a log; parameters and errors are those of `UtilityLearner.fit`."""
     log = with_grades(log, description.n_grades)
     with one_blas_thread():
         pairs, dropped = _pairs(log, description)
         with keeping.kept(partial(identity, description, log)) as kept:
-            solution = _solved(
-                kept(pairs), log, description, None if start is None else start.weights
-            )
+            weights = None if start is None else start.weights
+            solution = _solved(kept(pairs), log, description, weights)
         visible = log.visible()
-    unconverged = (
-        f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above tol={description.tol:g}: raise "
-        f"max_iter, or lower C, which is easier to solve and better for noisy logs {pointer('convergence-warning')}"
-    )
+
     level = logging.INFO if start is None else logging.DEBUG  # a search for C has many warm fits
     message = "QP with C=%g: relative duality gap %.1e after %d iterations"
     _LOG.log(level, message, description.C, solution.gap, solution.n_iter)
+
+    # what a user is told of a QP that stopped early
+    unconverged = ""
+    if not solution.converged:
+        unconverged = (
+            f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above "
+            f"tol={description.tol:g}: raise max_iter, or lower C, which is easier to solve and "
+            f"better for noisy logs {pointer('convergence-warning')}"
+        )
+
+    # the solution with its proof
     return QPFit(
         description=description,
         utility=Utility(solution.weights, log.grade_names),
@@ -57,7 +60,7 @@ def fit_qp(
         n_iter=solution.n_iter,
         visible=visible,
         dropped=dropped,
-        unconverged="" if solution.converged else unconverged,
+        unconverged=unconverged,
     )
 
 
@@ -70,16 +73,19 @@ def identity(
 
 
 def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
-    """Return the QP's pairs: the decided ones with margins, and of each tie (d, -epsilon) and (-d,
-    -epsilon).
-    """
+    """Return the decided pairs with margins, and each tie both ways with -epsilon."""
     log = differing_pairs(log)
-    decided, ties = seen_pairs(log.decided), log.ties
+
+    # the decided pairs
+    decided = seen_pairs(log.decided)
     weight = np.ones(1) if decided.weight is None else decided.weight
     margin_of_pairs = margins(decided, margin)
-    decided, ties = decided.filled(), ties.filled()
+    decided = decided.filled()
+    ties = log.ties.filled()
     if tie_epsilon is None or not len(ties):
         return Pairs(decided.preferred, decided.other, margin_of_pairs, weight)
+
+    # and each tie in both orders
     n, n_ties = len(decided), len(ties)
     tied = np.ones(n_ties) if ties.weight is None else ties.weight
     return Pairs(
@@ -91,9 +97,7 @@ def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: flo
 
 
 def seen_pairs(log: PreferencePairs) -> PreferencePairs:
-    """Return the pairs between whose lists a utility can see a difference: -1 and -2 are worth
-    nothing alike.
-    """
+    """Return the pairs that differ not only between -1 and -2, which are worth nothing."""
     seen = log.filled().differing
     return log if seen.all() else log[seen]
 
@@ -105,9 +109,7 @@ def _n_unseen(log: PreferencePairs) -> int:
 
 
 def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
-    """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all, or
-    raise InputError.
-    """
+    """Return the margins of the pairs of a log, shape (n,) or (1,), or raise InputError."""
     if isinstance(margin, (DCG, Utility)):
         return np.abs(margin.score(log.preferred) - margin.score(log.other))
     if margin == "unit":
@@ -124,17 +126,22 @@ def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
 
 def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[str, int]]:
     """Return the QP's pairs, and the numbers of pairs left out."""
+    # in parts
     epsilon = description.tie_epsilon
     if isinstance(log, PartedLog):
         if description.solver == "cvxpy":
-            problem = (
-                'solver="cvxpy" needs the whole log in memory: give Preferences, without engine='
+            raise InputError(
+                'solver="cvxpy" needs the whole log in memory: give Preferences, without engine=',
+                see="whole-log",
             )
-            raise InputError(problem, see="whole-log")
         log, dropped = learnable_parts(log)
+
+        # counted and made part by part
         n_ties, n_unseen = log.facts.n_ties, log.parts.total(_n_unseen)
         to_pairs = partial(qp_pairs, margin=description.margin, tie_epsilon=epsilon)
         pairs: PairSource = PairParts.of(log.parts.mapped(to_pairs), depth=log.depth)
+
+    # or in memory
     else:
         log, dropped = learnable(log)
         n_ties, n_unseen = len(log.ties), _n_unseen(log)
@@ -147,28 +154,27 @@ def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[s
         satisfied = pairs.evaluate(np.zeros((log.depth, log.n_grades)), False).loss == 0
     if description.constraints is None and satisfied:
         raise InputError(
-            "no pair asks for a difference of utility above 0: the margins are 0 or less, or the lists differ only "
-            'between unknown grades (-1) and no result (-2); give positive margins, or margin="unit"'
+            "no pair asks for a difference of utility above 0: the margins are 0 or less, or the "
+            "lists differ only between unknown grades (-1) and no result (-2); give positive "
+            'margins, or margin="unit"'
         )
-    left_out = {
-        "ties": n_ties if epsilon is None else 0,
-        "pairs that differ between -1 and -2 only": n_unseen,
-    }
-    return pairs, dropped | {reason: count for reason, count in left_out.items() if count}
+
+    # count what is left out
+    if epsilon is None and n_ties:
+        dropped["ties"] = n_ties
+    if n_unseen:
+        dropped["pairs that differ between -1 and -2 only"] = n_unseen
+    return pairs, dropped
 
 
 def _solved(
     pairs: PairSource, log: OpenLog, description: QPDescription, start: Floats | None
 ) -> Solution:
-    C, monotone = description.C, description.monotone and log.graded
+    """Solve the QP as the description says."""
+    n_grades, C, monotone = log.n_grades, description.C, description.monotone and log.graded
     if description.solver == "cvxpy":
         assert isinstance(pairs, Pairs)
-        return solve_cvxpy(
-            pairs, log.n_grades, C, monotone=monotone, constraints=description.constraints
-        )
-    options: dict[str, Any] = {
-        "start": start,
-        "tol": description.tol,
-        "max_iter": description.max_iter,
-    }
-    return solve(pairs, log.n_grades, C, monotone=monotone, **options)
+        own = description.constraints
+        return solve_cvxpy(pairs, n_grades, C, monotone=monotone, constraints=own)
+    limits: dict[str, Any] = {"tol": description.tol, "max_iter": description.max_iter}
+    return solve(pairs, n_grades, C, monotone=monotone, start=start, **limits)

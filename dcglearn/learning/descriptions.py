@@ -1,6 +1,4 @@
-"""Frozen descriptions of fits, and what the fits return: the QP's utility, or gains, discounts and
-judges.
-"""
+"""Frozen descriptions of fits, and results: the QP's utility, or gains, discounts and judges."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ from dcglearn.metric.reading import read_metric
 from dcglearn.metric.textbook import textbook_formula
 
 if TYPE_CHECKING:
-    from dcglearn.learning.direct_fit import Curves
+    from dcglearn.learning.dcg_model import Curves
     from dcglearn.logs.preference_pairs import PreferencePairs
     from dcglearn.logs.visibility import Visibility
 
@@ -59,9 +57,7 @@ DISCOUNTS = ("falling", "free")
 
 
 class Description:
-    """Base class of descriptions: read from a description, a fit, an estimator, or None for the
-    defaults.
-    """
+    """Base class of descriptions, read from a description, a fit, an estimator or None."""
 
     learner: ClassVar[str]
 
@@ -72,9 +68,7 @@ class Description:
 
     @classmethod
     def of(cls, learner: Any) -> Self:
-        """Return the description of a learner; raise InputError if it is another kind of
-        learner.
-        """
+        """Return the description of a learner; raise InputError if it is of another kind."""
         description = cls() if learner is None else getattr(learner, "description", None)
         if not isinstance(description, cls):
             raise InputError(f"learner={learner!r} is no {cls.learner}")
@@ -110,9 +104,8 @@ class QPDescription(Description):
 
         # check how it is solved
         one_of(self.solver, "solver", ("newton", "cvxpy"))
-        if self.constraints is not None and (
-            self.solver != "cvxpy" or not callable(self.constraints)
-        ):
+        constrained = self.solver == "cvxpy" and callable(self.constraints)
+        if self.constraints is not None and not constrained:
             raise InputError(
                 f'constraints={self.constraints!r}: give a function of W, with solver="cvxpy"'
             )
@@ -164,24 +157,35 @@ class DirectDescription(Description):
 
     def prior_of(self, n_grades: int, depth: int) -> DCG | None:
         """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""
-        return (
-            None if self.prior is None else read_metric(self.prior, n_grades, depth, name="prior")
-        )
+        if self.prior is None:
+            return None
+        return read_metric(self.prior, n_grades, depth, name="prior")
 
     def check(self, n_grades: int, depth: int, *, graded: bool) -> None:
         """Raise InputError if a parameter has no meaning for a log of this shape."""
+        # what the form allows
         if self.form != "dcg" and (self.zero, self.discounts) != (0, "falling"):
             problem = f'form="{self.form}" needs gains from 0 and falling discounts'
             raise InputError(f"{problem}: leave out zero= (--zero) and discounts=")
+
+        # grades to learn gains of
         if not graded:
             raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
         if n_grades < 2:
             raise InputError(
-                "the log has one grade only, so there is no gain to learn; give n_grades= or more grades"
+                "the log has one grade only, so there is no gain to learn; give n_grades= or more "
+                "grades"
             )
+
+        # a worst grade below the best
         if self.zero != "none":
-            best = f"zero= must lie below the best grade, {n_grades - 1}, which else would gain nothing; or give none"
-            whole_number(self.zero, "zero", 0, n_grades - 2, best)
+            remedy = (
+                f"zero= must lie below the best grade, {n_grades - 1}, which else would gain "
+                "nothing; or give none"
+            )
+            whole_number(self.zero, "zero", 0, n_grades - 2, remedy)
+
+        # a prior of the log's shape
         prior = self.prior_of(n_grades, depth)
         if prior is not None and (prior.n_grades, prior.depth) != (n_grades, depth):
             shape = f"{prior.n_grades} grades and {prior.depth} positions"
@@ -233,7 +237,8 @@ class Member:
         if self.name in OF_MEMBERS:
             return OF_MEMBERS[self.name]
         if self.fit is not None:
-            return f"learned, drawn to the LLM judge's DCG with strength {self.fit.description.ridge:g}"
+            ridge = self.fit.description.ridge
+            return f"learned, drawn to the LLM judge's DCG with strength {ridge:g}"
         return f"textbook {self.name}: {textbook_formula(self.name)}"
 
     def __str__(self) -> str:
@@ -243,10 +248,8 @@ class Member:
     def to_dict(self) -> dict[str, Any]:
         """Return name, weight, share and error, None for numbers that there are not, for JSON."""
         numbers = {"weight": self.weight, "share": self.share, "error": self.error}
-        return {
-            "name": self.name,
-            **{key: x if np.isfinite(x) else None for key, x in numbers.items()},
-        }
+        finite = {key: x if np.isfinite(x) else None for key, x in numbers.items()}
+        return {"name": self.name, **finite}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -291,29 +294,10 @@ class DirectFit:
     """
 
     results: ClassVar = (
-        *(
-            "metric",
-            "dcg",
-            "utility",
-            "form",
-            "form_scores",
-            "scale",
-            "error_rate",
-            "rater_error",
-            "tie_threshold",
-        ),
-        *("position_bias", "rater_bias"),
-        *(
-            "loss",
-            "members",
-            "objective",
-            "n_effective",
-            "n_iter",
-            "warm",
-            "visible",
-            "dropped",
-            "curves",
-        ),
+        *("metric", "dcg", "utility", "form", "form_scores", "scale"),
+        *("error_rate", "rater_error", "tie_threshold", "position_bias", "rater_bias"),
+        *("loss", "members", "objective", "n_effective", "n_iter", "warm", "visible"),
+        *("dropped", "curves"),
     )
 
     description: DirectDescription
@@ -348,9 +332,7 @@ class DirectFit:
 
     @property
     def utility(self) -> DCG | ListUtility:
-        """The metric as a `ListUtility`, or the DCG itself if its gains or discounts are not those
-        of one.
-        """
+        """The metric as a `ListUtility`; the DCG itself if it cannot be one."""
         if self.list_utility is not None:
             return self.list_utility
         beyond = self.dcg.gains.min() < 0 or (np.diff(self.dcg.discounts) > 0).any()
@@ -370,9 +352,9 @@ class DirectFit:
     @property
     def rater_error(self) -> dict[str, float]:
         """Error rates by rater, where the log names more than one."""
-        return (
-            dict(zip(self.raters, self.curves.errors.tolist(), strict=True)) if self.raters else {}
-        )
+        if not self.raters:
+            return {}
+        return dict(zip(self.raters, self.curves.errors.tolist(), strict=True))
 
     @property
     def position_bias(self) -> float:
@@ -381,24 +363,19 @@ class DirectFit:
 
     @property
     def rater_bias(self) -> dict[str, float]:
-        """Position biases by rater, where the log names more than one and tells which list was
-        shown first.
-        """
+        """Position biases by rater, where the log names several and tells the order shown."""
         return dict(zip(self.raters, self.curves.biases.tolist(), strict=False))
 
     @property
     def tie_threshold(self) -> float:
-        """Utility difference, in units of the judges' noise, up to which ties are likely; 0 without
-        ties.
-        """
+        """Utility difference up to which ties are likely, in units of the noise; 0 without ties."""
         return float(self.curves.thresholds[1]) if self.ties else 0.0
 
     @property
     def is_likelihood(self) -> bool:
         """Whether the loss is a likelihood, so that verdicts have probabilities."""
-        return (
-            LOSSES.get(self.loss, LIKELIHOOD) == LIKELIHOOD
-        )  # a blend's judges are those of the robust loss
+        # a blend, which has no loss of its own, has the judges of the robust loss
+        return LOSSES.get(self.loss, LIKELIHOOD) == LIKELIHOOD
 
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
@@ -443,9 +420,7 @@ def fit_of(learner: Any) -> DirectFit | None:
 def warn_of(
     fit: QPFit | DirectFit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3
 ) -> None:
-    """Warn as a fit says, at the line of the caller's caller; `unconverged` is the class of that
-    warning.
-    """
+    """Warn as a fit says, at the line of the caller's caller; `unconverged` is a class."""
     for caution in fit.cautions:
         warnings.warn(caution, UserWarning, stacklevel=stacklevel)
     if fit.unconverged:

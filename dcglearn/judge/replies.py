@@ -1,0 +1,128 @@
+"""Provider replies: what a language model answered to prompts, as batches of providers hold it."""
+
+import contextlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import InputError
+from dcglearn.judge.prompts import pairs_beside
+from dcglearn.readers.line_formats import shown
+from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.read_table import records_of
+from dcglearn.readers.roles import PREFERENCE, Role
+from dcglearn.readers.winner_words import MEANINGS, WINNERS, word_of
+
+REPLY = {
+    "custom_id": Role("text", ("custom_id", "key"), required=True),
+    "answer": Role(
+        "text", ("response", "result", "answer", "content", "text", "output"), required=True
+    ),
+    "model": Role("text", ("model",)),
+}
+"""The columns of a file of replies; `answer` is a text, or the provider's object around it."""
+
+
+def read_replies(
+    path: str, prompts: str, mapping: LogMapping
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the verdicts in provider replies as records of a log, and lines about what was read.
+
+    The file is a provider's batch of results, or a table of `custom_id` and `answer`. A verdict is
+    A (the list shown first), B or tie, or a word of the mapping, in JSON or at the beginning of the
+    text. Raises InputError if no reply can be read, one is to none of the prompts, or the pairs
+    beside the prompts are missing.
+    """
+    beside = pairs_beside(prompts)
+    if not beside.exists():
+        remedy = f"`dcglearn prompts` writes it beside {prompts}"
+        raise InputError(f"{beside} does not exist: {remedy}")
+    pairs = {pair.pop("id", ""): pair for _, pair in records_of(str(beside), PREFERENCE)}
+    codes = {word: WINNERS[word] for word in ("a", "b", "tie")} | mapping.own_words.codes
+    names = {*mapping.roles(PREFERENCE)["winner"].names, "answer"}
+
+    # the verdict of every reply, on the pair whose order it saw
+    verdicts: list[dict[str, Any]] = []
+    unread: list[str] = []
+    orders: dict[str, set[str]] = defaultdict(set)
+    winners: dict[str, set[str]] = defaultdict(set)
+    for place, reply in records_of(path, REPLY):
+        key, _, order = str(reply["custom_id"]).rpartition("-")
+        if key not in pairs or order not in ("ab", "ba"):
+            asked = f"{shown(reply['custom_id'])}, which is no prompt of {prompts}"
+            raise InputError(f"{place}: this answers {asked}")
+
+        # what the reply says
+        text = _leaf(reply["answer"], "text", "content")
+        code = verdict_of(text, codes, names)
+        if code is None:
+            unread.append(f"{place}: {shown(text) if text else 'no text'}")
+            continue
+
+        # the list that the sides mean in this order
+        meaning = MEANINGS[code]
+        first, second = order[0], order[1]
+        sides = {"left": first, "a": first, "right": second, "b": second}
+        winner = sides.get(meaning, meaning)
+        orders[key].add(order)
+        winners[key].add(winner)
+        model = reply.get("model") or _leaf(reply["answer"], "model", "modelVersion")
+        rater = model or key.rpartition("-")[0]
+        verdicts.append({**pairs[key], "winner": winner, "rater": rater, "swapped": order == "ba"})
+    if not verdicts:
+        raise InputError("; ".join([f"{path}: no answer can be read", *unread[:1]]))
+
+    # what was read, and what was not
+    both = [key for key, seen in orders.items() if len(seen) == 2]
+    changed = sum(len(winners[key]) > 1 for key in both)
+    lines = [
+        f"answers: {number_of(len(verdicts), 'verdicts')} to "
+        f"{number_of(2 * len(pairs), 'prompts')}; {number_of(len(both), 'pairs')} in both orders, "
+        f"of which {changed:,} changed the winner with the order"
+    ]
+    if unread:
+        lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
+    return verdicts, [*lines, *(f"  {line}" for line in unread)]
+
+
+def verdict_of(text: str, codes: Mapping[str, int], keys: set[str]) -> int | None:
+    """Return the code of the verdict in a text, from JSON or the first word; None if unclear."""
+    # JSON that agrees
+    named = set()
+    for braces in re.findall(r"\{[^{}]*\}", text):
+        with contextlib.suppress(ValueError, RecursionError):  # braces without JSON
+            for key, value in json.loads(braces).items():
+                if key.lower() in keys:
+                    named.add(codes.get(_plain(value)))
+    if named:
+        return named.pop() if len(named) == 1 else None
+
+    # a word alone in its line, or before a stop or colon, so that "A good list" is none
+    either = "|".join(sorted(map(re.escape, codes), key=len, reverse=True))
+    begins = rf"(?:(?:answer|winner|verdict)\W+)?(?:list )?({either})(?=\W*$|[.:;)])"
+    first = re.match(begins, _plain(text.strip().partition("\n")[0]))
+    return None if first is None else codes[first[1]]
+
+
+def _plain(value: Any) -> str:
+    """Return a text in lower case without marks of Markdown, and without "list" before a name."""
+    bare = re.sub(r"[*_`\"'\[\]#>]", "", word_of(value)).strip().lower()
+    return re.sub(r"^list (?=\w$)", "", bare)
+
+
+def _leaf(value: Any, *names: str) -> str:
+    """Return the first text under one of the names in a provider's object; "" for thoughts."""
+    if isinstance(value, Mapping):
+        own = next((value[name] for name in names if isinstance(value.get(name), str)), "")
+        if own or value.get("thought"):
+            return "" if value.get("thought") else own
+
+        # keys that lead to the text in the objects of providers
+        steps = "response result body message choices candidates output content parts text"
+        value = [value.get(step) for step in steps.split()]
+    if isinstance(value, list):
+        return next((text for part in value if (text := _leaf(part, *names))), "")
+    return value if isinstance(value, str) and "text" in names else ""

@@ -1,0 +1,349 @@
+"""The direct fit of gains, discounts and judges to a log: a description in, a frozen fit out.
+
+The DCG is fitted first, whatever the form; a form beyond it is then fitted to the same judgements,
+from around it.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, InputError, one_of, pointer
+from dcglearn.learning.checkpoint import NOWHERE, Keeping
+from dcglearn.learning.dcg_model import Model, empty_gain, log_curves
+from dcglearn.learning.descriptions import FORMS, LOSSES, DirectDescription, DirectFit
+from dcglearn.learning.direct_search import Fit, fit, fit_from
+from dcglearn.learning.fit_form import bases_near, fit_form
+from dcglearn.learning.fit_utility import identity
+from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
+from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
+from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_in_memory, verdicts_in_parts
+from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.unique_rows import may_repeat
+from dcglearn.logs.visibility import Visibility
+from dcglearn.metric.dcg import DCG
+from dcglearn.parts.parts import OpenLog, PartedLog, with_grades
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedDCG:
+    """A DCG fitted to judgements by `direct_search.fit`, from which other forms are fitted.
+
+    `pairs` are the log's pairs that the fit used, row by row those of `judgements`: without pairs
+    of equal lists and raters who always name one side. None for a log in parts, and for simulated
+    judgements.
+    """
+
+    model: Model
+    judgements: Any
+    pairs: PreferencePairs | None
+    share: float
+    theta: Floats
+    objective: float
+    starts: Sequence[Floats]
+    n_starts: int
+    max_iter: int
+
+    def with_form(self, form: str, start: Floats | None = None) -> Fit:
+        """Return the fit of a form to the same judgements; `start` is as in `fit_form`."""
+        model, bases = replace(self.model, form=form), bases_near(self.model, self.theta)
+        limits: dict[str, Any] = {"start": start, "max_iter": self.max_iter}
+        return fit_form(model, self.judgements, self.share, bases, **limits)
+
+    def on(self, judgements: JudgementSource, share: float) -> Self:
+        """Return the DCG fitted to other judgements, from this one and from the starts."""
+        starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
+        limits = {"n_starts": self.n_starts, "max_iter": self.max_iter}
+        again = fit(self.model, judgements, share, starts, **limits)
+        end: dict[str, Any] = {"theta": again.theta, "objective": again.objective}
+        return replace(self, judgements=judgements, pairs=None, share=share, **end)
+
+
+def fit_direct(
+    log: OpenLog,
+    description: DirectDescription,
+    start: Any = None,
+    *,
+    refit: str = "never",
+    keeping: Keeping = NOWHERE,
+) -> DirectFit:
+    """Return the fit of gains, discounts and judges, in the form that the description names.
+
+    `start` is as in `WarmStart.of`; the other parameters and the errors are those of
+    `DCGLearner.fit`.
+    """
+    # what to fit, from where
+    one_of(description.form, "form", FORMS, ", auto")
+    warm = None if start is None else WarmStart.of(start).of_loss(description.loss_used)
+    log = with_grades(log, description.n_grades)
+    if description.form != "dcg":
+        whole(description, log, keeping)
+
+    with one_blas_thread():
+        # the DCG, of which a checkpoint is
+        of_dcg = partial(identity, replace(description, form="dcg"), log)
+        with keeping.kept(lambda: of_dcg(start=str(warm), refit=refit)) as kept:
+            fitted, dcg = fit_dcg(log, description, warm, refit=refit, kept=kept)
+        form = description.form
+        if form == "dcg":
+            return fitted
+
+        # a form beyond it
+        near = None if warm is None else warm.in_its_form(form, dcg.model, fitted.raters)
+        return in_form(fitted, form, dcg.with_form(form, near), warm=near is not None)
+
+
+def whole(description: DirectDescription, log: OpenLog, keeping: Keeping) -> PreferencePairs:
+    """Return the log; raise InputError if it is in parts, or a checkpoint is asked for."""
+    if isinstance(log, PartedLog) or keeping.checkpoint is not None:
+        raise InputError(
+            f'form="{description.form}" needs the log in memory, without checkpoint=; form="dcg" '
+            "does not",
+            see="whole-log",
+        )
+    return log
+
+
+def fit_dcg(
+    log: OpenLog,
+    description: DirectDescription,
+    warm: WarmStart | None = None,
+    *,
+    refit: str = "never",
+    kept: Callable[[Any], Any] = lambda source: source,
+    independent: bool = False,
+) -> tuple[DirectFit, FittedDCG]:
+    """Return the fit of the DCG to an opened log, and what other forms are fitted from; `kept`: see
+    `Keeping.kept`.
+
+    Judgements that are `independent` all count, however few their lists.
+    """
+    # check what is asked for
+    if refit not in ("never", "if_worse"):
+        raise InputError(f"refit={refit!r} is not one of never, if_worse")
+    description.check(log.n_grades, log.depth, graded=log.graded)
+    loss = description.loss_used
+    if warm is not None:
+        warm.check_fit((log.n_grades, log.depth), loss)
+
+    # read the verdicts, by rater where raters have error rates
+    kind = LOSSES[loss]
+    if isinstance(log, PartedLog):
+        verdicts = verdicts_in_parts(log, kind)
+    else:
+        verdicts = verdicts_in_memory(log, kind)
+    n_raters = len(verdicts.raters) if loss == "robust" else 1
+    raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
+    zero, notes = zero_of(log, description.zero)
+    judgements = verdicts.judgements(one_rater=n_raters == 1, empty=zero or UNKNOWN)
+
+    # repeated lists make judgements depend on each other
+    total = judgements.total_weight
+    if total < 0.01:
+        raise InputError(
+            f"the weights of the log sum to {total:g}, far less than one judgement: multiply all "
+            "of them by a common factor, so that they count judgements"
+        )
+    n_effective = total if independent else min(total, float(verdicts.n_lists()))
+    share = n_effective / total
+
+    # search, from nearby or from all starts
+    prior = description.prior_of(log.n_grades, log.depth)
+    model = _model(log, description, verdicts, prior, n_raters, zero)
+    near = None if warm is None else warm.parameters(model, raters)
+    cold, source = partial(cold_starts, model, verdicts, prior), kept(distinct(judgements))
+    limits: dict[str, Any]
+    limits = {"n_starts": description.n_starts, "max_iter": description.max_iter}
+    worse = refit == "if_worse"
+    result, is_warm = fit_from(near, cold, model, source, share, if_worse=worse, **limits)
+
+    level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
+    message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
+    _LOG.log(level, message, loss, result.objective, result.n_iter, n_effective)
+
+    # the fit, and what others are fitted from
+    facts: dict[str, Any] = {"dropped": verdicts.dropped, "warm": is_warm, "weighed_on": total}
+    fitted = _fitted(log, description, result, raters, n_effective, notes, **facts)
+    pairs = None if isinstance(verdicts.log, PartedLog) else verdicts.log
+    end, starts = (result.theta, result.objective), known_starts(model)
+    return fitted, FittedDCG(model, judgements, pairs, share, *end, starts, **limits)
+
+
+def distinct(judgements: JudgementSource) -> JudgementSource:
+    """Return judgements with identical ones merged, so that the search does not depend on how often
+    each is repeated.
+
+    Many judgements are left as they are, since samples of them are alike.
+    """
+    if not isinstance(judgements, JudgedPairs) or len(judgements) > SMALL:
+        return judgements
+    first, second, level, rater, _, way = judgements.arrays
+    if not may_repeat(first, second, level, rater, way):
+        return judgements
+    return judgements.merged(in_order=True)
+
+
+def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:
+    """Return the grade that is worth nothing, L for an empty place, and a note on it."""
+    if zero == 0:
+        return 0, ()
+    names = log.grade_names or [f"grade {grade}" for grade in range(log.n_grades)]
+
+    # what the log can tell
+    if isinstance(log, PartedLog):
+        with_empty, in_one_only = log.parts.total(_empty_places)
+    else:
+        with_empty, in_one_only = _empty_places(log)
+
+    # a grade that the user names
+    if isinstance(zero, int):
+        why = "as an empty place is"
+        if not with_empty:
+            why = "by convention: the lists are full, so any grade could be"
+        return zero, (f"{names[zero]} is worth nothing, {why}",)
+
+    # an empty place, if its worth shows
+    if in_one_only:
+        return log.n_grades, ()
+    why = "no pair has a result in one list only" if with_empty else "the lists are full"
+    return 0, (
+        f"{why}, so the log cannot tell what no result is worth: by convention as much as "
+        f"{names[0]}",
+    )
+
+
+def _empty_places(log: PreferencePairs) -> NDArray[np.intp]:
+    """Return the numbers of pairs with an empty place, and with one in one list only."""
+    first, second = log.preferred == EMPTY, log.other == EMPTY
+    return np.array([places.any(axis=1).sum() for places in (first | second, first ^ second)])
+
+
+def _model(
+    log: OpenLog,
+    description: DirectDescription,
+    verdicts: Verdicts,
+    prior: DCG | None,
+    n_raters: int,
+    zero: int,
+) -> Model:
+    """Return the model of a log."""
+    falling = description.discounts == "falling"
+    target, empty = None, 0.0
+    if prior is not None:
+        target = log_curves(prior.gains, prior.discounts, falling=falling)
+        empty = empty_gain(prior.gains)
+
+    return Model(
+        log.depth,
+        log.n_grades,
+        verdicts.kind,
+        description.loss_used == "robust",
+        n_raters,
+        verdicts.n_levels,
+        verdicts.has_ties,
+        verdicts.sided,
+        # the prior
+        ridge=float(description.ridge),
+        centre=log_sharpness(verdicts.sample(4096), prior),
+        target=target,
+        empty=empty,
+        # what is fixed
+        margins=verdicts.margins,
+        zero=zero,
+        falling=falling,
+    )
+
+
+def _fitted(
+    log: OpenLog,
+    description: DirectDescription,
+    result: Fit,
+    raters: tuple[str, ...],
+    n_effective: float,
+    notes: tuple[str, ...],
+    **facts: Any,
+) -> DirectFit:
+    """Return the fit of the DCG with its cautions; `facts` are further fields."""
+    # the DCG, with the best gain and the first discount 1
+    visible, curves, model = log.visible(), result.curves, result.model
+    dcg = DCG(*curves.scaled, log.grade_names, (*_notes(visible), *notes))
+
+    fitted = DirectFit(
+        description=description,
+        loss=description.loss_used,
+        dcg=dcg,
+        curves=curves,
+        raters=raters,
+        ties=model.ties,
+        # what the log told
+        n_effective=n_effective,
+        visible=visible,
+        **_end(result),
+        **facts,
+    )
+    cautions = _cautions(n_effective, model.n_grades - 2 + model.depth, fitted.rater_error)
+    return replace(fitted, cautions=cautions)
+
+
+def in_form(dcg: DirectFit, form: str, result: Fit, *, warm: bool) -> DirectFit:
+    """Return the fit with the metric and the judges of a form beyond its DCG."""
+    end, utility = _end(result), result.utility(dcg.dcg.grade_names, dcg.dcg.notes)
+    end["unconverged"] = end["unconverged"] or dcg.unconverged
+    return replace(dcg, form=form, curves=result.curves, warm=warm, list_utility=utility, **end)
+
+
+def _end(result: Fit) -> dict[str, Any]:
+    """Return where a search ended, as fields of a fit."""
+    unconverged = ""
+    if not result.converged:
+        unconverged = (
+            f"stopped after {result.n_iter} iterations, not yet stationary: raise max_iter "
+            f"{pointer('convergence-warning')}"
+        )
+    return {"objective": result.objective, "n_iter": result.n_iter, "unconverged": unconverged}
+
+
+def _notes(visible: Visibility) -> tuple[str, ...]:
+    """Return notes on the parts of the curves that pairs of such lists cannot show."""
+    notes = []
+    if visible.unseen_grades:
+        names = ", ".join(map(str, visible.unseen_grades))
+        notes.append(
+            f"grade {names} never occurs in the log; its gain continues the curve of the others"
+        )
+    if visible.free_columns:
+        notes.append(
+            "both lists of every pair hold the same grades in another order, so only the steps "
+            "between discounts are learned; how high all of them lie is that of the smoothest "
+            "curve"
+        )
+    return tuple(notes)
+
+
+def _cautions(n_effective: float, n_free: int, rater_error: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the cautions of too few judgements, and of raters who contradict the others."""
+    cautions = []
+    if n_effective < n_free:
+        cautions.append(
+            f"the log tells as much as {n_effective:g} independent judgements, fewer than the "
+            f"{n_free} gains and discounts to learn: what it does not show is set by the prior, "
+            f"smooth curves {pointer('too-few')}"
+        )
+
+    # an error rate above 1/2 is a rater who mistakes the sides
+    names = ", ".join(name for name, error in rater_error.items() if error > 0.5)
+    if names:
+        cautions.append(
+            f"raters who contradict the others more often than not: {names}; their verdicts are "
+            "counted reversed: check whether they mistook the sides "
+            f"{pointer('contrary-raters')}"
+        )
+    return tuple(cautions)
