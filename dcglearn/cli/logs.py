@@ -206,7 +206,7 @@ def ask(
     judgements.
     """
     check_outputs(force=force, log=output, inputs=[candidates, log, proxy])
-    from dcglearn.learning.fits import DirectDescription
+    from dcglearn.learning.descriptions import DirectDescription
     from dcglearn.readers.shared_ids import refuse_other_lists
     from dcglearn.trust.form_choice import fit_in_form
     from dcglearn.trust.next_pairs import generated_lists

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.learning.fits import DirectDescription
+from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.learning.fits import DirectDescription, QPDescription
+from dcglearn.learning.descriptions import DirectDescription, QPDescription
 from simulations.letor.adarank import AdaRankRanker
 from tests.makers import random_log, refused
 from tests.rankers.makers import tiny
