@@ -19,7 +19,8 @@ from pathlib import Path
 import polars as pl
 
 import dcglearn as dl
-from dcglearn.letor.folds import Fold
+from simulations.letor.folds import Fold, letor_folds, write_folds
+from simulations.letor.protocol import letor_experiment
 
 HERE = Path(__file__).parent
 TABLE = HERE / "letor_synthetic.csv"
@@ -29,7 +30,7 @@ SUMMARY = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
 
 def synthetic(n_queries: int = 106) -> list[Fold]:
     """Return the synthetic folds."""
-    return dl.letor_folds(dl.simulate.letor_queries(n_queries, seed=0))
+    return letor_folds(dl.simulate.letor_queries(n_queries, seed=0))
 
 
 def means(result: object) -> pl.DataFrame:
@@ -95,11 +96,11 @@ def main() -> None:
     methods = ["ridge", "RankSVM", "ListNet"] if options.quick else None
     with tempfile.TemporaryDirectory() as folder:
         if options.data is None:
-            dl.write_folds(synthetic(20 if options.quick else 106), folder)
+            write_folds(synthetic(20 if options.quick else 106), folder)
         data = options.data or folder
         keep = {} if options.output is None else {"output": options.output, "resume": True}
         grid = "quick" if options.quick else "default"
-        table = means(dl.letor_experiment(data, methods, grid=grid, jobs=options.jobs, **keep))
+        table = means(letor_experiment(data, methods, grid=grid, jobs=options.jobs, **keep))
     for row in table.iter_rows(named=True):
         print(json.dumps(row))
     if options.write:

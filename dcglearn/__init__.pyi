@@ -29,9 +29,6 @@ from .joins.read_answers import read_answers as read_answers
 from .learning.learned_cutoffs import learned_cutoffs as learned_cutoffs
 from .learning.similarity import identifiable_similarity as identifiable_similarity
 from .learning.similarity import similarity as similarity
-from .letor.folds import letor_folds as letor_folds
-from .letor.folds import write_folds as write_folds
-from .letor.protocol import letor_experiment as letor_experiment
 from .logs.preference_pairs import encode as encode
 from .losses import SDCG as SDCG
 from .losses import SHFSDCG as SHFSDCG
@@ -66,7 +63,6 @@ from .metric_coherence.dominance import dominance as dominance
 from .metric_coherence.system_order import system_order as system_order
 from .parts.dask_log import DaskLog as DaskLog
 from .parts.parquet_log import ParquetLog as ParquetLog
-from .rankers.adarank import AdaRankRanker as AdaRankRanker
 from .rankers.dask_trees import DaskBoostedRanker as DaskBoostedRanker
 from .rankers.linear import LinearRanker as LinearRanker
 from .rankers.linear_model import RankSVMRanker as RankSVMRanker

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import escaped
-from dcglearn.foundation.validation import Floats, InputError, PathLike, suffix_among
+from dcglearn.foundation.validation import Floats, InputError, Integers, PathLike, suffix_among
 from dcglearn.foundation.working_folder import import_matplotlib
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dcglearn.trust.lack_of_fit import LackOfFit
     from dcglearn.trust.segment_test import SegmentTest
 
-LINE_STYLES = (
+LINE_STYLES: tuple[dict[str, Any], ...] = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
     {"color": "#009E73", "marker": "^", "linestyle": "-."},
@@ -43,6 +43,9 @@ LINE_STYLES = (
 """Okabe and Ito's colour-blind safe colours, each with a marker and a dash for print in black and
 white.
 """
+
+_COLOR = LINE_STYLES[0]["color"]
+"""The colour of what was learned."""
 
 PRINT_STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -74,20 +77,20 @@ def plot_gains(dcgs: Any, axes: Axes) -> Axes:
     `dcgs` is a DCG, a fitted learner, or maps legend entries to them; the axes are returned. Levels
     of fractions stand in the middle of each.
     """
+    # places of grades: their numbers, or the middles of levels of fractions
     dcgs = _by_name(dcgs)
     longest = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
     names = longest.grade_names or [str(grade) for grade in range(longest.n_grades)]
     ranges = [re.fullmatch(r"([0-9.]+)-([0-9.]+)", name) for name in names]
-    middles = [
-        (float(ends[1]) + float(ends[2])) / 2 for ends in ranges if ends
-    ]  # of levels that were cut
-    at = np.array(middles if len(middles) == len(names) else range(len(names)), np.float64)
+    middles = [(float(ends[1]) + float(ends[2])) / 2 for ends in ranges if ends]
+    are_levels = len(middles) == len(names)
+    at = np.array(middles if are_levels else range(len(names)), np.float64)
+
+    # gains from 0 to 1
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
-        span = dcg.gains[-1] - dcg.gains[0]
-        axes.plot(
-            at[: dcg.n_grades], (dcg.gains - dcg.gains[0]) / (span or 1.0), label=name, **style
-        )
-    if len(middles) < len(names):
+        gains = dcg.gains - dcg.gains[0]
+        axes.plot(at[: dcg.n_grades], gains / (gains[-1] or 1.0), label=name, **style)
+    if not are_levels:
         axes.set_xticks(at, names)
     axes.set(xlabel="grade (worst to best)", ylabel="gain (worst = 0, best = 1)")
     return axes
@@ -99,15 +102,17 @@ def plot_discounts(dcgs: Any, axes: Axes) -> Axes:
     """
     dcgs = _by_name(dcgs)
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
-        largest = np.abs(dcg.discounts).max()
-        axes.plot(
-            np.arange(1, dcg.depth + 1), dcg.discounts / (largest or 1.0), label=name, **style
-        )
-    depth = max(dcg.depth for dcg in dcgs.values())
-    axes.set_xticks(np.unique(np.linspace(1, depth, min(depth, 10)).round().astype(int)))
+        largest = np.abs(dcg.discounts).max() or 1.0
+        axes.plot(np.arange(1, dcg.depth + 1), dcg.discounts / largest, label=name, **style)
+    axes.set_xticks(_ticks(max(dcg.depth for dcg in dcgs.values())))
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     axes.set(xlabel="position", ylabel="discount (largest = 1)")
     return axes
+
+
+def _ticks(depth: int) -> Integers:
+    """Return at most ten positions from 1 to the last."""
+    return np.unique(np.linspace(1, depth, min(depth, 10)).round().astype(int))
 
 
 def plot_weights(
@@ -137,6 +142,8 @@ def dcg_figure(dcgs: Any) -> Figure:
     dcgs = _by_name(dcgs)
     if not dcgs:
         raise InputError("no DCG to draw")
+
+    # gains at the left, discounts at the right
     with _printed(7.0, 3.0) as figure:
         left, right = figure.subplots(1, 2)
         plot_gains(dcgs, left)
@@ -152,10 +159,14 @@ def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None
     """
     with _printed(7.0, 5.6) as figure:
         (gains, discounts), (whole, part) = figure.subplots(2, 2)
+
+        # gains and discounts
         dcgs = {"learned": factoring, **(others or {})}
         plot_gains(dcgs, gains)
         plot_discounts(dcgs, discounts)
         gains.legend()
+
+        # the utility, and its rank-one part
         limit = float(np.nanmax(np.abs(factoring.visible_weights)))
         plot_weights(factoring.visible_weights, whole, limit=limit, title="learned utility W")
         share = f"gains × discounts ({factoring.explained:.0%} of W)"
@@ -171,24 +182,35 @@ def plot_shares(comparison: Comparison, axes: Axes) -> Axes:
     Bars are the interval of the difference from the learned DCG. The ceiling speaks for pairs of
     lists that recur; it is drawn beside the learned DCG's share of the same pairs.
     """
-    rows, look = comparison.rows, LINE_STYLES[0]
+    rows, color = comparison.rows, _COLOR
     names = [row.name.partition(" (")[0] for row in rows]
+
+    # shares, and intervals of the difference from the first
     first = rows[0].share
     for place, row in enumerate(rows):
-        axes.plot(row.share, place, "o", color=look["color"], ms=4)
-        axes.plot([first - row.high, first - row.low], [place, place], color=look["color"], lw=1.3)
-    if comparison.ceiling is not None and comparison.reached is not None:
-        ceiling, place = comparison.ceiling, len(rows)
+        axes.plot(row.share, place, "o", color=color, ms=4)
+        axes.plot([first - row.high, first - row.low], [place, place], color=color, lw=1.3)
+
+    # the noise ceiling, below a line
+    ceiling = comparison.ceiling
+    if ceiling is not None and comparison.reached is not None:
+        place = len(rows)
         axes.axhline(place - 0.5, color="0.8", lw=0.8)
-        axes.plot(comparison.reached, place, "o", color=look["color"], ms=4)
-        axes.plot(ceiling.interval, [place + 1] * 2, color="0.3", lw=1.3)
-        axes.plot(ceiling.share, place + 1, "D", color="0.3", ms=4)
+        axes.plot(comparison.reached, place, "o", color=color, ms=4)
+        _plot_ceiling(axes, ceiling, place + 1)
         axes.plot([ceiling.lower, ceiling.upper], [place + 1] * 2, "|", color="0.3", ms=9)
         names += [f"{rows[0].name}, on lists that recur", "noise ceiling, on lists that recur"]
+
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set(xlabel="share of held-out preferences respected")
     return axes
+
+
+def _plot_ceiling(axes: Axes, ceiling: Any, place: int) -> None:
+    """Draw a noise ceiling with its interval, at a height."""
+    axes.plot(ceiling.interval, [place] * 2, color="0.3", lw=1.3)
+    axes.plot(ceiling.share, place, "D", color="0.3", ms=4)
 
 
 def add_shares(figure: Figure, comparison: Comparison) -> None:
@@ -197,15 +219,18 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
         width, height = figure.get_size_inches()
         figure.set_size_inches(width, height + 2.4)
         grid = figure.add_gridspec(2, 1, height_ratios=[height, 2.4])
-        places = [axes.get_subplotspec() for axes in figure.axes]
-        outer = {place.get_gridspec() for place in places if place is not None}
-        inners = {
-            old: grid[0].subgridspec(*old.get_geometry()) for old in outer
-        }  # one each: panels share a layout
-        for axes, place in zip(figure.axes, places, strict=True):
-            if place is not None:  # the bar of colours has no place of its own
-                inner = inners[place.get_gridspec()]
-                axes.set_subplotspec(inner[place.rowspan.start, place.colspan.start])
+
+        # move the panels up, each layout as a whole; a bar of colours has no place of its own
+        placed = [(axes, axes.get_subplotspec()) for axes in figure.axes]
+        inners: dict[Any, Any] = {}
+        for axes, place in placed:
+            if place is not None:
+                old = place.get_gridspec()
+                if old not in inners:
+                    inners[old] = grid[0].subgridspec(*old.get_geometry())
+                axes.set_subplotspec(inners[old][place.rowspan.start, place.colspan.start])
+
+        # the shares below
         plot_shares(comparison, figure.add_subplot(grid[1]))
 
 
@@ -219,21 +244,22 @@ def banded_figure(
     at once.
     """
     figure = dcg_figure({"learned": dcg, **(others or {})})
+    gains, discounts = figure.axes
+
+    # what the panels show
     with _print_style():
-        for axes, title in zip(
-            figure.axes, ("what a grade is worth", "how much a position counts"), strict=True
-        ):
-            axes.set_title(title)
-        for part, words, alpha in (
-            () if bands is None else ((bands.simultaneous, "all", 0.15), (bands, "each", 0.25))
-        ):
-            look: dict[str, Any] = {"color": LINE_STYLES[0]["color"], "alpha": alpha, "lw": 0}
-            for axes, first, band in zip(
-                figure.axes, (0, 1), (part.gain_band, part.discount_band), strict=False
-            ):
-                ranks = np.arange(first, first + band.shape[1])
-                axes.fill_between(ranks, *band, label=f"{part.level:.0%} band of {words}", **look)
-        figure.axes[0].legend()
+        gains.set_title("what a grade is worth")
+        discounts.set_title("how much a position counts")
+
+        # bands, the wider first; grades begin at 0, positions at 1
+        parts = [] if bands is None else [(bands.simultaneous, "all", 0.15), (bands, "each", 0.25)]
+        for part, which, alpha in parts:
+            look = {"color": _COLOR, "lw": 0, "alpha": alpha}
+            look["label"] = f"{part.level:.0%} band of {which}"
+            gains.fill_between(range(part.gain_band.shape[1]), *part.gain_band, **look)
+            places = range(1, part.discount_band.shape[1] + 1)
+            discounts.fill_between(places, *part.discount_band, **look)
+        gains.legend()
     return figure
 
 
@@ -243,13 +269,16 @@ def witness_figure(coherence: Coherence) -> Figure:
 
     Raises InputError if no disagreement was found.
     """
+    a, b = coherence.names
     sides = (
-        (coherence.names, coherence.witness, coherence.regret),
-        (coherence.names[::-1], coherence.witness_reverse, coherence.regret_reverse),
+        ((a, b), coherence.witness, coherence.regret),
+        ((b, a), coherence.witness_reverse, coherence.regret_reverse),
     )
     drawn = [(names, witness, regret) for names, witness, regret in sides if witness is not None]
     if not drawn:
         raise InputError("there is no disagreement to draw")
+
+    # one panel for each direction
     with _printed(7.0, 1.9 * len(drawn)) as figure:
         panels = figure.subplots(len(drawn), 1, squeeze=False)[:, 0]
         for axes, (names, witness, regret) in zip(panels, drawn, strict=True):
@@ -260,22 +289,18 @@ def witness_figure(coherence: Coherence) -> Figure:
 def _draw_witness(
     axes: Axes, names: Sequence[str], witness: Witness, regret: float, n_grades: int
 ) -> None:
+    # grades as colours, and as numbers where there is room
     lists, depth = witness.lists, witness.lists.shape[1]
     axes.imshow(lists, cmap="cividis", vmin=0, vmax=n_grades - 1, aspect="auto")
     if depth <= 30:
         for (row, column), grade in np.ndenumerate(lists):
-            dark = grade < (n_grades - 1) / 2
-            axes.text(
-                column,
-                row,
-                str(grade),
-                ha="center",
-                va="center",
-                color="white" if dark else "black",
-            )
+            color = "white" if grade < (n_grades - 1) / 2 else "black"
+            axes.text(column, row, str(grade), ha="center", va="center", color=color)
+
+    # names at the left, values at the right
     axes.set_yticks([0, 1], [f"preferred by\n{name}" for name in names])
-    ticks = np.unique(np.linspace(0, depth - 1, min(depth, 10)).round().astype(int))
-    axes.set_xticks(ticks, [str(tick + 1) for tick in ticks])
+    ticks = _ticks(depth)
+    axes.set_xticks(ticks - 1, [str(tick) for tick in ticks])
     right = axes.secondary_yaxis("right")
     by_name = list(zip(names, (witness.first, witness.second), strict=True))
     values = [
@@ -283,14 +308,14 @@ def _draw_witness(
         for side in (0, 1)
     ]
     right.set_yticks([0, 1], values)
+
+    # no frame around the grades
     for side in (axes, right):
         side.tick_params(length=0)
         side.spines[:].set_visible(False)
     axes.grid(visible=False)
-    axes.set_title(
-        f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.1%} of its range",
-        fontsize=9,
-    )
+    prefers = f"{names[0]} prefers the upper ranking"
+    axes.set_title(f"{prefers}; {names[1]} would lose {regret:.1%} of its range", fontsize=9)
     axes.set_xlabel("position")
 
 
@@ -319,23 +344,20 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
     """
     from scipy.cluster.hierarchy import dendrogram
 
-    n = len(matrix.names)
-    order = matrix.order()
+    n, order = len(matrix.names), matrix.order()
     size = max(3.5, 0.19 * n + 2.2)
     with _printed(size + 0.8, size + 0.6) as figure:
         top, axes = figure.subplots(2, 1, height_ratios=[1, 6])
+
+        # the tree
         if n > 2:
-            dendrogram(
-                matrix.tree(),
-                ax=top,
-                no_labels=True,
-                color_threshold=0,
-                above_threshold_color="0.4",
-            )
+            plain = {"color_threshold": 0, "above_threshold_color": "0.4"}
+            dendrogram(matrix.tree(), ax=top, no_labels=True, **plain)
         top.set_axis_off()
-        image = axes.imshow(
-            matrix.share[np.ix_(order, order)], cmap="cividis", vmin=0, aspect="auto"
-        )
+
+        # the shares, in the order of its leaves
+        shares = matrix.share[np.ix_(order, order)]
+        image = axes.imshow(shares, cmap="cividis", vmin=0, aspect="auto")
         names = [matrix.names[i] for i in order]
         axes.set_xticks(range(n), names, rotation=90, fontsize=7)
         axes.set_yticks(range(n), names, fontsize=7)
@@ -348,33 +370,36 @@ def slope_figure(order: SystemOrder) -> Figure:
     """Return a slope chart of the systems' ranks under every metric; systems with swaps beyond
     chance are in colour.
     """
+    # systems of a swap beyond chance
+    coloured: set[str] = set()
+    for swaps in order.swaps.values():
+        coloured.update(*itertools.compress(swaps.pairs, swaps.solid))
+
     evaluation, ranks = order.evaluation, order.ranks
-    coloured = {
-        name
-        for swaps in order.swaps.values()
-        for pair in compress(swaps.pairs, swaps.solid)
-        for name in pair
-    }
     n, columns = len(evaluation.runs), np.arange(len(evaluation.metrics))
     with _printed(3.6 + 1.4 * len(columns), max(2.5, 0.155 * n + 0.8)) as figure:
         axes = figure.subplots()
+
+        # a line for each system, named at both ends
         for name, row in zip(evaluation.runs, ranks, strict=True):
             colour, width = (LINE_STYLES[1]["color"], 1.6) if name in coloured else ("0.45", 0.9)
             axes.plot(columns, row, marker="o", markersize=2.5, color=colour, lw=width)
             axes.text(-0.06, row[0], name, ha="right", va="center", fontsize=6.5)
             axes.text(columns[-1] + 0.06, row[-1], name, ha="left", va="center", fontsize=6.5)
+
+        # metrics above, and room for the names
         axes.set_xticks(columns, evaluation.metrics)
         axes.set_xlim(-0.9, columns[-1] + 0.9)
         axes.set_ylim(n + 0.7, 0.3)
         axes.set_yticks([])
+
+        # no frame; a note on colours
         axes.spines[:].set_visible(False)
         axes.grid(visible=False)
         axes.xaxis.tick_top()
-        note = (
-            "in colour: systems whose order changes beyond chance"
-            if coloured
-            else "every crossing may be chance"
-        )
+        note = "every crossing may be chance"
+        if coloured:
+            note = "in colour: systems whose order changes beyond chance"
         axes.set_xlabel(f"rank, best at the top ({note})")
     return figure
 
@@ -387,16 +412,18 @@ def forest_figure(comparison: SystemComparison) -> Figure:
     runs, measures = list(dict.fromkeys(frame["run"])), list(dict.fromkeys(frame["measure"]))
     with _printed(6.0, max(2.2, 0.16 * len(frame) + 0.25 * len(runs) + 0.9)) as figure:
         axes = figure.subplots()
+
+        # the measures of a run side by side
         for m, (style, measure) in enumerate(zip(_styles(len(measures)), measures, strict=True)):
             part = frame.filter(measure=measure)
-            at = np.array([runs.index(run) for run in part["run"]]) + 0.8 * (
-                (m + 0.5) / len(measures) - 0.5
-            )
+            shift = 0.8 * ((m + 0.5) / len(measures) - 0.5)
+            at = np.array([runs.index(run) for run in part["run"]]) + shift
             ends = (part[name].to_numpy() for name in ("difference", "low", "high"))
             _plot_intervals(axes, at, *ends, **style, label=measure)
-        axes.axvline(0.0, color="0.4", lw=0.8)
-        axes.set_yticks(range(len(runs)), runs)
-        axes.set_ylim(len(runs) - 0.4, -0.6)
+
+        # runs by name, and what they are compared with
+        _zero_line(axes)
+        _name_rows(axes, runs)
         axes.set_xlabel(f"difference from {frame['baseline'][0]} ({comparison.level:.0%} interval)")
         if len(measures) > 1:
             figure.legend(loc="outside upper center", ncols=min(len(measures), 3))
@@ -410,31 +437,36 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
     Raises InputError if nothing is known of any rater: estimate errors, or give a log with the
     column `swapped`.
     """
-    titles = {
-        "error": "error rate",
-        "bias": "position bias (log-odds)",
-        "consistency": "consistent both ways (share)",
-    }
-    by_title = {name: [getattr(r, name) for r in agreement.raters] for name in titles}
-    drawn = {
-        name: values
-        for name, values in by_title.items()
-        if not all(np.isnan(value.value) for value in values)
-    }
+    # the title, the attribute of a rater, and where a good rater stands
+    parts = (
+        ("error rate", "error", 0.0),
+        ("position bias (log-odds)", "bias", 0.0),
+        ("consistent both ways (share)", "consistency", 1.0),
+    )
+
+    # those that are known of some rater
+    drawn = []
+    for title, name, good in parts:
+        values = [getattr(rater, name) for rater in agreement.raters]
+        if not all(np.isnan(value.value) for value in values):
+            drawn.append((title, values, good))
     if not drawn:
         raise InputError(
             "nothing is known of any rater; estimate errors, or give a log with the column swapped"
         )
+
+    # one panel each, a row for each rater
     n = len(agreement.raters)
     with _printed(2.4 * len(drawn) + 1.2, max(1.8, 0.22 * n + 1.0)) as figure:
         panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
-        for axes, (name, values) in zip(panels, drawn.items(), strict=True):
+        for axes, (title, values, good) in zip(panels, drawn, strict=True):
             ends = np.array([(value.value, value.low, value.high) for value in values]).T
             _plot_intervals(axes, np.arange(float(n)), *ends, **_styles(1)[0])
-            axes.axvline({"error": 0.0, "bias": 0.0, "consistency": 1.0}[name], color="0.4", lw=0.8)
-            axes.set_xlabel(titles[name])
-        panels[0].set_yticks(range(n), [rater.rater for rater in agreement.raters])
-        panels[0].set_ylim(n - 0.4, -0.6)
+            _zero_line(axes, good)
+            axes.set_xlabel(title)
+
+        # raters by name, and how far they agree
+        _name_rows(panels[0], [rater.rater for rater in agreement.raters])
         figure.suptitle(f"Agreement of raters (ordinal alpha): {agreement.ordinal}", fontsize=9)
     return figure
 
@@ -443,24 +475,26 @@ def fit_figure(fit: LackOfFit) -> Figure:
     """Return a figure of a lack of fit: how far utilities are ahead of the DCG, and their place
     below the ceiling.
     """
-    names, look, reach = [part.name for part in fit.parts], LINE_STYLES[0], normal_quantile(LEVEL)
+    names, reach = [part.name for part in fit.parts], normal_quantile(LEVEL)
     with _printed(7.0, 2.2) as figure:
         panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
+
+        # how far each is ahead of the DCG
+        look: dict[str, Any] = {"color": _COLOR, "ms": 4}
         for place, part in enumerate(fit.parts):
-            panels[0].errorbar(
-                part.ahead, place, xerr=reach * part.ahead_error, fmt="o", color=look["color"], ms=4
-            )
-        panels[0].axvline(0.0, color="0.4", lw=0.8)
+            ends = reach * part.ahead_error
+            panels[0].errorbar(part.ahead, place, xerr=ends, fmt="o", **look)
+        _zero_line(panels[0])
         panels[0].set_xlabel(f"share respected, ahead\nof the DCG ({LEVEL:.0%} interval)")
+
+        # shares where lists recur, and their ceiling
         if fit.ceiling is not None:
             shares = np.array([part.covered_share for part in fit.parts], dtype=float)
-            panels[1].plot(shares, range(len(names)), "o", color=look["color"], ms=4)
-            panels[1].plot(fit.ceiling.interval, [len(names)] * 2, color="0.3", lw=1.3)
-            panels[1].plot(fit.ceiling.share, len(names), "D", color="0.3", ms=4)
+            panels[1].plot(shares, range(len(names)), "o", **look)
+            _plot_ceiling(panels[1], fit.ceiling, len(names))
             panels[1].set_xlabel("share where lists recur\n(ceiling with 90% interval)")
             names.append("noise ceiling")
-        panels[0].set_yticks(range(len(names)), names)
-        panels[0].set_ylim(len(names) - 0.5, -0.5)
+        _name_rows(panels[0], names, 0.5)
     return figure
 
 
@@ -471,18 +505,20 @@ def segments_figure(test: SegmentTest) -> Figure:
     drawn = [segment for segment in test.segments if segment.own is not None]
     with _printed(5.0, max(1.8, 0.22 * len(drawn) + 1.0)) as figure:
         axes, places = figure.subplots(), range(len(drawn))
+
+        # the shares of both DCGs
         names = f"DCG of the {test.by}", "common DCG"
         shares = [[part.own for part in drawn], [part.common for part in drawn]]
         for style, name, values in zip(_styles(2), names, shares, strict=True):
-            axes.plot(
-                np.array(values, dtype=float), places, label=name, **{**style, "linestyle": ""}
-            )
-        axes.set_yticks(
-            places, [f"{segment.name or '(none)'} ({segment.n_pairs:,} pairs)" for segment in drawn]
-        )
-        axes.set_ylim(len(drawn) - 0.4, -0.6)
+            look = {**style, "linestyle": ""}
+            axes.plot(np.array(values, dtype=float), places, label=name, **look)
+
+        # segments by name, and what was gained
+        labels = [f"{part.name or '(none)'} ({part.n_pairs:,} pairs)" for part in drawn]
+        _name_rows(axes, labels)
         axes.set_xlabel("share of held-out preferences respected")
-        gain = f"gain of own DCGs {test.gain:+.4f} ({test.interval[0]:+.4f} to {test.interval[1]:+.4f})"
+        low, high = test.interval
+        gain = f"gain of own DCGs {test.gain:+.4f} ({low:+.4f} to {high:+.4f})"
         axes.set_title(gain, fontsize=9)
         figure.legend(loc="outside lower center", ncols=2)
     return figure
@@ -513,6 +549,17 @@ def _plot_intervals(
     axes.errorbar(middle, at, xerr=ends, elinewidth=1.2, capsize=2, **{**style, "linestyle": ""})
 
 
+def _zero_line(axes: Axes, at: float = 0.0) -> None:
+    """Draw the line with which values are compared."""
+    axes.axvline(at, color="0.4", lw=0.8)
+
+
+def _name_rows(axes: Axes, names: Sequence[str], room: float = 0.6) -> None:
+    """Name the rows of a panel from top to bottom, with some room above the first."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 1 + room, -room)
+
+
 def _by_name(metrics: Any) -> dict[str, DCG]:
     """Return DCGs by name; a learner by itself is called `learned`."""
     if not isinstance(metrics, Mapping):
@@ -525,16 +572,15 @@ def _dcg_of(metric: Any) -> DCG:
     source = metric.factor() if hasattr(metric, "factor") else metric
     drawn = getattr(source, "dcg_", getattr(source, "dcg", source))
     if not hasattr(drawn, "gains"):
-        raise InputError(
-            f"a DCG or a fitted learner can be drawn, not {type(metric).__name__}; fit a learner first"
-        )
+        kind = type(metric).__name__
+        remedy = "fit a learner first"
+        raise InputError(f"a DCG or a fitted learner can be drawn, not {kind}; {remedy}")
     return drawn
 
 
 def _styles(n: int) -> Sequence[dict[str, Any]]:
-    return [
-        {"markersize": 4, "linewidth": 1.4, **LINE_STYLES[i % len(LINE_STYLES)]} for i in range(n)
-    ]
+    looks = itertools.islice(itertools.cycle(LINE_STYLES), n)
+    return [{"markersize": 4, "linewidth": 1.4, **look} for look in looks]
 
 
 @contextlib.contextmanager
@@ -547,5 +593,5 @@ def _printed(width: float, height: float) -> Iterator[Figure]:
 
 
 def _print_style() -> Any:
-    # Names of grades and runs are text, whatever signs they hold.
+    # names of grades and runs are text, whatever signs they hold
     return import_matplotlib().rc_context({**PRINT_STYLE, "text.parse_math": False})

@@ -1,4 +1,6 @@
-"""Objectives as PyTorch modules, over padded batches, with the gradient of this package's kernels."""
+"""Objectives as PyTorch modules, over padded batches, with the gradient of this package's
+kernels.
+"""
 
 from typing import Any
 
@@ -27,10 +29,13 @@ class _Function(torch.autograd.Function):
         mask: torch.Tensor,
         loss: Objective,
     ) -> torch.Tensor:
+        # documents of each query in a row, without those that fill the batch
         sizes = mask.sum(dim=1).cpu().numpy()
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         kept = scores.detach()[mask].cpu().numpy().astype(np.float64)
         value, gradient = loss(kept, grades[mask].cpu().numpy(), offsets)
+
+        # the gradient in the shape of the batch; PyTorch minimises
         slope = torch.zeros_like(scores)
         slope[mask] = torch.as_tensor(gradient, dtype=scores.dtype, device=scores.device)
         context.save_for_backward(slope / -len(sizes))

@@ -1,12 +1,18 @@
 """Run the simulations, skip those whose results exist, and write the page of claims.
 
-python -m simulations                  list all programs, then run them python -m simulations
-figures          figures of Zhou et al. 2008 python -m simulations studies          studies beyond
-that paper python -m simulations training         rankers trained on learned metrics python -m
-simulations theory           figures of the papers on ranking objectives python -m simulations
-figure_09 --quick --folder /tmp python -m simulations --update         replace results of other
-seeds or repeats; go on where such a run stopped python -m simulations --new NAME       begin a
-study of your own, in simulations/study_NAME.py
+python -m simulations                  list all programs, then run them
+python -m simulations figures          figures of Zhou et al. 2008
+python -m simulations studies          studies beyond that paper
+python -m simulations training         rankers trained on learned metrics
+python -m simulations theory           figures of the papers on ranking objectives
+python -m simulations figure_09 --quick --folder /tmp
+python -m simulations --update         replace results of other seeds or repeats; go on where such
+                                       a run stopped
+python -m simulations --new NAME       begin a study of your own, in simulations/study_NAME.py
+
+Two commands have options of their own (--help):
+python -m simulations folds            split queries into folds as LETOR has them
+python -m simulations letor DIR        train the papers' methods under LETOR's five-fold protocol
 """
 
 from __future__ import annotations
@@ -27,6 +33,7 @@ from simulations import overview
 from simulations.changes import section
 from simulations.claims import Claim
 from simulations.claims_page import pages, summary_table
+from simulations.letor import commands
 from simulations.run import Program, complete, parser, produce, rounded, tested
 
 HERE = Path(__file__).parent
@@ -119,6 +126,8 @@ def write_pages(folder: Path) -> list[Path]:
 
 def main() -> None:
     """Parse the command line; bad settings end with status 2 and one line."""
+    if sys.argv[1:2] in (["letor"], ["folds"]):
+        commands.main()
     options = parser(__doc__ or "")
     options.add_argument(
         "programs",

@@ -131,7 +131,7 @@ MISSING = """
 ## Claims that we do not test
 
 - **Qin et al., tables 3 and 4; Chapelle and Wu, figures 3 and 4, table 2; Wu et al., table 1; Sun et al., figures 1
-  and 2 on LETOR.** Those collections may not be copied here; `tests/letor` compares with the published numbers
+  and 2 on LETOR.** Those collections may not be copied here; `tests/simulations/letor` compares with the published numbers
   where a folder is named.
 - **Qin et al., table 6, and section 5.4 (SoftRank is slower).** A time, not a difference over repeats: see
   [benchmarks](benchmarks.md).

@@ -21,12 +21,11 @@ DESIGN = ROOT / "docs" / "design.md"
 # docs/design.md shows this table.
 WINGS = {
     "cli": (
-        "audits judge simulate letor plots rankers metric_coherence exports joins estimators raters trust learning "
+        "audits judge simulate plots rankers metric_coherence exports joins estimators raters trust learning "
         "evaluation parts readers losses logs metric kernels foundation"
     ),
     "audits": "metric_coherence exports raters trust learning evaluation parts readers logs metric foundation",
     "judge": "plots estimators raters trust learning evaluation readers logs metric foundation",
-    "letor": "rankers evaluation losses metric foundation",
     "simulate": "rankers readers logs metric foundation",
     "plots": "metric_coherence raters trust learning evaluation metric foundation",
     "rankers": "losses metric foundation",

@@ -24,10 +24,10 @@ import polars as pl
 import pytest
 
 import dcglearn
-from dcglearn.letor.measures import Convention
-from dcglearn.letor.methods import METHODS
-from dcglearn.letor.protocol import Plan, run_plan
-from dcglearn.letor.results import LetorResult
+from simulations.letor.measures import Convention
+from simulations.letor.methods import METHODS
+from simulations.letor.protocol import Plan, run_plan
+from simulations.letor.results import LetorResult
 from tests.makers import call, forked_workers
 
 ROOT = Path(__file__).parents[1]
@@ -57,15 +57,17 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.fixture
 def workplace(tmp_path, monkeypatch):
-    """A folder with the examples, as a fresh clone has them, and `dcglearn` on the path."""
+    """A folder with the examples, as a fresh clone has them, with `dcglearn` and `python` on the path."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    shim = tmp_path / "bin" / "dcglearn"
-    shim.parent.mkdir()
-    shim.write_text(
-        f"#!/bin/sh\nexec {sys.executable} -c 'from dcglearn.cli.app import main; main()' \"$@\"\n"
-    )
-    shim.chmod(0o755)
-    monkeypatch.setenv("PATH", str(shim.parent), prepend=":")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    programs = {"dcglearn": "-c 'from dcglearn.cli.app import main; main()'", "python": ""}
+    for name, arguments in programs.items():
+        shim = folder / name
+        shim.write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n')
+        shim.chmod(0o755)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for `python -m simulations`
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -461,7 +463,7 @@ def test_pages_written_from_the_code_name_every_command(monkeypatch):
     from pages_from_code import changes_page, commands_page, reading_options
 
     page = commands_page()
-    assert {"learn", "judge", "export", "letor"} <= {
+    assert {"learn", "judge", "export", "train"} <= {
         *re.findall(r"^### (\w+)$", page, flags=re.MULTILINE)
     }
     assert "dcglearn learn" in page and "--holdout" in page

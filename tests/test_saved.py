@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.letor.results import Trial
+from simulations.letor.results import Trial
 from tests.makers import refused
 from tests.saved import kinds
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.audits.known import Known
+from dcglearn.audits.inputs import Inputs, finding_of
 from dcglearn.audits.of_decisions import (
     drift_finding,
     next_finding,
@@ -41,9 +41,6 @@ from dcglearn.metric.dcg import DCGLike
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.held_out import CURRENT
 
-USUAL = "the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position)"
-"""What the metric that most people use is."""
-
 
 @dataclass(frozen=True, eq=False)
 class Audit:
@@ -65,10 +62,8 @@ class Audit:
         return {"title": self.title, **self.findings}
 
     def __str__(self) -> str:
-        said = {
-            part: values["finding"] for part, values in self.findings.items() if values["finding"]
-        }
-        return "\n".join([self.title, *(f"  {part}: {finding}" for part, finding in said.items())])
+        parts = [(part, values["finding"]) for part, values in self.findings.items()]
+        return "\n".join([self.title, *(f"  {part}: {text}" for part, text in parts if text)])
 
     @cached_property
     def page(self) -> str:
@@ -141,55 +136,59 @@ def audit(
     >>> audit(log, "linear-log2")["disagreement"]["judgements"] < 10
     True
     """
-    judged = _numbered(as_preferences(log)) if anonymous else as_preferences(log)
+    # learn from the log
+    judged = as_preferences(log)
+    if anonymous:
+        judged = _numbered(judged)
     times = then_and_now(judged, None if later is None else as_preferences(later), since)
-    known = Known.of(judged, metric, seed, strict=strict_log)
+    inputs = Inputs.of(judged, metric, seed, strict=strict_log)
+
+    # the sections, in the order of the page
     findings = {
-        "verdict": verdict_finding(known),
-        "log": log_finding(known),
-        "curves": curves_finding(known),
-        "held_out": held_out_finding(known),
-        "disagreement": disagreement_finding(known),
-        "systems": systems_finding(known, runs, qrels),
-        "next": next_finding(known),
+        "verdict": verdict_finding(inputs),
+        "log": log_finding(inputs),
+        "curves": curves_finding(inputs),
+        "held_out": held_out_finding(inputs),
+        "disagreement": disagreement_finding(inputs),
+        # what follows from it
+        "systems": systems_finding(inputs, runs, qrels),
+        "next": next_finding(inputs),
         "drift": drift_finding(times, seed),
-        "tools": tools_finding(known),
+        "tools": tools_finding(inputs),
     }
+
+    # what would let them say more, and how the page was made
     asks = [ask for part in findings.values() for ask in part["asks"]]
-    findings["more"] = {
-        "finding": "this page can say more" if asks else "",
-        "notes": asks,
-        "asks": [],
-    }
+    findings["more"] = finding_of("this page can say more" if asks else "", asks)
     findings["made"] = _made(judged, seed, made or {})
-    about = f" ({USUAL})" if known.name.partition("@")[0] == CURRENT else ""
-    return Audit(f"Audit of {known.name}{about}", findings)
+    about = ""
+    if inputs.name.partition("@")[0] == CURRENT:
+        about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
+    return Audit(f"Audit of {inputs.name}{about}", findings)
 
 
 def _numbered(log: Preferences) -> Preferences:
     """Return a log with numbers for the names of its raters and queries."""
-    labels = {name: getattr(log, name) for name in ("rater", "query")}
-    numbers = {
-        name: np.unique(x, return_inverse=True)[1] for name, x in labels.items() if x is not None
-    }
-    return log.changed(
-        **{name: np.char.add(f"{name} ", (x + 1).astype(str)) for name, x in numbers.items()}
-    )
+    columns = {}
+    for name in ("rater", "query"):
+        labels = getattr(log, name)
+        if labels is not None:
+            numbers = np.unique(labels, return_inverse=True)[1] + 1
+            columns[name] = np.char.add(f"{name} ", numbers.astype(str))
+    return log.changed(**columns)
 
 
 def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> dict[str, Any]:
     """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
-    facts = {**more, "dcglearn": __version__, "Python": platform.python_version()}
-    facts |= {name: version(name) for name in ("numpy", "scipy")}
     columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
     values = {name: None if column is None else column.tolist() for name, column in columns.items()}
-    facts |= {
+    facts = {
+        **more,
+        "dcglearn": __version__,
+        "Python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy")},
         "seed": str(seed),
         "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest(),
     }
-    return {
-        "finding": "on the same day, the same command with the same versions and files writes the same bytes",
-        "notes": [],
-        "asks": [],
-        **facts,
-    }
+    same = "the same command with the same versions and files writes the same bytes"
+    return finding_of(f"on the same day, {same}") | facts

@@ -11,120 +11,126 @@ from urllib.parse import quote
 
 import numpy as np
 
-from dcglearn.audits.known import LEARNED, Finding, Known, said
+from dcglearn.audits.inputs import LEARNED, Finding, Inputs, finding_of, section
 from dcglearn.evaluation.compare_systems import interval_of_mean
 from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import read_metric
 from dcglearn.metric.scales import ScaleWarning
 from dcglearn.metric_coherence.system_order import system_order
 from dcglearn.parts.parts import joined
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.bands import Bands
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.segment_test import segment_test
 
-LISTS, PAIRS, SWAPS, DRAWN, RESAMPLES = 200, 20, 20, 100, 1000
-"""Lists made to be paired, pairs to ask next, swaps with intervals, draws of the bands, bootstrap
-samples of topics.
-"""
 
-
-def systems_finding(known: Known, runs: Any, qrels: Any) -> Finding:
+def systems_finding(inputs: Inputs, runs: Any, qrels: Any) -> Finding:
     """Return the order of systems under both metrics, its swaps, and what survives every DCG that
     the log allows.
     """
     if runs is None or qrels is None:
-        return said("systems", systems=[])
+        return section("systems", systems=[])
+
+    # the order under both metrics
     judged, systems = read_judgements(qrels), read_runs(runs)
-    current = read_metric(known.given, max(judged.n_grades, 2), known.log.depth)
+    current = read_metric(inputs.metric, max(judged.n_grades, 2), inputs.log.depth)
+    metrics = {inputs.name: current, LEARNED: inputs.fit.dcg}
     with stage("systems"):
-        order = system_order(
-            systems, judged, {known.name: current, LEARNED: known.fit.dcg}, seed=known.seed
+        order = system_order(systems, judged, metrics, seed=inputs.seed)
+    names, (swaps,) = order.evaluation.runs, order.swaps.values()
+
+    # what survives every DCG of the bands; pairs by falling means under the metric in use
+    pairs = np.array([*combinations(range(len(names)), 2)])
+    survive = overturned = None
+    if inputs.bands is not None:
+        held = _held(
+            sorted(systems, key=lambda run: names.index(run.name)), judged, inputs.bands, pairs
         )
-    values, names, (swaps,) = order.evaluation.filled, order.evaluation.runs, order.swaps.values()
-    pairs = np.array(
-        [*combinations(range(len(names)), 2)]
-    )  # by falling means under the metric in use
-    held = None
-    if known.bands is not None:
-        draws = np.linspace(0, len(known.bands.gains) - 1, DRAWN).astype(int).tolist()
-        dcgs = {str(i): DCG(known.bands.gains[i], known.bands.discounts[i]) for i in draws}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ScaleWarning)  # given for the learned DCG before
-            drawn = evaluate(
-                sorted(systems, key=lambda run: names.index(run.name)), judged, dcgs
-            ).means
-        held = (drawn[pairs[:, 0]] > drawn[pairs[:, 1]]).mean(axis=1)
+        survive, overturned = int((held == 1).sum()), int((held == 0).sum())
+
+    # at most 20 swaps, those beyond chance first
+    swapped = sorted(zip(swaps.pairs, swaps.solid, strict=True), key=lambda swap: not swap[1])
     shown = []
-    for (first, second), solid in sorted(
-        zip(swaps.pairs, swaps.solid, strict=True), key=lambda swap: not swap[1]
-    )[:SWAPS]:
+    for (first, second), solid in swapped[:20]:
+        values = order.evaluation.filled
         gaps = values[names.index(second)] - values[names.index(first)]
-        ends = [
-            (
-                float(np.nanmean(gap)),
-                *interval_of_mean(gap[~np.isnan(gap)], 0.95, RESAMPLES, known.seed),
-            )
-            for gap in gaps
-        ]
+        ends = [_mean_with_interval(gap, inputs.seed) for gap in gaps]
         shown.append({"first": first, "second": second, "solid": solid, "differences": ends})
-    return said(
+
+    # every system, and how many pairs of them change places
+    rows = zip(names, order.evaluation.means.tolist(), order.ranks.tolist(), strict=True)
+    return section(
         "systems",
-        name=known.name,
-        systems=[
-            {"run": run, "means": means, "ranks": ranks}
-            for run, means, ranks in zip(
-                names, order.evaluation.means.tolist(), order.ranks.tolist(), strict=True
-            )
-        ],
+        name=inputs.name,
+        systems=[{"run": run, "means": means, "ranks": ranks} for run, means, ranks in rows],
+        # pairs of systems
         n_pairs=len(pairs),
         n_swapped=len(swaps.pairs),
         n_solid=sum(swaps.solid),
         swaps=shown,
-        survive=None if held is None else int((held == 1).sum()),
-        overturned=None if held is None else int((held == 0).sum()),
+        survive=survive,
+        overturned=overturned,
     )
 
 
-def next_finding(known: Known) -> Finding:
+def _held(systems: list[Run], judged: Judgements, bands: Bands, pairs: Integers) -> Floats:
+    """Return the share of 100 draws of the bands under which the first system of each pair is
+    ahead.
+    """
+    draws = np.linspace(0, len(bands.gains) - 1, 100).astype(int).tolist()
+    dcgs = {str(i): DCG(bands.gains[i], bands.discounts[i]) for i in draws}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScaleWarning)  # given for the learned DCG before
+        means = evaluate(systems, judged, dcgs).means
+    return (means[pairs[:, 0]] > means[pairs[:, 1]]).mean(axis=1)
+
+
+def _mean_with_interval(gap: Floats, seed: int) -> tuple[float, ...]:
+    """Return the mean of differences, and the ends of its 95% bootstrap interval."""
+    return float(np.nanmean(gap)), *interval_of_mean(gap[~np.isnan(gap)], 0.95, 1000, seed)
+
+
+def next_finding(inputs: Inputs) -> Finding:
     """Return how many more judgements make bands half as wide, and the pairs to ask next."""
-    log, lines = known.log, ""
+    # 20 pairs to ask, of 200 lists with the log's mix of grades
+    log, seed = inputs.log, inputs.seed
+    questions, lines = [], ""
     try:
-        lists = generated_lists(log, LISTS, seed=known.seed)
+        lists = generated_lists(log, 200, seed=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # fewer pairs than wanted
-            pairs = suggest_pairs(
-                log, lists, PAIRS, known.fit, n_grades=log.n_grades, seed=known.seed
-            )
-        lines = pairs.to_polars().write_ndjson()
+            pairs = suggest_pairs(log, lists, 20, inputs.fit, n_grades=log.n_grades, seed=seed)
+        questions, lines = pairs.pairs.tolist(), pairs.to_polars().write_ndjson()
     except InputError:  # nothing is left to ask
-        pairs = None
-    more, by = (None, "") if known.bands is None else (3 * known.bands.n_units, known.bands.by)
-    n_units = 0 if known.bands is None else known.bands.n_units
-    questions = [] if pairs is None else pairs.pairs.tolist()
+        pass
+
+    # they are shown, and linked as a file
     asked = {"questions": questions, "file": f"data:application/x-ndjson,{quote(lines)}"}
-    return said("next", more=more, by=by, n_units=n_units, no_bands=known.no_bands, **asked)
+
+    # four times as many make bands half as wide
+    more, by, n_units = None, "", 0
+    if inputs.bands is not None:
+        n_units, by = inputs.bands.n_units, inputs.bands.by
+        more = 3 * n_units
+    return section("next", more=more, by=by, n_units=n_units, no_bands=inputs.no_bands, **asked)
 
 
-def tools_finding(known: Known) -> Finding:
+def tools_finding(inputs: Inputs) -> Finding:
     """Return what to paste into other tools for the learned DCG."""
-    made = {
-        tool: exported(known.fit.dcg, "dcg.json", tool)
-        for tool in ("lightgbm", "sql", "ir-measures")
-    }
-    return {
-        "finding": "the learned DCG as a file, dcg.json, and what other tools need: paste it there",
-        "notes": [],
-        "asks": [],
-        "file": f"data:application/json,{quote(json.dumps(known.fit.dcg.to_dict()))}",
-        "paste": {
-            tool: one.settings if one.text is None else one.text for tool, one in made.items()
-        },
-    }
+    dcg = inputs.fit.dcg
+    paste: dict[str, Any] = {}
+    for tool in ("lightgbm", "sql", "ir-measures"):
+        made = exported(dcg, "dcg.json", tool)
+        paste[tool] = made.settings if made.text is None else made.text
+    file = f"data:application/json,{quote(json.dumps(dcg.to_dict()))}"
+    about = "the learned DCG as a file, dcg.json, and what other tools need: paste it there"
+    return finding_of(about) | {"file": file, "paste": paste}
 
 
 def then_and_now(
@@ -133,26 +139,33 @@ def then_and_now(
     """Return judgements of two times as segments of one log; None without a second time, InputError
     if it is none.
     """
+    # two logs become one
     if later is not None:
         if later.depth != log.depth:
             raise InputError(
-                f"the log has {log.depth} positions, the later one {later.depth}: read both with one depth="
+                f"the log has {log.depth} positions, the later one {later.depth}: "
+                "read both with one depth="
             )
         both = joined([log, later], max(log.n_grades, later.n_grades), log.grade_names)
         return both.changed(segment=np.where(np.arange(len(both)) < len(log), "then", "now"))
+
+    # one log is cut at a date
     if since is None:
         return None
+
     if log.time is None:
         raise InputError(
-            "since= needs to know when pairs were judged: give the column time, or a second log (later=)"
+            "since= needs to know when pairs were judged: "
+            "give the column time, or a second log (later=)"
         )
-    other = [
-        time for time in (since, *np.unique(log.time)) if not re.match(r"\d{4}-\d\d-\d\d", time)
-    ]
-    if other:
-        raise InputError(
-            f"time {str(other[0])!r} is no date such as 2026-03-01 or 2026-03-01T09:30: write all of them so"
-        )
+
+    # times are compared as text
+    for time in (since, *np.unique(log.time)):
+        if not re.match(r"\d{4}-\d\d-\d\d", time):
+            raise InputError(
+                f"time {str(time)!r} is no date such as 2026-03-01 or 2026-03-01T09:30: "
+                "write all of them so"
+            )
     return log.changed(segment=np.where(log.time < since, "then", "now"))
 
 
@@ -161,10 +174,10 @@ def drift_finding(both: Preferences | None, seed: int) -> Finding:
     for both.
     """
     if both is None:
-        return said("drift", test=None, reason="")
+        return section("drift", test=None, reason="")
     try:
         with stage("drift"):
             test = segment_test(both, seed=seed)
     except InputError as error:
-        return said("drift", test=None, reason=str(error))
-    return said("drift", test=test.to_dict(), reason="")
+        return section("drift", test=None, reason=str(error))
+    return section("drift", test=test.to_dict(), reason="")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.audits.known import Finding, Known, said
+from dcglearn.audits.inputs import Finding, Inputs, finding_of, section
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.logs.triads import intransitive_triads
@@ -17,56 +17,64 @@ from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 
 
-def log_finding(known: Known) -> Finding:
+def log_finding(inputs: Inputs) -> Finding:
     """Return what a log holds, the agreement and errors of its raters, and the influence of
     each.
     """
-    log, rated, bands = known.log, known.log.ratings is not None, known.bands
+    log, rated, bands = inputs.log, inputs.log.ratings is not None, inputs.bands
+
+    # agreement of raters, and the influence of each
     with stage("raters"):
-        agreement = rater_agreement(log, known.fit, errors=not rated, seed=known.seed)
-        moves = influence_of_raters(known.pairs, known.fit)
-    of_bands = (
-        ()
-        if bands is None
-        else (np.ptp(band, axis=0) for band in (bands.gain_band, bands.discount_band))
-    )
-    width = np.concatenate([*of_bands, []]) if bands else np.inf
-    times = np.bincount(np.concatenate(list_numbers(log.preferred, log.other)))
-    often = np.stack([times[lists] > 1 for lists in list_numbers(log.preferred, log.other)])
-    circles = (
-        (0, 0) if rated else intransitive_triads(log)
-    )  # ratings are numbers, which have an order
-    finding = said(
+        agreement = rater_agreement(log, inputs.fit, errors=not rated, seed=inputs.seed)
+        moves = influence_of_raters(inputs.pairs, inputs.fit)
+    width: Any = np.inf
+    if bands is not None:
+        width = np.ptp(np.concatenate([bands.gain_band, bands.discount_band], axis=1), axis=0)
+    much = any((np.abs(move) > width / 2 + 1e-9).any() for move in [*moves.values()][:1])
+
+    # lists that recur, and intransitive triads (ratings are numbers, which have an order)
+    numbers = list_numbers(log.preferred, log.other)
+    times = np.bincount(np.concatenate(numbers))
+    often = np.stack([times[lists] > 1 for lists in numbers])
+    circular, triples = (0, 0) if rated else intransitive_triads(log)
+
+    values = section(
         "log",
         rated=rated,
         judgements=len(log),
         contradicted=log.n_contradicted(),
         lists=len(times),
         recurring=float(often.all(axis=0).mean()),
-        circles=dict(zip(("circular", "triples"), circles, strict=True)),
+        circles={"circular": circular, "triples": triples},
+        # who judged
         agreement=agreement.to_dict(),
-        error_rate=known.fit.error_rate,
+        error_rate=inputs.fit.error_rate,
         influence={rater: float(np.abs(move).max()) for rater, move in moves.items()},
-        much=any((np.abs(move) > width / 2 + 1e-9).any() for move in [*moves.values()][:1]),
+        much=much,
         over_time=_over_time(log),
         one_sided=one_sided_raters(log).tolist(),
-        left_out=len(differing_pairs(log)) - len(known.pairs),
-        no_signal=NO_SIGNAL if known.tells_nothing else "",
+        left_out=len(differing_pairs(log)) - len(inputs.pairs),
+        no_signal=NO_SIGNAL if inputs.tells_nothing else "",
     )
-    labels = {"raters": log.rater, "queries": log.query}
-    counts = [number_of(len(log), "pairs of rated lists" if rated else "judgements", ",")]
-    counts += [
-        number_of(len(np.unique(x)), name, ",") for name, x in labels.items() if x is not None
-    ]
-    counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties", ",")]
-    notes = [note for note in (finding["finding"], *finding["notes"]) if note]
+
+    # the finding counts, and names what stands out
+    notes = [note for note in (values["finding"], *values["notes"]) if note]
     striking = [note for note in notes if note.startswith("! ")][:1]
-    head = f"{', '.join(counts)}: {striking[0][2:] if striking else 'nothing in them stands out'}"
-    return {
-        **finding,
-        "finding": head,
-        "notes": [note.removeprefix("! ") for note in notes if note not in striking],
-    }
+    about = striking[0][2:] if striking else "nothing in them stands out"
+    others = [note.removeprefix("! ") for note in notes if note not in striking]
+    return values | finding_of(f"{_counts(log)}: {about}", others, values["asks"])
+
+
+def _counts(log: Preferences) -> str:
+    """Return how many judgements, raters, queries and ties a log holds."""
+    judgements = "judgements" if log.ratings is None else "pairs of rated lists"
+    counts = [number_of(len(log), judgements, ",")]
+    for name, labels in (("raters", log.rater), ("queries", log.query)):
+        if labels is not None:
+            counts.append(number_of(len(np.unique(labels)), name, ","))
+    if log.tie is not None:
+        counts.append(number_of(int(log.tie.sum()), "ties", ","))
+    return ", ".join(counts)
 
 
 def _over_time(log: Preferences) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.audits.known import LEARNED, Finding, Known, said
+from dcglearn.audits.inputs import LEARNED, Finding, Inputs, section
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Grades, InputError
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
@@ -21,59 +21,63 @@ from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.lack_of_fit import lack_of_fit
 
-SECONDS, WITNESSES = 20.0, 3
-"""Time limit of each search for a disagreement, in seconds; pairs of lists that are drawn."""
 
-LITTLE = 0.01
-"""The metric in use is kept if the learned one is ahead by less than this share of the judgements,
-at most.
-"""
-
-
-def verdict_finding(known: Known) -> Finding:
+def verdict_finding(inputs: Inputs) -> Finding:
     """Return what to do: keep the metric in use, change it, or judge more; with the dates of audit
     and judgements.
     """
-    found = known.comparison
-    row = None if isinstance(found, str) else found[found.current]
+    comparison, followed = inputs.comparison, inputs.followed
+    row = None if isinstance(comparison, str) else comparison[comparison.current]
+
+    # too little to gain: less than 1% of the judgements, at most
+    little = row is not None and row.high < 0.01 and not inputs.tells_nothing
     verdict = "judge more"
-    if known.followed == "learned":
+    if followed == "learned":
         verdict = "change"
-    elif known.followed == "in use" or (
-        row is not None and row.high < LITTLE and not known.tells_nothing
-    ):
+    elif followed == "in use" or little:
         verdict = "keep"
-    return said(
+
+    # the dates of audit and judgements go with it
+    last = None if inputs.log.time is None else max(inputs.log.time)[:10]
+    return section(
         "verdict",
         verdict=verdict,
-        name=known.name,
-        no_signal=NO_SIGNAL if known.tells_nothing else "",
-        followed=known.followed,
+        name=inputs.name,
+        no_signal=NO_SIGNAL if inputs.tells_nothing else "",
+        followed=followed,
         row=None if row is None else vars(row),
-        why=_followed(known),
+        why=_followed(inputs),
         date=_today(),
-        last=None if known.log.time is None else max(known.log.time)[:10],
+        last=last,
     )
 
 
-def _followed(known: Known) -> str:
+def _followed(inputs: Inputs) -> str:
     """Return in a sentence whom people follow where the two metrics differ."""
-    found = known.comparison
-    if isinstance(found, str):
-        return f"not known which metric people follow: {found}"
-    if not found.apart:
-        return f"on the {found.n_held_out:,} held-out judgements {LEARNED} and {known.name} never choose different lists"
-    if known.tells_nothing:
-        return "people are not shown to follow either: no metric orders the judgements better than a coin"
+    comparison = inputs.comparison
+    if isinstance(comparison, str):
+        return f"not known which metric people follow: {comparison}"
+    if not comparison.apart:
+        pairs = f"on the {comparison.n_held_out:,} held-out judgements"
+        return f"{pairs} {LEARNED} and {inputs.name} never choose different lists"
+
+    # nobody follows a metric in a log of coins
+    if inputs.tells_nothing:
+        return (
+            "people are not shown to follow either: "
+            "no metric orders the judgements better than a coin"
+        )
+
+    # counts and the test
+    p_value = "p < .001" if comparison.p_value < 0.001 else f"p = {comparison.p_value:.3f}"
     counts = (
-        f"{found.with_learned:.0%} of {found.apart:,} held-out judgements are as {LEARNED} says"
+        f"{comparison.with_learned:.0%} of {comparison.apart:,} held-out judgements "
+        f"are as {LEARNED} says; {p_value}, an exact test against a half"
     )
-    p_value = "p < .001" if found.p_value < 0.001 else f"p = {found.p_value:.3f}"
-    test = f"{p_value}, an exact test against a half"
-    if not known.followed:
-        return f"where the two metrics differ, people are not shown to follow either ({counts}; {test})"
-    which = LEARNED if known.followed == "learned" else known.name
-    return f"where the two metrics differ, people follow {which} ({counts}; {test})"
+    follow = "are not shown to follow either"
+    if inputs.followed:
+        follow = f"follow {LEARNED if inputs.followed == 'learned' else inputs.name}"
+    return f"where the two metrics differ, people {follow} ({counts})"
 
 
 def _today() -> str:
@@ -85,110 +89,118 @@ def _today() -> str:
     return f"{now:%Y-%m-%d}"
 
 
-def curves_finding(known: Known) -> Finding:
+def curves_finding(inputs: Inputs) -> Finding:
     """Return the learned gains and discounts with their bands, beside those of the metric in
     use.
     """
-    learned, bands = known.fit.dcg, known.bands
-    in_use = np.concatenate([known.current.gains, known.current.discounts]).tolist()
-    rows = (
-        [{**row, "in_use": x} for row, x in zip(bands.table(), in_use, strict=True)]
-        if bands is not None
-        else []
-    )
-    rows = [row for row in rows if row["all_low"] < row["all_high"]]
+    # rows of parameters that are not fixed, and those whose band leaves out the metric in use
+    learned, bands = inputs.fit.dcg, inputs.bands
+    in_use = np.concatenate([inputs.current.gains, inputs.current.discounts]).tolist()
+    rows: list[dict[str, Any]] = []
+    if bands is not None:
+        table = zip(bands.table(), in_use, strict=True)
+        rows = [
+            {**row, "in_use": value} for row, value in table if row["all_low"] < row["all_high"]
+        ]
     outside = [row for row in rows if not row["all_low"] <= row["in_use"] <= row["all_high"]]
 
     # where they lie, in words, and the one that lies furthest out
     names = [str(row["parameter"]).rpartition(" ") for row in outside]
-    kinds = {
-        name: [place for kind, _, place in names if kind == name]
-        for name in ("gain of grade", "discount at")
-    }
-    where = " and ".join(
-        f"the {name} {', '.join(places)}" for name, places in kinds.items() if places
-    )
-    furthest = max(
-        outside,
-        key=lambda row: abs(
-            row["in_use"] - np.clip(row["in_use"], row["all_low"], row["all_high"])
-        ),
-        default=None,
-    )
-    return said(
+    where = []
+    for kind in ("gain of grade", "discount at"):
+        places = [place for name, _, place in names if name == kind]
+        where += [f"the {kind} {', '.join(places)}"] if places else []
+    furthest = max(outside, key=_distance, default=None)
+
+    # beside the curves themselves
+    curves = as_curves({"learned": learned, inputs.name: inputs.current}, bands)
+    return section(
         "curves",
-        no_bands=known.no_bands,
-        no_signal=known.tells_nothing,
-        in_use={"name": known.name, **known.current.to_dict()},
+        no_bands=inputs.no_bands,
+        no_signal=inputs.tells_nothing,
+        in_use={"name": inputs.name, **inputs.current.to_dict()},
         learned=learned.to_dict(),
         bands=None if bands is None else bands.to_dict(),
+        # where they differ
         free=len(rows),
         outside=outside,
-        where=where,
+        where=" and ".join(where),
         furthest=furthest,
-        curves=as_curves({"learned": learned, known.name: known.current}, bands),
+        curves=curves,
     )
 
 
-def held_out_finding(known: Known) -> Finding:
+def _distance(row: dict[str, Any]) -> float:
+    """Return how far the metric in use lies outside the band of a parameter."""
+    return float(abs(row["in_use"] - np.clip(row["in_use"], row["all_low"], row["all_high"])))
+
+
+def held_out_finding(inputs: Inputs) -> Finding:
     """Return the shares of held-out judgements that metrics respect, the noise ceiling, and whether
     a DCG is enough.
     """
-    comparison = known.comparison
+    comparison = inputs.comparison
     if isinstance(comparison, str):
-        return said("held_out", held_out=None, reason=comparison)
-    if comparison.below_ceiling and not known.tells_nothing:
+        return section("held_out", held_out=None, reason=comparison)
+
+    # below the noise ceiling, ask what a DCG cannot express
+    if comparison.below_ceiling and not inputs.tells_nothing:
         with contextlib.suppress(InputError):
-            lack = lack_of_fit(known.log, learner=known.fit, seed=known.seed)
+            lack = lack_of_fit(inputs.log, learner=inputs.fit, seed=inputs.seed)
             comparison = replace(comparison, lack_of_fit=lack)
-    ceiling, reached = comparison.ceiling, comparison.reached
+
+    # differences from the learned DCG, with intervals
     drawn = {name: comparison[name] for name in (comparison.current, comparison.textbook)}
-    rows: list[Any] = [
-        (f"{name}: {row.share:.1%}", row.difference, row.low, row.high)
-        for name, row in drawn.items()
-    ]
+    rows: list[Any] = []
+    for name, row in drawn.items():
+        rows.append((f"{name}: {row.share:.1%}", row.difference, row.low, row.high))
+
+    # the noise ceiling, where lists recur
+    ceiling, reached = comparison.ceiling, comparison.reached
     if ceiling is not None and reached is not None:
-        name = f"noise ceiling, where lists recur: {ceiling.share:.1%}"
-        rows.append(
-            (name, reached - ceiling.share, *(reached - end for end in ceiling.interval[::-1]))
-        )
-    return said(
+        label = f"noise ceiling, where lists recur: {ceiling.share:.1%}"
+        ends = (ceiling.share, *ceiling.interval[::-1])
+        rows.append((label, *(reached - end for end in ends)))
+
+    # the textbook DCG that fits best, if it is another
+    has_textbook = comparison.textbook != comparison.current
+    return section(
         "held_out",
         held_out=comparison.to_dict(),
         share=drawn[comparison.current].share,
         intervals=rows,
-        why=_followed(known),
-        textbook=vars(drawn[comparison.textbook])
-        if comparison.textbook != comparison.current
-        else None,
+        why=_followed(inputs),
+        textbook=vars(drawn[comparison.textbook]) if has_textbook else None,
         about="" if ceiling is None else ceiling.about,
-        room="" if known.tells_nothing else comparison.room,
+        room="" if inputs.tells_nothing else comparison.room,
     )
 
 
-def disagreement_finding(known: Known) -> Finding:
+def disagreement_finding(inputs: Inputs) -> Finding:
     """Return whether and how often two metrics disagree, whom judges follow there, and pairs that
     show it.
     """
-    metrics, log, comparison = (
-        {LEARNED: known.fit.dcg, known.name: known.current},
-        known.pairs,
-        known.comparison,
-    )
+    log, comparison = inputs.pairs, inputs.comparison
+    metrics = {LEARNED: inputs.fit.dcg, inputs.name: inputs.current}
+
+    # prove or refute, in 20 seconds a search
+    learned, in_use = metrics.values()
     with stage("coherence"):
-        proof = coherence(
-            known.fit.dcg, known.current, time_limit=SECONDS, names=(LEARNED, known.name)
-        )
-        share = float(disagreement_matrix(metrics, seed=known.seed).share[0, 1])
-    pairs = disputed(log, *map(log.verdicts, metrics.values()))
+        proof = coherence(learned, in_use, time_limit=20.0, names=(LEARNED, inputs.name))
+        share = float(disagreement_matrix(metrics, seed=inputs.seed).share[0, 1])
+
+    # pairs that show it: of the log, or the witness
+    pairs = disputed(log, log.verdicts(learned), log.verdicts(in_use))
     if not pairs and proof.witness is not None:
         pairs = [{"lists": proof.witness.lists, "verdicts": None}]
     for pair in pairs:
         pair["scores"] = [metric.score(pair["lists"]).tolist() for metric in metrics.values()]
         pair["lists"] = pair["lists"].tolist()
-    return said(
+
+    # what the page draws
+    return section(
         "disagreement",
-        name=known.name,
+        name=inputs.name,
         coherent=proof.coherent,
         disagreement=share,
         judgements=0 if isinstance(comparison, str) else comparison.apart,
@@ -204,20 +216,25 @@ def disputed(log: Preferences, mine: Grades, theirs: Grades) -> list[dict[str, A
     of a pair have the choice of the first metric first; `verdicts` is the weight of those for the
     first, for neither, for the second.
     """
+    # one row of each pair on which they differ, those alike at most positions and most judged first
     first, second = list_numbers(log.preferred, log.other)
     number, rows = pair_numbers(first, second), np.flatnonzero(mine * theirs == -1)
-    weight = np.ones(len(log)) if log.weight is None else log.weight
-    tie = np.zeros(len(log), dtype=bool) if log.tie is None else log.tie
     once = rows[np.unique(number[rows], return_index=True)[1]]
     differing = (log.preferred[once] != log.other[once]).sum(axis=1)
+    order = np.lexsort((-np.bincount(number)[number[once]], differing))
+
+    # the lists of the first three, and their verdicts
+    weight = np.ones(len(log)) if log.weight is None else log.weight
+    tie = np.zeros(len(log), dtype=bool) if log.tie is None else log.tie
     pairs = []
-    for row in once[np.lexsort((-np.bincount(number)[number[once]], differing))][:WITNESSES]:
-        best, lists = (
-            (first, (log.preferred, log.other))
-            if mine[row] > 0
-            else (second, (log.other, log.preferred))
-        )
+    for row in once[order][:3]:
+        best, lists = first, np.stack([log.preferred[row], log.other[row]])
+        if mine[row] <= 0:
+            best, lists = second, lists[::-1]
+
+        # verdicts for the first, for neither, for the second
         of, ahead = number == number[row], first == best[row]
-        weights = [float(weight[of & kind].sum()) for kind in (~tie & ahead, tie, ~tie & ~ahead)]
-        pairs.append({"lists": np.stack([side[row] for side in lists]), "verdicts": weights})
+        kinds = (~tie & ahead, tie, ~tie & ~ahead)
+        verdicts = [float(weight[of & kind].sum()) for kind in kinds]
+        pairs.append({"lists": lists, "verdicts": verdicts})
     return pairs

@@ -12,20 +12,21 @@ import sys
 from collections.abc import Iterator
 
 
-def main() -> None:
-    """Run the command line; bad input ends with status 2 and one line on standard error, an
-    interrupt with 130.
+def main(program: str = "dcglearn", commands: str = "dcglearn.cli.commands") -> None:
+    """Run the `app` of a module as a program.
+
+    Bad input ends with status 2 and one line on standard error, an interrupt with 130.
     """
+    # standard streams may be closed
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    name = program.rsplit(maxsplit=1)[-1]
     if sys.stdout is None:
-        print(
-            "dcglearn: standard output is closed; redirect it to a file or to /dev/null",
-            file=sys.stderr,
-        )
-        sys.exit(1)
+        _end(name, 1, "standard output is closed; redirect it to a file or to /dev/null")
+
+    # an interrupt ends quietly wherever it comes
     try:
-        _run()
+        _run(program, name, commands)
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as end:
@@ -44,38 +45,41 @@ def _interrupted() -> None:
     os._exit(130)
 
 
-def _run() -> None:
-    from dcglearn.cli.commands import app
+def _run(program: str, name: str, commands: str) -> None:
+    from importlib import import_module
+
     from dcglearn.cli.terminal import escaped_streams, quiet_afterwards
     from dcglearn.foundation.plain_text import one_line
     from dcglearn.foundation.validation import InputError, shortened
     from dcglearn.kernels import KernelError
 
+    app = import_module(commands).app
     with escaped_streams(), _warnings_in_one_line(), quiet_afterwards():
         try:
-            app(prog_name="dcglearn")
+            app(prog_name=program)
+
+        # bad input
         except InputError as error:
-            _end(2, one_line(str(error)))
+            _end(name, 2, one_line(str(error)))
         except MemoryError as error:
-            remedy = "give less data, shorter lists (convert --depth) or, to learn from Parquet, --memory"
-            _end(2, f"there is not enough memory ({error or 'no more is free'}); {remedy}")
+            reason = f"there is not enough memory ({error or 'no more is free'})"
+            remedy = "give less data, shorter lists (convert --depth)"
+            _end(name, 2, f"{reason}; {remedy} or, to learn from Parquet, --memory")
+
+        # the reader of our pipe has gone
         except BrokenPipeError:
-            _drop_output()  # the reader of our pipe has gone
+            _drop_output()
             sys.exit(141)
+
+        # failures that no other input would mend
         except KernelError as error:
-            _end(1, shortened(str(error)))
+            _end(name, 1, shortened(str(error)))
         except (RuntimeError, OSError) as error:
             if isinstance(error, OSError) and error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
-                _end(
-                    2,
-                    one_line(
-                        shortened(
-                            f"{error.filename}: cannot be used ({error.strerror}); name another file"
-                        )
-                    ),
-                )
+                reason = f"{error.filename}: cannot be used ({error.strerror})"
+                _end(name, 2, one_line(shortened(f"{reason}; name another file")))
             _drop_output()  # what could not be written stays unwritten
-            _end(1, shortened(str(error)))
+            _end(name, 1, shortened(str(error)))
 
 
 @contextlib.contextmanager
@@ -97,6 +101,6 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _end(status: int, message: str) -> None:
-    print(f"dcglearn: {message}", file=sys.stderr)
+def _end(name: str, status: int, message: str) -> None:
+    print(f"{name}: {message}", file=sys.stderr)
     sys.exit(status)

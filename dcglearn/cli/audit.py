@@ -1,16 +1,13 @@
 """``dcglearn audit``: one page on whether a metric follows the users of a log."""
 
 import hashlib
-import json
 import shlex
 import sys
 from functools import partial
-from typing import Annotated
 
-import typer
-
-from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
-from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs
+import dcglearn as dl
+from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row, output_row
+from dcglearn.cli.options import AsJson, Force, Output, Seed, check_outputs, print_result, say
 from dcglearn.cli.reading import CheckedReading, Ratings, say_reading
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import InputError
@@ -25,42 +22,25 @@ from dcglearn.metric.textbook import is_metric_file
     "dcglearn audit satisfaction.jsonl --ratings --metric dcg.json --json",
 )
 def audit(
+    *,
     reading: CheckedReading,
-    log: Annotated[
-        str,
-        typer.Argument(
-            metavar="LOG", help="The judgements: JSON lines, delimited text or Parquet."
-        ),
-    ],
-    metric: Annotated[
-        str, first_option(metavar="METRIC", help="The metric in use: a file, or GAIN-DISCOUNT[@K].")
-    ] = "exponential-log2",
+    log: str = argument_row(
+        ..., "The judgements: JSON lines, delimited text or Parquet.", metavar="LOG"
+    ),
+    metric: str = first_row(
+        "exponential-log2", "The metric in use: a file, or GAIN-DISCOUNT[@K].", metavar="METRIC"
+    ),
     ratings: Ratings = False,
-    runs: Annotated[
-        list[str] | None,
-        first_option(
-            "--runs", metavar="RUN...", help="Runs of systems; --qrels judges their documents."
-        ),
-    ] = None,
-    more_runs: Annotated[
-        list[str] | None, typer.Argument(metavar="[RUN]...", help="Further runs.")
-    ] = None,
-    qrels: Annotated[
-        str | None, first_option(metavar="FILE", help="Judgements of the runs' documents.")
-    ] = None,
-    since: Annotated[
-        str | None,
-        model_option(
-            metavar="DATE", help="Whether the metric of before still holds; needs the column time."
-        ),
-    ] = None,
-    later: Annotated[
-        str | None, input_option(metavar="LOG", help="Later judgements, instead of --since.")
-    ] = None,
-    anonymous: Annotated[
-        bool,
-        output_option("--anonymous", help="Numbers instead of the names of raters and queries."),
-    ] = False,
+    runs: list[str] | None = first_row(
+        None, "Runs of systems; --qrels judges their documents.", metavar="RUN..."
+    ),
+    more_runs: list[str] | None = argument_row(None, "Further runs.", metavar="[RUN]..."),
+    qrels: str | None = first_row(None, "Judgements of the runs' documents.", metavar="FILE"),
+    since: str | None = model_row(
+        None, "Whether the metric of before still holds; needs the column time.", metavar="DATE"
+    ),
+    later: str | None = input_row(None, "Later judgements, instead of --since.", metavar="LOG"),
+    anonymous: bool = output_row(False, "Numbers instead of the names of raters and queries."),
     output: Output = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -73,35 +53,40 @@ def audit(
     systems = [*(runs or []), *(more_runs or [])]
     if bool(systems) != (qrels is not None):
         raise InputError("--runs and --qrels go together: runs, and judgements of their documents")
-    files = [
-        log,
-        *systems,
-        *(name for name in (qrels, later) if name),
-        *([metric] if is_metric_file(metric) else []),
-    ]
-    check_outputs(output, force=force, inputs=[*files, reading.read])
-    from dcglearn.audits.audit import audit as audited
-    from dcglearn.readers.joined_files import log_files
-    from dcglearn.readers.read_log import read_preferences, read_ratings
 
-    read = partial(read_ratings if ratings else read_preferences, mapping=reading.mapping)
-    present = [file for file in log_files(files) if str(file) != "-"]
-    made = {f"{file} (SHA-256)": hashlib.sha256(read_bytes(file)).hexdigest() for file in present}
+    # files that are read
+    files = [log, *systems, *(name for name in (qrels, later) if name)]
+    if is_metric_file(metric):
+        files.append(metric)
+    check_outputs(output, force=force, inputs=[*files, reading.read])
+    from dcglearn.readers.joined_files import log_files
+
+    # how the page was made: the command, and the digest of every file
+    made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
+    for file in log_files(files):
+        if str(file) != "-":
+            made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
+
+    # read the log, and audit
+    read = partial(dl.read_ratings if ratings else dl.read_preferences, mapping=reading.mapping)
     judged = read(log)
     say_reading(judged.recognised)
-    result = audited(
+    result = dl.audit(
         judged,
         metric,
         runs=systems or None,
         qrels=qrels,
         since=since,
         later=None if later is None else read(later),
+        # how it is made
         anonymous=anonymous,
         seed=seed,
         strict_log=reading.strict_log,
-        made={"command": shlex.join(["dcglearn", *sys.argv[1:]]), **made},
+        made=made,
     )
+
+    # write the page, and print the sentences
     if output is not None:
         result.save(output, force=force)
-        typer.echo(f"wrote: {output}", err=True)
-    typer.echo(json.dumps(result.to_dict(), allow_nan=False) if as_json else str(result))
+        say(f"wrote: {output}")
+    print_result(result, as_json)

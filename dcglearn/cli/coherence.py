@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dcglearn.cli.command import examples, first_option, input_option, model_option
+import dcglearn as dl
+from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import (
     AsJson,
@@ -17,6 +17,8 @@ from dcglearn.cli.options import (
     Seed,
     Ties,
     check_outputs,
+    print_result,
+    say,
     write_figure,
 )
 from dcglearn.cli.reading import Read
@@ -33,43 +35,31 @@ if TYPE_CHECKING:
 
 @examples(
     "dcglearn coherence dcg.json exponential-log2",
-    "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 --plot witness.png",
+    "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 "
+    "--plot witness.png",
 )
 def coherence(
-    a: Annotated[str, typer.Argument(metavar="A", help="A file, or GAIN-DISCOUNT[@K].")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    *,
+    a: str = argument_row(..., "A file, or GAIN-DISCOUNT[@K].", metavar="A"),
+    b: str = argument_row(..., "Another.", metavar="B"),
     scale: ScaleOptions,
-    grades: Annotated[
-        str | None,
-        first_option(
-            metavar="G,G,...",
-            help="The documents that are ranked, by grade (0 = worst); else any list.",
-        ),
-    ] = None,
-    margin: Annotated[
-        float,
-        model_option(help="Only where a metric prefers by this share of best minus worst list."),
-    ] = 0.0,
-    n_grades: Annotated[
-        int | None,
-        input_option(
-            min=1,
-            metavar="L",
-            help="Grades of textbook metrics; by default those of the file, or 5.",
-        ),
-    ] = None,
-    depth: Annotated[
-        int | None,
-        first_option(min=1, metavar="K", help="Positions of textbook metrics without @K."),
-    ] = None,
-    time_limit: Annotated[
-        float, model_option(min=0.1, metavar="SECONDS", help="Time limit of each search.")
-    ] = 60.0,
+    grades: str | None = first_row(
+        None,
+        "The documents that are ranked, by grade (0 = worst); else any list.",
+        metavar="G,G,...",
+    ),
+    margin: float = model_row(
+        0.0, "Only where a metric prefers by this share of best minus worst list."
+    ),
+    n_grades: int | None = input_row(
+        None, "Grades of textbook metrics; by default those of the file, or 5.", min=1, metavar="L"
+    ),
+    depth: int | None = first_row(
+        None, "Positions of textbook metrics without @K.", min=1, metavar="K"
+    ),
+    time_limit: float = model_row(60.0, "Time limit of each search.", min=0.1, metavar="SECONDS"),
     plot: Plot = None,
-    exit_code: Annotated[
-        bool,
-        first_option("--exit-code", help="End with status 1 if not coherent, 3 if not proved."),
-    ] = False,
+    exit_code: bool = first_row(False, "End with status 1 if not coherent, 3 if not proved."),
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -79,94 +69,81 @@ def coherence(
     check_outputs(force=force, picture=plot, inputs=[a, b])
     documents = None if grades is None else _numbers(grades)
     (first, second), names = _two_metrics(a, b, documents, n_grades, depth, scale)
-    from dcglearn.metric_coherence.coherence import coherence as proved
-    from dcglearn.metric_coherence.disagreement import disagreement
     from dcglearn.metric_coherence.regret import quiet_solver
 
-    if any(isinstance(metric, ListUtility) for metric in (first, second)):
-        if plot is not None or exit_code:
-            raise InputError(
-                "certificates are only true of a DCG, not of a list utility: leave --plot, --exit-code"
+    # a list utility has no certificate
+    certified = not any(isinstance(metric, ListUtility) for metric in (first, second))
+    if not certified and (plot is not None or exit_code):
+        reason = "certificates are only true of a DCG, not of a list utility"
+        raise InputError(f"{reason}: leave --plot, --exit-code")
+
+    # prove, or only count
+    if certified:
+        with quiet_solver():
+            verdict = dl.coherence(
+                first, second, documents, margin, time_limit=time_limit, names=names
             )
-        often = disagreement(first, second, documents, names=names)
-        typer.echo(
-            "no certificate: these are only true of a DCG; disagreement is sampled", err=True
-        )
-        sampled = {
-            "metrics": list(names),
-            "disagreement": often.share,
-            "disagreement_exact": often.exact,
-        }
-        typer.echo(json.dumps(sampled, allow_nan=False) if as_json else str(often))
+    often = dl.disagreement(first, second, documents, names=names)
+    shares = {"disagreement": often.share, "disagreement_exact": often.exact}
+    if not certified:
+        reason = "these are only true of a DCG; disagreement is sampled"
+        say(f"no certificate: {reason}")
+        print_result({"metrics": list(names), **shares} if as_json else often, as_json)
         return
-    with quiet_solver():
-        verdict = proved(first, second, documents, margin, time_limit=time_limit, names=names)
-    often = disagreement(first, second, documents, names=names)
-    values = _coherence_json(verdict, often.share, often.exact)
-    typer.echo(json.dumps(values, allow_nan=False) if as_json else f"{verdict}\n\n{often}")
+
+    # the verdict and its witness
+    print_result({**_proof(verdict), **shares} if as_json else f"{verdict}\n\n{often}", as_json)
     if plot is not None and verdict.witness is None and verdict.witness_reverse is None:
-        typer.echo(f"not written: {plot} (there is no disagreement to draw)", err=True)
+        say(f"not written: {plot} (there is no disagreement to draw)")
     else:
         write_figure(lambda: witness_figure(verdict), plot, force=force)
     if exit_code:
         raise typer.Exit({True: 0, False: 1, None: 3}[verdict.coherent])
 
 
-def _coherence_json(verdict: Coherence, share: float, exact: bool) -> dict[str, Any]:
-    proof = ("coherent", "margin", "regret", "regret_reverse", "bound", "bound_reverse")
+def _proof(verdict: Coherence) -> dict[str, Any]:
+    names = ("coherent", "margin", "regret", "regret_reverse", "bound", "bound_reverse")
     return {
         "metrics": list(verdict.names),
-        **{name: getattr(verdict, name) for name in proof},
+        **{name: getattr(verdict, name) for name in names},
         "witness": _witness_json(verdict.witness),
         "witness_reverse": _witness_json(verdict.witness_reverse),
         "method": verdict.method,
-        "disagreement": share,
-        "disagreement_exact": exact,
     }
 
 
 def _witness_json(witness: Witness | None) -> dict[str, Any] | None:
     if witness is None:
         return None
-    return {
-        "lists": witness.lists.tolist(),
-        "first": witness.first.tolist(),
-        "second": witness.second.tolist(),
-    }
+    return {name: getattr(witness, name).tolist() for name in ("lists", "first", "second")}
 
 
 @examples(
     "dcglearn systems qrels.txt runs/*.txt --metric nDCG@10 --metric dcg.json",
-    "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 --plot order.png",
+    "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 "
+    "--plot order.png",
 )
 def systems(
-    judgements: Annotated[
-        str, typer.Argument(metavar="QRELS", help="TREC judgements, also .gz, .zst and .xz.")
-    ],
-    runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="TREC runs; a file may hold several.")
-    ],
+    *,
+    judgements: str = argument_row(
+        ..., "TREC judgements, also .gz, .zst and .xz.", metavar="QRELS"
+    ),
+    runs: list[str] = argument_row(..., "TREC runs; a file may hold several.", metavar="RUN..."),
     scale: ScaleOptions,
-    metric: Annotated[
-        list[str] | None,
-        first_option(
-            metavar="METRIC",
-            help="nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]",
-        ),
-    ] = None,
-    log: Annotated[
-        str | None,
-        first_option(
-            metavar="LOG",
-            help="Preferences of users: which systems win under every DCG that respects them.",
-        ),
-    ] = None,
+    metric: list[str] | None = first_row(
+        None,
+        "nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]",
+        metavar="METRIC",
+    ),
+    log: str | None = first_row(
+        None,
+        "Preferences of users: which systems win under every DCG that respects them.",
+        metavar="LOG",
+    ),
     read: Read = None,
     grades: Grades = None,
     ties: Ties = "docno-desc",
-    resamples: Annotated[
-        int, model_option(min=1, metavar="N", help="Bootstrap samples of the topics.")
-    ] = 1000,
+    resamples: int = model_row(1000, "Bootstrap samples of the topics.", min=1, metavar="N"),
     seed: Seed = 0,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -174,18 +151,18 @@ def systems(
 ) -> None:
     """Order systems by several metrics, and say which differences are more than chance."""
     check_outputs(force=force, picture=plot, inputs=[judgements, *runs, *(metric or []), log])
-    from dcglearn.evaluation.tables import read_judgements, read_runs
-    from dcglearn.metric_coherence.system_order import system_order
-    from dcglearn.readers.read_log import read_preferences
 
+    # read metrics, judgements, runs and log
     metrics = files_and_names(metric or ["nDCG@10"], scale)
-    judged, all_runs = read_judgements(judgements, n_grades=grades), read_runs(runs)
-    preferences = None if log is None else read_preferences(log, mapping=read)
+    judged, all_runs = dl.read_judgements(judgements, n_grades=grades), dl.read_runs(runs)
+    preferences = None if log is None else dl.read_preferences(log, mapping=read)
+
+    # order the systems
     with scale.watched():
-        order = system_order(
+        order = dl.system_order(
             all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed
         )
-    typer.echo(json.dumps(order.to_dict(), allow_nan=False) if as_json else str(order))
+    print_result(order, as_json)
     write_figure(lambda: slope_figure(order), plot, force=force)
 
 
@@ -193,9 +170,8 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(cell) for cell in text.split(",")]
     except ValueError as error:
-        raise InputError(
-            f"--grades {text}: give whole numbers with commas, such as 4,4,3,2,0"
-        ) from error
+        remedy = "give whole numbers with commas, such as 4,4,3,2,0"
+        raise InputError(f"--grades {text}: {remedy}") from error
 
 
 def _two_metrics(
@@ -211,10 +187,18 @@ def _two_metrics(
 
     by_name = files_and_names([a, b], scale, SAVED)
     files = {name: metric for name, metric in by_name.items() if not isinstance(metric, str)}
-    size = n_grades or (None if files else max(5, *[grade + 1 for grade in documents or [0]]))
+
+    # two names take their number of grades from the documents
+    highest = max(documents or [0])
+    if n_grades is None and not files:
+        size: int | None = max(5, highest + 1)
+    else:
+        size = n_grades
     metrics, names = resolved([by_name[a], by_name[b]], (a, b), documents, size, depth)
+
+    # warn if a file has another scale than the documents
     if documents is not None:
         with scale.watched("--n-grades"):
             sizes = {name: metric.n_grades for name, metric in files.items()}
-            warn_of_scale(sizes, n_grades or max(documents, default=0) + 1, "the list of documents")
+            warn_of_scale(sizes, n_grades or highest + 1, "the list of documents")
     return metrics, (names[0] or a, names[1] or b)

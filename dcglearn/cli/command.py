@@ -6,17 +6,18 @@ import functools
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import partial
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dcglearn.cli.proposals import command_line
-from dcglearn.cli.terminal import console
+from dcglearn.cli.terminal import console, show_log
 from dcglearn.foundation.validation import InputError, shortened
+from dcglearn.foundation.version import __version__
 
 PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scale")
 """The panels of a command's help page, in their order."""
@@ -25,10 +26,39 @@ first_option, input_option, model_option, output_option, scale_option = (
     partial(typer.Option, rich_help_panel=panel) for panel in PANELS[1:]
 )
 
+
+def _row(default: Any, make: Callable[..., Any], names: Sequence[str] = ()) -> Any:
+    """Return a row of a table of options: the default value of a parameter or of a field.
+
+    The default of a row that has none is ``...``.
+    """
+    option = {"make": make, "names": names}
+    return field(default=MISSING if default is ... else default, metadata=option)
+
+
+def argument_row(default: Any, summary: str, **how: Any) -> Any:
+    """Return the row of an argument; `how` is passed to typer."""
+    return _row(default, partial(typer.Argument, help=summary, **how))
+
+
+def _option_row(panel: str, default: Any, summary: str, *names: str, **how: Any) -> Any:
+    make = partial(typer.Option, help=summary, rich_help_panel=panel, **how)
+    return _row(default, make, names)
+
+
+first_row, input_row, model_row, output_row, scale_row = (
+    partial(_option_row, panel) for panel in PANELS[1:]
+)
+"""Rows of options in each panel: default, help, names if not that of the parameter, and more for
+typer.
+"""
+
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 
-WIDEST_NAMES = 34
-"""Columns of the terminal for an option's names."""
+
+def option_name(name: str) -> str:
+    """Return the option of a parameter: ``--holdout-by`` of ``holdout_by``."""
+    return f"--{name.replace('_', '-')}"
 
 
 def examples(*lines: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -41,46 +71,107 @@ def examples(*lines: str) -> Callable[[Callable[..., None]], Callable[..., None]
     return with_examples
 
 
-def add_command(app: typer.Typer, command: Any, panel: str) -> None:
+def program(summary: str, commands: Mapping[str, Sequence[Callable[..., None]]]) -> typer.Typer:
+    """Return a program of the commands in each panel of its help page, with --version and
+    --verbose.
+    """
+    app = typer.Typer(
+        name="dcglearn",
+        help=summary,
+        callback=_common,
+        no_args_is_help=True,
+        cls=Group,
+        # colours come from rich alone
+        context_settings={"help_option_names": ["-h", "--help"], "color": False},
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+
+    # each command in its panel
+    for panel, functions in commands.items():
+        for function in functions:
+            _add_command(app, function, panel)
+    return app
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dcglearn {__version__}")
+        raise typer.Exit
+
+
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+    verbose: Annotated[
+        bool,
+        output_option(
+            "-v",
+            "--verbose",
+            callback=show_log,
+            is_eager=True,
+            expose_value=False,
+            help="Log steps to standard error.",
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
     """Add a function with `examples` as a command; parameters that are dataclasses are replaced by
     their fields.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+
+    # all options, those of groups in the place of the group
     options: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command).parameters.values():
-        if parameter.name in groups:
-            group = groups[parameter.name]
-            of_fields = get_type_hints(
-                group, include_extras=True
-            )  # a group may inherit fields from other modules
-            of_group = inspect.signature(group).parameters.values()
-            options += [option.replace(annotation=of_fields[option.name]) for option in of_group]
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            types = get_type_hints(groups[name], include_extras=True)  # of inherited fields too
+            options += [_parameter(f.name, types[f.name], f) for f in fields(groups[name])]
         else:
-            options.append(parameter.replace(annotation=hints[parameter.name]))
+            options.append(_parameter(name, hints[name], parameter.default))
 
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:
-        given = {
-            option.name: values[option.name]
-            for option in options
-            if values[option.name] != option.default
-        }
+        defaults = {option.name: option.default for option in options}
+        chosen = {name: value for name, value in values.items() if value != defaults[name]}
+
+        # a refusal proposes a command with all that was given
         try:
             for name, group in groups.items():
-                values[name] = group(
-                    **{field.name: values.pop(field.name) for field in fields(group)}
-                )
+                own = {field.name: values.pop(field.name) for field in fields(group)}
+                values[name] = group(**own)
             command(**values)
         except InputError as error:
-            error.proposal = command_line(error, command.__name__, given)
+            error.proposal = command_line(error, command.__name__, chosen)
             raise
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    signature = inspect.Signature([option.replace(kind=keyword) for option in options])
-    with_groups.__signature__ = signature  # type: ignore[attr-defined]
+    # what typer reads of a function
+    with_groups.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     with_groups.__annotations__ = {option.name: option.annotation for option in options}
     app.command(cls=Command, epilog=command.examples, rich_help_panel=panel)(with_groups)
+
+
+def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    """Return a parameter as typer reads it, of a row or of a default value with its annotation."""
+    if isinstance(default, Field):
+        row, default = default.metadata, default.default
+        if default is MISSING:
+            default = inspect.Parameter.empty
+
+        # a flag has no second name that turns it off
+        if row:
+            names = row["names"]
+            if hint is bool and not names:
+                names = [option_name(name)]
+            hint = Annotated[hint, row["make"](*names)]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=hint)
 
 
 class _HelpPage:
@@ -116,31 +207,29 @@ class _HelpPage:
         from rich.table import Table
         from rich.text import Text
 
-        terminal = console()
-        terminal.print(
-            Text.assemble(
-                "\n ",
-                (ctx.command_path, "bold"),
-                self.get_usage(ctx).partition(ctx.command_path)[2],
-            )
-        )
+        # usage, and what the command does
+        terminal, path = console(), ctx.command_path
+        usage = self.get_usage(ctx).partition(path)[2]
+        terminal.print(Text.assemble("\n ", (path, "bold"), usage))
         paragraphs = [" ".join(paragraph.split()) for paragraph in (self.help or "").split("\n\n")]
         terminal.print(Text("\n" + "\n\n".join(paragraphs) + "\n"))
+
+        # a panel for each kind of option
+        widest = 34  # columns of the terminal for an option's names
         for title, rows in self._panels(ctx):
             table = Table.grid(padding=(0, 2))
-            table.add_column(style="cyan", max_width=WIDEST_NAMES)
+            table.add_column(style="cyan", max_width=widest)
             table.add_column()
             for names, description in rows:
-                lines = textwrap.wrap(
-                    names.replace("|", "| "), WIDEST_NAMES, break_on_hyphens=False
-                )
+                lines = textwrap.wrap(names.replace("|", "| "), widest, break_on_hyphens=False)
                 table.add_row(Text("\n".join(lines).replace("| ", "|")), Text(description))
             terminal.print(Panel(table, title=title, title_align="left", border_style="dim"))
+
+        # examples, one a line
         if self.epilog:
             terminal.print(Text("Examples", style="bold"))
-            terminal.print(
-                Text("\n".join(f"  {line}" for line in self.epilog.splitlines())), soft_wrap=True
-            )
+            lines = [f"  {line}" for line in self.epilog.splitlines()]
+            terminal.print(Text("\n".join(lines)), soft_wrap=True)
 
 
 class Command(_HelpPage, TyperCommand):
@@ -157,36 +246,29 @@ class Command(_HelpPage, TyperCommand):
             raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line: arguments as they are named, however the version of
-        typer puts them.
+        """Return the words of the usage line: arguments as they are named, in any version of
+        typer.
         """
         arguments = [
             option for option in self.get_params(ctx) if option.param_type_name == "argument"
         ]
-        return [
-            "[OPTIONS]",
-            *(argument.metavar or argument.human_readable_name for argument in arguments),
-        ]
+        return ["[OPTIONS]", *(one.metavar or one.human_readable_name for one in arguments)]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, and --verbose, which the program has too."""
         shared = ctx.parent.command.params if ctx.parent is not None else []
-        return [
-            *super().get_params(ctx),
-            *(option for option in shared if option.name == "verbose"),
-        ]
+        verbose = [option for option in shared if option.name == "verbose"]
+        return [*super().get_params(ctx), *verbose]
 
     def _panels(self, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Yield the title of each panel and its rows: an option's names, and what it does."""
         panels: dict[str, list[tuple[str, str]]] = {title: [] for title in PANELS}
         for option in self.get_params(ctx):
             names, description = option.get_help_record(ctx)
+            panel = getattr(option, "rich_help_panel", None) or "Output"
             if option.param_type_name == "argument":
-                panels["Arguments"].append((names.partition(" <")[0], description))
-            else:
-                panels[getattr(option, "rich_help_panel", None) or "Output"].append(
-                    (names, description)
-                )
+                panel, names = "Arguments", names.partition(" <")[0]
+            panels[panel].append((names, description))
         yield from ((title, rows) for title, rows in panels.items() if rows)
 
 
@@ -213,12 +295,14 @@ class Group(_HelpPage, TyperGroup):
 
 
 def _plain_refusal(error: typer.BadParameter) -> str:
-    """Return what is wrong with a value: typer gives the words of pydantic, which do not name
-    it.
+    """Return what is wrong with a value, by name: pydantic's sentence, which typer shows, does not
+    name it.
     """
     cause: Any = error.__cause__
     if not hasattr(cause, "errors"):
         return error.message
+
+    # the first fault, in a sentence that names the value
     fault = cause.errors()[0]
     value, limits = fault["input"], fault.get("ctx", {})
     sentences = {

@@ -6,7 +6,9 @@ import contextlib
 import json
 import os
 import platform
+import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +20,6 @@ from dcglearn.foundation.inputs import available
 from dcglearn.foundation.threads import free_threads, threads
 from dcglearn.foundation.version import __version__
 
-LIBRARIES = (
-    *("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "threadpoolctl", "psutil", "tqdm"),
-    *("typer", "rich", "jinja2"),
-)
-EXTRAS = {
-    "trees": ("lightgbm",),
-    "scale": ("pyarrow",),
-    "dask": ("dask", "distributed", "pandas", "pyarrow", "cryptography"),
-    "ir": ("ir-measures",),
-    "torch": ("torch",),
-    "judge": ("starlette", "uvicorn"),
-    "cvxpy": ("cvxpy-base", "clarabel"),
-}
-"""The extras of the package, and the libraries that each needs."""
-
 
 @examples("dcglearn doctor", "dcglearn doctor --json")
 def doctor(as_json: AsJson = False) -> None:
@@ -40,28 +27,29 @@ def doctor(as_json: AsJson = False) -> None:
 
     Nothing is sent or changed. A line that begins with "missing" or "cannot" says what to do.
     """
-    found = facts()
+    seen = facts()
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(seen))
         return
+
+    # the package and its libraries
+    libraries = [f"{name} {version or 'missing'}" for name, version in seen["libraries"].items()]
     lines = [
-        f"dcglearn: {found['dcglearn']} in {found['folder']}",
-        f"python: {found['python']} on {found['system']}",
+        f"dcglearn: {seen['dcglearn']} in {seen['folder']}",
+        f"python: {seen['python']} on {seen['system']}",
+        f"libraries: {', '.join(libraries)}",
+        f"kernels: {seen['kernels']}",
     ]
-    lines.append(
-        "libraries: "
-        + ", ".join(f"{name} {v or 'missing'}" for name, v in found["libraries"].items())
-    )
-    lines.append(f"kernels: {found['kernels']}")
-    lines += [
-        f"extra {name}: {_extra(name, versions)}" for name, versions in found["extras"].items()
-    ]
-    omp = found["OMP_NUM_THREADS"] or "not set"
-    lines.append(
-        f"threads: {found['threads']}, for trees {found['free_threads']} (OMP_NUM_THREADS {omp})"
-    )
-    lines.append(f"memory: {found['memory'] / 1e9:.1f} GB can be used")
-    lines += [f"{name}: {_folder(folder)}" for name, folder in found["folders"].items()]
+    lines += [f"extra {name}: {_extra(name, found)}" for name, found in seen["extras"].items()]
+
+    # the machine
+    omp = seen["OMP_NUM_THREADS"] or "not set"
+    for_trees = f"for trees {seen['free_threads']} (OMP_NUM_THREADS {omp})"
+    lines.append(f"threads: {seen['threads']}, {for_trees}")
+    lines.append(f"memory: {seen['memory'] / 1e9:.1f} GB can be used")
+    for name, folder in seen["folders"].items():
+        can = "can" if folder["writable"] else "cannot"
+        lines.append(f"{name}: {folder['path']} ({can} be written)")
     typer.echo("\n".join(lines))
 
 
@@ -69,6 +57,7 @@ def facts() -> dict[str, Any]:
     """Return what `doctor` prints, as plain values."""
     from dcglearn.kernels.library import about
 
+    needed = libraries_by_extra()
     folders = {"working folder": Path.cwd(), "temporary files": Path(tempfile.gettempdir())}
     return {
         "dcglearn": __version__,
@@ -76,11 +65,9 @@ def facts() -> dict[str, Any]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": platform.platform(),
         "kernels": about(),
-        "libraries": {name: _version(name) for name in LIBRARIES},
-        "extras": {
-            name: {library: _version(library) for library in needed}
-            for name, needed in EXTRAS.items()
-        },
+        "libraries": _versions(needed.pop("")),
+        "extras": {name: _versions(libraries) for name, libraries in needed.items()},
+        # the machine
         "threads": threads(),
         "free_threads": free_threads(),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS"),
@@ -89,6 +76,43 @@ def facts() -> dict[str, Any]:
             name: {"path": str(path), "writable": _writable(path)} for name, path in folders.items()
         },
     }
+
+
+def libraries_by_extra() -> dict[str, list[str]]:
+    """Return the names of the libraries that this package needs, by its extras; those of "" are
+    always needed.
+    """
+    names: dict[str, list[str]] = {"": []}
+    for name, inner, extra in _requirements("dcglearn"):
+        libraries = names.setdefault(extra, [])
+        libraries.append(name)
+
+        # dask[distributed] needs distributed too
+        for other, _, part in _requirements(name) if inner else ():
+            if part in inner and other not in libraries:
+                libraries.append(other)
+    return names
+
+
+def _requirements(project: str) -> Iterator[tuple[str, list[str], str]]:
+    """Yield what a project needs as its metadata say: name, extras of it, and extra of the project.
+
+    A library that only other versions of Python need is left out unless it is there.
+    """
+    from importlib import metadata
+
+    lines: list[str] = []
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        lines = metadata.requires(project) or []
+    pattern = re.compile(r"([\w.-]+)(?:\[([\w,-]+)\])?(?:.*\bextra == ['\"]([\w-]+))?")
+    for line in lines:
+        name, inner, extra = pattern.match(line).groups("")  # type: ignore[union-attr]
+        if "python_version" not in line or _version(name) is not None:
+            yield name, inner.split(",") if inner else [], extra
+
+
+def _versions(libraries: list[str]) -> dict[str, str | None]:
+    return {name: _version(name) for name in libraries}
 
 
 def _version(library: str) -> str | None:
@@ -114,7 +138,3 @@ def _extra(name: str, versions: dict[str, str | None]) -> str:
     if missing:
         return f"missing {', '.join(missing)} (pip install 'dcglearn[{name}]')"
     return ", ".join(f"{library} {version}" for library, version in versions.items())
-
-
-def _folder(folder: dict[str, Any]) -> str:
-    return f"{folder['path']} ({'can' if folder['writable'] else 'cannot'} be written)"

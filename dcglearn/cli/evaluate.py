@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import typer
 
-from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
+from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row, output_row
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import (
     Force,
@@ -18,6 +18,7 @@ from dcglearn.cli.options import (
     Seed,
     Ties,
     check_outputs,
+    say,
     write_figure,
     write_text,
 )
@@ -50,60 +51,42 @@ Result = TypeVar("Result")
 class EvaluationOptions:
     """The judgements, the runs, and how each run is evaluated."""
 
-    judgements: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="QRELS",
-            help="TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.",
-        ),
-    ] = None
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="RUN...", help="TREC runs or such tables; one may hold several."),
-    ] = None
-    rank_eval: Annotated[
-        list[str] | None,
-        input_option(
-            metavar="FILE",
-            help="Instead of QRELS and RUN: saved responses of _rank_eval, a run each.",
-        ),
-    ] = None
-    qrels: Annotated[
-        str | None,
-        input_option(
-            "--qrels",
-            "--request",
-            metavar="FILE",
-            help="Judgements of --rank-eval, or the request itself.",
-        ),
-    ] = None
-    metric: Annotated[
-        list[str] | None,
-        first_option(
-            metavar="METRIC",
-            help="nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also RPP, lexi-precision. "
-            "[default: nDCG@10]",
-        ),
-    ] = None
-    raw: Annotated[
-        bool, model_option("--raw", help="DCG itself, not divided by the best that is possible.")
-    ] = False
+    judgements: str | None = argument_row(
+        None,
+        "TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.",
+        metavar="QRELS",
+    )
+    runs: list[str] | None = argument_row(
+        None, "TREC runs or such tables; one may hold several.", metavar="RUN..."
+    )
+    rank_eval: list[str] | None = input_row(
+        None, "Instead of QRELS and RUN: saved responses of _rank_eval, a run each.", metavar="FILE"
+    )
+    qrels: str | None = input_row(
+        None,
+        "Judgements of --rank-eval, or the request itself.",
+        "--qrels",
+        "--request",
+        metavar="FILE",
+    )
+    metric: list[str] | None = first_row(
+        None,
+        "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also "
+        "RPP, lexi-precision. [default: nDCG@10]",
+        metavar="METRIC",
+    )
+    raw: bool = model_row(False, "DCG itself, not divided by the best that is possible.")
     ties: Ties = "docno-desc"
-    unjudged: Annotated[
-        str,
-        first_option(
-            metavar="worst|best|drop|GAIN", help="What a document without a judgement counts as."
-        ),
-    ] = "worst"
-    missing: Annotated[
-        Missing, input_option(help="What judged queries count that a run does not have.")
-    ] = "zero"
-    ideal: Annotated[
-        Ideal, model_option(help="Documents of the best ranking: all judged or the run's.")
-    ] = "judgements"
-    duplicates: Annotated[
-        Duplicates, input_option(help="What to do if a document occurs twice for a query.")
-    ] = "error"
+    unjudged: str = first_row(
+        "worst", "What a document without a judgement counts as.", metavar="worst|best|drop|GAIN"
+    )
+    missing: Missing = input_row("zero", "What judged queries count that a run does not have.")
+    ideal: Ideal = model_row(
+        "judgements", "Documents of the best ranking: all judged or the run's."
+    )
+    duplicates: Duplicates = input_row(
+        "error", "What to do if a document occurs twice for a query."
+    )
 
     grades: Grades = None
     cutoffs: Cutoffs = None
@@ -111,13 +94,8 @@ class EvaluationOptions:
     @property
     def inputs(self) -> list[str]:
         """The files that are read."""
-        files = [
-            self.judgements,
-            *(self.runs or []),
-            *(self.rank_eval or []),
-            self.qrels,
-            *(self.metric or []),
-        ]
+        several = [*(self.runs or []), *(self.rank_eval or []), *(self.metric or [])]
+        files = (self.judgements, self.qrels, *several)
         return [file for file in files if file is not None]
 
     def evaluated(self, scale: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
@@ -126,6 +104,8 @@ class EvaluationOptions:
         """
         metrics = files_and_names(self.metric or ["nDCG@10"], scale)
         runs, judged = self._of_responses(metrics) if self.rank_eval else self._of_files()
+
+        # responses without the request's judgements have no ideal ranking
         with scale.watched():
             return evaluation(
                 runs,
@@ -140,15 +120,15 @@ class EvaluationOptions:
 
     def _of_files(self) -> tuple[list[Run], Judgements]:
         if self.judgements is None or not self.runs:
-            raise InputError(
-                "name the judgements and a run, QRELS RUN..., or a response by --rank-eval"
-            )
+            remedy = "QRELS RUN..., or a response by --rank-eval"
+            raise InputError(f"name the judgements and a run, {remedy}")
         if self.qrels is not None:
-            raise InputError(
-                "--qrels goes with --rank-eval; runs have their judgements first, QRELS RUN..."
-            )
-        judged = read_judgements(self.judgements, self.duplicates, self.grades, self.cutoffs)
-        return read_runs(self.runs, self.duplicates), judged
+            remedy = "runs have their judgements first, QRELS RUN..."
+            raise InputError(f"--qrels goes with --rank-eval; {remedy}")
+        return read_runs(self.runs, self.duplicates), self._judgements(self.judgements)
+
+    def _judgements(self, path: str) -> Judgements:
+        return read_judgements(path, self.duplicates, self.grades, self.cutoffs)
 
     def _of_responses(
         self, metrics: Mapping[str, DCG | ListUtility | str]
@@ -157,76 +137,70 @@ class EvaluationOptions:
         notes.
         """
         if self.judgements is not None:
-            raise InputError(
-                f"--rank-eval takes no runs; leave out {self.judgements} or give it by --qrels"
-            )
+            remedy = f"leave out {self.judgements} or give it by --qrels"
+            raise InputError(f"--rank-eval takes no runs; {remedy}")
         responses = [read_rank_eval(path) for path in self.rank_eval or []]
         runs = read_runs([response.run for response in responses])
         dcgs = [metric for metric in metrics.values() if not isinstance(metric, str)]
+
+        # the judgements of the request, or those of the hits
         if self.qrels is not None:
-            judged = read_judgements(self.qrels, self.duplicates, self.grades, self.cutoffs)
+            judged = self._judgements(self.qrels)
         else:
             judged = judgements_of_hits(responses, self.grades)
-            own = {name: metric for name, metric in metrics.items() if not companion_of(name)}
-            known = as_metrics(own, judged, runs) if own else {}
-            others = [name for name in metrics if companion_of(name)]
-            others += [name for name, metric in known.items() if isinstance(metric, str)]
-            if others:
-                raise InputError(
-                    f"{others[0]} needs all judgements; a response has those of its hits: give --qrels"
-                )
+            self._refuse_incomplete(metrics, judged, runs)
             if self.grades is None:  # the top grade may be missing among the hits
-                judged = replace(
-                    judged, n_grades=max([judged.n_grades, *(dcg.n_grades for dcg in dcgs)])
-                )
-            typer.echo(
-                "note: DCG, since a response does not hold all judgements; NDCG needs --qrels REQUEST",
-                err=True,
-            )
-        for note in notes_of_responses(
-            responses, judged, max((dcg.depth for dcg in dcgs), default=1)
-        ):
-            typer.echo(f"note: {note}", err=True)
+                sizes = [dcg.n_grades for dcg in dcgs]
+                judged = replace(judged, n_grades=max([judged.n_grades, *sizes]))
+            reason = "DCG, since a response does not hold all judgements"
+            say(f"note: {reason}; NDCG needs --qrels REQUEST")
+
+        # what the responses leave open
+        deepest = max((dcg.depth for dcg in dcgs), default=1)
+        for note in notes_of_responses(responses, judged, deepest):
+            say(f"note: {note}")
         return runs, judged
+
+    @staticmethod
+    def _refuse_incomplete(
+        metrics: Mapping[str, DCG | ListUtility | str], judged: Judgements, runs: list[Run]
+    ) -> None:
+        """Raise InputError for a measure that needs more judgements than those of the hits."""
+        others = [name for name in metrics if companion_of(name)]
+        own = {name: metric for name, metric in metrics.items() if name not in others}
+        if own:
+            resolved = as_metrics(own, judged, runs)
+            others += [name for name, metric in resolved.items() if isinstance(metric, str)]
+        if others:
+            reason = f"{others[0]} needs all judgements"
+            raise InputError(f"{reason}; a response has those of its hits: give --qrels")
 
 
 @dataclass(frozen=True)
 class GateOptions:
     """Whether a decision is asked for, by which rule, and what is made of it."""
 
-    gate: Annotated[
-        Literal["harm", "non-inferior"] | None,
-        model_option(
-            help="Fail if a run is worse (harm), or unless it is shown not to be (non-inferior). [default: harm]"
-        ),
-    ] = None
-    min_difference: Annotated[
-        float | None,
-        first_option(
-            metavar="MARGIN",
-            help="Smallest acceptable difference from the baseline, as -0.005. [default: 0]",
-        ),
-    ] = None
-    exit_code: Annotated[
-        bool,
-        first_option(
-            "--exit-code",
-            help="End with status 1 if the gate fails, 0 if it passes, 2 for bad input.",
-        ),
-    ] = False
-    junit: Annotated[
-        Path | None, output_option(metavar="FILE", help="Write the decision as a JUnit report.")
-    ] = None
+    gate: Literal["harm", "non-inferior"] | None = model_row(
+        None,
+        "Fail if a run is worse (harm), or unless it is shown not to be (non-inferior). "
+        "[default: harm]",
+    )
+    min_difference: float | None = first_row(
+        None,
+        "Smallest acceptable difference from the baseline, as -0.005. [default: 0]",
+        metavar="MARGIN",
+    )
+    exit_code: bool = first_row(
+        False, "End with status 1 if the gate fails, 0 if it passes, 2 for bad input."
+    )
+    junit: Path | None = output_row(None, "Write the decision as a JUnit report.", metavar="FILE")
 
     def decision(self, comparison: SystemComparison) -> Gate | None:
         """Return the decision, if one is asked for."""
-        if not self.exit_code and all(
-            option is None for option in (self.gate, self.min_difference, self.junit)
-        ):
+        options = (self.gate, self.min_difference, self.junit)
+        if not self.exit_code and all(option is None for option in options):
             return None
-        return comparison.gate(
-            0.0 if self.min_difference is None else self.min_difference, self.gate or "harm"
-        )
+        return comparison.gate(self.min_difference or 0.0, self.gate or "harm")
 
     def end(self, decision: Gate | None, *, force: bool) -> None:
         """Write the report, and end with status 1 if the gate fails and --exit-code is given."""
@@ -245,27 +219,19 @@ class GateOptions:
     "dcglearn evaluate --rank-eval response.json --qrels request.json --metric dcg.json",
 )
 def evaluate(
+    *,
     source: EvaluationOptions,
     scale: ScaleOptions,
-    by_query: Annotated[
-        bool, first_option("-q", "--by-query", help="Every query, not only means.")
-    ] = False,
-    residuals: Annotated[
-        bool,
-        output_option(
-            "--residuals", help="Also what unjudged documents could still add to each value."
-        ),
-    ] = False,
-    against: Annotated[
-        str | None,
-        input_option(
-            metavar="FILE",
-            help="Values of queries from elsewhere: name the convention that differs from ours.",
-        ),
-    ] = None,
-    form: Annotated[
-        Literal["table", "tsv", "jsonl"], first_option("--format", help="How to write.")
-    ] = "table",
+    by_query: bool = first_row(False, "Every query, not only means.", "-q", "--by-query"),
+    residuals: bool = output_row(
+        False, "Also what unjudged documents could still add to each value."
+    ),
+    against: str | None = input_row(
+        None,
+        "Values of queries from elsewhere: name the convention that differs from ours.",
+        metavar="FILE",
+    ),
+    form: Literal["table", "tsv", "jsonl"] = first_row("table", "How to write.", "--format"),
     output: Output = None,
     force: Force = False,
 ) -> None:
@@ -274,10 +240,11 @@ def evaluate(
     if against is not None:
         if by_query or residuals or form != "table":
             raise InputError("--against prints sentences: leave out -q, --residuals and --format")
-        write_text(
-            str(source.evaluated(scale, partial(explain_values, against))), output, force=force
-        )
+        explanation = source.evaluated(scale, partial(explain_values, against))
+        write_text(str(explanation), output, force=force)
         return
+
+    # evaluate, and draw on a terminal or write
     evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals))
     if form == "table" and not by_query and drawn(output):
         head, *rows = evaluation.cells
@@ -289,41 +256,35 @@ def evaluate(
 @examples(
     "dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png",
     "dcglearn compare qrels.txt runs/*.txt --baseline bm25 --format markdown",
-    "dcglearn compare qrels.txt old.txt new.txt --metric dcg.json --exit-code --min-difference -0.005 --level .9",
+    "dcglearn compare qrels.txt old.txt new.txt --metric dcg.json --exit-code "
+    "--min-difference -0.005 --level .9",
     "dcglearn compare people.txt old.txt new.txt --proxy-qrels machine.txt",
 )
 def compare(
+    *,
     source: EvaluationOptions,
     scale: ScaleOptions,
     gate: GateOptions,
-    baseline: Annotated[
-        str | None,
-        model_option(metavar="RUN", help="Compare the others with this run; by default the first."),
-    ] = None,
-    proxy_qrels: Annotated[
-        str | None,
-        first_option(
-            metavar="FILE",
-            help="An LLM's judgements of these queries and more, corrected by people's.",
-        ),
-    ] = None,
-    form: Annotated[
-        Literal["table", "csv", "jsonl", "markdown", "latex"],
-        first_option("--format", help="How to write."),
-    ] = "table",
-    level: Annotated[float, model_option(help="Level of the bootstrap intervals.")] = 0.95,
-    correction: Annotated[
-        Literal["holm", "bh", "none"], model_option(help="Correction for several tests.")
-    ] = "holm",
-    resamples: Annotated[
-        int,
-        model_option(
-            min=100,
-            max=MAX_RESAMPLES,
-            metavar="N",
-            help="Number of bootstrap samples and of permutations.",
-        ),
-    ] = 10_000,
+    baseline: str | None = model_row(
+        None, "Compare the others with this run; by default the first.", metavar="RUN"
+    ),
+    proxy_qrels: str | None = first_row(
+        None,
+        "An LLM's judgements of these queries and more, corrected by people's.",
+        metavar="FILE",
+    ),
+    form: Literal["table", "csv", "jsonl", "markdown", "latex"] = first_row(
+        "table", "How to write.", "--format"
+    ),
+    level: float = model_row(0.95, "Level of the bootstrap intervals."),
+    correction: Literal["holm", "bh", "none"] = model_row("holm", "Correction for several tests."),
+    resamples: int = model_row(
+        10_000,
+        "Number of bootstrap samples and of permutations.",
+        min=100,
+        max=MAX_RESAMPLES,
+        metavar="N",
+    ),
     seed: Seed = 0,
     plot: Plot = None,
     output: Output = None,
@@ -335,18 +296,21 @@ def compare(
     baseline: worse, not worse or undecided. Both rules are one-sided, at half of one minus the
     level.
     """
-    check_outputs(
-        output, gate.junit, force=force, picture=plot, inputs=[*source.inputs, proxy_qrels]
-    )
+    inputs = [*source.inputs, proxy_qrels]
+    check_outputs(output, gate.junit, force=force, picture=plot, inputs=inputs)
     if proxy_qrels and source.rank_eval:
         raise InputError("--proxy-qrels goes with QRELS RUN..., not with --rank-eval")
-    people = replace(source, cutoffs=None) if proxy_qrels else source
+
+    # evaluate by the judgements, and by the proxy's
+    people, machine = source, None
+    if proxy_qrels:
+        people = replace(source, cutoffs=None)
+        of_proxy = replace(source, judgements=proxy_qrels)
     evaluation, paired = people.evaluated(scale, evaluated_and_paired)
-    machine = (
-        replace(source, judgements=proxy_qrels).evaluated(scale, evaluated_and_paired)
-        if proxy_qrels
-        else None
-    )
+    if proxy_qrels:
+        machine = of_proxy.evaluated(scale, evaluated_and_paired)
+
+    # compare, and decide if asked
     comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired, machine)
     decision = gate.decision(comparison)
     if form == "table" and drawn(output):
@@ -355,8 +319,10 @@ def compare(
         typer.echo("" if decision is None else f"\n{decision}")
     else:
         write_text(_comparison_text(comparison, decision, form), output, force=force)
+
+    # the decision in words, the picture, the status
     if decision is not None and (output is not None or form not in ("table", "markdown")):
-        typer.echo(str(decision), err=True)
+        say(str(decision))
     write_figure(lambda: forest_figure(comparison), plot, force=force)
     gate.end(decision, force=force)
 
@@ -372,21 +338,21 @@ def _rendered(evaluation: Evaluation, form: str, by_query: bool) -> str:
     if form == "table" and not by_query:
         return str(evaluation)
     frame = evaluation.frame(by_query=by_query)
-    return (frame.write_ndjson() if form == "jsonl" else spreadsheet(frame, "\t")).rstrip("\n")
+    text = frame.write_ndjson() if form == "jsonl" else spreadsheet(frame, "\t")
+    return text.rstrip("\n")
 
 
 def _comparison_text(comparison: SystemComparison, decision: Gate | None, form: str) -> str:
     """Return the table, and the decision of a gate: below the table, or in a column ``verdict``."""
     import polars as pl
 
-    frame = comparison.frame
+    frame, below = comparison.frame, {}
     if decision is not None:
-        frame = frame.with_columns(pl.Series("verdict", [row.verdict for row in decision.verdicts]))
-    below = (
-        {}
-        if decision is None
-        else {"table": f"\n\n{decision}", "markdown": f"\n\n{decision.to_markdown()}"}
-    )
+        verdicts = [row.verdict for row in decision.verdicts]
+        frame = frame.with_columns(pl.Series("verdict", verdicts))
+        below = {"table": f"\n\n{decision}", "markdown": f"\n\n{decision.to_markdown()}"}
+
+    # one text of each form
     texts: dict[str, Callable[[], str]] = {
         "table": lambda: str(comparison),
         "csv": lambda: spreadsheet(frame),

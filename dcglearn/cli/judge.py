@@ -7,12 +7,13 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from dcglearn.cli.command import examples, first_option, input_option, model_option
-from dcglearn.cli.options import DryRun, Force, check_outputs
+import dcglearn as dl
+from dcglearn.cli.command import argument_row, examples, first_row, input_row, model_row
+from dcglearn.cli.options import DryRun, Force, check_outputs, say
 from dcglearn.cli.reading import Reading, left_out, read_proxy
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import LINES
@@ -20,6 +21,7 @@ from dcglearn.foundation.validation import InputError, suffix_among
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
+    from dcglearn.judge.study import Rules
     from dcglearn.readers.mapping import LogMapping
 
 
@@ -27,87 +29,48 @@ if TYPE_CHECKING:
 class AskingOptions:
     """Which pairs are asked, of whom, and how."""
 
-    raters: Annotated[
-        str | None,
-        first_option(
-            metavar="NAMES", help="Names, as ann,bob; without them the page asks for a name."
-        ),
-    ] = None
-    redundancy: Annotated[
-        int, model_option(min=1, metavar="R", help="Ask R raters about each pair.")
-    ] = 1
-    random: Annotated[
-        bool, model_option("--random", help="Pairs at random, not the most telling ones.")
-    ] = False
-    queries: Annotated[
-        bool, model_option("--queries", help="Ask all queries about equally often.")
-    ] = False
-    strengths: Annotated[
-        int, model_option(min=1, max=5, metavar="S", help="Strengths of preference.")
-    ] = 1
-    width: Annotated[
-        float, model_option(help="There are enough verdicts when the widest band is below this.")
-    ] = 0.1
-    no_practice: Annotated[
-        bool, model_option("--no-practice", help="Begin without three pairs to practise.")
-    ] = False
-    checks: Annotated[
-        float, model_option(metavar="SHARE", help="Share of pairs that check attention.")
-    ] = 0.0
-    images: Annotated[
-        bool,
-        model_option(
-            "--images", help="Show the candidates' images, which are fetched from their hosts."
-        ),
-    ] = False
-    seed: Annotated[
-        int | None, model_option(min=0, help="Same seed, same draws of pairs and sides.")
-    ] = None
-    proxy: Annotated[
-        str | None,
-        model_option(
-            metavar="LOG", help="An LLM judge's verdicts: where people may differ is asked first."
-        ),
-    ] = None
+    raters: str | None = first_row(
+        None, "Names, as ann,bob; without them the page asks for a name.", metavar="NAMES"
+    )
+    redundancy: int = model_row(1, "Ask R raters about each pair.", min=1, metavar="R")
+    random: bool = model_row(False, "Pairs at random, not the most telling ones.")
+    queries: bool = model_row(False, "Ask all queries about equally often.")
+    strengths: int = model_row(1, "Strengths of preference.", min=1, max=5, metavar="S")
+    width: float = model_row(0.1, "There are enough verdicts when the widest band is below this.")
+    no_practice: bool = model_row(False, "Begin without three pairs to practise.")
+    checks: float = model_row(0.0, "Share of pairs that check attention.", metavar="SHARE")
+    images: bool = model_row(
+        False, "Show the candidates' images, which are fetched from their hosts."
+    )
+    seed: int | None = model_row(None, "Same seed, same draws of pairs and sides.", min=0)
+    proxy: str | None = model_row(
+        None, "An LLM judge's verdicts: where people may differ is asked first.", metavar="LOG"
+    )
 
 
 @dataclass(frozen=True)
 class CandidateOptions:
     """The pairs: a file of candidates, or two runs to compare."""
 
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[CANDIDATES]", help="Pairs that could be judged: a, b, and items to show."
-        ),
-    ] = None
-    runs: Annotated[
-        tuple[str, str] | None,
-        first_option(metavar="OLD NEW", help="Two TREC runs to compare, a pair a query."),
-    ] = None
-    qrels: Annotated[
-        str | None, first_option(metavar="QRELS", help="With --runs: the judgements.")
-    ] = None
-    documents: Annotated[
-        Path | None,
-        input_option(
-            metavar="FILE",
-            help="JSON lines with docno, title and text, of --runs or of docs_a and docs_b.",
-        ),
-    ] = None
-    topics: Annotated[
-        Path | None,
-        input_option(metavar="FILE", help="With --runs: texts of the queries: name, tab, text."),
-    ] = None
-    unjudged: Annotated[
-        str,
-        input_option(
-            metavar="worst|best|drop", help="With --runs: the grade of documents nobody has judged."
-        ),
-    ] = "worst"
-    depth: Annotated[
-        int | None, input_option(metavar="K", help="Cut lists to K positions; of runs, to 10.")
-    ] = None
+    file: str | None = argument_row(
+        None, "Pairs that could be judged: a, b, and items to show.", metavar="[CANDIDATES]"
+    )
+    runs: tuple[str, str] | None = first_row(
+        None, "Two TREC runs to compare, a pair a query.", metavar="OLD NEW"
+    )
+    qrels: str | None = first_row(None, "With --runs: the judgements.", metavar="QRELS")
+    documents: Path | None = input_row(
+        None,
+        "JSON lines with docno, title and text, of --runs or of docs_a and docs_b.",
+        metavar="FILE",
+    )
+    topics: Path | None = input_row(
+        None, "With --runs: texts of the queries: name, tab, text.", metavar="FILE"
+    )
+    unjudged: str = input_row(
+        "worst", "With --runs: the grade of documents nobody has judged.", metavar="worst|best|drop"
+    )
+    depth: int | None = input_row(None, "Cut lists to K positions; of runs, to 10.", metavar="K")
 
     def candidates(self, mapping: LogMapping) -> Candidates:
         """Return the pairs of a file or of two runs; raise InputError if neither is given, or
@@ -119,55 +82,52 @@ class CandidateOptions:
             raise InputError("give a file of CANDIDATES, or --runs OLD NEW --qrels QRELS")
         if self.depth is not None:
             mapping = mapping.updated(depth=self.depth)
+
+        # a file of pairs
         if self.file is not None:
             return read_candidates(self.file, mapping=mapping, documents=self.documents)
+
+        # two runs, with grades to learn from
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
-        how: dict[str, Any] = {
-            "depth": mapping.depth or 10,
-            "n_grades": mapping.n_grades,
-            "unjudged": self.unjudged,
-        }
+        how: dict[str, Any] = {"n_grades": mapping.n_grades, "unjudged": self.unjudged}
+        how["depth"] = mapping.depth or 10
         return candidates_from_runs(list(self.runs), self.qrels, self.documents, self.topics, **how)
+
+    @property
+    def inputs(self) -> list[str | Path | None]:
+        """The files that are read."""
+        return [self.file, *(self.runs or ()), self.qrels, self.documents, self.topics]
 
 
 @dataclass(frozen=True)
 class PlaceOptions:
     """Where the server listens."""
 
-    host: Annotated[
-        str,
-        model_option(
-            help="Address to listen on; another than this machine's own is plain http on your network."
-        ),
-    ] = "127.0.0.1"
-    port: Annotated[
-        int, first_option(min=1, max=65535, help="Port; if it is taken, the next free one.")
-    ] = 8765
-    token: Annotated[
-        str | None,
-        model_option(
-            metavar="TEXT", help="Token in the address; by default a new one at each start."
-        ),
-    ] = None
-    no_browser: Annotated[
-        bool, model_option("--no-browser", help="Print the address, and open no browser.")
-    ] = False
+    host: str = model_row(
+        "127.0.0.1",
+        "Address to listen on; another than this machine's own is plain http on your network.",
+    )
+    port: int = first_row(8765, "Port; if it is taken, the next free one.", min=1, max=65535)
+    token: str | None = model_row(
+        None, "Token in the address; by default a new one at each start.", metavar="TEXT"
+    )
+    no_browser: bool = model_row(False, "Print the address, and open no browser.")
 
 
 @examples(
     "dcglearn judge candidates.jsonl --log verdicts.jsonl",
     "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2",
     "dcglearn judge candidates.jsonl --log verdicts.jsonl --proxy llm.jsonl",
-    "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --log verdicts.jsonl",
+    "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl "
+    "--log verdicts.jsonl",
 )
 def judge(
+    *,
     reading: Reading,
     asking: AskingOptions,
     place: PlaceOptions,
-    log: Annotated[
-        Path, first_option(metavar="LOG", help="The verdicts; an existing log is continued.")
-    ],
+    log: Path = first_row(..., "The verdicts; an existing log is continued.", metavar="LOG"),
     source: CandidateOptions,
     dry_run: DryRun = False,
 ) -> None:
@@ -176,57 +136,37 @@ def judge(
     The page shows two lists side by side and takes a verdict by one key; every verdict is on the
     disk before the next pair counts. Stop with Ctrl-C; the same command continues.
     """
-    from dcglearn.judge.study import Rules, Study
-    from dcglearn.metric.dcg import DCG
+    from dcglearn.judge.study import Study
     from dcglearn.trust.proxy import machine_dcg
 
+    # read the pairs, and the verdicts of a machine
     suffix_among(log, LINES, "verdicts")
     pairs = source.candidates(reading.mapping)
-    raters = tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip())
-    same = {
-        name: getattr(asking, name)
-        for name in ("redundancy", "strengths", "width", "images", "checks", "seed")
-    }
-    rules = Rules(
-        raters,
-        active=not asking.random,
-        balanced=asking.queries,
-        practice=not asking.no_practice,
-        **same,
-    )
-    queries = len({pair.query for pair in pairs.pairs})
-    sizes = (
-        (len(pairs), "pairs"),
-        (queries, "queries"),
-        (pairs.depth, "positions"),
-        (pairs.n_grades, "grades"),
-    )
-    seen = [
-        "candidates: {}, {}; {}, {}".format(*(number_of(*size) for size in sizes)),
-        *left_out(pairs.dropped),
-    ]
-    proxy, scale = asking.proxy, DCG.standard(pairs.n_grades, pairs.depth)
-    machine = machine_dcg(read_proxy(proxy, pairs.n_grades), scale) if proxy else None
+    proxy, machine = asking.proxy, None
+    if proxy is not None:
+        scale = dl.DCG.standard(pairs.n_grades, pairs.depth)
+        machine = machine_dcg(read_proxy(proxy, pairs.n_grades), scale)
+    say("\n".join(_candidate_lines(pairs)))
     if dry_run:
-        typer.echo("\n".join(seen), err=True)
         return
+
+    # the server is an extra
     try:
         from dcglearn.judge.server import Place, serve
     except ModuleNotFoundError as error:
-        raise InputError(
-            "the judging page needs Starlette and uvicorn: pip install 'dcglearn[judge]'"
-        ) from error
+        remedy = "pip install 'dcglearn[judge]'"
+        raise InputError(f"the judging page needs Starlette and uvicorn: {remedy}") from error
 
+    # open the log, and say what it holds
     where = Place(place.host, place.port, place.token, browser=not place.no_browser)
-    study = Study(pairs, log, rules, machine)
-    before = study.n_verdicts
-    typer.echo("\n".join(seen), err=True)
-    if study.log.cut_short is not None:
-        typer.echo(
-            f"the log ended within a line, which was put into {study.log.cut_short}", err=True
-        )
+    study = Study(pairs, log, _rules(asking), machine)
+    before, cut_short = study.n_verdicts, study.log.cut_short
+    if cut_short is not None:
+        say(f"the log ended within a line, which was put into {cut_short}")
     if before:
-        typer.echo(f"continuing {log}: {number_of(before, 'verdicts')} so far", err=True)
+        say(f"continuing {log}: {number_of(before, 'verdicts')} so far")
+
+    # serve until interrupted
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         serve(study, where, typer.echo)
@@ -235,42 +175,56 @@ def judge(
     finally:
         n, command = study.n_verdicts, study.next_command(log, proxy)
         study.close()
-        typer.echo(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new", err=True)
-        typer.echo(f"next: {command}", err=True)
+        say(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new")
+        say(f"next: {command}")
+
+
+def _candidate_lines(pairs: Candidates) -> list[str]:
+    """Return what the candidates hold, and what was left out of them."""
+    queries = len({pair.query for pair in pairs.pairs})
+    held = f"{number_of(len(pairs), 'pairs')}, {number_of(queries, 'queries')}"
+    scale = f"{number_of(pairs.depth, 'positions')}, {number_of(pairs.n_grades, 'grades')}"
+    return [f"candidates: {held}; {scale}", *left_out(pairs.dropped)]
+
+
+def _rules(asking: AskingOptions) -> Rules:
+    """Return the rules of the study that the options describe."""
+    from dcglearn.judge.study import Rules
+
+    names = [name.strip() for name in (asking.raters or "").split(",")]
+    same = ("redundancy", "strengths", "width", "images", "checks", "seed")
+    return Rules(
+        tuple(filter(None, names)),
+        active=not asking.random,
+        balanced=asking.queries,
+        practice=not asking.no_practice,
+        **{name: getattr(asking, name) for name in same},
+    )
 
 
 @examples(
     "dcglearn prompts candidates.jsonl --model MODEL --template shop.txt -o prompts.jsonl",
-    "dcglearn prompts --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --for anthropic -o prompts.jsonl",
+    "dcglearn prompts --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl "
+    "--for anthropic -o prompts.jsonl",
 )
 def prompts(
+    *,
     reading: Reading,
-    output: Annotated[
-        Path,
-        first_option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write prompts here, and their pairs to a file beside it.",
-        ),
-    ],
+    output: Path = first_row(
+        ...,
+        "Write prompts here, and their pairs to a file beside it.",
+        "-o",
+        "--output",
+        metavar="FILE",
+    ),
     source: CandidateOptions,
-    shape: Annotated[
-        Literal["openai", "anthropic", "gemini", "messages"],
-        first_option(
-            "--for", help="The provider whose batch files have this form, or the messages alone."
-        ),
-    ] = "openai",
-    model: Annotated[
-        str | None, first_option(metavar="NAME", help="The model that each request names.")
-    ] = None,
-    template: Annotated[
-        Path | None,
-        input_option(
-            metavar="FILE",
-            help="Text with {query}, {intent}, {first} and {second}, in place of ours.",
-        ),
-    ] = None,
+    shape: Literal["openai", "anthropic", "gemini", "messages"] = first_row(
+        "openai", "The provider whose batch files have this form, or the messages alone.", "--for"
+    ),
+    model: str | None = first_row(None, "The model that each request names.", metavar="NAME"),
+    template: Path | None = input_row(
+        None, "Text with {query}, {intent}, {first} and {second}, in place of ours.", metavar="FILE"
+    ),
     force: Force = False,
 ) -> None:
     """Write prompts that ask a language model which list of each pair is better, in both orders.
@@ -279,21 +233,15 @@ def prompts(
     """
     from dcglearn.judge.prompts import pairs_beside, write_prompts
 
-    inputs = [
-        source.file,
-        *(source.runs or ()),
-        source.qrels,
-        source.documents,
-        source.topics,
-        template,
-    ]
-    check_outputs(output, pairs_beside(output), force=force, inputs=inputs)
+    beside = pairs_beside(output)
+    check_outputs(output, beside, force=force, inputs=[*source.inputs, template])
+
+    # write two prompts for each pair
     pairs = source.candidates(reading.mapping)
     write_prompts(pairs, output, template=template, shape=shape, model=model, force=force)
+
+    # what was written, and what comes next
     named = "" if model or shape == "gemini" else "; they name no model: --model does"
-    wrote = [
-        f"wrote: {output} ({2 * len(pairs):,} prompts{named})",
-        f"wrote: {pairs_beside(output)}",
-    ]
+    wrote = [f"wrote: {output} ({2 * len(pairs):,} prompts{named})", f"wrote: {beside}"]
     line = f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl"
-    typer.echo("\n".join([*left_out(pairs.dropped), *wrote, line]), err=True)
+    say("\n".join([*left_out(pairs.dropped), *wrote, line]))

@@ -1,61 +1,45 @@
 """``dcglearn learn``: a log in, a DCG out, with a report."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import examples, first_option, output_option, scale_option
+from dcglearn.cli.command import examples, first_row, option_name, output_row, scale_row
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
-from dcglearn.cli.options import Cluster, Force, check_outputs, said_now, write_figure
+from dcglearn.cli.options import (
+    AsJson,
+    Cluster,
+    Force,
+    check_outputs,
+    print_result,
+    said_now,
+    write_figure,
+)
 from dcglearn.cli.reading import LogOptions, describe, one_or_all, recognised_lines, say_reading
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import Utility
 from dcglearn.metric.reading import metric_or_name
-
-OF_VERDICTS = {"method": "dcg", "form": "dcg"} | dict.fromkeys(
-    (
-        "bands",
-        "ranges",
-        "holdout",
-        "holdout_by",
-        "ratings",
-        "memory",
-        "proxy",
-        "dry_run",
-        "checkpoint",
-        "workers",
-    )
-)
-"""Options that go with verdicts alone, and their values where they are not given, or what counts as
-false.
-"""
 
 
 @dataclass(frozen=True)
 class OutputOptions:
     """What is written, and where."""
 
-    output: Annotated[
-        Path | None,
-        first_option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the DCG here; without it, to standard output.",
-        ),
-    ] = None
-    plot: Annotated[
-        Path | None, first_option(help="Draw gains and discounts here (.png, .pdf, .svg).")
-    ] = None
-    utility: Annotated[Path | None, output_option(help="Write the K x L utility W here too.")] = (
-        None
+    output: Path | None = first_row(
+        None,
+        "Write the DCG here; without it, to standard output.",
+        "-o",
+        "--output",
+        metavar="FILE",
     )
-    as_json: Annotated[bool, output_option("--json", help="Print the report as JSON.")] = False
+    plot: Path | None = first_row(None, "Draw gains and discounts here (.png, .pdf, .svg).")
+    utility: Path | None = output_row(None, "Write the K x L utility W here too.")
+    as_json: AsJson = False
     force: Force = False
 
     @property
@@ -79,14 +63,19 @@ class OutputOptions:
         """Write the files, print the report or the text, and draw: nothing is lost if there is no
         picture.
         """
+        # files
         if self.utility is not None:
             utility.save(self.utility, force=self.force)
         if self.output is not None:
             metric.save(self.output, force=self.force)
+
+        # results for programs
         if self.as_json:
-            typer.echo(json.dumps(report, allow_nan=False))
+            print_result(report, as_json=True)
         elif self.output is None:
-            typer.echo(json.dumps(metric.to_dict(), allow_nan=False))
+            print_result(metric, as_json=True)
+
+        # the report, and the picture
         written = [f"wrote: {path}" for path in self.files if path != self.plot]
         err = self.reports_to_stderr
         typer.echo("\n".join([text, "", *written]).rstrip(), err=err)
@@ -105,70 +94,58 @@ class OutputOptions:
     "dcglearn learn logs/ --workers 4",
 )
 def learn(
+    *,
     source: LogOptions,
     outputs: OutputOptions,
     learner: LearnerOptions,
     trust: TrustOptions,
     cluster: Cluster,
-    checkpoint: Annotated[
-        Path | None,
-        scale_option(metavar="FILE", help="Keep the sums of every pass here, for --resume."),
-    ] = None,
-    resume: Annotated[
-        bool,
-        scale_option("--resume", help="Resume the fit kept in --checkpoint, to the same bytes."),
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        output_option(
-            "--dry-run", help="Print what was recognised in the log; learn and write nothing."
-        ),
-    ] = False,
+    checkpoint: Path | None = scale_row(
+        None, "Keep the sums of every pass here, for --resume.", metavar="FILE"
+    ),
+    resume: bool = scale_row(False, "Resume the fit kept in --checkpoint, to the same bytes."),
+    dry_run: bool = output_row(
+        False, "Print what was recognised in the log; learn and write nothing."
+    ),
 ) -> None:
     """Learn the gains and discounts of DCG from judgements of which list is better, and say how far
     to trust them.
     """
+    # files that cannot be read or written
     for metric in (learner.prior, trust.current):
         if metric is not None:
             metric_or_name(metric)
-    check_outputs(
-        outputs.output,
-        outputs.utility,
-        force=outputs.force,
-        picture=outputs.plot,
-        inputs=[*source.log, source.read, learner.prior, learner.proxy, trust.current, checkpoint],
-    )
+    inputs = [*source.log, source.read, learner.prior, learner.proxy, trust.current, checkpoint]
+    files = (outputs.output, outputs.utility)
+    check_outputs(*files, force=outputs.force, picture=outputs.plot, inputs=inputs)
+
+    # options that contradict each other
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
     if trust.ranges and learner.zero not in (None, "0"):
-        raise InputError(
-            f"--ranges are those of DCGs whose worst grade is worth 0; leave out --zero {learner.zero}"
-        )
+        reason = "--ranges are those of DCGs whose worst grade is worth 0"
+        raise InputError(f"{reason}; leave out --zero {learner.zero}")
+
+    # outcomes of answers or tests are no verdicts
     if source.answers or source.experiments:
         others = {"dry_run": dry_run, "checkpoint": checkpoint, "workers": cluster.workers}
         _learn_outcomes(source, outputs, learner, trust, others)
         return
+
+    # what needs the whole log in memory
     if source.in_parts(cluster):
-        source.refuse_in_parts(
-            holdout=trust.holdout,
-            bands=trust.bands,
-            ranges=trust.ranges,
-            C_auto=learner.C == "auto",
-        )
+        measured = {name: getattr(trust, name) for name in ("holdout", "bands", "ranges")}
+        source.refuse_in_parts(**measured, C_auto=learner.C == "auto")
     if learner.proxy is not None:
         from dcglearn.readers.shared_ids import refuse_other_lists
 
         refuse_other_lists(one_or_all(source.log), learner.proxy, source.mapping)
-    if dry_run:
-        from dcglearn.parts.parts import PartedLog
 
-        would = [f"would write: {path}" for path in outputs.files] or [
-            "would write: the DCG to standard output"
-        ]
-        with source.opened(cluster) as log:
-            seen = [] if isinstance(log, PartedLog) else recognised_lines(log)
-            typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))
+    if dry_run:
+        _show_log(source, outputs, cluster)
         return
+
+    # read, learn, write
     with source.opened(cluster) as log:
         said = said_now("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_reading(getattr(log, "recognised", None))
@@ -181,6 +158,17 @@ def learn(
     outputs.write(report.metric, report.utility, report.to_dict(), text, report.figure)
 
 
+def _show_log(source: LogOptions, outputs: OutputOptions, cluster: Cluster) -> None:
+    """Print what was recognised in the log, and what would be written."""
+    from dcglearn.parts.parts import PartedLog
+
+    targets: list[Any] = [*outputs.files] or ["the DCG to standard output"]
+    would = [f"would write: {target}" for target in targets]
+    with source.opened(cluster) as log:
+        seen = [] if isinstance(log, PartedLog) else recognised_lines(log)
+        typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))
+
+
 def _learn_outcomes(
     source: LogOptions,
     outputs: OutputOptions,
@@ -189,22 +177,25 @@ def _learn_outcomes(
     others: dict[str, Any],
 ) -> None:
     """Learn from answers or experiments; raise InputError for options that go with verdicts."""
-    asked = {**vars(learner), **vars(trust), **vars(source), **others}
+    # options that go with verdicts alone, by their values where they are not given
     kind = "experiments" if source.experiments else "answers"
-    defaults = OF_VERDICTS | (
-        {"answers": None, "prior": None, "zero": None, "loss": "auto"} if source.experiments else {}
-    )
-    wrong = next(
-        (name for name, default in defaults.items() if (asked[name] or None) != default), None
-    )
-    if wrong is not None:
-        raise InputError(
-            f"--{wrong.replace('_', '-')} does not go with --{kind}, which holds some out by itself"
-        )
+    defaults: dict[str, Any] = {"method": "dcg", "form": "dcg"}
+    defaults |= dict.fromkeys(("bands", "ranges", "holdout", "holdout_by", "ratings", "memory"))
+    defaults |= dict.fromkeys(("proxy", "dry_run", "checkpoint", "workers"))
+    if source.experiments:
+        defaults |= {"answers": None, "prior": None, "zero": None, "loss": "auto"}
+
+    # refuse the first that is given
+    values = {**vars(learner), **vars(trust), **vars(source), **others}
+    for name, default in defaults.items():
+        if (values[name] or None) != default:
+            option = option_name(name)
+            raise InputError(f"{option} does not go with --{kind}, which holds some out by itself")
     if len(source.log) > 1:
         raise InputError(f"--{kind}: give one file, not {len(source.log)}")
     from dcglearn.plots import banded_figure
 
+    # read and learn
     if source.experiments:
         read = dl.read_experiments(source.log[0], mapping=source.mapping)
         ridge = {} if learner.ridge is None else {"ridge": learner.ridge}
@@ -215,6 +206,6 @@ def _learn_outcomes(
         if learner.zero is None:
             description = replace(description, zero="none")
         fit = dl.learn_from_answers(answers, description, current=trust.current, seed=trust.seed)
-    outputs.write(
-        fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), lambda: banded_figure(fit.dcg, {}, None)
-    )
+
+    draw = partial(banded_figure, fit.dcg)
+    outputs.write(fit.dcg, fit.dcg.utility, fit.to_dict(), str(fit), draw)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from dcglearn.cli.command import first_option, model_option
+from dcglearn.cli.command import first_row, model_row, option_name
 from dcglearn.cli.options import Seed
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import read_metric
@@ -21,88 +21,62 @@ if TYPE_CHECKING:
 class LearnerOptions:
     """The learner and its parameters."""
 
-    method: Annotated[
-        Literal["dcg", "qp"],
-        model_option(
-            help="dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position."
-        ),
-    ] = "dcg"
-    loss: Annotated[
-        Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"],
-        model_option(
-            help="dcg: auto mixes what robust and sigmoid learn with the best textbook DCG."
-        ),
-    ] = "auto"
-    ridge: Annotated[
-        float | None, model_option(min=0.0, help="dcg: strength of the prior for smooth curves.")
-    ] = None
-    form: Annotated[
-        Literal["dcg", "saturation", "best", "auto"],
-        model_option(
-            help="dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen."
-        ),
-    ] = "dcg"
-    prior: Annotated[
-        str | None,
-        model_option(
-            metavar="METRIC",
-            help="dcg: start from this file or GAIN-DISCOUNT, and leave it as far as the log says; for small logs.",
-        ),
-    ] = None
-    zero: Annotated[
-        str | None,
-        model_option(
-            metavar="GRADE|none", help="dcg: the grade worth nothing; none: an empty place alone."
-        ),
-    ] = None
-    proxy: Annotated[
-        str | None,
-        first_option(
-            metavar="LOG", help="dcg: an LLM judge's verdicts, followed as far as LOG's agree."
-        ),
-    ] = None
-    C: Annotated[
-        str | None,
-        model_option(
-            "--C",
-            metavar="NUMBER|auto",
-            help="qp: weight of violated pairs (1); auto validates 1e-5..1e5.",
-        ),
-    ] = None
-    margin: Annotated[
-        Literal["unit", "hamming", "log"],
-        model_option(help="qp: by how much the preferred list should win."),
-    ] = "unit"
-    monotone: Annotated[
-        bool,
-        model_option(
-            "--monotone/--no-monotone",
-            help="qp: whether a better grade must be worth at least as much.",
-        ),
-    ] = True
-    tie_epsilon: Annotated[
-        float | None, model_option(help="qp: use ties, which ask for a difference of at most this.")
-    ] = None
+    method: Literal["dcg", "qp"] = model_row(
+        "dcg",
+        "dcg: gains and discounts; qp: the paper's QP, a weight for each grade at each position.",
+    )
+    loss: Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"] = model_row(
+        "auto", "dcg: auto mixes what robust and sigmoid learn with the best textbook DCG."
+    )
+    ridge: float | None = model_row(None, "dcg: strength of the prior for smooth curves.", min=0.0)
+    form: Literal["dcg", "saturation", "best", "auto"] = model_row(
+        "dcg",
+        "dcg: a DCG, one whose user may stop, one mixed with the best result's gain, or chosen.",
+    )
+    prior: str | None = model_row(
+        None,
+        "dcg: start from this file or GAIN-DISCOUNT, and leave it as far as the log says; "
+        "for small logs.",
+        metavar="METRIC",
+    )
+    zero: str | None = model_row(
+        None, "dcg: the grade worth nothing; none: an empty place alone.", metavar="GRADE|none"
+    )
+    proxy: str | None = first_row(
+        None, "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
+    )
+    C: str | None = model_row(
+        None, "qp: weight of violated pairs (1); auto validates 1e-5..1e5.", metavar="NUMBER|auto"
+    )
+    margin: Literal["unit", "hamming", "log"] = model_row(
+        "unit", "qp: by how much the preferred list should win."
+    )
+    monotone: bool = model_row(
+        True,
+        "qp: whether a better grade must be worth at least as much.",
+        "--monotone/--no-monotone",
+    )
+    tie_epsilon: float | None = model_row(
+        None, "qp: use ties, which ask for a difference of at most this."
+    )
 
     def __post_init__(self) -> None:
+        # C is a positive number, or chosen
         try:
             usable = self.C in (None, "auto") or 0 < float(self.C or 0) < float("inf")
         except ValueError:
             usable = False
         if not usable:
             raise InputError(f"--C {self.C}: give a positive number, or auto")
-        of_dcg = {
-            "loss": "auto",
-            "form": "dcg",
-            **dict.fromkeys(("ridge", "prior", "zero", "proxy")),
-        }
-        of_qp = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
-        for name, default in (of_qp if self.method == "dcg" else of_dcg).items():
-            if getattr(self, name) != default:
-                option = "--no-monotone" if name == "monotone" else f"--{name.replace('_', '-')}"
-                raise InputError(
-                    f"{option} goes with --method {'qp' if self.method == 'dcg' else 'dcg'}"
-                )
+
+        # options of the other method keep their defaults
+        needed, names = "qp", ["C", "margin", "monotone", "tie_epsilon"]
+        if self.method == "qp":
+            needed, names = "dcg", ["loss", "form", "ridge", "prior", "zero", "proxy"]
+        for name in names:
+            if getattr(self, name) != getattr(LearnerOptions, name):
+                option = "--no-monotone" if name == "monotone" else option_name(name)
+                raise InputError(f"{option} goes with --method {needed}")
 
     def description(
         self, log: Preferences | PartedLog | Answers
@@ -110,11 +84,14 @@ class LearnerOptions:
         """Return what to fit to a log; C is 1 where it is to be chosen."""
         from dcglearn.learning.descriptions import DirectDescription, QPDescription
 
+        # the QP
         if self.method == "qp":
             C = 1.0 if self.C in (None, "auto") else float(self.C or 1)
             return QPDescription(
                 C=C, margin=self.margin, monotone=self.monotone, tie_epsilon=self.tie_epsilon
             )
+
+        # gains and discounts
         prior = None if self.prior is None else read_metric(self.prior, log.n_grades, log.depth)
         ridge = DirectDescription.ridge if self.ridge is None else self.ridge
         zero = 0 if self.zero is None else grade_of(self.zero, log)
@@ -125,53 +102,44 @@ class LearnerOptions:
 
 def grade_of(word: str, log: Preferences | PartedLog | Answers) -> int | str:
     """Return the grade of a name or number, or "none"; raise InputError for any other word."""
-    names = [name.lower() for name in log.grade_names or map(str, range(log.n_grades))]
-    if word.lower() in names:
-        return names.index(word.lower())
-    if word not in ("none", *map(str, range(log.n_grades))):
+    numbers = [str(grade) for grade in range(log.n_grades)]
+    names = [name.lower() for name in log.grade_names or numbers]
+    for scale in (names, numbers):
+        if word.lower() in scale:
+            return scale.index(word.lower())
+    if word != "none":
         raise InputError(f"--zero {word}: give none, or a grade of the log: {', '.join(names)}")
-    return word if word == "none" else int(word)
+    return word
 
 
 @dataclass(frozen=True)
 class TrustOptions:
     """What is measured to say how far the learned DCG can be trusted."""
 
-    bands: Annotated[
-        int,
-        first_option(
-            min=0,
-            metavar="N",
-            help="dcg: 90% bands, of each number and of all at once, from N samples; 200 is enough.",
-        ),
-    ] = 0
-    ranges: Annotated[
-        bool,
-        model_option(
-            "--ranges",
-            help="Show what the log pins down: the range of each number over all DCGs that follow it.",
-        ),
-    ] = False
-    holdout: Annotated[
-        float | None, first_option(metavar="SHARE", help="Measure on this share, held out.")
-    ] = None
-    holdout_by: Annotated[
-        Literal["pair", "rater", "query", "list"] | None,
-        model_option(help="What is held out whole; by default pair, for ratings rater or list."),
-    ] = None
-    current: Annotated[
-        str,
-        model_option(
-            metavar="METRIC", help="With --holdout: the metric used now, to compare with."
-        ),
-    ] = "exponential-log2"
+    bands: int = first_row(
+        0,
+        "dcg: 90% bands, of each number and of all at once, from N samples; 200 is enough.",
+        min=0,
+        metavar="N",
+    )
+    ranges: bool = model_row(
+        False, "Show what the log pins down: the range of each number over all DCGs that follow it."
+    )
+    holdout: float | None = first_row(None, "Measure on this share, held out.", metavar="SHARE")
+    holdout_by: Literal["pair", "rater", "query", "list"] | None = model_row(
+        None, "What is held out whole; by default pair, for ratings rater or list."
+    )
+    current: str = model_row(
+        "exponential-log2",
+        "With --holdout: the metric used now, to compare with.",
+        metavar="METRIC",
+    )
     seed: Seed = 0
 
     def __post_init__(self) -> None:
         if self.holdout is not None and not 0 < self.holdout < 1:
-            raise InputError(
-                f"--holdout {self.holdout}: give a fraction between 0 and 1, such as 0.3"
-            )
+            remedy = "give a fraction between 0 and 1, such as 0.3"
+            raise InputError(f"--holdout {self.holdout}: {remedy}")
 
     def unit(self, log: Preferences | PartedLog) -> str:
         """Return what to hold out whole: a rated list is in many pairs, so a split by pair would

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
 from numpy.typing import ArrayLike
 
-from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
-from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs, write_log
+import dcglearn as dl
+from dcglearn.cli.command import (
+    argument_row,
+    examples,
+    first_row,
+    input_row,
+    model_row,
+    option_name,
+    output_row,
+)
+from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs, say, write_log
 from dcglearn.cli.reading import (
     JoinOptions,
     MappingOptions,
@@ -28,13 +37,11 @@ if TYPE_CHECKING:
     from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.preferences import Preferences
 
-LEARNED = "learned:"
-"""What --cutoffs begins with where the cut-offs are to be learned."""
-
 
 @examples(
     "dcglearn convert spreadsheet.csv -o log.jsonl",
-    'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" -o log.jsonl',
+    'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" '
+    "-o log.jsonl",
     "dcglearn convert vendor.csv --columns winner=Verdict --save-mapping vendor.toml -o log.jsonl",
     "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
     "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
@@ -42,33 +49,27 @@ LEARNED = "learned:"
     "dcglearn convert answers.jsonl --prompts prompts.jsonl -o llm.jsonl",
 )
 def convert(
-    log: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="LOG...",
-            help="JSON lines or array, delimited text or Parquet, several files, or a folder; - reads standard input.",
-        ),
-    ],
+    *,
+    log: list[str] = argument_row(
+        ...,
+        "JSON lines or array, delimited text or Parquet, several files, or a folder; "
+        "- reads standard input.",
+        metavar="LOG...",
+    ),
     reading: MappingOptions,
     joins: JoinOptions,
-    inconsistent: Annotated[
-        Literal["keep", "half", "tie"],
-        input_option(
-            help="What contradictory verdicts count, of one rater on a pair shown both ways."
-        ),
-    ] = "keep",
-    prompts: Annotated[
-        str | None,
-        first_option(
-            metavar="FILE",
-            help="LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`.",
-        ),
-    ] = None,
+    inconsistent: Literal["keep", "half", "tie"] = input_row(
+        "keep", "What contradictory verdicts count, of one rater on a pair shown both ways."
+    ),
+    prompts: str | None = first_row(
+        None,
+        "LOG holds an LLM's answers to the prompts in FILE: `dcglearn prompts`.",
+        metavar="FILE",
+    ),
     output: OutputLog = None,
-    save_mapping: Annotated[
-        Path | None,
-        output_option(metavar="FILE", help="Write how the log was read here (TOML), for --read."),
-    ] = None,
+    save_mapping: Path | None = output_row(
+        None, "Write how the log was read here (TOML), for --read.", metavar="FILE"
+    ),
     force: Force = False,
 ) -> None:
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
@@ -81,40 +82,39 @@ def convert(
     check_outputs(reading.skip_bad, save_mapping, force=force, log=output, inputs=inputs)
     from dcglearn.readers.read_log import native_frame
 
-    if (reading.cutoffs or "").startswith(LEARNED):
-        reading = _with_learned_cutoffs(one_or_all(log), reading, joins, prompts)
+    # how the log is read
+    source = one_or_all(log)
+    if (reading.cutoffs or "").startswith("learned:"):
+        reading = _with_learned_cutoffs(source, reading, joins, prompts)
     mapping = reading.mapping
-    source, mapping = (
-        (one_or_all(log), mapping)
-        if prompts is None
-        else _answers(one_or_all(log), prompts, reading, joins.asked)
-    )
+    if prompts is not None:
+        source, mapping = _answers(source, prompts, reading, joins.asked)
+
+    # read it: as pairs, or line for line
+    counted: Mapping[str, int] = {}
     if reading.ratings or joins.asked or inconsistent != "keep":
         pairs = _pairs(source, mapping, reading, joins, inconsistent)
-        frame, dropped, recognised, counted = (
-            pairs.to_polars(),
-            pairs.dropped,
-            pairs.recognised,
-            pairs.counted,
-        )
+        frame, dropped, recognised = pairs.to_polars(), pairs.dropped, pairs.recognised
+        counted = pairs.counted
     else:
         frame, dropped, recognised = native_frame(source, mapping, reading.skip_bad)
-        counted = {}
+
+    # what was recognised, and left out
     say_reading(recognised)
     mapping = mapping if recognised is None else recognised.mapping
+    lines = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]
     if mapping.scale is not None:
-        typer.echo(
-            "grades: " + ", ".join(f"{grade} = {name}" for grade, name in enumerate(mapping.scale)),
-            err=True,
-        )
-    left_out = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]
-    for line in [*looked_up_lines(counted), *left_out]:
-        typer.echo(line, err=True)
+        names = [f"{grade} = {name}" for grade, name in enumerate(mapping.scale)]
+        say(f"grades: {', '.join(names)}")
+    for line in [*looked_up_lines(counted), *lines]:
+        say(line)
+
+    # write the log, and how it was read
     depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
     write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
     if save_mapping is not None:
         recognised_mapping(mapping, recognised).save(save_mapping, force=force)
-        typer.echo(f"wrote: {save_mapping} (give it by --read)", err=True)
+        say(f"wrote: {save_mapping} (give it by --read)")
 
 
 def _with_learned_cutoffs(
@@ -123,15 +123,14 @@ def _with_learned_cutoffs(
     """Return how a log is read with the cut-offs of N levels that fit it best, ``--cutoffs
     learned:N``.
     """
-    n_levels = str(reading.cutoffs).removeprefix(LEARNED)
+    n_levels = str(reading.cutoffs).removeprefix("learned:")
     if not n_levels.isdecimal() or log == "-" or prompts is not None:
-        raise InputError(
-            f"--cutoffs {reading.cutoffs}: give a number of levels, {LEARNED}4, say, and pairs in a file"
-        )
-    from dcglearn.learning.learned_cutoffs import FINE, learned_cutoffs
+        remedy = "give a number of levels, learned:4, say, and pairs in a file"
+        raise InputError(f"--cutoffs {reading.cutoffs}: {remedy}")
+    from dcglearn.learning.learned_cutoffs import FINE
 
     fine = replace(reading, cutoffs=FINE)
-    cutoffs = learned_cutoffs(_pairs(log, fine.mapping, fine, joins, "keep"), int(n_levels))
+    cutoffs = dl.learned_cutoffs(_pairs(log, fine.mapping, fine, joins, "keep"), int(n_levels))
     return replace(reading, cutoffs=",".join(f"{cutoff:g}" for cutoff in cutoffs))
 
 
@@ -139,17 +138,16 @@ def _answers(
     log: Any, prompts: str, reading: MappingOptions, asked: list[str]
 ) -> tuple[Any, LogMapping]:
     """Return the verdicts in a model's answers as records, and how the lists of the prompts are
-    read; say what was.
+    read; print counts.
     """
     if reading.ratings or reading.skip_bad or asked:
         option = (*asked, "--ratings or --skip-bad")[0]
-        raise InputError(
-            f"{option} does not go with --prompts, whose pairs have grades; what is not read is listed"
-        )
+        reason = "whose pairs have grades; what is not read is listed"
+        raise InputError(f"{option} does not go with --prompts, {reason}")
     from dcglearn.judge.replies import read_replies
 
     verdicts, lines = read_replies(log, prompts, reading.mapping)
-    typer.echo("\n".join(lines), err=True)
+    say("\n".join(lines))
     return verdicts, Reading(grades=reading.grades, as_is=reading.as_is).mapping
 
 
@@ -159,20 +157,19 @@ def _pairs(
     """Return a log that is not read line for line: rated lists, joined lists, or reconciled
     verdicts.
     """
-    from dcglearn.readers.read_log import read_preferences, read_ratings
-
+    skip_bad = reading.skip_bad
     if reading.ratings:
         if joins.asked or inconsistent != "keep":
-            raise InputError(
-                f"{(*joins.asked, '--inconsistent')[0]} is for pairs: leave it out with --ratings"
-            )
-        return read_ratings(
-            log, skip_bad=reading.skip_bad, equal_groups=reading.equal_groups, mapping=mapping
-        )
+            option = (*joins.asked, "--inconsistent")[0]
+            raise InputError(f"{option} is for pairs: leave it out with --ratings")
+        equal = reading.equal_groups
+        return dl.read_ratings(log, skip_bad=skip_bad, equal_groups=equal, mapping=mapping)
+
+    # pairs, with their verdicts reconciled if asked
     if joins.asked:
-        pairs = joins.joined(log, mapping, reading.skip_bad)
+        pairs = joins.joined(log, mapping, skip_bad)
     else:
-        pairs = read_preferences(log, skip_bad=reading.skip_bad, mapping=mapping)
+        pairs = dl.read_preferences(log, skip_bad=skip_bad, mapping=mapping)
     return pairs if inconsistent == "keep" else pairs.reconciled(inconsistent)
 
 
@@ -182,32 +179,24 @@ def _pairs(
     "dcglearn ask --log log.jsonl -n 5  # candidates made from the log's own mix of grades",
 )
 def ask(
+    *,
     reading: Reading,
-    candidates: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[CANDIDATES]", help="Pairs that could be judged, as a log with winner open."
-        ),
-    ] = None,
-    log: Annotated[
-        str | None,
-        first_option(metavar="LOG", help="The judgements so far; leave it out at the beginning."),
-    ] = None,
-    n: Annotated[int, first_option("-n", min=1, help="How many pairs to ask for.")] = 5,
+    candidates: str | None = argument_row(
+        None, "Pairs that could be judged, as a log with winner open.", metavar="[CANDIDATES]"
+    ),
+    log: str | None = first_row(
+        None, "The judgements so far; leave it out at the beginning.", metavar="LOG"
+    ),
+    n: int = first_row(5, "How many pairs to ask for.", "-n", min=1),
     output: OutputLog = None,
-    generate: Annotated[
-        int,
-        input_option(
-            min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair."
-        ),
-    ] = 200,
-    proxy: Annotated[
-        str | None,
-        first_option(
-            metavar="LOG",
-            help="An LLM judge's verdicts: ask where people may differ, or else of its pairs.",
-        ),
-    ] = None,
+    generate: int = input_row(
+        200, "Without CANDIDATES: how many lists to make and pair.", min=2, metavar="N"
+    ),
+    proxy: str | None = first_row(
+        None,
+        "An LLM judge's verdicts: ask where people may differ, or else of its pairs.",
+        metavar="LOG",
+    ),
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
@@ -218,114 +207,89 @@ def ask(
     """
     check_outputs(force=force, log=output, inputs=[candidates, log, proxy])
     from dcglearn.learning.descriptions import DirectDescription
-    from dcglearn.readers.read_log import read_preferences, read_questions
     from dcglearn.readers.shared_ids import refuse_other_lists
     from dcglearn.trust.form_choice import fit_in_form
-    from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
+    from dcglearn.trust.next_pairs import generated_lists
     from dcglearn.trust.proxy import proxy_dcg
 
+    # the judgements so far, of people and of a machine
     mapping = reading.mapping
-    judged = None if log is None else read_preferences(log, mapping=mapping)
+    judged = None if log is None else dl.read_preferences(log, mapping=mapping)
     fit = verdicts = None
     if proxy is not None:
         if judged is None or log is None:
-            raise InputError(
-                "--proxy goes with --log: people's verdicts say how far to follow the LLM judge's"
-            )
+            reason = "people's verdicts say how far to follow the LLM judge's"
+            raise InputError(f"--proxy goes with --log: {reason}")
         refuse_other_lists(log, proxy, mapping)
         verdicts = read_proxy(proxy, judged.n_grades)
-        fit = fit_in_form(
-            judged, DirectDescription(n_grades=judged.n_grades), proxy=proxy_dcg(verdicts, judged)
-        )
+        of_people = DirectDescription(n_grades=judged.n_grades)
+        fit = fit_in_form(judged, of_people, proxy=proxy_dcg(verdicts, judged))
+
+    # the pairs to choose from
     if candidates is not None:
-        pool: Preferences | ArrayLike = read_questions(candidates, mapping=mapping)
+        pool: Preferences | ArrayLike = dl.read_questions(candidates, mapping=mapping)
     elif verdicts is not None:
         pool = verdicts
     elif judged is not None:
         pool = generated_lists(judged, generate, seed=seed)
     else:
-        raise InputError(
-            "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
-        )
-    questions = suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, seed=seed)
-    number = number_of(len(questions), "questions")
-    write_log(
-        questions.to_polars(),
-        output,
-        f"{number}; fill in winner and append to the log",
-        force=force,
-    )
+        remedy = "give CANDIDATES, or --log to make lists with its mix of grades"
+        raise InputError(f"nothing to choose from: {remedy}")
+
+    # choose, and write
+    questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=mapping.n_grades, seed=seed)
+    contents = f"{number_of(len(questions), 'questions')}; fill in winner and append to the log"
+    write_log(questions.to_polars(), output, contents, force=force)
 
 
 @dataclass(frozen=True)
 class MachineOptions:
     """Who judges: people, or a machine with its taste, errors and side."""
 
-    judge: Annotated[
-        Literal["people", "machine"],
-        first_option(help="People, or a language model that sees each pair in both orders."),
-    ] = "people"
-    taste: Annotated[
-        str | None, model_option(metavar="METRIC", help="machine: its metric; else the truth.")
-    ] = None
-    error: Annotated[
-        float, model_option(help="machine: share of pairs that it gets wrong, by its taste.")
-    ] = 0.1
-    side: Annotated[
-        float, model_option(help="machine: share of verdicts for whatever list is shown first.")
-    ] = 0.1
-    consistency: Annotated[
-        float,
-        model_option(help="machine: share of repeated pairs on which it repeats its verdict."),
-    ] = 0.9
+    judge: Literal["people", "machine"] = first_row(
+        "people", "People, or a language model that sees each pair in both orders."
+    )
+    taste: str | None = model_row(None, "machine: its metric; else the truth.", metavar="METRIC")
+    error: float = model_row(0.1, "machine: share of pairs that it gets wrong, by its taste.")
+    side: float = model_row(0.1, "machine: share of verdicts for whatever list is shown first.")
+    consistency: float = model_row(
+        0.9, "machine: share of repeated pairs on which it repeats its verdict."
+    )
 
     def refuse(self, **of_people: Any) -> None:
         """Raise InputError for an option of the other kind of judge."""
-        other, given = "people", [name for name, value in of_people.items() if value]
+        other, options = "people", of_people
+        defaults: dict[str, Any] = {}
         if self.judge == "people":
-            other, given = (
-                "machine",
-                [name for name in vars(self) if vars(self)[name] != getattr(MachineOptions, name)],
-            )
-        for name in given:
-            raise InputError(f"--{name.replace('_', '-')} goes with --judge {other}")
+            other, options, defaults = "machine", vars(self), vars(MachineOptions())
+        for name, value in options.items():
+            if (value or None) != (defaults.get(name) or None):
+                raise InputError(f"{option_name(name)} goes with --judge {other}")
 
 
 @examples(
     "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json",
-    "dcglearn simulate --judge machine --taste exponential-log2 --side 0.3 --pairs 1000 -o machine.jsonl",
+    "dcglearn simulate --judge machine --taste exponential-log2 --side 0.3 --pairs 1000 "
+    "-o machine.jsonl",
 )
 def simulate(
+    *,
     machine: MachineOptions,
     output: OutputLog = None,
-    truth: Annotated[
-        str,
-        first_option(
-            help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K."
-        ),
-    ] = "D1",
-    pairs: Annotated[int, first_option(min=1, help="Number of pairs.")] = 200,
-    lists: Annotated[
-        Literal["permutations", "free"],
-        model_option(help="Permutations of one multiset of grades, or free lists."),
-    ] = "permutations",
-    flips: Annotated[
-        int, first_option(min=0, help="Number of pairs whose verdict is flipped.")
-    ] = 0,
-    temperature: Annotated[
-        float, model_option(min=0.0, help="Logistic noise of the judge, in units of DCG.")
-    ] = 0.0,
-    tie_below: Annotated[
-        float, model_option(min=0.0, help="Differences up to this become ties.")
-    ] = 0.0,
-    raters: Annotated[
-        int | None, first_option(min=1, help="Distribute the pairs over this many raters.")
-    ] = None,
-    queries: Annotated[
-        int | None, model_option(min=1, help="Distribute the pairs over this many queries.")
-    ] = None,
+    truth: str = first_row(
+        "D1", "D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K."
+    ),
+    pairs: int = first_row(200, "Number of pairs.", min=1),
+    lists: Literal["permutations", "free"] = model_row(
+        "permutations", "Permutations of one multiset of grades, or free lists."
+    ),
+    flips: int = first_row(0, "Number of pairs whose verdict is flipped.", min=0),
+    temperature: float = model_row(0.0, "Logistic noise of the judge, in units of DCG.", min=0.0),
+    tie_below: float = model_row(0.0, "Differences up to this become ties.", min=0.0),
+    raters: int | None = first_row(None, "Distribute the pairs over this many raters.", min=1),
+    queries: int | None = model_row(None, "Distribute the pairs over this many queries.", min=1),
     seed: Seed = 0,
-    truth_file: Annotated[Path | None, output_option(help="Write the true DCG here.")] = None,
+    truth_file: Path | None = output_row(None, "Write the true DCG here."),
     force: Force = False,
 ) -> None:
     """Write a log of preferences whose true DCG is known."""
@@ -333,23 +297,23 @@ def simulate(
     from dcglearn.metric.reading import read_metric
     from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
 
+    # options of one kind of judge refuse the other
     dcg = ground_truth(truth) if truth in ("D1", "D2") else read_metric(truth, n_grades=5)
-    noise: dict[str, Any] = {"flips": flips, "temperature": temperature, "tie_below": tie_below}
-    noise |= {"raters": raters, "queries": queries}
-    machine.refuse(**noise)
+    noise: dict[str, Any] = {"temperature": temperature, "tie_below": tie_below}
+    machine.refuse(**noise, flips=flips, raters=raters, queries=queries)
+
+    # simulate verdicts
     if machine.judge == "machine":
-        taste = (
-            dcg
-            if machine.taste is None
-            else read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")
-        )
+        taste = dcg
+        if machine.taste is not None:
+            taste = read_metric(machine.taste, dcg.n_grades, dcg.depth, name="taste")
         shares = {name: getattr(machine, name) for name in ("error", "side", "consistency")}
         log = machine_verdicts(taste, pairs, lists=lists, **shares, seed=seed)
     else:
-        names = {"flips": "n_flips", "raters": "n_raters", "queries": "n_queries"}
-        log = preference_pairs(
-            dcg, pairs, lists=lists, seed=seed, **{names.get(k, k): v for k, v in noise.items()}
-        )
+        noise |= {"n_flips": flips, "n_raters": raters, "n_queries": queries}
+        log = preference_pairs(dcg, pairs, lists=lists, seed=seed, **noise)
+
+    # write the truth and the log
     if truth_file is not None:
         dcg.save(truth_file, force=force)
     write_log(log.to_polars(), output, str(log), force=force)

@@ -6,11 +6,10 @@ import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-import typer
-
-from dcglearn.cli.command import input_option
+from dcglearn.cli.command import input_row
+from dcglearn.cli.options import say
 from dcglearn.foundation.validation import InputError, errors_in, pointer
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
@@ -25,17 +24,12 @@ Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 class ScaleOptions:
     """What to do where the scale of a metric is not that of the data."""
 
-    map_grades: Annotated[
-        str | None,
-        input_option(
-            "--map-grades",
-            metavar="G=H,...",
-            help="The metric's grade H that each grade G of the data stands for: 0=0,1=2,2=4.",
-        ),
-    ] = None
-    strict: Annotated[
-        bool, input_option("--strict", help="Refuse a metric of more grades than the data.")
-    ] = False
+    map_grades: str | None = input_row(
+        None,
+        "The metric's grade H that each grade G of the data stands for: 0=0,1=2,2=4.",
+        metavar="G=H,...",
+    )
+    strict: bool = input_row(False, "Refuse a metric of more grades than the data.")
 
     def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
         """Return the metrics of files on the scale of the data; raise InputError if the map fits
@@ -44,35 +38,36 @@ class ScaleOptions:
         if self.map_grades is None:
             return dict(files)
         grades = _map_of(self.map_grades)
+        option = f"--map-grades {self.map_grades}"
+
+        # some metric must have another scale
         changed = [name for name, metric in files.items() if metric.n_grades != len(grades)]
         if not changed:
-            whose = "every metric has" if files else "no metric is a file; textbook metrics have"
-            many = f"{grades_of(len(grades))} too" if files else "the grades of the data"
-            raise InputError(
-                f"--map-grades {self.map_grades}: {whose} {many}, so there is nothing to map"
-            )
-        with errors_in(f"--map-grades {self.map_grades}"):
-            return {
-                name: files[name].map_grades(grades) if name in changed else files[name]
-                for name in files
-            }
+            reason = "no metric is a file; textbook metrics have the grades of the data"
+            if files:
+                reason = f"every metric has {grades_of(len(grades))} too"
+            raise InputError(f"{option}: {reason}, so there is nothing to map")
+        with errors_in(option):
+            return dict(files) | {name: files[name].map_grades(grades) for name in changed}
 
     @contextlib.contextmanager
     def watched(self, declare: str | None = "--grades") -> Iterator[None]:
         """Print the first `ScaleWarning`, which names the option `declare`, or raise it as
         InputError (--strict).
         """
-        said: list[ScaleWarning] = []
+        printed: list[ScaleWarning] = []
         with warnings.catch_warnings():
             others = warnings.showwarning
 
+            # print the first of this kind, leave the others as they are
             def show(message: Any, category: Any, *place: Any, **more: Any) -> None:
                 if not isinstance(message, ScaleWarning):
                     others(message, category, *place, **more)
-                elif not said:
-                    said.append(message)
-                    typer.echo(f"warning: {_with_remedy(message, declare)}", err=True)
+                elif not printed:
+                    printed.append(message)
+                    say(f"warning: {_with_remedy(message, declare)}")
 
+            # --strict makes an error of it
             warnings.showwarning = show
             warnings.simplefilter("error" if self.strict else "always", ScaleWarning)
             try:
@@ -85,11 +80,10 @@ def _with_remedy(warning: ScaleWarning, declare: str | None) -> str:
     if declare is None:
         return str(warning)
     size = max(warning.declared.values())
-    return (
-        f"{warning.fact}; say which grade each one stands for, such as --map-grades "
-        f"{example_map(warning.n_grades, size)}, or give {declare} {size} if the scale is the same and its top grade "
-        f"does not occur {pointer('scales')}"
-    )
+    example = f"--map-grades {example_map(warning.n_grades, size)}"
+    same = f"{declare} {size} if the scale is the same and its top grade does not occur"
+    remedy = f"say which grade each one stands for, such as {example}, or give {same}"
+    return f"{warning.fact}; {remedy} {pointer('scales')}"
 
 
 def _map_of(text: str) -> dict[int, int]:
@@ -99,9 +93,8 @@ def _map_of(text: str) -> dict[int, int]:
         try:
             grade, other = (int(side) for side in cell.split("="))
         except ValueError as error:
-            raise InputError(
-                f"--map-grades {text}: {cell!r} is not of the form 1=2; give 0=0,1=2,2=4"
-            ) from error
+            remedy = "is not of the form 1=2; give 0=0,1=2,2=4"
+            raise InputError(f"--map-grades {text}: {cell!r} {remedy}") from error
         if grade in grades:
             raise InputError(f"--map-grades {text}: grade {grade} occurs twice")
         grades[grade] = other
@@ -112,9 +105,8 @@ def files_and_names(
     metrics: list[str], scale: ScaleOptions, accept: Sequence[type] = SCORING
 ) -> dict[str, Any]:
     """Return the metrics of files, mapped, and names as they are, by file or name."""
-    files = scale.mapped(
-        {name: metric_or_name(name, accept=accept) for name in metrics if is_metric_file(name)}
-    )
+    read = {name: metric_or_name(name, accept=accept) for name in metrics if is_metric_file(name)}
+    files = scale.mapped(read)
     return {name: files.get(name, name) for name in metrics}
 
 
@@ -123,9 +115,12 @@ def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG
     largest depth.
     """
     parsed = {name: metric_or_name(name) for name in names}
-    size = n_grades or max(
-        (dcg.n_grades for dcg in parsed.values() if isinstance(dcg, DCG)), default=5
-    )
+
+    # names have as many grades as the files
+    sizes = [dcg.n_grades for dcg in parsed.values() if isinstance(dcg, DCG)]
+    size = n_grades or max(sizes, default=5)
+
+    # names without @K are as deep as the deepest
     depth = max((metric.depth for metric in parsed.values() if metric.depth), default=None)
     metrics = {}
     for file, metric in parsed.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -12,13 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.command import (
-    first_option,
-    input_option,
-    model_option,
-    output_option,
-    scale_option,
-)
+from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_row
 from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.sources import WRITTEN
@@ -78,13 +73,11 @@ Seed = Annotated[
 class Cluster:
     """Where work that can be spread is done: in this process, in several, or on a cluster."""
 
-    workers: Annotated[
-        str | None,
-        scale_option(
-            metavar="N|ADDRESS",
-            help="Use N processes here, by Dask, or the Dask cluster tcp://host:8786.",
-        ),
-    ] = None
+    workers: str | None = scale_row(
+        None,
+        "Use N processes here, by Dask, or the Dask cluster tcp://host:8786.",
+        metavar="N|ADDRESS",
+    )
 
     def __post_init__(self) -> None:
         if self.workers is not None and not str(self.workers).strip("0"):
@@ -95,11 +88,8 @@ class Cluster:
     @property
     def engine(self) -> str | int | None:
         """A scheduler's address or a number of processes; None to work in this process."""
-        return (
-            int(self.workers)
-            if self.workers is not None and self.workers.isdecimal()
-            else self.workers
-        )
+        workers = self.workers
+        return int(workers) if workers is not None and workers.isdecimal() else workers
 
 
 def check_outputs(
@@ -109,17 +99,21 @@ def check_outputs(
     log: Path | None = None,
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
-    """Refuse outputs, a picture and a log, that cannot be written, or that name an input or another
-    output.
-    """
+    """Refuse outputs that cannot be written, or that name an input or another output."""
     outputs = [path for path in (log, *paths, picture) if path is not None]
     refuse_overwriting(outputs, [name for name in inputs if name is not None])
-    for i, path in enumerate(outputs):
+
+    # each output can be written, and is named once
+    seen: set[Path] = set()
+    for path in outputs:
         refuse_unwritable(path, force=force)
-        if not written_through(path) and path.resolve() in [
-            other.resolve() for other in outputs[:i]
-        ]:
+        if written_through(path):
+            continue
+        if path.resolve() in seen:
             raise InputError(f"{path} is named for two outputs; give each a file of its own")
+        seen.add(path.resolve())
+
+    # their suffixes name formats
     if picture is not None:
         refuse_format(picture)
     if log is not None:
@@ -131,38 +125,62 @@ def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) 
     existing = [path for path in outputs if not written_through(path) and os.path.isfile(path)]  # noqa: PTH113
     if not existing:
         return
+
+    # files that the inputs name
     read: list[str] = []
     for name in inputs:
         with contextlib.suppress(InputError):  # the name of a metric, or standard input
             read += expand_paths(name, "**/*")
     for output in existing:
         if any(Path(output).samefile(file) for file in read):
-            raise InputError(
-                f"{output} is an input of this command; name another file for the result"
-            )
+            remedy = "name another file for the result"
+            raise InputError(f"{output} is an input of this command; {remedy}")
 
 
-def said_now(words: str, *, err: bool) -> bool:
-    """Print words to a terminal before the work that they belong to; return whether the report need
-    not repeat them.
+def say(text: str) -> None:
+    """Print a text to standard error, which results do not go to."""
+    typer.echo(text, err=True)
+
+
+def print_result(result: Any, as_json: bool) -> None:
+    """Print a result: its text, or its values as JSON.
+
+    `result` has a `to_dict`, unless it is the values themselves.
+    """
+    if as_json:
+        values = result.to_dict() if hasattr(result, "to_dict") else result
+        typer.echo(json.dumps(values, allow_nan=False))
+    else:
+        typer.echo(str(result))
+
+
+def said_now(text: str, *, err: bool) -> bool:
+    """Print a text to a terminal before the work that it belongs to; return whether the report need
+    not repeat it.
 
     `err` tells whether the report goes to standard error. Without a terminal nothing is printed, so
     that a command that fails leaves its standard output empty.
     """
     if not sys.stderr.isatty():
         return False
-    typer.echo(words, err=True)
+    say(text)
     return err or sys.stdout.isatty()
 
 
 def write_text(text: str, output: Path | None, *, force: bool) -> None:
     """Write a text to a file, whole or not at all, or to standard output."""
+    write_lines([text, "\n"], output, force=force)
+
+
+def write_lines(lines: Iterable[str], output: Path | None, *, force: bool) -> None:
+    """Write lines, with their ends, to a file, whole or not at all, or to standard output."""
     if output is None:
-        typer.echo(text)
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
         return
-    with written_beside(output, force=force) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
-    typer.echo(f"wrote: {output}", err=True)
+    with written_beside(output, force=force) as beside, beside.open("w", encoding="utf-8") as file:
+        file.writelines(lines)
+    say(f"wrote: {output}")
 
 
 def write_log(frame: PolarsFrame, output: Path | None, contents: str, *, force: bool) -> None:
@@ -173,23 +191,22 @@ def write_log(frame: PolarsFrame, output: Path | None, contents: str, *, force: 
     from dcglearn.readers.preferences import write_frame
 
     write_frame(frame, output, force=force)
-    typer.echo(f"wrote: {output} ({contents})", err=True)
+    say(f"wrote: {output} ({contents})")
 
 
 def write_figure(
     draw: Callable[[], Figure], plot: Path | None, *, force: bool, err: bool = True
 ) -> None:
-    """Draw a figure if one is asked for, save it and say so, as a command's last step: the results
-    are written then.
-    """
+    """Draw a figure if one is asked for, save it and say so; a command's last step."""
     if plot is None:
         return
+
+    # the results are written by now, which an error says
     try:
         save_figure(draw(), plot, force=force)
     except InputError as error:
         raise InputError(f"{error}; the results without the picture are complete") from error
     except (ValueError, RuntimeError, MemoryError) as error:  # matplotlib's own errors
-        raise InputError(
-            f"{plot}: cannot be drawn ({error}); the results without it are complete"
-        ) from error
+        reason = f"{plot}: cannot be drawn ({error})"
+        raise InputError(f"{reason}; the results without it are complete") from error
     typer.echo(f"wrote: {plot}", err=err)

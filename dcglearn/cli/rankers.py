@@ -5,22 +5,23 @@ rank``.
 from __future__ import annotations
 
 import contextlib
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import dcglearn as dl
 from dcglearn.cli.command import (
+    argument_row,
     examples,
-    first_option,
+    first_row,
     input_option,
-    model_option,
-    output_option,
-    scale_option,
+    input_row,
+    model_row,
+    output_row,
+    scale_row,
 )
 from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import (
@@ -33,9 +34,12 @@ from dcglearn.cli.options import (
     Output,
     Seed,
     check_outputs,
+    print_result,
     said_now,
+    say,
+    write_lines,
 )
-from dcglearn.foundation.files import written_beside
+from dcglearn.cli.saved import most_important
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
@@ -50,13 +54,18 @@ if TYPE_CHECKING:
 OfLoss = Literal[
     "approx-ndcg", "smooth-ndcg", "sdcg", "shf-sdcg", "reg-shf-sdcg", "softrank", "lambdarank"
 ]
-CLASSES = "ApproxNDCG", "SmoothNDCG", "SDCG", "SHFSDCG", "RegSHFSDCG", "SoftRankNDCG", "LambdaRank"
-LOSSES = dict(zip(get_args(OfLoss), CLASSES, strict=True))
+LOSSES = {
+    "approx-ndcg": "ApproxNDCG",
+    "smooth-ndcg": "SmoothNDCG",
+    "sdcg": "SDCG",
+    "shf-sdcg": "SHFSDCG",
+    "reg-shf-sdcg": "RegSHFSDCG",
+    "softrank": "SoftRankNDCG",
+    "lambdarank": "LambdaRank",
+}
 """Methods that train against an objective of `dcglearn.losses`, and its class."""
 
 Method = Literal[OfLoss, "rsrank", "ranksvm", "ridge"]
-PATIENCE = 50
-"""Trees without a better value on the validation data before the training stops."""
 
 ZeroBased = Annotated[bool, input_option("--zero-based", help="Features are numbered from 0.")]
 
@@ -65,40 +74,29 @@ ZeroBased = Annotated[bool, input_option("--zero-based", help="Features are numb
 class TrainingData:
     """Training and validation data, and how they are read."""
 
-    data: Annotated[
-        Path,
-        typer.Argument(metavar="TRAIN", help="Svmlight text with qid, also .gz, .xz and .zst."),
-    ]
-    valid: Annotated[
-        Path | None, model_option(help="Validation data, to choose the stage of the training.")
-    ] = None
+    data: Path = argument_row(
+        ..., "Svmlight text with qid, also .gz, .xz and .zst.", metavar="TRAIN"
+    )
+    valid: Path | None = model_row(None, "Validation data, to choose the stage of the training.")
     groups: Groups = None
-    valid_groups: Annotated[
-        Path | None, input_option(help="Group sizes of the validation data.")
-    ] = None
+    valid_groups: Path | None = input_row(None, "Group sizes of the validation data.")
     grades: Grades = None
-    features: Annotated[
-        int | None, input_option("--features", metavar="D", help="Number of features.")
-    ] = None
+    features: int | None = input_row(None, "Number of features.", metavar="D")
     zero_based: ZeroBased = False
 
     def read(self, *, missing: bool) -> tuple[Queries, Queries | None]:
         """Read both on one scale of grades and features; ``nan`` is a missing value if
         `missing`.
         """
-        from dcglearn.rankers.svmlight import read_queries
-
-        common: dict[str, Any] = {
-            "n_grades": self.grades,
-            "zero_based": self.zero_based,
-            "missing": missing,
-        }
-        queries = read_queries(self.data, self.groups, n_features=self.features, **common)
+        common: dict[str, Any] = {"n_grades": self.grades, "zero_based": self.zero_based}
+        common["missing"] = missing
+        queries = dl.read_queries(self.data, self.groups, n_features=self.features, **common)
         if self.valid is None:
             return queries, None
-        validation = read_queries(
-            self.valid, self.valid_groups, n_features=queries.shape[1], **common
-        )
+
+        # validation data have the features and the scale of the training
+        width = queries.shape[1]
+        validation = dl.read_queries(self.valid, self.valid_groups, n_features=width, **common)
         top = max(queries.n_grades or 1, validation.n_grades or 1)
         return replace(queries, n_grades=top), validation
 
@@ -107,52 +105,35 @@ class TrainingData:
 class ModelOptions:
     """The model, the method and their parameters."""
 
-    metric: Annotated[
-        str, first_option(help="Train for this DCG: a file or GAIN-DISCOUNT[@K].")
-    ] = "exponential-log2@10"
-    model: Annotated[
-        Literal["linear", "trees"], first_option(help="Linear or boosted trees (by LightGBM).")
-    ] = "linear"
-    method: Annotated[
-        Method | None,
-        first_option(
-            help="What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."
-        ),
-    ] = None
-    trees: Annotated[int, model_option(min=1, metavar="N", help="Boosted trees: how many.")] = 300
-    leaves: Annotated[
-        int, model_option(min=2, metavar="N", help="Boosted trees: leaves of each.")
-    ] = 31
-    learning_rate: Annotated[float, model_option(help="Boosted trees: learning rate.")] = 0.1
-    patience: Annotated[
-        int | None,
-        model_option(
-            min=0,
-            metavar="N",
-            help=f"Boosted trees: with --valid, stop after N without a better value; default {PATIENCE}, 0 grows all.",
-        ),
-    ] = None
-    threads: Annotated[
-        int | None,
-        scale_option(
-            min=1,
-            metavar="N",
-            help="Boosted trees: threads; by default the processors that are free now.",
-        ),
-    ] = None
-    solver: Annotated[
-        Literal["cg", "lbfgs", "sgd"], model_option(help="Linear models: optimiser.")
-    ] = "cg"
-    start: Annotated[
-        Literal["ridge", "ranksvm", "random"], model_option(help="Linear models: the start.")
-    ] = "ridge"
-    restarts: Annotated[
-        int, model_option(help="Linear models: starts, those after the first at random.")
-    ] = 1
-    l2: Annotated[
-        float | None,
-        model_option(help="Linear models: penalty on leaving the start; else its own."),
-    ] = None
+    metric: str = first_row(
+        "exponential-log2@10", "Train for this DCG: a file or GAIN-DISCOUNT[@K]."
+    )
+    model: Literal["linear", "trees"] = first_row(
+        "linear", "Linear or boosted trees (by LightGBM)."
+    )
+    method: Method | None = first_row(
+        None, "What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."
+    )
+    trees: int = model_row(300, "Boosted trees: how many.", min=1, metavar="N")
+    leaves: int = model_row(31, "Boosted trees: leaves of each.", min=2, metavar="N")
+    learning_rate: float = model_row(0.1, "Boosted trees: learning rate.")
+    patience: int | None = model_row(
+        None,
+        "Boosted trees: with --valid, stop after N without a better value; "
+        "default 50, 0 grows all.",
+        min=0,
+        metavar="N",
+    )
+    threads: int | None = scale_row(
+        None,
+        "Boosted trees: threads; by default the processors that are free now.",
+        min=1,
+        metavar="N",
+    )
+    solver: Literal["cg", "lbfgs", "sgd"] = model_row("cg", "Linear models: optimiser.")
+    start: Literal["ridge", "ranksvm", "random"] = model_row("ridge", "Linear models: the start.")
+    restarts: int = model_row(1, "Linear models: starts, those after the first at random.")
+    l2: float | None = model_row(None, "Linear models: penalty on leaving the start; else its own.")
     seed: Seed = 0
 
     @property
@@ -162,59 +143,53 @@ class ModelOptions:
 
     def check(self, *, validated: bool, over_cluster: bool) -> None:
         """Raise InputError if an option does not fit the others."""
-        if self.model == "trees":
-            if self.method_name not in LOSSES:
-                raise InputError(
-                    f"--method {self.method_name} is of linear models; trees take {', '.join(LOSSES)}"
-                )
-            if self.threads is not None and over_cluster:
-                raise InputError(
-                    "--threads: over a cluster the workers have their own; leave it out"
-                )
-            if self.patience and not validated:
-                raise InputError("--patience needs validation data: give --valid, or leave it out")
-        elif over_cluster:
-            raise InputError("--workers is for trees: give --model trees, or leave it out")
-        elif self.threads is not None:
-            raise InputError("--threads is for trees: give --model trees, or leave it out")
+        if self.model == "linear":
+            of_trees = {"--workers": over_cluster, "--threads": self.threads is not None}
+            for option, is_given in of_trees.items():
+                if is_given:
+                    raise InputError(f"{option} is for trees: give --model trees, or leave it out")
+            return
+
+        # trees
+        method = self.method_name
+        if method not in LOSSES:
+            raise InputError(
+                f"--method {method} is of linear models; trees take {', '.join(LOSSES)}"
+            )
+        if self.threads is not None and over_cluster:
+            raise InputError("--threads: over a cluster the workers have their own; leave it out")
+        if self.patience and not validated:
+            raise InputError("--patience needs validation data: give --valid, or leave it out")
 
     def ranker(self, dcg: DCG, *, validated: bool, over_cluster: bool) -> Any:
         """Return the ranker, not fitted."""
         if self.model == "trees":
             return self._trees(dcg, validated, over_cluster)
-        from dcglearn.rankers.linear import LinearRanker
-        from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
-        from dcglearn.rankers.sparse import SparseRanker
 
+        # linear models
         penalty: dict[str, Any] = {} if self.l2 is None else {"l2": self.l2}
         if self.method_name in LOSSES:
-            options: dict[str, Any] = {
-                "solver": self.solver,
-                "start": self.start,
-                "n_restarts": self.restarts,
-            }
-            return LinearRanker(self._loss(dcg), metric=dcg, seed=self.seed, **options, **penalty)
+            options: dict[str, Any] = {"solver": self.solver, "start": self.start, **penalty}
+            options |= {"n_restarts": self.restarts, "seed": self.seed}
+            return dl.LinearRanker(self._loss(dcg), metric=dcg, **options)
         if self.method_name == "rsrank":
-            return SparseRanker(dcg)
-        return (
-            RankSVMRanker(metric=dcg)
-            if self.method_name == "ranksvm"
-            else RidgeRanker(dcg, **penalty)
-        )
+            return dl.SparseRanker(dcg)
+        if self.method_name == "ranksvm":
+            return dl.RankSVMRanker(metric=dcg)
+        return dl.RidgeRanker(dcg, **penalty)
 
     def _trees(self, dcg: DCG, validated: bool, over_cluster: bool) -> Any:
-        from dcglearn.rankers.dask_trees import DaskBoostedRanker
-        from dcglearn.rankers.trees import BoostedRanker
 
-        kind: Any = DaskBoostedRanker if over_cluster else BoostedRanker
-        shape: dict[str, Any] = {
-            "n_trees": self.trees,
-            "num_leaves": self.leaves,
-            "learning_rate": self.learning_rate,
-        }
+        kind: Any = dl.DaskBoostedRanker if over_cluster else dl.BoostedRanker
+        shape: dict[str, Any] = {"n_trees": self.trees, "num_leaves": self.leaves}
+        shape["learning_rate"] = self.learning_rate
         if self.threads is not None:
             shape["num_threads"] = self.threads
-        patience = PATIENCE if self.patience is None and validated else self.patience or None
+
+        # with validation data, stop after 50 trees without a better value
+        patience = self.patience or None
+        if self.patience is None and validated:
+            patience = 50
         return kind(self._loss(dcg), metric=dcg, patience=patience, seed=self.seed, **shape)
 
     def _loss(self, dcg: DCG) -> Any:
@@ -227,16 +202,13 @@ class ModelOptions:
     "dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model"
 )
 def train(
+    *,
     source: TrainingData,
-    output: Annotated[
-        Path, first_option("-o", "--output", metavar="FOLDER", help="Write the model here.")
-    ],
+    output: Path = first_row(..., "Write the model here.", "-o", "--output", metavar="FOLDER"),
     options: ModelOptions,
     scale: ScaleOptions,
     cluster: Cluster,
-    resume: Annotated[
-        bool, scale_option("--resume", help="Resume a training that was stopped.")
-    ] = False,
+    resume: bool = scale_row(False, "Resume a training that was stopped."),
     as_json: AsJson = False,
     dry_run: DryRun = False,
     force: Force = False,
@@ -246,78 +218,89 @@ def train(
     """
     from dcglearn.rankers.model_files import CHECKPOINT, refuse_folder
 
+    # refuse options that contradict each other
     refuse_folder(output, force=force)
     metric_or_name(options.metric)
-    if resume and cluster.engine is not None:
+    method, engine = options.method_name, cluster.engine
+    if resume and engine is not None:
         raise InputError("--resume: trees over a cluster have no checkpoints; leave --resume out")
-    if resume and options.method_name not in LOSSES:
-        raise InputError(f"--resume: {options.method_name} trains in one piece; leave --resume out")
-    where = {"validated": source.valid is not None, "over_cluster": cluster.engine is not None}
+    if resume and method not in LOSSES:
+        raise InputError(f"--resume: {method} trains in one piece; leave --resume out")
+    where = {"validated": source.valid is not None, "over_cluster": engine is not None}
     options.check(**where)
+
+    # read the data
     said_now(f"reading: {source.data}", err=True)
     queries, validation = source.read(missing=options.model == "trees")
-    data: dict[Any, Queries] = {source.data: queries} | (
-        {} if validation is None else {source.valid: validation}
-    )
+    data: dict[Any, Queries] = {source.data: queries}
+    if validation is not None:
+        data[source.valid] = validation
+
+    # the metric on their scale, and the ranker
     name, dcg = _metric_on_queries(options.metric, scale, data)
     ranker = options.ranker(dcg, **where)
+    read = f"read: {queries}"
     if dry_run:
-        unseen = _unseen_grades(dcg, data)
-        typer.echo(
-            "\n".join(
-                [f"read: {queries}", *unseen, f"would train: {ranker}", f"would write: {output}"]
-            )
-        )
+        would = [f"would train: {ranker}", f"would write: {output}"]
+        typer.echo("\n".join([read, *_unseen_grades(dcg, data), *would]))
         return
-    said = said_now(f"read: {queries}", err=as_json)
+
+    # train
+    said = said_now(read, err=as_json)
     checkpoint = output / CHECKPOINT
-    method = options.method_name
-    if cluster.engine is not None:
-        ranker.fit(queries, eval_set=validation, engine=cluster.engine)
+    if engine is not None:
+        ranker.fit(queries, eval_set=validation, engine=engine)
     elif method in LOSSES:
-        is_new = not resume and not output.exists()
-        if is_new:
-            output.mkdir()
-        try:
-            ranker.fit(queries, eval_set=validation, checkpoint=checkpoint, resume=resume)
-        except InputError:
-            if is_new:
-                with contextlib.suppress(OSError):  # a checkpoint is in it
-                    output.rmdir()
-            raise
+        _fit_with_checkpoint(ranker, queries, validation, checkpoint, resume=resume)
     elif method == "rsrank":
         ranker.fit(queries, eval_set=validation)
     else:
         ranker.fit(queries)
+
+    # write the model, and report
     ranker.save(output, force=True)
     checkpoint.unlink(missing_ok=True)
     if not (said or as_json):
-        typer.echo(f"read: {queries}")
+        typer.echo(read)
     _report(ranker, queries, validation, name, as_json)
     typer.echo(f"wrote: {output}", err=as_json)
 
 
+def _fit_with_checkpoint(
+    ranker: Any, queries: Queries, validation: Queries | None, checkpoint: Path, *, resume: bool
+) -> None:
+    """Fit a ranker that keeps its stages in a folder; a refused training leaves no new folder."""
+    folder = checkpoint.parent
+    is_new = not resume and not folder.exists()
+    if is_new:
+        folder.mkdir()
+
+    # what is refused leaves nothing, unless a checkpoint was written
+    try:
+        ranker.fit(queries, eval_set=validation, checkpoint=checkpoint, resume=resume)
+    except InputError:
+        if is_new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+
+
 @examples("dcglearn rank model test.svm --format trec --tag mine -o run.txt")
 def rank(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote.")
-    ],
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Svmlight text with qid, also .gz, .xz and .zst.")
-    ],
+    *,
+    model: Path = argument_row(..., "A folder that `dcglearn train` wrote.", metavar="MODEL"),
+    data: Path = argument_row(
+        ..., "Svmlight text with qid, also .gz, .xz and .zst.", metavar="DATA"
+    ),
     scale: ScaleOptions,
     output: Output = None,
-    form: Annotated[
-        Literal["scores", "trec"],
-        first_option("--format", help="A score a line, in the order of the data; or a TREC run."),
-    ] = "scores",
-    tag: Annotated[str, output_option(help="The run's name, its last column.")] = "dcglearn",
-    metric: Annotated[
-        str | None,
-        first_option(
-            help="Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's."
-        ),
-    ] = None,
+    form: Literal["scores", "trec"] = first_row(
+        "scores", "A score a line, in the order of the data; or a TREC run.", "--format"
+    ),
+    tag: str = output_row("dcglearn", "The run's name, its last column."),
+    metric: str | None = first_row(
+        None, "Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's."
+    ),
     grades: Grades = None,
     groups: Groups = None,
     zero_based: ZeroBased = False,
@@ -325,49 +308,38 @@ def rank(
 ) -> None:
     """Score the documents of each query, and judge the ranking where the data have grades."""
     from dcglearn.evaluation.tables import is_trec
-    from dcglearn.rankers.load_ranker import load_ranker
     from dcglearn.rankers.model_files import same_numbers
-    from dcglearn.rankers.svmlight import read_queries
 
     check_outputs(output, force=force, inputs=[data, groups, metric])
     if not tag or tag.split() != [tag]:
         raise InputError(f"--tag {tag!r}: a run's name is one word")
     if form == "trec" and output is not None and not is_trec(output):
-        raise InputError(
-            f"{output}: a TREC run would be read as a table by this name; give .txt, .trec or .run"
-        )
+        remedy = "give .txt, .trec or .run"
+        raise InputError(f"{output}: a TREC run would be read as a table by this name; {remedy}")
     if metric is not None:
         metric_or_name(metric, accept=SCORING)
-    ranker = load_ranker(model)
-    how: dict[str, Any] = {
-        "n_grades": grades,
-        "zero_based": zero_based,
-        "missing": ranker.takes_missing,
-    }
-    queries = read_queries(data, groups, n_features=ranker.n_features_in_, **how)
+
+    # read the model, and data with its features
+    ranker = dl.load_ranker(model)
+    how: dict[str, Any] = {"n_grades": grades, "zero_based": zero_based}
+    how |= {"missing": ranker.takes_missing, "n_features": ranker.n_features_in_}
+    queries = dl.read_queries(data, groups, **how)
     judge = _judge(ranker.metric_, metric, f"the metric of {model}", scale, {data: queries})
+
+    # score and write
     scores = ranker.predict(queries)
-    lines = (
-        run_lines(queries, scores, tag)
-        if form == "trec"
-        else (f"{score!r}\n" for score in scores.tolist())
-    )
-    if output is None:
-        sys.stdout.writelines(lines)
-        sys.stdout.flush()
-    else:
-        with (
-            written_beside(output, force=force) as beside,
-            beside.open("w", encoding="utf-8") as file,
-        ):
-            file.writelines(lines)
-        typer.echo(f"wrote: {output}", err=True)
+    lines = (f"{score!r}\n" for score in scores.tolist())
+    if form == "trec":
+        lines = run_lines(queries, scores, tag)
+    write_lines(lines, output, force=force)
+
+    # judge the ranking
     if judge is not None:
         value, n = queries.evaluate(scores, judge).mean(), number_of(len(queries), "queries")
         kind = "DCG" if isinstance(judge, DCG) else "utility"
-        typer.echo(f"normalised {kind}: {value:.4f} (mean over {n}, {judge!r})", err=True)
+        say(f"normalised {kind}: {value:.4f} (mean over {n}, {judge!r})")
         if not same_numbers(judge, ranker.metric_):
-            typer.echo(f"note: the model was trained for {ranker.metric_!r}", err=True)
+            say(f"note: the model was trained for {ranker.metric_!r}")
 
 
 def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
@@ -378,12 +350,11 @@ def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
 
     for q, name in enumerate(queries.names):
         start, stop = int(queries.offsets[q]), int(queries.offsets[q + 1])
-        for place, row in enumerate(start + np.argsort(-scores[start:stop], kind="stable"), 1):
-            document = (
-                queries.documents[row]
-                if queries.documents is not None
-                else f"{name}-{row - start + 1}"
-            )
+        best_first = start + np.argsort(-scores[start:stop], kind="stable")
+        for place, row in enumerate(best_first, 1):
+            document = f"{name}-{row - start + 1}"
+            if queries.documents is not None:
+                document = queries.documents[row]
             yield f"{name} Q0 {document} {place} {float(scores[row])!r} {tag}\n"
 
 
@@ -400,6 +371,8 @@ def _metric_on_queries(
     metric = metric_or_name(name, accept=accept)
     if not isinstance(metric, MetricName):
         return name, _on_scale(metric, name, scale, data)
+
+    # a name takes its grades and its depth from the data; there is nothing to map
     scale.mapped({})
     longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
     size = max(n_grades, *(queries.n_grades or 1 for queries in data.values()))
@@ -418,9 +391,8 @@ def _judge(
         return None
     if name is not None:
         return _metric_on_queries(name, scale, data, own.n_grades, SCORING)[1]
-    return _on_scale(
-        own, whose, scale, data, warn=not has_textbook_gains(own.gains)
-    )  # a name has no scale of its own
+    # a name has no scale of its own
+    return _on_scale(own, whose, scale, data, warn=not has_textbook_gains(own.gains))
 
 
 def _on_scale(
@@ -440,57 +412,55 @@ def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries]) -> None:
     for path, queries in data.items():
         top = int(queries.grades.max(initial=0))
         if top >= dcg.n_grades:
-            raise InputError(
-                f"{path} has grade {top}, but {name} has gains for grades 0..{dcg.n_grades - 1}; give a metric with as "
-                "many grades as the labels have, or --map-grades",
-                see="scales",
-            )
+            reason = f"{name} has gains for grades 0..{dcg.n_grades - 1}"
+            remedy = "give a metric with as many grades as the labels have, or --map-grades"
+            raise InputError(f"{path} has grade {top}, but {reason}; {remedy}", see="scales")
 
 
 def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:
     """Return a note where the data are on the metric's scale but do not reach its top grade."""
     top = max(int(queries.grades.max(initial=0)) for queries in data.values())
     scale = max(queries.n_grades or 1 for queries in data.values())
-    same = scale == dcg.n_grades and top < scale - 1
-    return (
-        [f"note: grade {scale - 1}, the top of the scale, does not occur; the largest is {top}"]
-        if same
-        else []
-    )
+    if scale != dcg.n_grades or top == scale - 1:
+        return []
+    return [f"note: grade {scale - 1}, the top of the scale, does not occur; the largest is {top}"]
 
 
 def _report(
     ranker: Ranker, queries: Queries, held: Queries | None, name: str, as_json: bool
 ) -> None:
-    from dcglearn.rankers.linear_model import RidgeRanker
     from dcglearn.rankers.queries import has_missing
 
+    # values of the model, and of least squares
     rows = {"training": queries} | ({} if held is None else {"validation": held})
     values = {kind: {"model": ranker.score(q)} for kind, q in rows.items()}
     if not any(has_missing(q.features) for q in rows.values()):
-        plain = RidgeRanker(ranker.metric_, reweighted=False).fit(queries)
+        plain = dl.RidgeRanker(ranker.metric_, reweighted=False).fit(queries)
         for kind, q in rows.items():
             values[kind]["ridge"] = plain.score(q)
     history = getattr(ranker, "history_", [])
     if as_json:
-        typer.echo(
-            json.dumps({"metric": name, "values": values, "history": history}, allow_nan=False)
-        )
+        print_result({"metric": name, "values": values, "history": history}, as_json)
         return
-    typer.echo(f"metric: {name}, {ranker.metric_!r}")
-    for row in history:
-        shown = f", {row['valid']:.4f} on the validation data" if "valid" in row else ""
-        typer.echo(
-            f"restart {row['restart'] + 1}, stage {row['stage']}: {row['iterations']} iterations, objective "
-            f"{row['objective']:.4f}, normalised DCG {row['train']:.4f}{shown}"
-        )
+
+    # what was trained, stage by stage
+    lines = [f"metric: {name}, {ranker.metric_!r}", *map(_stage_line, history)]
     if hasattr(ranker, "n_trees_"):
-        typer.echo(f"trees: {ranker.n_trees_} of {ranker.booster_.num_trees()} are used")
-        typer.echo(
-            "important: " + ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))
-        )
+        lines.append(f"trees: {ranker.n_trees_} of {ranker.booster_.num_trees()} are used")
+        lines.append(f"important: {most_important(ranker)}")
     if hasattr(ranker, "features_"):
-        typer.echo(f"features: {len(ranker.features_)} of {queries.shape[1]} remain")
+        lines.append(f"features: {len(ranker.features_)} of {queries.shape[1]} remain")
+
+    # how good it is
     for kind, value in values.items():
-        least_squares = f" (least squares: {value['ridge']:.4f})" if "ridge" in value else ""
-        typer.echo(f"normalised DCG on the {kind} data: {value['model']:.4f}{least_squares}")
+        squares = f" (least squares: {value['ridge']:.4f})" if "ridge" in value else ""
+        lines.append(f"normalised DCG on the {kind} data: {value['model']:.4f}{squares}")
+    typer.echo("\n".join(lines))
+
+
+def _stage_line(row: dict[str, Any]) -> str:
+    """Return the line of a stage of the training."""
+    where = f"restart {row['restart'] + 1}, stage {row['stage']}"
+    values = f"objective {row['objective']:.4f}, normalised DCG {row['train']:.4f}"
+    shown = f", {row['valid']:.4f} on the validation data" if "valid" in row else ""
+    return f"{where}: {row['iterations']} iterations, {values}{shown}"

@@ -11,10 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import typer
 
-from dcglearn.cli.command import first_option, input_option, scale_option
-from dcglearn.cli.options import Cluster, Grades, option_of
+import dcglearn as dl
+from dcglearn.cli.command import (
+    argument_row,
+    first_option,
+    first_row,
+    input_option,
+    input_row,
+    option_name,
+    scale_row,
+)
+from dcglearn.cli.options import Cluster, Grades, option_of, say
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import FORMATS, suffix_of
@@ -57,9 +65,7 @@ class Reading:
         """The mapping of the file with the options: an option that is given replaces that of the
         file.
         """
-        values = {
-            name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS
-        }  # n_grades is --grades
+        values = {name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS}
         options = {name: value for name, value in values.items() if value is not None}
         return LogMapping.of(mapping=self.read, **options)
 
@@ -68,13 +74,11 @@ class Reading:
 class CheckedReading(Reading):
     """How commands that learn from a log read it."""
 
-    as_is: Annotated[
-        bool | None,
-        input_option(
-            "--as-is/--strict-log",
-            help="Keep a log that seems to be upside down; or refuse one that tells nothing.",
-        ),
-    ] = None
+    as_is: bool | None = input_row(
+        None,
+        "Keep a log that seems to be upside down; or refuse one that tells nothing.",
+        "--as-is/--strict-log",
+    )
 
     @property
     def strict_log(self) -> bool:
@@ -102,33 +106,25 @@ class MappingOptions(FullReading):
     """
 
     ratings: Ratings = False
-    equal_groups: Annotated[
-        bool, input_option("--equal-groups", help="With --ratings: a group counts once.")
-    ] = False
-    skip_bad: Annotated[
-        Path | None, input_option(metavar="FILE", help="Put bad lines in FILE; read the rest.")
-    ] = None
+    equal_groups: bool = input_row(False, "With --ratings: a group counts once.")
+    skip_bad: Path | None = input_row(None, "Put bad lines in FILE; read the rest.", metavar="FILE")
 
     def __post_init__(self) -> None:
         if self.equal_groups and not self.ratings:
             raise InputError("--equal-groups goes with --ratings")
         if self.ratings and (self.winner_words or self.positive):
-            raise InputError(
-                "--winner-words and --positive are for pairs: leave them out with --ratings"
-            )
+            remedy = "leave them out with --ratings"
+            raise InputError(f"--winner-words and --positive are for pairs: {remedy}")
 
 
 def read_proxy(path: str, n_grades: int) -> Preferences:
     """Return a machine's verdicts, upside down or not, on the scale of people's."""
-    from dcglearn.readers.read_log import read_preferences
-
     try:
-        return read_preferences(path, n_grades=n_grades, as_is=True)
+        return dl.read_preferences(path, n_grades=n_grades, as_is=True)
     except InputError as error:
         if "n_grades" in str(error):
-            error.args = (
-                f"{error.args[0]}; --proxy is read on people's scale, 0 to {n_grades - 1}",
-            )
+            scale = f"--proxy is read on people's scale, 0 to {n_grades - 1}"
+            error.args = (f"{error.args[0]}; {scale}",)
         raise
 
 
@@ -136,32 +132,20 @@ def read_proxy(path: str, n_grades: int) -> Preferences:
 class LogOptions(CheckedReading):
     """The paths of a log, how it is read, and how much of it may be in memory."""
 
-    log: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="LOG...",
-            help="JSON lines or array, delimited text or Parquet, also .gz, .zst and .zip; - reads standard input. Or "
-            "several files, or a folder.",
-        ),
-    ]
+    log: list[str] = argument_row(
+        ...,
+        "JSON lines or array, delimited text or Parquet, also .gz, .zst and .zip; "
+        "- reads standard input. Or several files, or a folder.",
+        metavar="LOG...",
+    )
     ratings: Ratings = False
-    answers: Annotated[
-        bool, first_option("--answers", help="The log holds answers: question, list, right.")
-    ] = False
-    experiments: Annotated[
-        bool,
-        first_option(
-            "--experiments", help="It holds A/B tests: experiment, arm, unit, list, outcome."
-        ),
-    ] = False
-    memory: Annotated[
-        str | None,
-        scale_option(
-            "--memory",
-            metavar="SIZE",
-            help="Use at most this much memory (2GB, 512MB), and disk beyond it.",
-        ),
-    ] = None
+    answers: bool = first_row(False, "The log holds answers: question, list, right.")
+    experiments: bool = first_row(
+        False, "It holds A/B tests: experiment, arm, unit, list, outcome."
+    )
+    memory: str | None = scale_row(
+        None, "Use at most this much memory (2GB, 512MB), and disk beyond it.", metavar="SIZE"
+    )
 
     @property
     def several(self) -> bool:
@@ -179,11 +163,7 @@ class LogOptions(CheckedReading):
         return self._are_parquet() or self.memory is not None or cluster.engine is not None
 
     def _are_parquet(self) -> bool:
-        """Return whether the log is several paths, a folder or a pattern, and all its files of a
-        known format Parquet.
-
-        Several files of other formats are read whole.
-        """
+        """Return whether the log is several files that are all Parquet; others are read whole."""
         if not self.several:
             return False
         files = expand_paths(self.log, "**/*")
@@ -194,37 +174,34 @@ class LogOptions(CheckedReading):
         in memory.
         """
         for name, value in {"ratings": self.ratings, **options}.items():
-            if value:
-                option = f"--{name.replace('_', '-')}"
+            if not value:
+                continue
+            option, remedy = option_name(name), ""
+            if name == "ratings":
                 remedy = f"; dcglearn convert FILE {option} -o FILE.parquet makes such files first"
-                raise InputError(
-                    f"{option} needs one file and the whole log in memory; not with several Parquet files, --memory "
-                    f"or --workers{remedy if name == 'ratings' else ''}",
-                    see="whole-log",
-                )
+            raise InputError(
+                f"{option} needs one file and the whole log in memory; "
+                f"not with several Parquet files, --memory or --workers{remedy}",
+                see="whole-log",
+            )
 
     @contextlib.contextmanager
     def opened(self, cluster: Cluster) -> Iterator[Preferences | PartedLog]:
         """Yield the log."""
-        from dcglearn.readers.read_log import read_preferences, read_ratings
-
-        mapping = self.mapping
+        # a log in memory
+        mapping, engine, paths = self.mapping, cluster.engine, one_or_all(self.log)
         if not self.in_parts(cluster):
-            yield (read_ratings if self.ratings else read_preferences)(
-                one_or_all(self.log), mapping=mapping
-            )
+            read = dl.read_ratings if self.ratings else dl.read_preferences
+            yield read(paths, mapping=mapping)
             return
         from dcglearn.parts.open_log import opened_log
 
-        first = self.log[0]
-        in_parts = self._are_parquet() or first.lower().endswith(".parquet")
-        if cluster.engine is not None and not in_parts:
-            whole = read_preferences(one_or_all(self.log), mapping=mapping)
-            opened = opened_log(whole, engine=cluster.engine)
+        # in parts; other files than Parquet are read whole, and then spread
+        are_parts = self._are_parquet() or self.log[0].lower().endswith(".parquet")
+        if engine is not None and not are_parts:
+            opened = opened_log(dl.read_preferences(paths, mapping=mapping), engine=engine)
         else:
-            opened = opened_log(
-                self.log, engine=cluster.engine, memory=self.memory, mapping=mapping
-            )
+            opened = opened_log(self.log, engine=engine, memory=self.memory, mapping=mapping)
         with opened as parts:
             yield parts
 
@@ -240,44 +217,34 @@ class JoinOptions:
     click is about.
     """
 
-    qrels: Annotated[
-        str | None,
-        first_option(
-            metavar="FILE",
-            help="Grades of the documents that lists name: TREC, CSV, or a tool's file.",
-        ),
-    ] = None
-    run_a: Annotated[
-        str | None, input_option(metavar="RUN", help="With --run-b: LOG holds query and winner.")
-    ] = None
-    run_b: Annotated[str | None, input_option(metavar="RUN", help="The other run.")] = None
-    interleaving: Annotated[
-        Literal["team-draft", "balanced"] | None,
-        input_option(help="LOG holds clicks on rankings that were interleaved this way."),
-    ] = None
-    unjudged: Annotated[
-        str,
-        input_option(
-            metavar="worst|best|drop|unknown|GRADE",
-            help="With --qrels: the grade of an unjudged document.",
-        ),
-    ] = "worst"
-    missing: Annotated[
-        Literal["error", "skip"],
-        input_option(help="With --qrels: refuse queries without judgements, or skip their pairs."),
-    ] = "error"
-    duplicates: Annotated[
-        Literal["error", "first", "last", "mean", "median", "majority"],
-        input_option(
-            help="With --qrels: what to do with a document judged twice, as in a book of several raters."
-        ),
-    ] = "error"
+    qrels: str | None = first_row(
+        None,
+        "Grades of the documents that lists name: TREC, CSV, or a tool's file.",
+        metavar="FILE",
+    )
+    run_a: str | None = input_row(None, "With --run-b: LOG holds query and winner.", metavar="RUN")
+    run_b: str | None = input_row(None, "The other run.", metavar="RUN")
+    interleaving: Literal["team-draft", "balanced"] | None = input_row(
+        None, "LOG holds clicks on rankings that were interleaved this way."
+    )
+    unjudged: str = input_row(
+        "worst",
+        "With --qrels: the grade of an unjudged document.",
+        metavar="worst|best|drop|unknown|GRADE",
+    )
+    missing: Literal["error", "skip"] = input_row(
+        "error", "With --qrels: refuse queries without judgements, or skip their pairs."
+    )
+    duplicates: Literal["error", "first", "last", "mean", "median", "majority"] = input_row(
+        "error",
+        "With --qrels: what to do with a document judged twice, as in a book of several raters.",
+    )
 
     @property
     def asked(self) -> list[str]:
         """The options given that read a log with other files, or as clicks."""
         names = ("qrels", "run_a", "run_b", "interleaving")
-        return [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) is not None]
+        return [option_name(name) for name in names if getattr(self, name) is not None]
 
     @property
     def inputs(self) -> list[str]:
@@ -288,49 +255,40 @@ class JoinOptions:
         """Return the log in a file, joined with the judgements; InputError if options contradict
         each other.
         """
-        from dcglearn.evaluation.tables import read_judgements
-        from dcglearn.joins.interleaving import preferences_from_interleaving
-        from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
-
+        # judgements, and what of them is missing
         if "scale" in mapping.given:
-            raise InputError(
-                "--scale names the grades of a log: leave it out with " + ", ".join(self.asked)
-            )
-        judged = self.qrels and read_judgements(
-            self.qrels, self.duplicates, cutoffs=mapping.cutoffs
-        )
-        options: dict[str, Any] = {
-            "unjudged": int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged,
-            "missing": self.missing,
-            "duplicates": self.duplicates,
-        }
+            asked = ", ".join(self.asked)
+            raise InputError(f"--scale names the grades of a log: leave it out with {asked}")
+        judged: Any = None
+        if self.qrels is not None:
+            judged = dl.read_judgements(self.qrels, self.duplicates, cutoffs=mapping.cutoffs)
+        options: dict[str, Any] = {"missing": self.missing, "duplicates": self.duplicates}
+        options["unjudged"] = int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged
+
+        # documents that lists name
         if self.asked == ["--qrels"]:
-            return join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
+            return dl.join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
+
+        # clicks on interleaved rankings
         if skip_bad or mapping.given.keys() & {"winner_words", "positive", "columns"}:
-            raise InputError(
-                "--skip-bad, --winner-words, --positive and --columns do not go with runs and clicks"
-            )
+            names = "--skip-bad, --winner-words, --positive and --columns"
+            raise InputError(f"{names} do not go with runs and clicks")
         options |= {"n_grades": mapping.n_grades, "as_is": mapping.as_is}
-        if self.interleaving is not None:
-            if self.run_a is not None or self.run_b is not None:
-                raise InputError(
-                    "--interleaving reads both rankings from LOG: leave --run-a and --run-b out"
-                )
-            method = self.interleaving
-            return preferences_from_interleaving(
-                log, judged, method=method, depth=mapping.depth, **options
-            )
-        if self.qrels is None or self.run_a is None or self.run_b is None:
-            raise InputError(
-                "--run-a, --run-b and --qrels go together: two runs, and the grades of their documents"
-            )
+        method, runs = self.interleaving, (self.run_a, self.run_b)
+        if method is not None:
+            if runs != (None, None):
+                remedy = "leave --run-a and --run-b out"
+                raise InputError(f"--interleaving reads both rankings from LOG: {remedy}")
+            options |= {"method": method, "depth": mapping.depth}
+            return dl.preferences_from_interleaving(log, judged, **options)
+
+        # verdicts on two runs
+        if self.qrels is None or None in runs:
+            needed = "two runs, and the grades of their documents"
+            raise InputError(f"--run-a, --run-b and --qrels go together: {needed}")
         if mapping.depth is not None:
             options["depth"] = mapping.depth
-        return preferences_from_runs(self.run_a, self.run_b, judged, log, **options)
-
-
-FIRST = 3
-"""Pairs that a dry run draws."""
+        return dl.preferences_from_runs(*runs, judged, log, **options)
 
 
 def n_pairs(log: Preferences | PartedLog) -> int:
@@ -346,28 +304,28 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
     """
     from dcglearn.parts.parts import PartedLog
 
+    # pairs and what they carry
+    sizes = f"{number_of(log.depth, 'positions')}, {number_of(log.n_grades, 'grades')}"
     if isinstance(log, PartedLog):
         facts = log.facts
-        counts = [
-            number_of(facts.n, "pairs"),
-            *([number_of(facts.n_ties, "ties")] if facts.n_ties else []),
-        ]
+        counts = [number_of(facts.n, "pairs")]
+        counts += [number_of(facts.n_ties, "ties")] if facts.n_ties else []
         counts += [] if facts.raters is None else [number_of(len(facts.raters), "raters")]
-    else:
-        counts = [number_of(len(log), "pairs")]
-        counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
-        counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties")]
-        labels = {"raters": log.rater, "queries": log.query}
-        counts += [
-            number_of(len(np.unique(values)), name)
-            for name, values in labels.items()
-            if values is not None
-        ]
-    read = f"read: {', '.join(counts)}; {number_of(log.depth, 'positions')}, {number_of(log.n_grades, 'grades')}"
-    if isinstance(log, PartedLog):
-        return [read, *left_out(dropped)]
+        return [f"read: {', '.join(counts)}; {sizes}", *left_out(dropped)]
+
+    # of a log in memory, weights and queries too
+    counts = [number_of(len(log), "pairs")]
+    counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
+    counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties")]
+    for name, values in (("raters", log.rater), ("queries", log.query)):
+        if values is not None:
+            counts.append(number_of(len(np.unique(values)), name))
+
+    # lists that are shorter than others
     short = int((np.concatenate([log.preferred, log.other]) == EMPTY).any(axis=1).sum())
-    read += f"; {short:,} of {2 * len(log):,} lists are shorter" if short else ""
+    if short:
+        sizes += f"; {short:,} of {2 * len(log):,} lists are shorter"
+    read = f"read: {', '.join(counts)}; {sizes}"
     return [read, *looked_up_lines(log.counted), *left_out(dropped)]
 
 
@@ -375,10 +333,10 @@ def left_out(dropped: dict[str, int]) -> list[str]:
     """Return a line for each reason to leave something out; what is wrong with one line is not
     counted.
     """
-    counts = {reason: count for reason, count in dropped.items() if count}
     return [
         f"left out: {reason if ': ' in reason else number_of(n, reason, ',')}"
-        for reason, n in counts.items()
+        for reason, n in dropped.items()
+        if n
     ]
 
 
@@ -386,22 +344,22 @@ def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> Lo
     """Return a mapping with the columns and the words for winners that a reader recognised without
     being told.
     """
-    if (
-        recognised is None or "position" in recognised.columns
-    ):  # a row for each document: its columns name no list
+    # of a row for each document, the columns name no list
+    if recognised is None or "position" in recognised.columns:
         return mapping
-    columns = {
-        role: name
-        for role, name in recognised.columns.items()
-        if isinstance(name, str) and name != role
-    }
+
+    # columns under other names than ours
+    columns = {}
+    for role, name in recognised.columns.items():
+        if isinstance(name, str) and name != role:
+            columns[role] = name
+
+    # words that are no built-in ones
     own = mapping.winner_words
     if own is None and mapping.positive is None and recognised.winners is not None:
-        seen = recognised.winners.words
-        own = {
-            word: meaning for word, (meaning, _) in seen.items() if word.lower() not in WINNERS
-        } or None
-    return mapping.updated(columns={**columns, **mapping.columns}, winner_words=own)
+        meanings = recognised.winners.words.items()
+        own = {word: meaning for word, (meaning, _) in meanings if word.lower() not in WINNERS}
+    return mapping.updated(columns={**columns, **mapping.columns}, winner_words=own or None)
 
 
 def say_reading(recognised: Recognised | None) -> None:
@@ -411,22 +369,21 @@ def say_reading(recognised: Recognised | None) -> None:
     if recognised is None:
         return
     for remark in recognised.remarks:
-        typer.echo(f"remark: {remark}", err=True)
+        say(f"remark: {remark}")
+
+    # a, b and tie mean themselves
     winners = recognised.winners
-    told = winners is not None and (winners.sides or winners.names)
-    if told or (
-        winners and any(word.lower() != meaning for word, (meaning, _) in winners.words.items())
-    ):
-        typer.echo(f"winners: {winners}", err=True)
+    if winners is None:
+        return
+    translated = [word.lower() != meaning for word, (meaning, _) in winners.words.items()]
+    if winners.sides or winners.names or any(translated):
+        say(f"winners: {winners}")
 
 
 def looked_up_lines(counts: Mapping[str, int]) -> list[str]:
     """Return what a join with judgements counted, in one line; no line for other logs."""
-    return (
-        ["looked up: " + ", ".join(number_of(n, what, ",") for what, n in counts.items())]
-        if counts
-        else []
-    )
+    parts = [number_of(n, things, ",") for things, n in counts.items()]
+    return [f"looked up: {', '.join(parts)}"] if parts else []
 
 
 def recognised_lines(log: Preferences) -> list[str]:
@@ -439,25 +396,30 @@ def _grades(log: Preferences) -> str:
     """Return the grades of the scale and how often each occurs in the two lists of a pair."""
     lists = np.concatenate([log.preferred, log.other]).astype(np.int64)
     empty, unknown, *counts = np.bincount(lists.ravel() + 2, minlength=log.n_grades + 2).tolist()
-    names = log.grade_names or tuple(map(str, range(log.n_grades)))
-    others = [
-        (name, count) for name, count in (("unknown", unknown), ("no result", empty)) if count
-    ]
-    return "grades: " + ", ".join(
-        f"{name} ({count:,})" for name, count in [*zip(names, counts, strict=True), *others]
-    )
+    rows = list(zip(_grade_names(log), counts, strict=True))
+    rows += [row for row in (("unknown", unknown), ("no result", empty)) if row[1]]
+    return "grades: " + ", ".join(f"{name} ({count:,})" for name, count in rows)
+
+
+def _grade_names(log: Preferences) -> tuple[str, ...]:
+    return log.grade_names or tuple(map(str, range(log.n_grades)))
 
 
 def _first_pairs(log: Preferences) -> list[str]:
-    names = log.grade_names or tuple(map(str, range(log.n_grades)))
+    """Return a drawing of the first three pairs."""
+    names = _grade_names(log)
     width = max(len(name) for name in names)
     lines = []
-    for i in range(min(FIRST, len(log))):
+    for i in range(min(3, len(log))):
+        # the query, and how the two lists stand
         tied = log.tie is not None and log.tie[i]
         query = "" if log.query is None else f", query {log.query[i]}"
         lines.append(f"pair {i + 1}{query}:")
-        words = ("tied", "and") if tied else ("preferred", "to")
-        for word, grades in zip(words, (log.preferred[i], log.other[i]), strict=True):
-            row = " ".join((names[grade] if grade >= 0 else "-").rjust(width) for grade in grades)
-            lines.append(f"  {word:>9}  {row}")
+        labels = ("tied", "and") if tied else ("preferred", "to")
+
+        # their grades by position
+        for label, grades in zip(labels, (log.preferred[i], log.other[i]), strict=True):
+            cells = [names[grade] if grade >= 0 else "-" for grade in grades]
+            row = " ".join(cell.rjust(width) for cell in cells)
+            lines.append(f"  {label:>9}  {row}")
     return lines

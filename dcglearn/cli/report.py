@@ -1,4 +1,4 @@
-"""The main job in one call: a log in, a DCG out, with what a person should know before trusting it."""
+"""The report of ``dcglearn learn``: the DCG learned, and how far it can be trusted."""
 
 from __future__ import annotations
 
@@ -33,14 +33,6 @@ from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import OF_FORMS, fit_in_form, scores_table
 from dcglearn.trust.proxy import ProxyReport, proxy_dcg, proxy_report
-
-WITHIN_AN_ERROR = 0.16
-"""Probability to be the better one of two that differ by one standard error."""
-
-MOST_JUDGED = 200_000
-"""Logs of more pairs than this are reported without the errors of each rater, which would take
-seconds.
-"""
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,33 +97,39 @@ class Report:
         from dcglearn.plots import add_shares, banded_figure, learned_figure
         from dcglearn.trust.held_out import CURRENT
 
+        # metrics to draw beside the learned one
         others = {f"{CURRENT}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
         bands = self.bands
         if self.machine is not None:
-            others["machine"], bands = self.machine.machine.dcg, bands or self.machine.bands
-        learned = None if self.factoring is None else learned_figure(self.factoring, others)
-        figure = learned or banded_figure(self.bands.dcg if self.bands else self.dcg, others, bands)
+            others["machine"] = self.machine.machine.dcg
+            bands = bands or self.machine.bands
+
+        # the figure of the method, and the held-out shares below
+        if self.factoring is not None:
+            figure = learned_figure(self.factoring, others)
+        else:
+            figure = banded_figure(self.bands.dcg if self.bands else self.dcg, others, bands)
         if self.comparison is not None:
             add_shares(figure, self.comparison)
         return figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain Python values, for programs."""
-        learner, visible, recognised = (
-            self.learner,
-            self.learner.visible,
-            getattr(self.log, "recognised", None),
-        )
+        log, learner = self.log, self.learner
+        visible, recognised = learner.visible, getattr(log, "recognised", None)
         assert visible is not None
-        common = {
-            "pairs": n_pairs(self.log),
-            "total_weight": self.log.total_weight,
-            "depth": self.log.depth,
-            "n_grades": self.log.n_grades,
-            "dropped": {**self.log.dropped, **learner.dropped},
+
+        # what was read, and how well it is fitted
+        values = {
+            "pairs": n_pairs(log),
+            "total_weight": log.total_weight,
+            "depth": log.depth,
+            "n_grades": log.n_grades,
+            "dropped": {**log.dropped, **learner.dropped},
             "recognised": {} if recognised is None else recognised.lines(),
             "no_signal": self.no_signal,
             "contradicted": self.contradicted,
+            # the fit, and what of it the log can tell
             "objective": learner.objective,
             "n_iter": learner.n_iter,
             "visible": {
@@ -141,59 +139,36 @@ class Report:
             },
             "dcg": self.dcg.to_dict(),
         }
+
+        # how far it can be trusted
         if self.comparison is not None:
             units = {"bootstrap_by": self.comparison.by, "by": self.held_out_by}
-            common["held_out"] = {**self.comparison.to_dict(), **units}
-        if self.bands is not None or self.no_bands:
-            common["bands"] = (
-                {"none": self.no_bands} if self.bands is None else self.bands.to_dict()
-            )
+            values["held_out"] = {**self.comparison.to_dict(), **units}
+        if self.no_bands:
+            values["bands"] = {"none": self.no_bands}
+        elif self.bands is not None:
+            values["bands"] = self.bands.to_dict()
         if self.ranges is not None:
-            common["ranges"] = {
-                "gains": self.ranges.gains.tolist(),
-                "discounts": self.ranges.discounts.tolist(),
-            }
-        common |= {} if self.raters is None else {"raters": self.raters.to_dict()}
-        common |= {} if self.machine is None else {"machine": self.machine.to_dict()}
-        return {**common, **self._method_dict(), "seconds": round(self.seconds, 3)}
+            ends = {"gains": self.ranges.gains, "discounts": self.ranges.discounts}
+            values["ranges"] = {name: part.tolist() for name, part in ends.items()}
+        for name, part in (("raters", self.raters), ("machine", self.machine)):
+            if part is not None:
+                values[name] = part.to_dict()
 
-    def _method_dict(self) -> dict[str, Any]:
-        learner = self.learner
-        if isinstance(learner, DirectFit):
-            names = ["loss", "error_rate", "rater_error", "scale", "n_effective"]
-            names += ["position_bias", "rater_bias"] if len(learner.curves.biases) else []
-            members = (
-                {"members": [member.to_dict() for member in learner.members]}
-                if learner.members
-                else {}
-            )
-            values = {
-                "method": "dcg",
-                **{name: getattr(learner, name) for name in names},
-                **members,
-            }
-            if learner.description.form == "dcg":
-                return values
-            by_form = {form: vars(score) for form, score in learner.form_scores.items()}
-            return {
-                **values,
-                "form": learner.form,
-                "list_utility": learner.utility.to_dict(),
-                "form_scores": by_form,
-            }
-        c = self.chosen
-        scores = (
-            ()
-            if c is None
-            else zip(c.grid.tolist(), c.mean.tolist(), c.error.tolist(), strict=True)
-        )
+        # what belongs to the method alone
+        own = _direct_dict(learner) if isinstance(learner, DirectFit) else self._qp_dict(learner)
+        return {**values, **own, "seconds": round(self.seconds, 3)}
+
+    def _qp_dict(self, learner: QPFit) -> dict[str, Any]:
+        path = None
+        if self.chosen is not None:
+            c = self.chosen
+            scores = zip(c.grid.tolist(), c.mean.tolist(), c.error.tolist(), strict=True)
+            path = [{"C": C, "share": mean, "standard_error": error} for C, mean, error in scores]
         return {
             "method": "qp",
             "C": learner.description.C,
-            "C_path": [
-                {"C": C, "share": mean, "standard_error": error} for C, mean, error in scores
-            ]
-            or None,
+            "C_path": path,
             "gap": learner.gap,
             "explained": self._factored.explained,
             "sigma2_over_sigma1": self._factored.ratio,
@@ -205,26 +180,26 @@ class Report:
 
     def findings(self) -> str:
         """Return the report without the lines of `describe`, which say what was read."""
-        known = self.log.dropped
-        lines = left_out(
-            {reason: n for reason, n in self.learner.dropped.items() if known.get(reason) != n}
-        )
+        # warnings about the log
+        lines = [self.no_signal] if self.no_signal else []
+        before, dropped = self.log.dropped, self.learner.dropped
+        lines += left_out({reason: n for reason, n in dropped.items() if before.get(reason) != n})
         if self.contradicted and isinstance(self.log, Preferences):
             share = self.contradicted / self.log.decided.total_weight
-            lines.append(
-                f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair"
-            )
-        lines = [*([self.no_signal] if self.no_signal else []), *lines, "", *self._method_lines()]
+            say = f"{self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair"
+            lines.append(f"contradicted: {say}")
+
+        # what was learned
+        lines += ["", *self._method_lines()]
         for part in (self.machine, self.raters):
             lines += [] if part is None else ["", str(part)]
+
+        # how far it can be trusted
         if self.bands is not None or self.no_bands:
             lines += ["", self.no_bands or str(self.bands)]
         if self.ranges is not None:
-            lines += [
-                "",
-                "range of each number over all DCGs that follow the log nearly as well as the best one:",
-            ]
-            lines.append(str(self.ranges))
+            over = "over all DCGs that follow the log nearly as well as the best one"
+            lines += ["", f"range of each number {over}:", str(self.ranges)]
         if self.comparison is not None:
             lines += ["", f"held out, by {self.held_out_by}: {self.comparison}"]
         return "\n".join(lines)
@@ -232,16 +207,16 @@ class Report:
     def _method_lines(self) -> list[str]:
         if isinstance(self.learner, DirectFit):
             return _direct_lines(self.learner)
-        learner, visible = self.learner, self.learner.visible
+
+        # the QP says how it was solved
+        learner = self.learner
         chosen = " (chosen by validation)" if self.chosen is not None else ""
         return [
             "learned: a weight for each grade at each position, by the paper's quadratic programme "
             f"with C = {learner.description.C:g}{chosen}",
-            f"proof: no other weights lower what it minimises by more than a share of {learner.gap:.1e} (duality gap)",
-            "",
-            str(visible),
-            "",
-            str(self._factored),
+            "proof: no other weights lower what it minimises by more than a share of "
+            f"{learner.gap:.1e} (duality gap)",
+            *("", str(learner.visible), "", str(self._factored)),
         ]
 
 
@@ -261,39 +236,38 @@ def learn_report(
     coin.
     """
     began = time.perf_counter()
+
+    # check the log, and read the proxy
     check_log(log, strict=strict_log)
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
     verdicts = None if options.proxy is None else read_proxy(options.proxy, log.n_grades)
     with stage("machine"):
         proxy = proxy_dcg(verdicts, log)
+
+    # measure on held-out pairs, then learn from all
     fitted = partial(_fitted, description=description, options=options, trust=trust, proxy=proxy)
     comparison = None
     if pairs is not None and trust.holdout is not None:
         comparison = _held_out(pairs, fitted, trust)
     with stage("learning"):
         learner, chosen = fitted(log, keeping=keeping)
-    bands, no_bands = None, ""
-    if pairs is not None and trust.bands and isinstance(learner, DirectFit):
-        from dcglearn.trust.bands import why_no_bands
 
-        no_bands = why_no_bands(pairs)
-        with stage("bands"):
-            bands = (
-                None
-                if no_bands
-                else dl.bootstrap_bands(pairs, learner, n_resamples=trust.bands, seed=trust.seed)
-            )
-    machine = None
-    if (
-        pairs is not None
-        and verdicts is not None
-        and proxy is not None
-        and isinstance(learner, DirectFit)
-    ):
-        n_machine = len(verdicts[verdicts.differing].decided)
-        machine = proxy_report(pairs, learner, n_machine=n_machine, seed=trust.seed)
-    size = learner.description.n_grades
+    # what a log in memory can tell of the fit
+    bands, no_bands = None, ""
+    machine = ranges = raters = None
+    if pairs is not None and isinstance(learner, DirectFit):
+        bands, no_bands = _bands(pairs, learner, trust)
+        if verdicts is not None and proxy is not None:
+            n = len(verdicts[verdicts.differing].decided)
+            machine = proxy_report(pairs, learner, n_machine=n, seed=trust.seed)
+
+    # ranges and raters, for any learner
+    if pairs is not None and trust.ranges:
+        ranges = dl.consistent_ranges(pairs, n_grades=learner.description.n_grades)
+    if pairs is not None and not of_ratings(pairs):
+        raters = _agreement(pairs, learner)
+
     return Report(
         learner=learner,
         factoring=None if isinstance(learner, DirectFit) else learner.factor(),
@@ -301,17 +275,29 @@ def learn_report(
         chosen=chosen,
         comparison=comparison,
         held_out_by=None if trust.holdout is None else unit,
+        # how far it can be trusted
         contradicted=None if pairs is None else pairs.n_contradicted(),
         bands=bands,
-        ranges=dl.consistent_ranges(pairs, n_grades=size)
-        if pairs is not None and trust.ranges
-        else None,
+        ranges=ranges,
         seconds=time.perf_counter() - began,
-        raters=None if pairs is None or of_ratings(pairs) else _agreement(pairs, learner),
+        raters=raters,
         no_bands=no_bands,
         machine=machine,
         no_signal=NO_SIGNAL if tells_nothing(log) else "",
     )
+
+
+def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[Bands | None, str]:
+    """Return the bands that are asked for, or why there are none."""
+    if not trust.bands:
+        return None, ""
+    from dcglearn.trust.bands import why_no_bands
+
+    reason = why_no_bands(log)
+    if reason:
+        return None, reason
+    with stage("bands"):
+        return dl.bootstrap_bands(log, learner, n_resamples=trust.bands, seed=trust.seed), ""
 
 
 def _held_out(
@@ -320,15 +306,18 @@ def _held_out(
     """Return how well a fit to one part of a log predicts the other, beside other metrics."""
     from dcglearn.trust.held_out import compare_dcg
 
-    train, test = telling_pairs(log).split(
-        1 - (trust.holdout or 0), seed=trust.seed, by=trust.unit(log)
-    )
+    share = 1 - (trust.holdout or 0)
+    train, test = telling_pairs(log).split(share, seed=trust.seed, by=trust.unit(log))
+
+    # learn from one part, compare on the other
     with stage("held out"):
         learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
         metrics: dict[str, Any] = {"current": trust.current, "utility": learner.list_utility}
         dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
         comparison = compare_dcg(dcg, train, test, C=reference_C, seed=trust.seed, **metrics)
+
+    # where it stays below the noise ceiling, ask why
     if not comparison.below_ceiling:
         return comparison
     return replace(comparison, lack_of_fit=_lack_of_fit(log, learner, trust.seed))
@@ -343,41 +332,76 @@ def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement |
     agreement = dl.rater_agreement(log, errors=False)
     if log.swapped is None and not agreement.n_units:
         return None
-    if not isinstance(learner, DirectFit) or not learner.is_likelihood or len(log) > MOST_JUDGED:
+
+    # errors of each rater take seconds on a large log
+    if not isinstance(learner, DirectFit) or not learner.is_likelihood or len(log) > 200_000:
         return agreement
     return dl.rater_agreement(log, learner)
 
 
+def _direct_dict(learner: DirectFit) -> dict[str, Any]:
+    """Return what belongs to a DCG fitted directly, as plain Python values."""
+    names = ["loss", "error_rate", "rater_error", "scale", "n_effective"]
+    if len(learner.curves.biases):
+        names += ["position_bias", "rater_bias"]
+    values = {"method": "dcg", **{name: getattr(learner, name) for name in names}}
+
+    # what it was mixed from, and other forms
+    if learner.members:
+        values["members"] = [member.to_dict() for member in learner.members]
+    if learner.description.form != "dcg":
+        values["form"] = learner.form
+        values["list_utility"] = learner.utility.to_dict()
+        values["form_scores"] = {form: vars(row) for form, row in learner.form_scores.items()}
+    return values
+
+
 def _direct_lines(learner: DirectFit) -> list[str]:
+    # what was learned from
     total = number_of(round(learner.weighed_on), "judgements", ",")
     loss = "" if learner.members else f", with the {learner.loss} loss"
-    fewer = round(learner.n_effective)
-    recur = f"; since lists recur, they tell as much as {fewer:,} independent ones"
-    same = fewer == round(learner.weighed_on)
-    lines = [f"learned: gains and discounts from {total}{loss}{'' if same else recur}"]
-    if learner.members:
-        head = "mixed from (weight, share of held-out preferences ordered as the judges did, what it is):"
-        lines += [head, *map(str, learner.members)]
-        kept = [
-            member.name
-            for member in learner.members
-            if member.fit is None and member.weight > WITHIN_AN_ERROR
-        ]
-        lines += (
-            [f"{' and '.join(kept)}: perhaps as good as what was learned; this log cannot tell"]
-            if kept
-            else []
-        )
+    fewer, recur = round(learner.n_effective), ""
+    if fewer != round(learner.weighed_on):
+        recur = f"; since lists recur, they tell as much as {fewer:,} independent ones"
+    lines = [f"learned: gains and discounts from {total}{loss}{recur}"]
+
+    # how the judges err
+    lines += _member_lines(learner)
     if learner.loss in ("blend", "robust"):
-        error = f"even where one list is far better, at least about {learner.error_rate:.1%} of verdicts name the worse"
-        lines.append(f"judges: {error}; close pairs are misjudged more often")
+        lines.append(
+            "judges: even where one list is far better, at least about "
+            f"{learner.error_rate:.1%} of verdicts name the worse; "
+            "close pairs are misjudged more often"
+        )
+
+    # the worst raters, and the side they prefer
     worst = sorted(learner.rater_error.items(), key=lambda item: -item[1])[:3]
     if worst and worst[0][1] > 2 * learner.error_rate:
         lines.append("most, by rater: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
     lines += _bias_lines(learner)
-    notes = [f"  - {note}" for note in learner.dcg.notes]
-    lines += ["", "what the log cannot tell:", *notes] if notes else []
+
+    # what stays open, and the numbers
+    if learner.dcg.notes:
+        notes = [f"  - {note}" for note in learner.dcg.notes]
+        lines += ["", "what the log cannot tell:", *notes]
     return [*lines, *_form_lines(learner), "", learner.dcg.table()]
+
+
+def _member_lines(learner: DirectFit) -> list[str]:
+    """Return what a DCG was mixed from, and the textbook DCGs that may be as good."""
+    if not learner.members:
+        return []
+    head = (
+        "mixed from (weight, share of held-out preferences ordered as the judges did, what it is):"
+    )
+    lines = [head, *map(str, learner.members)]
+
+    # .16: chance that the one behind by a standard error is the better one
+    textbook = [member for member in learner.members if member.fit is None and member.weight > 0.16]
+    if textbook:
+        names = " and ".join(member.name for member in textbook)
+        lines.append(f"{names}: perhaps as good as what was learned; this log cannot tell")
+    return lines
 
 
 def _bias_lines(learner: DirectFit) -> list[str]:
@@ -423,6 +447,7 @@ def _fitted(
     keeping: Keeping = NOWHERE,
 ) -> tuple[DirectFit | QPFit, ChosenC | None]:
     """Return the fit to a log and, of a QP, how C was chosen."""
+    # gains and discounts, or the QP with C chosen by validation
     fit: DirectFit | QPFit
     chosen = None
     if isinstance(description, DirectDescription):
@@ -430,9 +455,8 @@ def _fitted(
     else:
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)
-            chosen = dl.choose_C(
-                log, description, by="pair" if unit == "list" else unit, seed=trust.seed
-            )
+            by = "pair" if unit == "list" else unit
+            chosen = dl.choose_C(log, description, by=by, seed=trust.seed)
             description = replace(description, C=chosen.C)
         fit = fit_qp(log, description, keeping=keeping)
     warn_of(fit)

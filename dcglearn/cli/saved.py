@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from dcglearn.cli.command import examples, first_option, input_option
+import dcglearn as dl
+from dcglearn.cli.command import argument_row, examples, first_row, input_row
 from dcglearn.cli.metric_options import load_metrics
 from dcglearn.cli.options import (
     AsJson,
@@ -15,6 +16,7 @@ from dcglearn.cli.options import (
     Output,
     Plot,
     check_outputs,
+    print_result,
     write_figure,
     write_text,
 )
@@ -26,9 +28,10 @@ from dcglearn.plots import dcg_figure
 
 @examples("dcglearn show dcg.json", "dcglearn show dcg.json exponential-log2@10 --plot both.png")
 def show(
-    metrics: Annotated[
-        list[str], typer.Argument(metavar="METRIC...", help="Files, or names GAIN-DISCOUNT[@K].")
-    ],
+    *,
+    metrics: list[str] = argument_row(
+        ..., "Files, or names GAIN-DISCOUNT[@K].", metavar="METRIC..."
+    ),
     grades: Grades = None,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -38,11 +41,9 @@ def show(
     check_outputs(force=force, picture=plot, inputs=metrics)
     dcgs = load_metrics(metrics, grades)
     for name, dcg in dcgs.items():
-        if as_json:
-            typer.echo(json.dumps({"name": name, **dcg.to_dict()}, allow_nan=False))
-        else:
-            notes = [f"- {note}" for note in dcg.notes]
-            typer.echo("\n".join([name, dcg.table(), *notes, ""]))
+        notes = [f"- {note}" for note in dcg.notes]
+        text = "\n".join([name, dcg.table(), *notes, ""])
+        print_result({"name": name, **dcg.to_dict()} if as_json else text, as_json)
     write_figure(lambda: dcg_figure(dcgs), plot, force=force)
 
 
@@ -52,28 +53,17 @@ def show(
     "dcglearn export --list",
 )
 def export(
-    metric: Annotated[
-        str | None,
-        typer.Argument(metavar="METRIC", help="A file, or GAIN-DISCOUNT@K.", show_default=False),
-    ] = None,
-    to: Annotated[
-        str | None, first_option("--to", metavar="TARGET", help="The tool; --list shows all.")
-    ] = None,
-    lossy: Annotated[
-        bool, first_option("--lossy", help="Leave the discounts out where a tool has none.")
-    ] = False,
-    scale: Annotated[
-        int | None, input_option(min=1, help="trec-eval, ranx: what the best grade becomes.")
-    ] = None,
-    n_grades: Annotated[
-        int | None,
-        input_option(
-            "--n-grades", min=1, metavar="L", help="Number of grades of a textbook metric."
-        ),
-    ] = None,
-    listed: Annotated[
-        bool, first_option("--list", help="Show the targets and what each can hold.")
-    ] = False,
+    *,
+    metric: str | None = argument_row(
+        None, "A file, or GAIN-DISCOUNT@K.", metavar="METRIC", show_default=False
+    ),
+    to: str | None = first_row(None, "The tool; --list shows all.", metavar="TARGET"),
+    lossy: bool = first_row(False, "Leave the discounts out where a tool has none."),
+    scale: int | None = input_row(None, "trec-eval, ranx: what the best grade becomes.", min=1),
+    n_grades: int | None = input_row(
+        None, "Number of grades of a textbook metric.", min=1, metavar="L"
+    ),
+    listed: bool = first_row(False, "Show the targets and what each can hold.", "--list"),
     output: Output = None,
     force: Force = False,
 ) -> None:
@@ -87,9 +77,10 @@ def export(
         typer.echo(list_of_targets())
         return
     if metric is None or to is None:
-        raise InputError(
-            "name a metric and a target: dcglearn export dcg.json --to quepid; --list shows the targets"
-        )
+        command = "dcglearn export dcg.json --to quepid"
+        raise InputError(f"name a metric and a target: {command}; --list shows the targets")
+
+    # read the metric, and write what the target takes
     target = target_of(to)
     check_outputs(output, force=force, inputs=[metric])
     dcg = carried(metric, target, n_grades or 5)
@@ -100,12 +91,10 @@ def export(
 
 @examples("dcglearn verify model", "dcglearn verify fit.checkpoint --json")
 def verify(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL", help="A folder that `dcglearn train` wrote, or a checkpoint."
-        ),
-    ],
+    *,
+    model: Path = argument_row(
+        ..., "A folder that `dcglearn train` wrote, or a checkpoint.", metavar="MODEL"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Check that a saved model is whole and say what it is; a damaged one ends with status 2."""
@@ -113,6 +102,8 @@ def verify(
 
     if not model.exists():
         raise InputError(f"{model} does not exist; check the name")
+
+    # a folder may hold a model, a checkpoint, or both
     folder = model.is_dir()
     checkpoint = model / CHECKPOINT if folder else model
     parts: dict[str, Any] = {}
@@ -120,31 +111,31 @@ def verify(
         parts["model"] = _model(model)
     if not folder or checkpoint.exists():
         parts["checkpoint"] = inspect_checkpoint(checkpoint)
+
+    # print what each is
     if as_json:
-        typer.echo(json.dumps(parts))
+        print_result(parts, as_json)
         return
     for kind, fields in parts.items():
-        typer.echo(
-            "\n".join([f"{kind}: whole", *(f"  {name}: {value}" for name, value in fields.items())])
-        )
+        lines = [f"  {name}: {value}" for name, value in fields.items()]
+        typer.echo("\n".join([f"{kind}: whole", *lines]))
 
 
 def _model(folder: Path) -> dict[str, Any]:
     """Return the facts of a model; raise InputError if it is damaged."""
-    from dcglearn.rankers.load_ranker import load_ranker
+    ranker: Any = dl.load_ranker(folder)
+    saved = read_json_object(folder / "model.json")
+    facts = {"kind": saved["kind"], "features": ranker.n_features_in_}
+    facts["metric"] = repr(ranker.metric_)
 
-    ranker: Any = load_ranker(folder)
-    fields = read_json_object(folder / "model.json")
-    facts = {
-        "kind": fields["kind"],
-        "features": ranker.n_features_in_,
-        "metric": repr(ranker.metric_),
-    }
+    # trees tell how many they are, and of which features
     if hasattr(ranker, "n_trees_"):
         facts["trees"] = ranker.n_trees_
-        facts["important"] = ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))
-    return facts | {
-        "data": ", ".join(
-            f"{name} (SHA-256 {checksum})" for name, checksum in fields["files"].items()
-        )
-    }
+        facts["important"] = most_important(ranker)
+    files = [f"{name} (SHA-256 {checksum})" for name, checksum in saved["files"].items()]
+    return facts | {"data": ", ".join(files)}
+
+
+def most_important(ranker: Any) -> str:
+    """Return the five features that trees use most, each with its share of the gain."""
+    return ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))

@@ -34,11 +34,14 @@ class Escaped:
 
     def write(self, text: str) -> int:
         """Write a text."""
+        # moves of the cursor pass
         if self._progress and (text.startswith("\r") or _CURSOR.fullmatch(text)):
             start = len(text) if _CURSOR.fullmatch(text) else 1
             plain = text[:start] + escaped(text[start:])
         else:
             plain = escaped(text)
+
+        # what the encoding lacks is escaped too
         try:
             self._stream.write(plain)
         except UnicodeEncodeError:
@@ -70,9 +73,10 @@ def draw_table(head: list[str], rows: list[list[str]], notes: list[str], n_left:
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
     for i, title in enumerate(head):
-        table.add_column(
-            Text(escaped(title)), justify="left" if i < n_left else "right", overflow="fold"
-        )
+        table.add_column(Text(escaped(title)), overflow="fold")
+        table.columns[i].justify = "left" if i < n_left else "right"
+
+    # cells of the caller are escaped, since the console draws past the escaping
     for row in rows:
         table.add_row(*(Text(escaped(cell)) for cell in row))
     console().print(table)

@@ -20,7 +20,7 @@ from dcglearn.exports.settings import (
 from dcglearn.exports.targets import TARGETS, exported
 
 __all__ = [
-    "TARGETS", "cwl_continuation", "cwl_gains", "exported", "integer_gains", "ir_measure", "is_log2",
-    "lightgbm_callables", "sklearn_scorer", "to_lightgbm", "to_python", "to_quepid", "to_sql", "to_trec_eval",
-    "xgboost_callables",
+    "TARGETS", "cwl_continuation", "cwl_gains", "exported", "integer_gains", "ir_measure",
+    "is_log2", "lightgbm_callables", "sklearn_scorer", "to_lightgbm", "to_python", "to_quepid",
+    "to_sql", "to_trec_eval", "xgboost_callables",
 ]  # fmt: skip

@@ -64,9 +64,8 @@ def _lightgbm_queries(first: Any, second: Any, group: Any) -> Queries:
     if hasattr(second, "get_label"):
         scores, grades, group = first, second.get_label(), second.get_group()
     if group is None:
-        raise InputError(
-            "LightGBM's data have no groups: give Dataset(..., group=) or LGBMRanker.fit(..., group=)"
-        )
+        remedy = "give Dataset(..., group=) or LGBMRanker.fit(..., group=)"
+        raise InputError(f"LightGBM's data have no groups: {remedy}")
     return scores, grades, np.asarray(group)
 
 
@@ -105,13 +104,12 @@ def _callables(dcg: DCG, loss: Objective | None) -> Callables:
     """Return gradient and curvature, and the mean NDCG, as functions of scores, grades and sizes of
     queries.
     """
-    objective_of_dcg = ApproxNDCG(dcg) if loss is None else loss
+    objective = ApproxNDCG(dcg) if loss is None else loss
 
     def descended(scores: Floats, grades: Floats, sizes: Integers) -> tuple[Floats, Floats]:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        return descent(
-            objective_of_dcg, np.asarray(scores, dtype=np.float64), grades.astype(np.int64), offsets
-        )
+        values = np.asarray(scores, dtype=np.float64)
+        return descent(objective, values, grades.astype(np.int64), offsets)
 
     def mean_ndcg(scores: Floats, grades: Floats, sizes: Integers) -> float:
         return _mean_ndcg(dcg, *_rows(grades, scores, sizes))
@@ -168,14 +166,18 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
     metric = carried(dcg, "scikit-learn")
 
     def mean_ndcg(y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None = None) -> float:
+        # queries by number
         if qid is not None:
             grades, scores = finite_array(y_true, "y", 1), finite_array(y_score, "scores", 1)
             sizes = np.diff(query_offsets(qid, len(grades))[0])
             return _mean_ndcg(metric, *_rows(grades, scores, sizes))
+
+        # or a row for each
         if np.ndim(y_true) == 1:
             raise InputError(
-                "y has a grade for each document, and nothing says which are of one query: give qid, by "
-                'sklearn.set_config(enable_metadata_routing=True) and params={"qid": qid}; or a row of y for each query'
+                "y has a grade for each document, and nothing says which are of one query: "
+                "give qid, by sklearn.set_config(enable_metadata_routing=True) and "
+                'params={"qid": qid}; or a row of y for each query'
             )
         return _mean_ndcg(metric, y_true, y_score)
 
@@ -199,7 +201,8 @@ def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True
     --------
     >>> import ir_measures
     >>> measure = dl.exports.ir_measure(dl.DCG.standard(3, 5), "Example")
-    >>> ir_measures.calc_aggregate([measure], {"q": {"a": 2, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}})[measure]
+    >>> judged, run = {"q": {"a": 2, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}}
+    >>> ir_measures.calc_aggregate([measure], judged, run)[measure]
     1.0
     """
     try:

@@ -53,21 +53,21 @@ def measure_of(dcg: DCG, name: str, normalise: bool) -> LearnedMeasure:
     """Register a DCG as a measure of ir_measures and return it; for errors see
     `exports.ir_measure`.
     """
+    # a plain name that no other measure has
     registered = ir_measures.measures.registry.get(name)
-    if not name.isidentifier() or not (
-        registered is None or isinstance(registered, LearnedMeasure)
-    ):
+    is_free = registered is None or isinstance(registered, LearnedMeasure)
+    if not name.isidentifier() or not is_free:
         raise InputError(
             f"name={name!r} is not a plain name, or one that ir_measures has for another measure"
         )
+
+    # a class of the metric's own
     normalise = normalise and not dcg.plain
     doc = f"{'NDCG' if normalise else 'DCG'} with learned gains and discounts (dcglearn)."
-    kind = type(
-        name,
-        (LearnedMeasure,),
-        {"__name__": name, "NAME": name, "__doc__": doc, "dcg": dcg, "normalise": normalise},
-    )
-    measure: LearnedMeasure = kind()
+    members = {"__name__": name, "NAME": name, "__doc__": doc, "dcg": dcg, "normalise": normalise}
+    measure: LearnedMeasure = type(name, (LearnedMeasure,), members)()
+
+    # register it, and the provider once
     ir_measures.measures.register(measure)
     if Provider.NAME not in providers.registry:
         provider = providers.register(Provider())

@@ -21,9 +21,13 @@ Quepid may refuse loops, and may run a scorer again in the same context, which `
 ``const`` not.
 """
 
-UNJUDGED = Template("""
+UNJUDGED = Template(
+    """
   UNION ALL  -- unjudged documents, where a query has fewer judged ones than positions
-  SELECT topic.query_id, $filler FROM topic JOIN position_weight ON position_weight.pos > topic.n_judged""")
+  SELECT topic.query_id, $filler """
+    "FROM topic JOIN position_weight ON position_weight.pos > topic.n_judged"
+)
+"""Rows of the query for unjudged documents, which gain something there."""
 
 
 def to_python(dcg: DCGLike, name: str = "the metric") -> str:
@@ -99,15 +103,16 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     """
     metric = _carried(dcg, "sql")
     filler = max(float(metric.gains[0]), 0.0)
+    gains = [f"WHEN {grade} THEN {_double(gain)}" for grade, gain in enumerate(metric.gains)]
+
+    # unjudged documents have rows of their own if they gain something
     return _filled(
         "query.sql",
         title=_title(metric, name),
         highest=metric.n_grades - 1,
         filled=", followed by unjudged\n-- documents" if filler > 0 else "",
         discounts=_weights(metric),
-        gains=" ".join(
-            f"WHEN {grade} THEN {_double(gain)}" for grade, gain in enumerate(metric.gains)
-        ),
+        gains=" ".join(gains),
         unjudged=UNJUDGED.substitute(filler=_double(filler)) if filler > 0 else "",
         worst=_double(metric.gains[0]),
         zero=_double(0.0),
@@ -122,8 +127,8 @@ def _carried(metric: DCGLike, tool: str) -> DCG:
     if dcg.discounts.min() < 0:
         rank = int(dcg.discounts.argmin())
         raise InputError(
-            f"{tool}: rank {rank + 1} has the discount {dcg.discounts[rank]:g}, and programs are written for discounts "
-            "of 0 or more alone; evaluate with dcglearn, which takes any"
+            f"{tool}: rank {rank + 1} has the discount {dcg.discounts[rank]:g}, and programs are "
+            "written for discounts of 0 or more alone; evaluate with dcglearn, which takes any"
         )
     return dcg
 
@@ -148,13 +153,14 @@ def _weights(dcg: DCG) -> str:
     """Return rows of rank, discount and the discount in descending order, as selections that every
     dialect has.
     """
-    rows = zip(dcg.discounts, np.sort(dcg.discounts)[::-1], strict=True)
-    names = (" AS pos", " AS discount", " AS ideal"), ("", "", "")
-    return " UNION ALL\n".join(
-        f"  SELECT {k + 1}{p}, {_double(discount)}{d}, {_double(ideal)}{i}"
-        for k, (discount, ideal) in enumerate(rows)
-        for p, d, i in [names[min(k, 1)]]
-    )
+    # the first row names the columns
+    pos, discount, ideal = " AS pos", " AS discount", " AS ideal"
+    rows = []
+    for k, (own, best) in enumerate(zip(dcg.discounts, np.sort(dcg.discounts)[::-1], strict=True)):
+        cells = f"{k + 1}{pos}, {_double(own)}{discount}, {_double(best)}{ideal}"
+        rows.append(f"  SELECT {cells}")
+        pos = discount = ideal = ""
+    return " UNION ALL\n".join(rows)
 
 
 def _double(value: float) -> str:

@@ -15,14 +15,6 @@ from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, read_metric
 from dcglearn.metric.textbook import textbook_discounts
 
-SCALE = 1000
-"""Largest whole gain by default. trec_eval allocates a table as long as the largest gain, so it
-should be small.
-"""
-
-PLAIN = ("ir-measures", "cwl-eval")
-"""Tools whose values need not be divided by the ideal."""
-
 
 def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | None = None) -> DCG:
     """Return the DCG to carry into a tool (a `ListUtility` without stops or a share of the best
@@ -32,19 +24,23 @@ def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | 
     plain and the tool normalises; `n_grades` is that of a name.
     """
     dcg: DCG = _summed(metric, tool, n_grades)
+
+    # something must be worth something
     if dcg.gains[-1] <= 0:
         raise InputError(
-            f"{tool}: the best grade, {dcg.n_grades - 1}, has the gain {dcg.gains[-1]:g}, so the best documents would "
-            "be worth nothing; are the gains in order, worst grade first?"
-        )
-    if dcg.plain and tool.replace("_", "-") not in PLAIN:
-        raise InputError(
-            f"{tool} divides by the ideal, but values of this metric are plain, as those of RBP; to have them divided, "
-            "export DCG(dcg.gains, dcg.discounts)"
+            f"{tool}: the best grade, {dcg.n_grades - 1}, has the gain {dcg.gains[-1]:g}, so the "
+            "best documents would be worth nothing; are the gains in order, worst grade first?"
         )
     if dcg.discounts.max() <= 0:
         raise InputError(
             f"{tool}: no discount is above 0, so no position counts; there is nothing to export"
+        )
+
+    # most tools divide by the ideal
+    if dcg.plain and tool.replace("_", "-") not in ("ir-measures", "cwl-eval"):
+        raise InputError(
+            f"{tool} divides by the ideal, but values of this metric are plain, as those of RBP; "
+            "to have them divided, export DCG(dcg.gains, dcg.discounts)"
         )
     return dcg
 
@@ -53,6 +49,10 @@ def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
     """Return a metric, or its file, if it is a DCG; refuse others by name."""
     name = os.fspath(metric) if isinstance(metric, (str, os.PathLike)) else type(metric).__name__
     metric = read_metric(metric, n_grades, accept=SAVED)
+    if isinstance(metric, DCG):
+        return metric
+
+    # a list utility of the form of a DCG is one
     if isinstance(metric, ListUtility):
         if metric.form == "dcg":
             return metric.dcg
@@ -60,18 +60,17 @@ def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
             "saturation": "a good result makes those below it worth less",
             "best": "the best result counts extra",
         }
-        raise InputError(
-            f"{tool} can hold only a DCG, a sum over positions, but {name} is a ListUtility of the form "
-            f"{metric.form!r} ({forms[metric.form]}); use dcglearn there, or learn a DCG",
-            see="only-a-dcg",
-        )
-    if isinstance(metric, Utility):
-        raise InputError(
-            f"{tool} can hold only a DCG, gains times discounts, but {name} is a Utility, with a weight for each grade "
-            "at each position; factor it into a DCG first (UtilityLearner.factor)",
-            see="only-a-dcg",
-        )
-    return metric
+        holds = "a sum over positions"
+        about = f"a ListUtility of the form {metric.form!r} ({forms[metric.form]})"
+        remedy = "use dcglearn there, or learn a DCG"
+
+    # a utility has a weight for each grade at each position
+    else:
+        holds = "gains times discounts"
+        about = "a Utility, with a weight for each grade at each position"
+        remedy = "factor it into a DCG first (UtilityLearner.factor)"
+    reason = f"{tool} can hold only a DCG, {holds}, but {name} is {about}"
+    raise InputError(f"{reason}; {remedy}", see="only-a-dcg")
 
 
 def is_log2(dcg: DCG) -> bool:
@@ -104,15 +103,18 @@ def lost_in_settings(dcg: DCG) -> list[str]:
 
 
 def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> None:
-    if not lossy and not is_log2(dcg):
-        usual, shares = textbook_discounts("log2", dcg.depth), dcg.discounts / dcg.discounts[0]
-        worst = int(np.abs(shares - usual).argmax())
-        raise InputError(
-            f"{tool} has no discounts but 1 / log2(rank + 1): at rank {worst + 1} it would count {usual[worst]:.3f} of "
-            f"the first where this metric counts {shares[worst]:.3f}; {remedy}, or pass lossy=True (--lossy) to export "
-            "the gains alone",
-            see="only-a-dcg",
-        )
+    if lossy or is_log2(dcg):
+        return
+
+    # name the rank where the two differ most
+    usual, shares = textbook_discounts("log2", dcg.depth), dcg.discounts / dcg.discounts[0]
+    worst = int(np.abs(shares - usual).argmax())
+    raise InputError(
+        f"{tool} has no discounts but 1 / log2(rank + 1): at rank {worst + 1} it would count "
+        f"{usual[worst]:.3f} of the first where this metric counts {shares[worst]:.3f}; {remedy}, "
+        "or pass lossy=True (--lossy) to export the gains alone",
+        see="only-a-dcg",
+    )
 
 
 def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
@@ -121,13 +123,11 @@ def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
     """
     grade = int(dcg.gains.argmin())
     if dcg.gains[grade] < 0:
-        raise InputError(
-            f"{tool} has no gains below 0, but grade {grade} has the gain {dcg.gains[grade]:g}; {remedy}"
-        )
+        gain = f"grade {grade} has the gain {dcg.gains[grade]:g}"
+        raise InputError(f"{tool} has no gains below 0, but {gain}; {remedy}")
     if dcg.gains[grade] < dcg.gains[0]:
-        raise InputError(
-            f"{tool} counts from the worst grade's gain, but grade {grade} gains less; {remedy}"
-        )
+        less = f"grade {grade} gains less"
+        raise InputError(f"{tool} counts from the worst grade's gain, but {less}; {remedy}")
 
 
 def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_eval") -> list[int]:
@@ -147,23 +147,26 @@ def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_e
     >>> dl.exports.integer_gains(dl.DCG([0, 0.5, 1], [1, 0.5]))
     [0, 500, 1000]
     """
+    # gains from 0 that never fall
     dcg = carried(dcg, tool)
-    _refuse_gains_below_the_worst(
-        dcg, tool, "evaluate with dcglearn or ir_measures, which take any gains"
-    )
+    remedy = "evaluate with dcglearn or ir_measures, which take any gains"
+    _refuse_gains_below_the_worst(dcg, tool, remedy)
     gains = dcg.gains - dcg.gains[0]
     if (np.diff(gains) < 0).any() or gains[-1] <= 0:
         raise InputError(
             f"gains that fall from a grade to the next cannot be written as judgements for {tool}"
         )
-    if scale is None and (gains == np.round(gains)).all() and gains[-1] <= 100 * SCALE:
+
+    # whole gains stay, unless trec_eval's table of that length were too long
+    if scale is None and (gains == np.round(gains)).all() and gains[-1] <= 100_000:
         return [int(gain) for gain in gains]
-    top = SCALE if scale is None else whole_number(scale, "scale", 1)
+
+    # others are rounded, but must stay apart
+    top = 1000 if scale is None else whole_number(scale, "scale", 1)
     whole = np.round(gains / gains[-1] * top).astype(int)
     if ((np.diff(whole) == 0) & (np.diff(gains) > 0)).any():
-        raise InputError(
-            f"scale={top} makes different gains equal, {whole.tolist()}; give a larger scale"
-        )
+        same = f"scale={top} makes different gains equal, {whole.tolist()}"
+        raise InputError(f"{same}; give a larger scale")
     return [int(gain) for gain in whole]
 
 
@@ -187,15 +190,11 @@ def to_trec_eval(
     {'relevance_of_grade': {0: 0, 1: 1, 2: 3}, 'measure': 'ndcg_cut.5', 'ranx': 'ndcg@5'}
     """
     dcg = carried(dcg, tool)
-    _refuse_lost_discount(
-        dcg, tool, "evaluate with dcglearn or ir_measures, which carry them", lossy=lossy
-    )
+    remedy = "evaluate with dcglearn or ir_measures, which carry them"
+    _refuse_lost_discount(dcg, tool, remedy, lossy=lossy)
     gains = dict(enumerate(integer_gains(dcg, scale, tool=tool)))
-    return {
-        "relevance_of_grade": gains,
-        "measure": f"ndcg_cut.{dcg.depth}",
-        "ranx": f"ndcg@{dcg.depth}",
-    }
+    names = {"measure": f"ndcg_cut.{dcg.depth}", "ranx": f"ndcg@{dcg.depth}"}
+    return {"relevance_of_grade": gains, **names}
 
 
 def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
@@ -215,9 +214,8 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     {'label_gain': [0.0, 1.0, 3.0], 'eval_at': [5], 'lambdarank_truncation_level': 5}
     """
     dcg = carried(dcg, "LightGBM")
-    _refuse_gains_below_the_worst(
-        dcg, "LightGBM's label_gain", "use lightgbm_callables, which carry any gains"
-    )
+    remedy = "use lightgbm_callables, which carry any gains"
+    _refuse_gains_below_the_worst(dcg, "LightGBM's label_gain", remedy)
     _refuse_lost_discount(dcg, "LightGBM", "use lightgbm_callables, which carry them", lossy=lossy)
     gains = (dcg.gains - dcg.gains[0]).tolist()
     return {"label_gain": gains, "eval_at": [dcg.depth], "lambdarank_truncation_level": dcg.depth}
@@ -262,7 +260,6 @@ def cwl_gains(dcg: DCGLike) -> list[float]:
     [0.0, 0.25, 1.0]
     """
     metric = carried(dcg, "cwl_eval")
-    _refuse_gains_below_the_worst(
-        metric, "cwl_eval", "evaluate with dcglearn, which takes any gains"
-    )
+    remedy = "evaluate with dcglearn, which takes any gains"
+    _refuse_gains_below_the_worst(metric, "cwl_eval", remedy)
     return metric.normalised().gains.tolist()

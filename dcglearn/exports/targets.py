@@ -25,37 +25,28 @@ TARGETS = {
     "sql": "a query in standard SQL: any gains, discounts of 0 or more",
     "python": "twenty lines without dependencies: any gains, discounts of 0 or more",
     "pytorch": "four lines that build a loss: any DCG",
-    "lightgbm": "label_gain if the discounts are log2 and the worst grade gains 0; else callables: any DCG",
+    "lightgbm": "label_gain if the discounts are log2 and the worst grade gains 0; "
+    "else callables: any DCG",
     "xgboost": "callables: any DCG",
     "scikit-learn": "a scorer: any DCG",
     "ir-measures": "a measure, also for PyTerrier: any DCG",
-    "trec-eval": "whole grades for the judgements, also for pytrec_eval: log2 discounts, gains that do not fall",
+    "trec-eval": "whole grades for the judgements, also for pytrec_eval: log2 discounts, "
+    "gains that do not fall",
     "ranx": "whole grades for the judgements: log2 discounts, gains that do not fall",
     "cwl-eval": "gains from 0 to 1, and discounts that never rise as continuation probabilities",
 }
 """What each target can hold, by its name."""
 
-ALIASES = {
-    "torch": "pytorch",
-    "sklearn": "scikit-learn",
-    "pyterrier": "ir-measures",
-    "pytrec-eval": "trec-eval",
-}
-
 FIXED = ("elasticsearch", "opensearch")
 """Tools whose DCG has fixed gains and discounts."""
 
-PROGRAMS: dict[str, Callable[..., str]] = {"quepid": to_quepid, "sql": to_sql, "python": to_python}
-
 LINES = {
-    "pytorch": [
-        "from dcglearn.torch_losses import TorchLoss",
-        "loss = TorchLoss(dcglearn.ApproxNDCG(dcg))",
-    ],
-    "lightgbm": ["objective, metric = dcglearn.exports.lightgbm_callables(dcg)"],
-    "xgboost": ["objective, metric = dcglearn.exports.xgboost_callables(dcg)"],
-    "ir-measures": ["measure = dcglearn.exports.ir_measure(dcg)"],
-    "scikit-learn": ["scorer = dcglearn.exports.sklearn_scorer(dcg)"],
+    "pytorch": "from dcglearn.torch_losses import TorchLoss\n"
+    "loss = TorchLoss(dcglearn.ApproxNDCG(dcg))",
+    "lightgbm": "objective, metric = dcglearn.exports.lightgbm_callables(dcg)",
+    "xgboost": "objective, metric = dcglearn.exports.xgboost_callables(dcg)",
+    "ir-measures": "measure = dcglearn.exports.ir_measure(dcg)",
+    "scikit-learn": "scorer = dcglearn.exports.sklearn_scorer(dcg)",
 }
 """Lines of Python after the DCG is there."""
 
@@ -72,24 +63,32 @@ def target_of(word: str) -> str:
     """Return the target that a word names, with hyphens or underscores; raise InputError if there
     is none.
     """
+    # other names of the same tools
+    aliases = {
+        "torch": "pytorch",
+        "sklearn": "scikit-learn",
+        "pyterrier": "ir-measures",
+        "pytrec-eval": "trec-eval",
+    }
     name = word.strip().lower().replace("_", "-").replace(" ", "-")
-    name = ALIASES.get(name, name)
+    name = aliases.get(name, name)
+    if name in TARGETS:
+        return name
+
+    # tools that take no metric, and mistyped names
     if name in FIXED:
         raise InputError(
-            f"{name} has one DCG, 2^rating - 1 over log2(rank + 1), and takes no other gains or discounts; save the "
-            "response of its _rank_eval and rescore it: dcglearn evaluate --rank-eval response.json --metric dcg.json"
+            f"{name} has one DCG, 2^rating - 1 over log2(rank + 1), and takes no other gains or "
+            "discounts; save the response of its _rank_eval and rescore it: "
+            "dcglearn evaluate --rank-eval response.json --metric dcg.json"
         )
-    if name not in TARGETS:
-        begun = [target for target in TARGETS if target.startswith(name)]
-        guess = (
-            f"; the nearest is {begun[0]}"
-            if begun
-            else nearest(name, [*TARGETS, *ALIASES], cutoff=0.5)
-        )
-        raise InputError(
-            f"there is no target {word!r}{guess}; the targets are {', '.join(TARGETS)}"
-        )
-    return name
+
+    # a beginning of a name is nearer than a likeness
+    guess = nearest(name, [*TARGETS, *aliases], cutoff=0.5)
+    for target in reversed(TARGETS):
+        if target.startswith(name):
+            guess = f"; the nearest is {target}"
+    raise InputError(f"there is no target {word!r}{guess}; the targets are {', '.join(TARGETS)}")
 
 
 def exported(
@@ -111,31 +110,39 @@ def exported(
     """
     target = target_of(target)
     dcg = carried(dcg, target)
-    if target in PROGRAMS:
-        return Export(text=PROGRAMS[target](dcg, name))
+
+    # programs
+    programs: dict[str, Callable[..., str]]
+    programs = {"quepid": to_quepid, "sql": to_sql, "python": to_python}
+    if target in programs:
+        return Export(text=programs[target](dcg, name))
+
+    # settings, where the tool can hold the metric
+    settings: dict[str, Any] | None = None
     lost = lost_in_settings(dcg)
     if target == "lightgbm" and (lossy or not lost):
-        return Export(
-            settings={"tool": target, "params": to_lightgbm(dcg, lossy=lossy), "lost": lost}
-        )
-    if target in ("trec-eval", "ranx"):
-        settings = to_trec_eval(dcg, scale, lossy=lossy, tool=target.replace("-", "_"))
-        return Export(settings={"tool": target, **settings, "lost": lost})
-    if target == "cwl-eval":
-        parts = {"gains": cwl_gains(dcg), "continuation": cwl_continuation(dcg)}
-        return Export(settings={"tool": target, **parts})
-    load = (
-        f"load({name!r})" if is_metric_file(name) else f"parse({name!r}, n_grades={dcg.n_grades})"
-    )
-    lines = ["import dcglearn", f"dcg = dcglearn.DCG.{load}", *LINES[target]]
-    if target == "pytorch":
-        return Export(text="\n".join(lines) + "\n")
-    return Export(settings={"tool": target, "python": lines, "lost": []})
+        settings = {"params": to_lightgbm(dcg, lossy=lossy), "lost": lost}
+    elif target in ("trec-eval", "ranx"):
+        tool = target.replace("-", "_")
+        settings = {**to_trec_eval(dcg, scale, lossy=lossy, tool=tool), "lost": lost}
+    elif target == "cwl-eval":
+        settings = {"gains": cwl_gains(dcg), "continuation": cwl_continuation(dcg)}
+
+    # else lines of Python
+    if settings is None:
+        load = f"parse({name!r}, n_grades={dcg.n_grades})"
+        if is_metric_file(name):
+            load = f"load({name!r})"
+        lines = f"import dcglearn\ndcg = dcglearn.DCG.{load}\n{LINES[target]}"
+        if target == "pytorch":
+            return Export(text=lines + "\n")
+        settings = {"python": lines.split("\n"), "lost": []}
+    return Export(settings={"tool": target, **settings})
 
 
 def list_of_targets() -> str:
     """Return a table of the targets and what each can hold."""
     width = max(map(len, TARGETS))
     rows = [f"{name:<{width}}  {holds}" for name, holds in TARGETS.items()]
-    fixed = f"{' and '.join(FIXED)} have one DCG of their own: dcglearn evaluate --rank-eval rescores their responses"
-    return "\n".join([*rows, fixed])
+    own = f"{' and '.join(FIXED)} have one DCG of their own"
+    return "\n".join([*rows, f"{own}: dcglearn evaluate --rank-eval rescores their responses"])

@@ -27,14 +27,13 @@ def load_ranker(path: PathLike, metric: DCG | None = None) -> Ranker:
     >>> bool((again.predict(queries) == ranker.predict(queries)).all())
     True
     """
-    from dcglearn.rankers.adarank import AdaRankRanker
     from dcglearn.rankers.dask_trees import DaskBoostedRanker
     from dcglearn.rankers.linear import LinearRanker
     from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
     from dcglearn.rankers.sparse import SparseRanker
     from dcglearn.rankers.trees import BoostedRanker
 
-    linear = LinearRanker, SparseRanker, RidgeRanker, RankSVMRanker, AdaRankRanker
+    linear = LinearRanker, SparseRanker, RidgeRanker, RankSVMRanker
     kinds: dict[str, type[Ranker]] = {
         kind.__name__: kind for kind in (*linear, BoostedRanker, DaskBoostedRanker)
     }

@@ -2,9 +2,15 @@
 
 import pytest
 
+from dcglearn.trust.bands import bootstrap_bands
+
+
+def few_bands(log, fit, **options):
+    return bootstrap_bands(log, fit, **{**options, "n_resamples": 10})
+
 
 @pytest.fixture(autouse=True, scope="session")
 def few_draws():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dcglearn.audits.known.DRAWS", 10)
+        patch.setattr("dcglearn.audits.inputs.bootstrap_bands", few_bands)
         yield

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dcglearn.audits.known import Known
+from dcglearn.audits.inputs import Inputs
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
@@ -26,6 +26,6 @@ def judged(n, truth=STEEP, seed=0, noise=0.0, **columns):
 def known_of(log, metric=FLAT, name="flat", bands=None):
     """Return what an audit knows, without the time that bands take."""
     fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
-    return Known(
+    return Inputs(
         log, metric, name, metric, fit, bands, "" if bands else "no bands: not asked for", 0
     )

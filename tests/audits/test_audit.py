@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.audit import audit
-from dcglearn.audits.known import Known
+from dcglearn.audits.inputs import Inputs
 from dcglearn.metric.dcg import DCG
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
@@ -109,10 +109,10 @@ def test_an_anonymous_audit_names_nobody(log):
 
 
 def test_the_metric_in_use_may_have_other_depths_but_needs_the_grades(log):
-    known = Known.of(log[:15], DCG.standard(6, 9), 0)
+    known = Inputs.of(log[:15], DCG.standard(6, 9), 0)
     assert (known.name, known.current.depth) == ("the metric used now", 4)
     assert known.current.gains.tolist() == DCG.standard(4, 4).normalised().gains.tolist()
-    assert Known.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).current.discounts.tolist() == [
+    assert Inputs.of(log[:15], DCG([0, 1, 2, 3], [1, 0.5]), 0).current.discounts.tolist() == [
         1,
         0.5,
         0,

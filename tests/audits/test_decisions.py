@@ -49,7 +49,9 @@ def test_systems_that_swap_and_systems_that_do_not(steep):
     (swap,) = finding["swaps"]
     assert (swap["first"], swap["second"], swap["solid"]) == ("many", "one", True)
     assert swap["differences"][0][2] < 0 < swap["differences"][1][1]
-    same = systems_finding(replace(steep, given=STEEP), {"one": ONE_BEST, "many": MANY_FAIR}, QRELS)
+    same = systems_finding(
+        replace(steep, metric=STEEP), {"one": ONE_BEST, "many": MANY_FAIR}, QRELS
+    )
     assert same["finding"] == "the learned DCG keeps the order of all 2 systems under flat"
     assert same["notes"][0].startswith("1 of the 1 conclusions under flat survive")
 

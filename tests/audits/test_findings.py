@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dcglearn.audits import known as of_known
-from dcglearn.audits.known import Known
+from dcglearn.audits import inputs
+from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.of_log import log_finding
 from dcglearn.audits.of_metric import (
     curves_finding,
@@ -126,7 +126,7 @@ def test_raters_who_agree_and_raters_who_do_not():
             "over_time": None,
         }
         rest |= {"much": False, "circles": {"triples": 0}, "no_signal": "", "one_sided": []}
-        assert words in of_known.said("log", agreement=agreement.to_dict(), **rest)["finding"]
+        assert words in inputs.section("log", agreement=agreement.to_dict(), **rest)["finding"]
 
 
 def test_circles_of_preferences():
@@ -186,7 +186,7 @@ def test_a_metric_outside_the_bands_and_one_within(steep):
 
 
 def test_a_log_too_short_for_bands_says_so():
-    known = Known.of(judged(12), "exponential-log2", 0)
+    known = Inputs.of(judged(12), "exponential-log2", 0)
     assert known.bands is None
     assert "fewer than 20" in curves_finding(known)["finding"]
 
@@ -197,17 +197,17 @@ def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     assert "people follow the learned DCG" in held_out_finding(better)["finding"]
     assert held_out_finding(better)["held_out"]["rows"][0]["share"] > 0.9
     assert verdict_finding(better)["finding"] == "change from flat to the learned DCG"
-    same = replace(steep, given=STEEP, current=STEEP, name="steep")
+    same = replace(steep, metric=STEEP, current=STEEP, name="steep")
     assert (
         same.followed == ""
         and "are not shown to follow either" in held_out_finding(same)["finding"]
     )
     assert verdict_finding(same)["finding"] == "keep steep"
     assert "points could be gained" in said(verdict_finding(same))
-    short = replace(same, given=FLAT, log=judged(40, noise=0.3))
+    short = replace(same, metric=FLAT, log=judged(40, noise=0.3))
     assert verdict_finding(short)["finding"] == "judge more before you change steep"
     rising = DCG([0, 0.05, 0.2, 1], [0.1, 0.4, 0.7, 1])  # which the learned DCG cannot be
-    worse = replace(steep, given=rising, log=judged(300, rising))
+    worse = replace(steep, metric=rising, log=judged(300, rising))
     assert worse.followed == "in use" and "people follow flat" in held_out_finding(worse)["finding"]
     assert verdict_finding(worse)["finding"] == "keep flat"
     one = held_out_finding(replace(steep, log=judged(1)))
@@ -276,7 +276,7 @@ def followed_by(log):
     upside down.
     """
     try:
-        return Known.of(log, FLAT, 0).followed
+        return Inputs.of(log, FLAT, 0).followed
     except UpsideDownError:
         return ""
 

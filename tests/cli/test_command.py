@@ -51,7 +51,7 @@ def test_a_terminal_sees_panels(helped, monkeypatch):
 
 @pytest.mark.parametrize(
     ("words", "completed"),
-    [("dcglearn le", ["learn", "letor"]), ("dcglearn compare --gate ", ["harm", "non-inferior"])],
+    [("dcglearn le", ["learn"]), ("dcglearn compare --gate ", ["harm", "non-inferior"])],
 )
 def test_a_shell_completes_commands_and_options(dcglearn, monkeypatch, words, completed):
     monkeypatch.setenv("_DCGLEARN_COMPLETE", "complete_bash")

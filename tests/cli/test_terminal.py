@@ -147,7 +147,6 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
         ("ask --log log.jsonl --seed -1", "--seed"),
         ("simulate --seed -1", "--seed"),
         ("train train.svm -o m --seed -1", "--seed"),
-        ("letor . --seed -1", "--seed"),
     ],
 )
 def test_numbers_without_meaning_are_refused_in_words(misuse, inputs, arguments, words):
@@ -255,7 +254,6 @@ LONG = "x" * 300
         "ask --log {}",
         "rank {} train.svm",
         "verify {}",
-        "letor {}",
     ],
 )
 def test_circles_of_links_and_names_that_are_too_long_are_refused(dcglearn, inputs, words):

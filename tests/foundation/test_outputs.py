@@ -11,15 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dcglearn import (
-    DCGLearner,
-    LinearRanker,
-    RidgeRanker,
-    UtilityLearner,
-    letor_experiment,
-    letor_folds,
-    write_folds,
-)
+from dcglearn import DCGLearner, LinearRanker, RidgeRanker, UtilityLearner
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
@@ -28,6 +20,8 @@ from dcglearn.rankers.synthetic import letor_queries
 from dcglearn.readers.read_log import read_preferences
 from dcglearn.simulate import write_log
 from dcglearn.trust.next_pairs import Questions
+from simulations.letor.folds import letor_folds, write_folds
+from simulations.letor.protocol import letor_experiment
 from tests.makers import TRUTH, random_log, refused
 
 

@@ -37,6 +37,8 @@ from typing import TYPE_CHECKING, Any
 import dcglearn as dl
 from dcglearn.cli.app import main
 from dcglearn.foundation import disk, files
+from simulations.letor import commands
+from simulations.letor.folds import letor_folds, write_folds
 from tests.makers import write_svmlight, write_trec
 
 if TYPE_CHECKING:
@@ -143,7 +145,7 @@ def make_inputs(folder: Path) -> None:
     )
     queries = dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), seed=0)
     write_svmlight(folder / "train.svm", queries)
-    dl.write_folds(dl.letor_folds(queries, 3), folder / "folds")
+    write_folds(letor_folds(queries, 3), folder / "folds")
     dl.DCG([0, 0.5, 6], [1, 0.9, 0.5], grade_names=("a", "b", "c")).save(folder / "metric.json")
     run = {q: {f"D{d}": (q * d) % 7 for d in range(6)} for q in range(5)}
     write_trec(
@@ -199,7 +201,7 @@ def command(
     def run() -> None:
         sys.argv = ["dcglearn", *arguments]
         before()
-        main()
+        (commands.main if arguments[0] == "letor" else main)()
 
     return run
 

@@ -10,6 +10,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.learning.descriptions import DirectDescription, QPDescription
+from simulations.letor.adarank import AdaRankRanker
 from tests.makers import random_log, refused
 from tests.rankers.makers import tiny
 
@@ -23,7 +24,7 @@ ESTIMATORS = [
         dl.PairwiseRanker,
         dl.RankSVMRanker,
         dl.RidgeRanker,
-        dl.AdaRankRanker,
+        AdaRankRanker,
     ),
     *(dl.BoostedRanker, dl.DaskBoostedRanker),
 ]

@@ -11,7 +11,6 @@ import pytest
 
 from dcglearn import losses
 from dcglearn.foundation import disk
-from dcglearn.rankers.adarank import AdaRankRanker
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
@@ -30,7 +29,6 @@ class TestFiles:
             RidgeRanker(MINE),
             RankSVMRanker(),
             SparseRanker(MINE, l1=1.0, max_iter=5),
-            AdaRankRanker("map", MINE, n_rounds=5),
         ],
         ids=lambda ranker: type(ranker).__name__,
     )

@@ -22,6 +22,7 @@ from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.reduction import PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker
 from dcglearn.rankers.trees import BoostedRanker
+from simulations.letor.adarank import AdaRankRanker
 from tests.makers import refused
 from tests.rankers.makers import MINE, quick, small
 
@@ -218,7 +219,7 @@ SMALL = {
     dl.SparseRanker: {"n_points": 4, "max_iter": 5},
     dl.RidgeRanker: {},
     dl.RankSVMRanker: {},
-    dl.AdaRankRanker: {"n_rounds": 3},
+    AdaRankRanker: {"n_rounds": 3},
     dl.PairwiseRanker: {"n_rounds": 1},
     dl.BoostedRanker: {"n_trees": 3},
 }

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 import dcglearn as dl
-from dcglearn.letor.folds import letor_folds, write_folds
-from dcglearn.letor.results import Trial
+from simulations.letor.folds import letor_folds, write_folds
+from simulations.letor.protocol import letor_experiment
+from simulations.letor.results import Trial
 
 FOLDER = Path(__file__).parent
 COLUMNS = ("preferred", "other", "tie", "query", "rater", "strength", "margin", "weight")
@@ -69,7 +70,7 @@ def write(folder=FOLDER):
     with tempfile.TemporaryDirectory() as place:
         folds = letor_folds(dl.simulate.letor_queries(15, n_features=4, sizes=(6, 9), seed=8), 3)
         write_folds(folds, place)
-        dl.letor_experiment(place, ["ridge"], grid="quick", output=Path(place, "out"))
+        letor_experiment(place, ["ridge"], grid="quick", output=Path(place, "out"))
         shutil.copy(Path(place, "out", "Fold1", "ridge.json"), folder / "trial.json")
     facts = {name: read(folder / name) for name, read in READ.items()}
     (folder / "expected.json").write_text(json.dumps(facts, indent=0) + "\n")

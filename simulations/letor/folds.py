@@ -159,6 +159,7 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
 
     Examples
     --------
+    >>> import dcglearn as dl
     >>> folds = letor_folds(dl.simulate.letor_queries(106, sizes=(5, 9), seed=0))
     >>> [(len(fold.train), len(fold.vali), len(fold.test)) for fold in folds][:2]
     [(64, 21, 21), (63, 21, 22)]
@@ -193,10 +194,12 @@ def write_folds(folds: Sequence[Fold], folder: PathLike) -> None:
 
     Examples
     --------
+    >>> import dcglearn as dl
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> queries = dl.simulate.letor_queries(10, sizes=(5, 9), seed=0)
     >>> with TemporaryDirectory() as folder:
-    ...     dl.write_folds(dl.letor_folds(dl.simulate.letor_queries(10, sizes=(5, 9), seed=0)), folder)
+    ...     write_folds(letor_folds(queries), folder)
     ...     sorted(path.name for path in Path(folder, "Fold1").iterdir())
     ['test.txt', 'train.txt', 'vali.txt']
     """

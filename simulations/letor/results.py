@@ -18,8 +18,8 @@ from dcglearn.evaluation.evaluate import Evaluation
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import aligned, spreadsheet
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame
-from dcglearn.letor import CHOICES
-from dcglearn.letor.measures import MEASURES, SUMMARY, Convention
+from simulations.letor import CHOICES
+from simulations.letor.measures import MEASURES, SUMMARY, Convention
 
 FORMAT, VERSION = "dcglearn.letor", 1
 """Format of a saved trial, and its version."""

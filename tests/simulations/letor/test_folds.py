@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.sources import zstd
-from dcglearn.letor.folds import find_folds, letor_folds, read_fold, write_folds
-from dcglearn.letor.protocol import Plan
 from dcglearn.rankers.synthetic import letor_queries
+from simulations.letor.folds import find_folds, letor_folds, read_fold, write_folds
+from simulations.letor.protocol import Plan
 from tests.makers import refused
 from tests.rankers.makers import letor_like
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.adarank import AdaRankRanker
 from dcglearn.rankers.queries import Queries, precision_by_query
+from simulations.letor.adarank import AdaRankRanker
 from tests.makers import refused
 from tests.rankers.makers import by_query, tiny
 
@@ -77,6 +77,14 @@ def adarank_twin(queries, measure, n_rounds, both_signs, most):
 
 
 class TestAdaRank:
+    def test_a_model_comes_back(self, tmp_path):
+        queries = tiny()
+        ranker = AdaRankRanker("map", LETOR, n_rounds=5).fit(queries)
+        ranker.save(tmp_path / "model")
+        again = AdaRankRanker.load(tmp_path / "model")
+        assert np.array_equal(again.predict(queries), ranker.predict(queries))
+        assert repr(again.get_params()) == repr(ranker.get_params())
+
     @pytest.mark.parametrize("measure", ["ndcg", "map"])
     @pytest.mark.parametrize("both_signs", [True, False])
     @pytest.mark.parametrize("most", [None, 1, 2])

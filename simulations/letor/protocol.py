@@ -33,12 +33,12 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.foundation.version import __version__
-from dcglearn.letor import CHOICES, GRIDS
-from dcglearn.letor.folds import Fold, find_folds, read_fold
-from dcglearn.letor.measures import MEASURES, Convention
-from dcglearn.letor.methods import METHODS, Setting, method_named
-from dcglearn.letor.results import LetorResult, Trial
 from dcglearn.rankers.linear_model import spread_of_scores
+from simulations.letor import CHOICES, GRIDS
+from simulations.letor.folds import Fold, find_folds, read_fold
+from simulations.letor.measures import MEASURES, Convention
+from simulations.letor.methods import METHODS, Setting, method_named
+from simulations.letor.results import LetorResult, Trial
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def letor_experiment(
         Holds Fold1, Fold2, ..., each with a training, a validation and a test file, see
         `find_folds`.
     methods : sequence of str, optional
-        Names in `dcglearn.letor.methods.METHODS`; all by default.
+        Names in `simulations.letor.methods.METHODS`; all by default.
     metric : str
         ``letor``, ``standard``, ``GAIN-DISCOUNT[@K]``, or a DCG's file: see `Convention`.
     grid : {"default", "quick", "papers"}
@@ -160,9 +160,11 @@ def letor_experiment(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> folds = dl.letor_folds(dl.simulate.letor_queries(15, n_features=6, sizes=(10, 20), seed=0), 3)
+    >>> import dcglearn as dl
+    >>> from simulations.letor.folds import letor_folds, write_folds
+    >>> queries = dl.simulate.letor_queries(15, n_features=6, sizes=(10, 20), seed=0)
     >>> with TemporaryDirectory() as folder:
-    ...     dl.write_folds(folds, folder)
+    ...     write_folds(letor_folds(queries, 3), folder)
     ...     result = letor_experiment(folder, ["ridge", "RankSVM"], grid="quick")
     >>> result.mean("ridge", "NDCG@10") > 0.3
     True

@@ -13,12 +13,12 @@ import numpy as np
 from dcglearn import losses
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.adarank import AdaRankRanker
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.sparse import SparseRanker
 from dcglearn.rankers.trees import BoostedRanker
+from simulations.letor.adarank import AdaRankRanker
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
-"""What all sections of an audit go by: the log, the metric in use, and what is learned from the
-log.
-"""
+"""Inputs shared by the audit's sections: the log, the metric in use, and the DCG learned."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -23,13 +22,7 @@ from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out import Comparison, cross_fitted
 
-DRAWS = 100
-"""Bands are of this many samples, of the posterior ten times as many."""
-
 LEARNED = "the learned DCG"
-
-FOLLOWED = 0.05
-"""Largest p-value of the exact test at which people are said to follow one of two metrics."""
 
 Finding = dict[str, Any]
 """A section: its `finding` in a sentence, `notes` with further ones, `asks` for what would let it
@@ -37,18 +30,24 @@ say more, and what pictures and tables show. A section that cannot say anything 
 finding."""
 
 
-def said(part: str, **values: Any) -> Finding:
-    """Return the numbers of a part, with the lines of its template of words: finding, notes, asks
-    (``+`` in front).
+def finding_of(finding: str, notes: Sequence[str] = (), asks: Sequence[str] = ()) -> Finding:
+    """Return a section of sentences alone."""
+    return {"finding": finding, "notes": list(notes), "asks": list(asks)}
+
+
+def section(part: str, **values: Any) -> Finding:
+    """Return the numbers of a section, with the sentences that its template makes of them.
+
+    Lines of the template are the finding, notes, and asks, which begin with ``+``.
     """
     lines = [line.strip() for line in rendered(f"audits/words/{part}.txt", **values).splitlines()]
     asks = [line.removeprefix("+ ") for line in lines if line.startswith("+ ")]
     sentences = [line for line in lines if line and not line.startswith("+ ")]
-    return {"finding": "".join(sentences[:1]), "notes": sentences[1:], "asks": asks, **values}
+    return finding_of("".join(sentences[:1]), sentences[1:], asks) | values
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class Inputs:
     """A log, the metric in use as it was given, its name, and the fit with its bands, or why there
     are none.
 
@@ -56,7 +55,7 @@ class Known:
     """
 
     log: Preferences
-    given: Any  # a DCG, or a checked name
+    metric: Any  # a DCG, or a checked name
     name: str
     current: DCG
     fit: DirectFit
@@ -85,7 +84,7 @@ class Known:
         """
         try:
             with stage("held out"):
-                return cross_fitted(self.log, self.fit, current=self.given, seed=self.seed)
+                return cross_fitted(self.log, self.fit, current=self.metric, seed=self.seed)
         except InputError as error:
             return str(error)
 
@@ -96,30 +95,40 @@ class Known:
         """
         if self.tells_nothing:
             return ""
-        found = self.comparison
-        if isinstance(found, str) or found.p_value > FOLLOWED:
+
+        # an exact test at the level .05
+        comparison = self.comparison
+        if isinstance(comparison, str) or comparison.p_value > 0.05:
             return ""
-        return "learned" if found.with_learned > 0.5 else "in use"
+        return "learned" if comparison.with_learned > 0.5 else "in use"
 
     @classmethod
     def of(cls, log: Preferences, metric: DCGLike, seed: int, *, strict: bool = False) -> Self:
         """Learn from a log; for errors see `audit`."""
-        given = metric_or_name(metric)
-        name = given.at(log.depth) if isinstance(given, MetricName) else "the metric used now"
-        current: DCG = read_metric(given, log.n_grades, log.depth)
+        # the metric in use, on the grades and positions of the log
+        in_use = metric_or_name(metric)
+        name = in_use.at(log.depth) if isinstance(in_use, MetricName) else "the metric used now"
+        current: DCG = read_metric(in_use, log.n_grades, log.depth)
         if current.n_grades < log.n_grades:
             raise InputError(
-                f"{name} has {current.n_grades} grades, the log {log.n_grades}: map them (DCG.map_grades)"
+                f"{name} has {current.n_grades} grades, the log {log.n_grades}: "
+                "map them (DCG.map_grades)"
             )
-        discounts = np.append(
-            current.discounts[: log.depth], np.zeros(max(log.depth - current.depth, 0))
-        )
+
+        # positions that it does not reach count nothing
+        unseen = np.zeros(max(log.depth - current.depth, 0))
+        discounts = np.append(current.discounts[: log.depth], unseen)
         current = DCG(current.gains[: log.n_grades], discounts).normalised()
+
+        # the DCG learned
         check_log(log, strict=strict)
         with stage("learning"):
             fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
         warn_of(fit)
-        no_bands = why_no_bands(log)
+
+        # its bands, of 100 samples
+        bands, no_bands = None, why_no_bands(log)
         with stage("bands"):
-            bands = None if no_bands else bootstrap_bands(log, fit, n_resamples=DRAWS, seed=seed)
-        return cls(log, given, name, current, fit, bands, no_bands, seed)
+            if not no_bands:
+                bands = bootstrap_bands(log, fit, n_resamples=100, seed=seed)
+        return cls(log, in_use, name, current, fit, bands, no_bands, seed)

@@ -12,20 +12,23 @@ import time
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.letor.folds import find_folds, letor_folds, read_fold
-from dcglearn.letor.measures import MEASURES, Convention
-from dcglearn.letor.methods import METHODS, Setting, method_named
-from dcglearn.letor.protocol import letor_experiment, within_error
+import simulations.__main__
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.synthetic import letor_queries
+from simulations.letor.folds import find_folds, letor_folds, read_fold
+from simulations.letor.measures import MEASURES, Convention
+from simulations.letor.methods import METHODS, Setting, method_named
+from simulations.letor.protocol import letor_experiment, within_error
 from tests.makers import refused
 from tests.rankers.makers import letor_like
 
+ROOT = Path(__file__).parents[3]
 QUICK = ["ridge", "RankSVM", "AdaRank.MAP"]
 
 
@@ -51,9 +54,9 @@ def resigned(values):
 def started(*arguments):
     """Start the command in a group of processes of its own, which an interrupt reaches."""
     code = "import sys, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    code += "from dcglearn.cli.app import main; sys.argv = ['dcglearn', *sys.argv[1:]]; main()"
+    code += "from simulations.__main__ import main; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    return subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True, cwd=ROOT)
 
 
 def trials_of(folder, least=0, running=None):
@@ -247,6 +250,7 @@ class TestCommand:
             (["nowhere"], "is not a folder"),
             (["data", "--method", "magic"], "is none of ApproxNDCG"),
             (["data", "--metric", "magic"], "give letor, standard"),
+            (["x" * 300], "x" * 40),
             (["data", "--resume"], "name the output folder"),
             (["data", "-o", "no/where"], "does not exist"),
             (["data", "--method", "ridge", "--baseline", "RankSVM"], "is not among the methods"),
@@ -255,6 +259,19 @@ class TestCommand:
     def test_bad_input_is_one_line(self, misuse, folder, monkeypatch, arguments, message):
         monkeypatch.chdir(folder.parent)
         assert misuse(message, "letor", *arguments).count("\n") == 1
+
+    def test_a_seed_below_0_is_refused(self, misuse, folder):
+        misuse("--seed", "letor", folder, "--seed", "-1")
+
+    def test_the_program_names_the_commands_and_their_examples(self, dcglearn, monkeypatch):
+        for command in ("letor", "folds"):
+            page = dcglearn(command, "--help")[1]
+            assert f"Usage: python -m simulations {command} [OPTIONS]" in page
+            assert f"\n  python -m simulations {command} " in page
+        monkeypatch.setattr(sys, "argv", ["simulations", "letor", "nowhere"])
+        with pytest.raises(SystemExit) as end:
+            simulations.__main__.main()
+        assert end.value.code == 2
 
     def test_folds_of_a_file_and_synthetic_ones(self, dcglearn, misuse, tmp_path, folder):
         status, out, err = dcglearn(

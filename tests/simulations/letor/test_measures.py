@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dcglearn.letor.measures import MEASURES, Convention
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries
+from simulations.letor.measures import MEASURES, Convention
 from tests.makers import refused
 from tests.rankers.makers import letor_like
 

@@ -1,0 +1,164 @@
+"""Commands of LETOR's five-fold protocol, run by ``python -m simulations``: ``folds`` makes folds,
+``letor`` runs methods on them.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import typer
+
+from dcglearn.cli.app import main as run_program
+from dcglearn.cli.command import (
+    argument_row,
+    examples,
+    first_row,
+    input_row,
+    model_row,
+    output_row,
+    program,
+    scale_row,
+)
+from dcglearn.cli.metric_options import ScaleOptions
+from dcglearn.cli.options import DryRun, Groups, Seed, print_result, say
+from dcglearn.foundation.plain_text import spreadsheet
+from dcglearn.foundation.validation import InputError
+from simulations.letor import Choice, Grid
+
+
+@examples(
+    "python -m simulations folds all.svm -o data",
+    "python -m simulations folds -o data --queries 106  # synthetic ones",
+)
+def folds(
+    *,
+    output: Path = first_row(
+        ..., "Write Fold1, Fold2, ... in here.", "-o", "--output", metavar="DIR"
+    ),
+    data: Path | None = argument_row(
+        None,
+        "Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic.",
+        metavar="[DATA]",
+    ),
+    n_folds: int = first_row(5, "Number of folds.", "--folds", min=3, metavar="N"),
+    groups: Groups = None,
+    n_queries: int = model_row(106, "Number of synthetic queries.", "--queries", min=3),
+    seed: Seed = 0,
+) -> None:
+    """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in
+    each.
+    """
+    from dcglearn.rankers.svmlight import read_queries
+    from dcglearn.rankers.synthetic import letor_queries
+    from simulations.letor.folds import letor_folds, write_folds
+
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"{output} exists and is not empty; name a new folder")
+    if not output.parent.is_dir():
+        raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
+    queries = letor_queries(n_queries, seed=seed) if data is None else read_queries(data, groups)
+    write_folds(letor_folds(queries, n_folds), output)
+    say(f"wrote: {output} ({n_folds} folds of {queries})")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Folds, methods and how they are trained."""
+
+    folder: Path = argument_row(
+        ..., "Holds Fold1, Fold2, ...; also .gz, .xz and .zst.", metavar="DIR"
+    )
+    method: list[str] | None = first_row(None, "One method each time; all by default.")
+    metric: str = first_row(
+        "letor",
+        "letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.",
+    )
+    grid: Grid = model_row(
+        "default",
+        "Candidates: regularised, from good starts; a few, for a first look; the papers' own.",
+    )
+    features: int | None = input_row(
+        None, "Number of features, where zeros are left out.", metavar="D"
+    )
+    seed: Seed = 0
+
+
+@examples(
+    "python -m simulations letor OHSUMED --grid quick",
+    "python -m simulations letor OHSUMED --jobs 2 -o results",
+    "python -m simulations letor OHSUMED -o results --resume",
+    "python -m simulations letor OHSUMED --method approxndcg --method ridge --format json",
+)
+def letor(
+    *,
+    experiment: Experiment,
+    choice: Choice = model_row(
+        "blend",
+        "Show a blend of all candidates that validation cannot tell from the best, or the best.",
+    ),
+    baseline: str | None = model_row(None, "The method that others are tested against; ridge."),
+    output: Path | None = first_row(
+        None, "Keep each result, and the tables, here.", "-o", "--output", metavar="FOLDER"
+    ),
+    resume: bool = scale_row(False, "Keep the results that the output folder holds."),
+    jobs: int | None = first_row(
+        None, "Processes; by default one per processor, up to 8.", min=1, metavar="N"
+    ),
+    form: Literal["text", "markdown", "csv", "json"] = output_row(
+        "text",
+        "How to print: the main measures (text, markdown), or all of each fold (csv, json).",
+        "--format",
+    ),
+    dry_run: DryRun = False,
+) -> None:
+    """Train the papers' methods on each fold, choose in validation, and print test results beside
+    published ones.
+    """
+    from dcglearn.foundation.threads import threads
+    from simulations.letor.methods import method_named
+    from simulations.letor.protocol import Plan, candidates_of, letor_experiment
+
+    # the baseline is one of the methods
+    if baseline is not None:
+        baseline = method_named(baseline).name
+        names = {method_named(name).name for name in experiment.method or [baseline]}
+        if baseline not in names:
+            remedy = f"add --method {baseline!r}"
+            raise InputError(f"--baseline {baseline} is not among the methods; {remedy}")
+
+    # read everything, and stop there if asked
+    settings: dict[str, Any] = {
+        name: getattr(experiment, name) for name in ("metric", "grid", "seed")
+    }
+    settings |= {"n_features": experiment.features, "methods": experiment.method}
+    if dry_run:
+        with ScaleOptions().watched(None):
+            plan = Plan.of(experiment.folder, **settings)
+        sizes = ", ".join(f"{name} {n}" for name, n in candidates_of(plan).items())
+        typer.echo(f"{plan}\ncandidates: {sizes}\nwould write: {output or 'nothing'}")
+        return
+
+    # train, choose and measure
+    settings |= {"choice": choice, "output": output, "resume": resume}
+    with ScaleOptions().watched(None):
+        results = letor_experiment(experiment.folder, jobs=jobs or min(threads(), 8), **settings)
+
+    # print the tables
+    if form == "csv":
+        typer.echo(spreadsheet(results.frame()), nl=False)
+    elif form == "markdown":
+        typer.echo(results.to_markdown())
+    else:
+        print_result(results, as_json=form == "json")
+    if form == "text" and len(results.methods) > 1:
+        typer.echo(f"\n{results.tests(baseline)}")
+    if output is not None:
+        say(f"wrote: {output}")
+
+
+app = program("Split queries into folds, and run LETOR's protocol.", {"LETOR": (folds, letor)})
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    run_program("python -m simulations", __name__)
