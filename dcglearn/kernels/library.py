@@ -137,8 +137,8 @@ def _argument(dtype: Any) -> Argument:
                 if array.flags.c_contiguous:
                     return array.ctypes
         raise TypeError(
-            f"a kernel takes {size} entries of {wanted} in C's order, not {array.dtype} of shape {array.shape} "
-            f"with strides {array.strides}"
+            f"a kernel takes {size} entries of {wanted} in C's order, not {array.dtype} of shape "
+            f"{array.shape} with strides {array.strides}"
         )
 
     return checked

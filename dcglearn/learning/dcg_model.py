@@ -349,11 +349,11 @@ class DirectObjective:
         """Return the objective near parameters, shape (B, p)."""
         return self.at(thetas, CURVATURE)
 
-    def thinned(self, step: int) -> DirectObjective:
-        """Return the objective on every `step`-th judgement; they weigh as much as all together."""
-        if step < 2:
+    def thinned(self, n: int) -> DirectObjective:
+        """Return the objective on about `n` judgements, which weigh as much as all together."""
+        if len(self.judgements) < 2 * n:
             return self
-        few = self.judgements.every(step)
+        few = self.judgements.thinned(n)
         share = self.share * self.judgements.total_weight / few.total_weight
         return DirectObjective(self.model, few, share)
 

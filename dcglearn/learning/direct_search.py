@@ -108,8 +108,8 @@ def fit(
     and its start is where the last one ended.
     """
     # samples that grow, each weighing as much as the log
-    steps = _steps(len(judgements))
-    objectives = [DirectObjective(model, judgements, share).thinned(step) for step in steps]
+    whole = DirectObjective(model, judgements, share)
+    objectives = [*map(whole.thinned, _sample_sizes(len(judgements)))]
 
     # search on the smallest
     thetas = _chosen(objectives[0], starts, n_starts)
@@ -175,19 +175,21 @@ def fit_from(
     return cold, False
 
 
-def _steps(n: int) -> list[int]:
-    """Return the strides of the samples that a log of n pairs is fitted on; the last is 1."""
-    steps = [n // SCHEDULE.first_sample]
-    while steps[-1] >= 2:
-        whole = n * SCHEDULE.growth > SCHEDULE.largest_sample * steps[-1]
-        steps.append(1 if whole else steps[-1] // SCHEDULE.growth)
-    return [*(step for step in steps if step >= 2), 1]
+def _sample_sizes(n: int) -> list[int]:
+    """Return the sizes of the samples that a log of n pairs is fitted on; the last is n."""
+    sizes, size = [], SCHEDULE.first_sample
+    while n >= 2 * size:
+        sizes.append(size)
+        if n * SCHEDULE.growth > SCHEDULE.largest_sample * (n // size):
+            break
+        size *= SCHEDULE.growth
+    return [*sizes, n]
 
 
 def _chosen(objective: DirectObjective, starts: Sequence[Floats], n_starts: int) -> Floats:
     """Return the lowest starts of each group, all evaluated in one pass over a few pairs."""
     # compare on a few pairs
-    objective = objective.thinned(len(objective.judgements) // SCHEDULE.compared_on)
+    objective = objective.thinned(SCHEDULE.compared_on)
     values = objective.values(np.concatenate(starts))
 
     # take the lowest of each group

@@ -252,7 +252,7 @@ def _model(
         verdicts.sided,
         # the prior
         ridge=float(description.ridge),
-        centre=log_sharpness(verdicts.sample(4096), prior),
+        centre=log_sharpness(verdicts.thinned(4096), prior),
         target=target,
         empty=empty,
         # what is fixed

@@ -47,8 +47,8 @@ def _best_start(objective: DirectObjective, bases: Sequence[Floats]) -> Floats:
     model = objective.model
 
     # compare starts on 4096 to 8192 judgements of a long log
-    objective = objective.thinned(len(objective.judgements) // 4096)
-    listed = ListedJudgements.of(objective.judgements.every(1))
+    objective = objective.thinned(4096)
+    listed = ListedJudgements.of(objective.judgements.thinned(len(objective.judgements)))
     objective = replace(objective, judgements=listed)
 
     # every base at every corner, as sharp as it is, softer and sharper

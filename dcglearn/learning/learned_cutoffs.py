@@ -66,7 +66,7 @@ def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...
         )
 
     # join two neighbouring levels after another, on about 2,000 judgements
-    log, _ = learnable(log[:: max(len(log) // 2_000, 1)])
+    log, _ = learnable(log.thinned(2_000))
     steps = range(len(cutoffs) + 1, n_levels, -1)
     with one_blas_thread():
         for _ in counted(steps, len(steps), "cut-offs"):

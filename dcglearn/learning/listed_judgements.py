@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,16 +39,14 @@ class ListedJudgements(JudgedPairs):
         lists[numbers[0]], lists[numbers[1]] = judgements.first, judgements.second
         return cls(*judgements.arrays, lists=lists, numbers=numbers)
 
-    def every(self, step: int, first: int = 0) -> JudgedPairs:
-        """Return every `step`-th pair, from `first` on, copied."""
-        rows = np.arange(first, len(self), step)
-        return self.at(rows) if len(rows) >= FEWEST_SHARED * len(self.lists) else super().at(rows)
+    def thinned(self, n: int) -> Any:
+        """Return about `n` judgements that stand for all, without lists that few of them share."""
+        few = super().thinned(n)
+        return few if len(few) >= FEWEST_SHARED * len(self.lists) else JudgedPairs(*few.arrays)
 
-    def at(self, rows: NDArray[np.intp]) -> ListedJudgements:
+    def at(self, rows: NDArray[np.intp], weight: Floats | None = None) -> Self:
         """Return the judgements in some rows, copied."""
-        return ListedJudgements(
-            *super().at(rows).arrays, lists=self.lists, numbers=self.numbers[:, rows]
-        )
+        return replace(super().at(rows, weight), numbers=self.numbers[:, rows])
 
     def list_keys(self) -> tuple[NDArray[Any], ...]:
         """Return columns that are equal where the lists of two judgements are."""

@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.logs.pair_sums import PairSums, pair_sums
+from dcglearn.logs.thinning import Weighted
 
 
 class PairSource(Protocol):
@@ -39,8 +41,8 @@ class PairSource(Protocol):
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W, shape (K, L)."""
 
-    def every(self, step: int) -> Pairs:
-        """Return about one in `step` of the pairs, the same ones every time."""
+    def thinned(self, n: int) -> Pairs:
+        """Return about `n` of the pairs that stand for all, the same ones every time."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class Pairs(Weighted):
     """Preferred and other lists, int8, (n, K); margins and weights, (n,), or (1,) for all."""
 
     first: Grades
@@ -84,17 +86,12 @@ class Pairs:
             self.first, self.second, self.margin, self.weight, weights, curvature=curvature
         )
 
-    def every(self, step: int, first: int = 0) -> Pairs:
-        """Return every `step`-th pair, from `first` on, copied."""
-        thinned = (x if len(x) == 1 else x[first::step].copy() for x in (self.margin, self.weight))
-        return Pairs(self.first[first::step].copy(), self.second[first::step].copy(), *thinned)
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-        return float(
-            self.weight[0] * len(self.first) if len(self.weight) == 1 else self.weight.sum()
-        )
+    def at(self, rows: NDArray[np.intp], weight: Floats | None = None) -> Pairs:
+        """Return some of the pairs, copied, with other weights if these are given."""
+        margin = self.margin if len(self.margin) == 1 else self.margin[rows]
+        if weight is None:
+            weight = self.weight if len(self.weight) == 1 else self.weight[rows]
+        return Pairs(self.first[rows], self.second[rows], margin, weight)
 
 
 def solve(
@@ -134,9 +131,9 @@ def _solved(
     pairs: PairSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any
 ) -> Solution:
     """Solve the QP, of a long log from the solution on a sample of about 32,768 pairs."""
-    step, curvature = len(pairs) // (1 << 15), None
-    if start is None and step >= 4:
-        sample = pairs.every(step)
+    most, curvature = 1 << 15, None
+    if start is None and len(pairs) >= 4 * most:
+        sample = pairs.thinned(most)
         share = pairs.total_weight / sample.total_weight
         guess = newton(sample.evaluate, shape, C * share, **{**options, "tol": 1e-6})
         start = guess.weights

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, reduce
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from dcglearn.foundation.threads import over_chunks
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.kernels.library import Bound
 from dcglearn.learning.judgement_kernel import LIKELIHOOD, SLOPES, bound_log, judgement_sums
+from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import packed, unique_rows
 
 
@@ -86,12 +87,12 @@ class JudgementSource(Protocol):
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points and, up to the order, slopes and curvature."""
 
-    def every(self, step: int) -> JudgedPairs:
-        """Return every `step`-th judgement."""
+    def thinned(self, n: int) -> JudgedPairs:
+        """Return about `n` judgements that stand for all, in memory."""
 
 
 @dataclass(frozen=True)
-class JudgedPairs:
+class JudgedPairs(Weighted):
     """Pairs of lists with their verdicts, checked elsewhere.
 
     The preferred and the other lists, int8 of shape (n, K), are C-contiguous, -1 = no known grade.
@@ -110,13 +111,15 @@ class JudgedPairs:
     def __len__(self) -> int:
         return len(self.first)
 
-    def every(self, step: int, first: int = 0) -> JudgedPairs:
-        """Return every `step`-th pair, from `first` on, copied."""
-        return self.at(np.arange(first, len(self), step))
-
-    def at(self, rows: NDArray[np.intp]) -> JudgedPairs:
+    def at(self, rows: NDArray[np.intp], weight: Floats | None = None) -> Self:
         """Return the judgements in some rows, copied."""
-        return JudgedPairs(*(x if x.ndim == 1 and len(x) == 1 else x[rows] for x in self.arrays))
+        columns = {}
+        for name in JudgedPairs.__dataclass_fields__:
+            values = getattr(self, name)
+            columns[name] = values if values.shape == (1,) else values[rows]
+        if weight is not None:
+            columns["weight"] = weight
+        return replace(self, **columns)
 
     def merged(self, *, in_order: bool = False) -> JudgedPairs:
         """Return the distinct judgements, weights added, sorted or in order of appearance."""
@@ -159,11 +162,6 @@ class JudgedPairs:
     def arrays(self) -> tuple[Any, ...]:
         """All columns of `JudgedPairs`."""
         return self.first, self.second, self.level, self.rater, self.weight, self.way
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-        return float(self.weight[0] * len(self) if len(self.weight) == 1 else self.weight.sum())
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def posterior_draws(
 
 def _sample(judgements: JudgementSource, size: int) -> JudgedPairs:
     """Return at most `size` judgements, at even steps of the total weight."""
-    near = judgements.every(max(len(judgements) // (16 * size), 1))
+    near = judgements.thinned(16 * size)
     if len(near) <= size:
         return near
     ends = np.cumsum(np.broadcast_to(near.weight, len(near)))

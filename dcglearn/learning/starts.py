@@ -245,7 +245,7 @@ def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Flo
     """Return all starts by softness, (S, p): curves, textbooks, the prior, a sample's QP."""
     # the prior, and the DCG nearest to the QP's utility
     dcgs = [] if prior is None else [prior]
-    sample = verdicts.sample(20_000).decided
+    sample = verdicts.thinned(20_000).decided
     C = 0.1 / max(1.0, sample.total_weight / 1e9)
     qp = fit_qp(sample, QPDescription(C, tol=1e-3))
 

@@ -10,7 +10,8 @@ from dcglearn.foundation.validation import Floats
 from dcglearn.learning.margin_qp import Pairs
 from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
-from dcglearn.parts.parts import Parts, stride_starts
+from dcglearn.logs.thinning import marks_of_parts
+from dcglearn.parts.parts import Parts
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,10 @@ class _InParts:
         """Sum of the weights."""
         return float(self.sizes[:, 1].sum())
 
-    def every(self, step: int) -> Any:
-        """Return every `step`-th pair, in memory."""
-        firsts = stride_starts(self.sizes[:, 0], step)
-        parts = self.parts.gathered(self.kind.every, step, each=firsts)
+    def thinned(self, n: int) -> Any:
+        """Return about `n` of the pairs that stand for all, in memory."""
+        marks = marks_of_parts(n, *self.sizes.T)
+        parts = self.parts.gathered(self.kind.marked, each=marks)
         columns: list[Any] = []
         for column in fields(self.kind):
             columns.append(_column([getattr(part, column.name) for part in parts], parts))

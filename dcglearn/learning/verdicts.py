@@ -81,17 +81,17 @@ class Verdicts:
         judgements = JudgementParts.of(self.log.parts.mapped(of_part))
 
         # a descent makes hundreds of passes, which over few are faster here than over a network
-        return judgements.every(1) if len(judgements) < SMALL else judgements
+        return judgements.thinned(SMALL) if len(judgements) < SMALL else judgements
 
-    def sample(self, size: int) -> PreferencePairs:
+    def thinned(self, size: int) -> PreferencePairs:
         """Return about `size` of the pairs, evenly spread; of a short log, distinct ones."""
         if isinstance(self.log, PartedLog):
-            sample = self.log.sample(size)
+            sample = self.log.thinned(size)
             return sample if self.kind == LIKELIHOOD else sample.decided
         log: PreferencePairs = self.log
         if len(log) <= SMALL and may_repeat(log.preferred, log.other):
             log = log.merged()
-        return log[:: max(len(log) // size, 1)]
+        return log.thinned(size)
 
     def n_lists(self) -> float:
         """Return the number of distinct lists of the pairs that count."""

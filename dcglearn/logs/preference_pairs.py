@@ -27,6 +27,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.columns import COLUMNS, Columns, checked_column, checked_lists
 from dcglearn.logs.repeats import INCONSISTENT, shown_both_ways
+from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import count_lists, list_numbers, packed, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Agreement:
         return f"{self.share:.4f} ({counts})"
 
 
-class PreferencePairs(Columns):
+class PreferencePairs(Columns, Weighted):
     """Pairs of graded lists, the first preferred to the second, and columns; see `Preferences`."""
 
     def __init__(
@@ -141,6 +142,10 @@ class PreferencePairs(Columns):
             index = slice(index, index + 1 or None)
         return super().__getitem__(index)
 
+    def at(self, rows: Any, weight: Floats | None = None) -> Self:
+        """Return the pairs in some rows, copied, with other weights if these are given."""
+        return self[rows] if weight is None else self[rows].changed(weight=weight)
+
     @property
     def ties(self) -> Self:
         """The pairs judged equally good."""
@@ -165,11 +170,6 @@ class PreferencePairs(Columns):
         for k in range(self.depth):
             differing |= self.preferred[:, k] != self.other[:, k]
         return frozen(differing)
-
-    @cached_property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-        return float(len(self)) if self.weight is None else float(self.weight.sum())
 
     @cached_property
     def n_lists(self) -> int:

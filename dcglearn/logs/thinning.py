@@ -1,7 +1,9 @@
 """Samples of about n rows that stand for all: those on which evenly spaced marks of weight fall."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +16,7 @@ class Marks:
 
     Where all weights are equal, the marks fall on every `step`-th row, from the first on. A heavy
     row can hold several, and counts as often. `mean` is the mean weight; the rows of a part of a
-    log hold the marks `first` to `stop`, of which its own weights begin at `before`.
+    log hold the marks `first` to `stop`, and the weights of the rows before them add to `before`.
     """
 
     step: int
@@ -35,10 +37,12 @@ class Marks:
         return kept.astype(np.int64), (hits * self.mean).astype(np.float64)
 
 
-def marks_of_parts(n: int, sizes: Sequence[int] | Floats, weights: Sequence[float]) -> list[Marks]:
+def marks_of_parts(
+    n: int, sizes: Sequence[float] | Floats, weights: Sequence[float] | Floats
+) -> list[Marks]:
     """Return the marks of each part of a log, about n in all, given the parts' sizes and weights.
 
-    There are at least n, and fewer than 2n, or one a row if there are fewer rows than 2n.
+    There are at least n and fewer than 2n, or one a row if there are fewer rows than 2n.
     """
     n_rows, total = int(np.sum(sizes)), float(np.sum(weights))
     step = max(n_rows // n, 1)
@@ -51,7 +55,45 @@ def marks_of_parts(n: int, sizes: Sequence[int] | Floats, weights: Sequence[floa
     return [Marks(step, mean, int(first), int(stop), float(at)) for first, stop, at in parts]
 
 
+class Weighted:
+    """Mixin of rows with weights, of which `at` returns some: samples of them by weight.
+
+    The weights, shape (n,), (1,) where all are equal, or None where all are 1, are in `weight`.
+    """
+
+    weight: Any
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        if self.weight is None:
+            return float(len(self))
+        return float(self.weight[0] * len(self) if len(self.weight) == 1 else self.weight.sum())
+
+    def at(self, rows: Any, weight: Any = None) -> Self:
+        """Return some rows, copied, with other weights if these are given."""
+        raise NotImplementedError
+
+    def thinned(self, n: int) -> Self:
+        """Return about `n` of the rows, at least n and fewer than 2n, which stand for all."""
+        if len(self) < 2 * n:
+            return self
+        return self.marked(marks_of_parts(n, [len(self)], [self.total_weight])[0])
+
+    def marked(self, marks: Marks) -> Self:
+        """Return the rows that hold marks, copied."""
+        weight = np.ones(1) if self.weight is None else self.weight
+        rows, weights = marks.rows(np.broadcast_to(weight, len(self)))
+
+        # rows of the mean weight keep it
+        if len(weight) == 1 and (marks.step == 1 or math.isclose(weight[0], marks.mean)):
+            return self.at(rows)
+        return self.at(rows, weights)
+
+
 def thinned_rows(n: int, weight: Floats) -> tuple[Integers, Floats]:
     """Return about n of the rows with weights, shape (m,), that stand for all, and new weights."""
-    (marks,) = marks_of_parts(n, [len(weight)], [float(np.sum(weight))])
-    return marks.rows(weight)
+    return marks_of_parts(n, [len(weight)], [float(np.sum(weight))])[0].rows(weight)

@@ -61,7 +61,7 @@ def tells_nothing(log: OpenLog) -> bool:
         return False
 
     # preferences, or a sample of them
-    pairs = log.sample(CHECKED_PAIRS) if isinstance(log, PartedLog) else log
+    pairs = log.thinned(CHECKED_PAIRS) if isinstance(log, PartedLog) else log
     pairs = telling_pairs(pairs).decided
     if len(pairs) < FEWEST_JUDGED:
         return False

@@ -29,7 +29,7 @@ def check_log(log: Preferences | PartedLog, *, as_is: bool = False, strict: bool
     """
     refuse_too_deep(log.depth, log.n_grades)
     if len(log) and not (as_is or log.as_is):
-        check_sense(log.sample(CHECKED_PAIRS) if isinstance(log, PartedLog) else log)
+        check_sense(log.thinned(CHECKED_PAIRS) if isinstance(log, PartedLog) else log)
     warn_of_one_sided(log)
     warn_of_coins(log, strict=strict)
 

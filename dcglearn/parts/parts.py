@@ -17,6 +17,7 @@ from dcglearn.logs import visibility
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.pair_sums import PairSums
 from dcglearn.logs.preference_pairs import Agreement, AnyLog, Metric, PreferencePairs
+from dcglearn.logs.thinning import Marks, marks_of_parts
 from dcglearn.logs.unique_rows import packed
 
 SAMPLE = 1 << 15
@@ -153,17 +154,16 @@ class PartedLog:
         """Sum of the weights of pairs whose lists differ, ties included."""
         return self.facts.weight
 
-    def sample(self, size: int = SAMPLE) -> PreferencePairs:
-        """Return about `size` pairs, evenly spread and the same in every call."""
-        step = max(len(self) // size, 1)
-        samples = self.parts.gathered(_every, step, each=stride_starts(self._sizes, step))
+    def thinned(self, n: int) -> PreferencePairs:
+        """Return about `n` pairs that stand for all, the same in every call."""
+        samples = self.parts.gathered(_marked, each=marks_of_parts(n, *self._sizes.T))
         held = [sample for sample in samples if len(sample)]
         return joined(held, self.n_grades, self.grade_names)
 
     @cached_property
-    def _sizes(self) -> list[int]:
-        """Pairs of each part whose lists differ."""
-        return self.parts.gathered(_n_differing)
+    def _sizes(self) -> Floats:
+        """Number and weight of the pairs of each part whose lists differ, shape (n parts, 2)."""
+        return np.array(self.parts.gathered(_size))
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does."""
@@ -178,7 +178,7 @@ class PartedLog:
         # a sample tells it, if no pair of all shows more
         shape = (self.depth, self.n_grades)
         occurring = np.flatnonzero(self.facts.grades[: self.n_grades]).tolist()
-        sampled = visibility.visibility(_gram(self.sample(), shape), shape, occurring)
+        sampled = visibility.visibility(_gram(self.thinned(SAMPLE), shape), shape, occurring)
         sums = self.parts.total(_mixture_sums, visibility.blind_mixture(sampled.invisible))
         if visibility.is_blind(sums, len(self)):
             return sampled
@@ -189,25 +189,18 @@ OpenLog: TypeAlias = PreferencePairs | PartedLog
 """A log in memory or in parts."""
 
 
-def stride_starts(sizes: Sequence[float] | Floats, step: int) -> list[int]:
-    """Return the first index of each part, to take every `step`-th item of all parts in a row."""
-    counts = np.asarray(sizes, dtype=np.int64)
-    before = np.cumsum(counts) - counts
-    return (-before % step).tolist()
-
-
 def _agreement(log: PreferencePairs, metric: Metric) -> Agreement:
     log = log.decided
     return log.agreement(metric) if len(log) else Agreement(0.0, 0.0, 0.0)
 
 
-def _n_differing(log: PreferencePairs) -> int:
-    return int(log.differing.sum())
+def _size(log: PreferencePairs) -> tuple[float, float]:
+    log = differing_pairs(log)
+    return len(log), log.total_weight
 
 
-def _every(log: AnyLog, step: int, first: int) -> AnyLog:
-    """Return a copy of every `step`-th pair whose lists differ, from number `first` on."""
-    return log[np.flatnonzero(log.differing)[first::step]]
+def _marked(log: AnyLog, marks: Marks) -> AnyLog:
+    return differing_pairs(log).marked(marks)
 
 
 def joined(logs: Sequence[AnyLog], n_grades: int, grade_names: Sequence[str] | None) -> AnyLog:

@@ -22,13 +22,12 @@ from dcglearn.learning.dcg_model import DirectObjective, empty_gain
 from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectFit, Member
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.fit_utility import identity
-from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook_scores import textbook_scores
-from dcglearn.parts.parts import SAMPLE, OpenLog, PartedLog, with_grades
+from dcglearn.parts.parts import SAMPLE, OpenLog, with_grades
 from dcglearn.parts.telling_pairs import telling_pairs
 from dcglearn.trust.held_out_frame import Rows, held_out_frame
 from dcglearn.trust.resampling import (
@@ -119,7 +118,7 @@ def fit_blend(
 
     with one_blas_thread(), keeping.kept(settings) as kept:
         # fit the members
-        sample = log.sample() if isinstance(log, PartedLog) else log[:: max(len(log) // SAMPLE, 1)]
+        sample = log.thinned(SAMPLE)
         if isinstance(description.zero, int) and description.zero:
             sample = sample.filled(description.zero)
         fits, dcg, cautions = _fits(log, sample, description, starts, refit, kept)
@@ -351,7 +350,8 @@ def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
         metrics, shares = [*metrics, prior], np.append(shares / 2, 0.5)
 
     # fit judges to the eight likeliest
-    judgements, share = _few(dcg, 1 << 12)
+    few = _few(dcg, 1 << 12)
+    judgements, share = few.judgements, few.share
     thetas = _with_curves(dcg, metrics)
     judges_alone = DirectObjective(replace(model, ridge=0.0), judgements, share)
     promising = np.argsort(judges_alone.values(thetas), kind="stable")[:8]
@@ -367,13 +367,9 @@ def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
     return float(np.clip(chance, 0.05, 0.95))
 
 
-def _few(dcg: FittedDCG, most: int) -> tuple[JudgementSource, float]:
-    """Return about `most` of the judgements of a fit, evenly spread, and the factor of their
-    loss.
-    """
-    step = len(dcg.judgements) // most
-    judgements = dcg.judgements.every(step) if step > 1 else dcg.judgements
-    return judgements, dcg.share * dcg.judgements.total_weight / judgements.total_weight
+def _few(dcg: FittedDCG, most: int) -> DirectObjective:
+    """Return the objective of a fit on about `most` of its judgements."""
+    return DirectObjective(dcg.model, dcg.judgements, dcg.share).thinned(most)
 
 
 def _with_curves(dcg: FittedDCG, metrics: Sequence[DCG]) -> Floats:
@@ -419,7 +415,7 @@ def _blended(
     gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
 
     # its judges
-    theta = _judged(DirectObjective(dcg.model, *_few(dcg, SAMPLE)), _with_curves(dcg, [blend]))
+    theta = _judged(_few(dcg, SAMPLE), _with_curves(dcg, [blend]))
     judges = dcg.model.curves(theta[0])
     objective = DirectObjective(dcg.model, dcg.judgements, dcg.share).values(theta)
 

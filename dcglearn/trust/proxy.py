@@ -53,7 +53,7 @@ def machine_dcg(proxy: Log, like: DCG | OpenLog, *, as_is: bool = False) -> DCG 
         try:
             if not as_is:
                 check_sense(
-                    verdicts.sample(CHECKED_PAIRS) if isinstance(verdicts, PartedLog) else verdicts
+                    verdicts.thinned(CHECKED_PAIRS) if isinstance(verdicts, PartedLog) else verdicts
                 )
             return fit_blend(verdicts, DirectDescription(n_grades=like.n_grades)).dcg
         except InputError as error:

@@ -295,9 +295,11 @@ def test_a_position_bias_is_added_to_the_utility_of_the_list_shown_first(listed)
 def test_every_other_judgement_of_few_lists_is_that_judgement():
     judged = few_lists(np.random.default_rng(1), 400, 10)
     listed = ListedJudgements.of(judged)
-    some = listed.every(2)
-    assert isinstance(some, ListedJudgements) and not isinstance(listed.every(20), ListedJudgements)
-    for one, other in zip(some.arrays, judged.every(2).arrays, strict=True):
+    some = listed.thinned(200)
+    assert isinstance(some, ListedJudgements) and not isinstance(
+        listed.thinned(20), ListedJudgements
+    )
+    for one, other in zip(some.arrays, judged.thinned(200).arrays, strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(some.lists[some.numbers[0]], some.first)
     np.testing.assert_array_equal(some.lists[some.numbers[1]], some.second)

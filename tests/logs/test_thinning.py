@@ -1,9 +1,11 @@
 """Samples of rows by weight."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import marks_of_parts, thinned_rows
 
 
@@ -45,3 +47,13 @@ def test_parts_are_thinned_as_their_whole(sizes, n, equal):
     if m:
         assert rows == whole_rows.tolist()
         np.testing.assert_allclose(weights, whole_weights)
+
+
+def test_a_heavy_pair_stands_for_as_many_as_it_weighs():
+    weight = np.ones(100)
+    weight[7] = 101.0
+    log = PreferencePairs(np.ones((100, 1), int), np.zeros((100, 1), int), weight=weight)
+    few = log.thinned(10)
+    assert few.weight.max() == pytest.approx(few.total_weight / 2, rel=0.11)
+    assert few.total_weight == pytest.approx(20)
+    assert log.thinned(60) is log

@@ -126,7 +126,7 @@ def test_identical_judgements_are_merged():
     )
     pairs = ListedJudgements.of(judgements).merged()
     assert sorted(pairs.weight) == [3, 4, 8] and len(pairs.lists) == 4
-    assert pairs.total_weight == 15 and len(pairs.every(2)) == 2
+    assert pairs.total_weight == 15 and len(pairs.thinned(1)) == 1
 
 
 @pytest.fixture(scope="module")
