@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.evaluation.evaluate import Evaluation, Metrics, evaluate
 from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
@@ -18,7 +17,14 @@ from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import aligned, markdown, number_of, one_line
-from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, one_of, whole_number
+from dcglearn.foundation.validation import (
+    Flags,
+    Floats,
+    InputError,
+    PolarsFrame,
+    one_of,
+    whole_number,
+)
 from dcglearn.metric.reading import labelled
 
 _LOG = logging.getLogger(__name__)
@@ -337,7 +343,7 @@ def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]
 
 def _by_query(
     evaluation: Evaluation, paired: PairedRuns | None, b: int
-) -> Iterator[tuple[str, int, Floats, NDArray[np.bool_]]]:
+) -> Iterator[tuple[str, int, Floats, Flags]]:
     """Yield measure, run and, by query, its differences from run b and its values, shape (2, Q);
     (1, Q) without any.
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.evaluation.other_measures import measured_elsewhere, usual_name
 from dcglearn.evaluation.ranked import (
@@ -26,7 +25,15 @@ from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
-from dcglearn.foundation.validation import Floats, InputError, PathLike, PolarsFrame, one_of
+from dcglearn.foundation.validation import (
+    Flags,
+    Floats,
+    Indices,
+    InputError,
+    PathLike,
+    PolarsFrame,
+    one_of,
+)
 from dcglearn.metric.dcg import normalised_values
 from dcglearn.metric.reading import EVALUATED, SCORING, labelled, metric_or_name, read_metric
 from dcglearn.metric.scales import grades_of, warn_of_scale
@@ -62,7 +69,7 @@ class Evaluation(Shown):
     missing: str
     unjudged: Floats
     residuals: Floats | None = None
-    measured: NDArray[np.bool_] | None = None
+    measured: Flags | None = None
 
     @property
     def filled(self) -> Floats:
@@ -82,7 +89,7 @@ class Evaluation(Shown):
         return np.where(counted, self.residuals, 0.0).sum(axis=2) / counted.sum(axis=2)
 
     @property
-    def n_missing(self) -> NDArray[np.intp]:
+    def n_missing(self) -> Indices:
         """Number of judged queries that each run does not have, shape (R,)."""
         return np.isnan(self.values[:, 0]).sum(axis=1)
 

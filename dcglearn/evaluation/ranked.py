@@ -10,6 +10,7 @@ from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.validation import (
     EMPTY,
     UNKNOWN,
+    Flags,
     Floats,
     Grades,
     InputError,
@@ -43,7 +44,7 @@ class RankedGrades:
     groups: Integers | None = None
 
     @property
-    def ranked(self) -> NDArray[np.bool_]:
+    def ranked(self) -> Flags:
         """Whether a document is ranked at the position, shape (Q, K)."""
         return np.arange(self.grades.shape[1]) < self.lengths[:, None]
 
@@ -97,9 +98,7 @@ def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...
     return tuple(queries), counts
 
 
-def as_judged(
-    grades: Grades, shown: NDArray[np.bool_], n_grades: int, unjudged: str | float
-) -> Grades:
+def as_judged(grades: Grades, shown: Flags, n_grades: int, unjudged: str | float) -> Grades:
     """Return grades by position with those of unjudged documents, -2 where there is no document,
     shape (n, K).
 
@@ -257,7 +256,7 @@ def _order(
     return order
 
 
-def valued_grades(metric: ListMetric) -> NDArray[np.bool_]:
+def valued_grades(metric: ListMetric) -> Flags:
     """Return which grades a metric values differently from the worst grade, shape (L,)."""
     if isinstance(metric, AdaptiveMetric):
         return np.arange(metric.n_grades) > 0

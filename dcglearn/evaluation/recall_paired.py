@@ -12,11 +12,10 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
 from dcglearn.evaluation.trec import Judgements, Run
-from dcglearn.foundation.validation import Floats, InputError, Integers, one_of
+from dcglearn.foundation.validation import Flags, Floats, InputError, Integers, one_of
 
 
 def recall_paired_preference(
@@ -200,12 +199,12 @@ class PairedRuns:
         return cls(tuple(names), ranked, judged_counts(judged, judged.n_grades)[1], missing)
 
     @property
-    def has(self) -> NDArray[np.bool_]:
+    def has(self) -> Flags:
         """Whether each run has each judged query, shape (R, Q)."""
         return np.stack([ranked.lengths > 0 for ranked in self.ranked])
 
     @property
-    def measured(self) -> NDArray[np.bool_]:
+    def measured(self) -> Flags:
         """Whether a query has a relevant document, and each run a judged one, shape (R, Q)."""
         seen = np.stack([(ranked.grades >= 0).any(axis=1) for ranked in self.ranked])
         return seen & self.counts[:, 1:].any(axis=1)

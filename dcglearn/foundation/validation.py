@@ -24,6 +24,12 @@ Grades: TypeAlias = NDArray[np.int8]
 Integers: TypeAlias = NDArray[np.int64]
 """Any array of int64."""
 
+Indices: TypeAlias = NDArray[np.intp]
+"""Any array of indices or of numbers of things, from 0."""
+
+Flags: TypeAlias = NDArray[np.bool_]
+"""Any array of booleans."""
+
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path to a file or a folder."""
 
@@ -375,7 +381,7 @@ def frozen(array: Any) -> Any:
     return array
 
 
-def _first(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], noun: str = "") -> str:
+def _first(name: str, array: NDArray[Any], wrong: Flags, noun: str = "") -> str:
     """Return the place and value of the first wrong entry, as ``lists[3, 1]: grade 7``."""
     place = ", ".join(map(str, np.argwhere(wrong)[0]))
     value = array[wrong][0]

@@ -20,6 +20,7 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import (
     EMPTY,
     MAX_GRADES,
+    Flags,
     Grades,
     InputError,
     PathLike,
@@ -263,7 +264,7 @@ def preferences_from_runs(
     return log_of_documents(table, dropped, docs, judged, joining, mapping, place)
 
 
-def _in_column(query: NDArray[np.object_], queries: Any) -> NDArray[np.bool_]:
+def _in_column(query: NDArray[np.object_], queries: Any) -> Flags:
     """Return whether each query is in a column of a frame, shape (n,)."""
     return np.isin(query.astype(str), queries.unique().to_numpy().astype(str))
 
@@ -331,7 +332,7 @@ class Joining:
             )
         return size
 
-    def filled(self, grades: Grades, shown: NDArray[np.bool_], n_grades: int) -> Grades:
+    def filled(self, grades: Grades, shown: Flags, n_grades: int) -> Grades:
         """Return grades by position with those of unjudged documents, shape (n, K), as
         `as_judged`.
         """
@@ -344,7 +345,7 @@ class Joining:
 
 def looked_up(
     query: NDArray[np.object_], docs: NDArray[np.object_], judged: Judgements
-) -> tuple[Grades, NDArray[np.bool_]]:
+) -> tuple[Grades, Flags]:
     """Return the grades of `docs`, joined by tabs, -1 for unjudged ones, and where there is a
     document; (n, N) each.
     """
@@ -374,7 +375,7 @@ class JoinedLists:
     """
 
     lists: Grades
-    kept: NDArray[np.bool_]
+    kept: Flags
     n_grades: int
     dropped: dict[str, int]
     counted: dict[str, int]

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, Indices, InputError
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, Utility
 
@@ -105,7 +105,7 @@ def _offset(weights: Floats, discounts: Floats, gains: Floats, visible: Visibili
     return float(discounts[told] @ weights[told].mean(axis=1)) / size - float(gains.mean())
 
 
-def _on_all_grades(columns: Floats, seen: NDArray[np.intp], n_grades: int) -> Floats:
+def _on_all_grades(columns: Floats, seen: Indices, n_grades: int) -> Floats:
     """Return columns of the grades that occur, at their indices, shape (K, L); NaN elsewhere."""
     whole = np.full((len(columns), n_grades), np.nan)
     whole[:, seen] = columns

@@ -11,10 +11,17 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import EMPTY, UNKNOWN, Floats, InputError, one_of, pointer
+from dcglearn.foundation.validation import (
+    EMPTY,
+    UNKNOWN,
+    Floats,
+    Indices,
+    InputError,
+    one_of,
+    pointer,
+)
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.dcg_model import Model, empty_gain, log_curves
 from dcglearn.learning.descriptions import FORMS, LOSSES, DirectDescription, DirectFit
@@ -220,7 +227,7 @@ def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:
     )
 
 
-def _empty_places(log: PreferencePairs) -> NDArray[np.intp]:
+def _empty_places(log: PreferencePairs) -> Indices:
     """Return the numbers of pairs with an empty place, and with one in one list only."""
     first, second = log.preferred == EMPTY, log.other == EMPTY
     return np.array([places.any(axis=1).sum() for places in (first | second, first ^ second)])

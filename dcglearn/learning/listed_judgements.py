@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
-from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.foundation.validation import Floats, Grades, Indices
 from dcglearn.kernels.library import Bound
 from dcglearn.learning.judgement_kernel import CURVATURE, VALUE, bound_log, listed_sums
 from dcglearn.learning.list_kernel import add_curvatures, list_factors, list_slopes, list_values
@@ -44,7 +44,7 @@ class ListedJudgements(JudgedPairs):
         few = super().thinned(n)
         return few if len(few) >= FEWEST_SHARED * len(self.lists) else JudgedPairs(*few.arrays)
 
-    def at(self, rows: NDArray[np.intp], weight: Floats | None = None) -> Self:
+    def at(self, rows: Indices, weight: Floats | None = None) -> Self:
         """Return the judgements in some rows, copied."""
         return replace(super().at(rows, weight), numbers=self.numbers[:, rows])
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.validation import Floats, Grades, InputError
+from dcglearn.foundation.validation import Floats, Grades, Indices, InputError
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 from dcglearn.logs.thinning import Weighted
 
@@ -86,7 +85,7 @@ class Pairs(Weighted):
             self.first, self.second, self.margin, self.weight, weights, curvature=curvature
         )
 
-    def at(self, rows: NDArray[np.intp], weight: Floats | None = None) -> Pairs:
+    def at(self, rows: Indices, weight: Floats | None = None) -> Pairs:
         """Return some of the pairs, copied, with other weights if these are given."""
         margin = self.margin if len(self.margin) == 1 else self.margin[rows]
         if weight is None:

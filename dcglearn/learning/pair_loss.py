@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.threads import over_chunks
-from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.foundation.validation import Floats, Grades, Indices
 from dcglearn.kernels.library import Bound
 from dcglearn.learning.judgement_kernel import LIKELIHOOD, SLOPES, bound_log, judgement_sums
 from dcglearn.logs.thinning import Weighted
@@ -111,7 +111,7 @@ class JudgedPairs(Weighted):
     def __len__(self) -> int:
         return len(self.first)
 
-    def at(self, rows: NDArray[np.intp], weight: Floats | None = None) -> Self:
+    def at(self, rows: Indices, weight: Floats | None = None) -> Self:
         """Return the judgements in some rows, copied."""
         columns = {}
         for name in JudgedPairs.__dataclass_fields__:

@@ -9,11 +9,10 @@ logs have several basins.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
-from dcglearn.foundation.validation import Floats
+from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.dcg_model import DirectObjective
 from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.listed_judgements import ListedJudgements
@@ -163,7 +162,7 @@ def _starts(
     return np.concatenate([around, others[order[: CHAINS.n - half]]])
 
 
-def _moves(others: Floats, free: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+def _moves(others: Floats, free: Indices, rng: np.random.Generator) -> Floats:
     """Return moves of as many chains: multiples of differences of others, where they are free."""
     # two different others for each move
     n = len(others)
@@ -182,7 +181,7 @@ def _moves(others: Floats, free: NDArray[np.intp], rng: np.random.Generator) -> 
     return moves
 
 
-def dispersion(fitted: FittedDCG, cluster: NDArray[np.intp], seed: int) -> float:
+def dispersion(fitted: FittedDCG, cluster: Indices, seed: int) -> float:
     """Return how many times more the slopes of the loss vary by cluster than by judgement, at least
     1.
 
@@ -208,7 +207,7 @@ def dispersion(fitted: FittedDCG, cluster: NDArray[np.intp], seed: int) -> float
     return max(variances[0] / variances[1], 1.0)
 
 
-def _slopes(fitted: FittedDCG, group: NDArray[np.intp]) -> Floats:
+def _slopes(fitted: FittedDCG, group: Indices) -> Floats:
     """Return the slopes of each group's loss at the fit, shape (G, p)."""
     judgements, theta, model = fitted.judgements, fitted.theta, fitted.model
     weight = np.broadcast_to(judgements.weight, len(judgements))

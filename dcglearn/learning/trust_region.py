@@ -11,9 +11,8 @@ from types import MappingProxyType
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats
+from dcglearn.foundation.validation import Flags, Floats, Indices
 from dcglearn.kernels.library import ARRAY, COUNT, floats, function, int64s
 
 _dense_steps = function("dense_steps", *[COUNT] * 4, *[ARRAY] * 9)
@@ -35,7 +34,7 @@ class Local:
     diagonal: Floats
     coupled: Floats
 
-    def __getitem__(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Self:
+    def __getitem__(self, index: Indices | Flags) -> Self:
         return type(self)(*(x[index] for x in vars(self).values()))
 
 
@@ -51,10 +50,10 @@ class Descents:
     local: Local
     radius: Floats
     damping: Floats
-    n_iter: NDArray[np.intp]
-    converged: NDArray[np.bool_]
-    stopped: NDArray[np.bool_]
-    leader: NDArray[np.intp]
+    n_iter: Indices
+    converged: Flags
+    stopped: Flags
+    leader: Indices
 
     @classmethod
     def at(cls, theta: Floats, local: Local) -> Self:
@@ -65,11 +64,11 @@ class Descents:
         return cls(theta.copy(), local, *numbers, stopped, np.arange(n))
 
     @property
-    def rank(self) -> NDArray[np.intp]:
+    def rank(self) -> Indices:
         """The place of each descent in the order of values."""
         return np.argsort(np.argsort(self.local.value, kind="stable"))
 
-    def move(self, index: NDArray[np.intp], theta: Floats, local: Local) -> None:
+    def move(self, index: Indices, theta: Floats, local: Local) -> None:
         """Move the descents `index`."""
         self.theta[index] = theta
         for name, x in vars(local).items():
@@ -82,7 +81,7 @@ class Descents:
         return i
 
     @property
-    def leads(self) -> NDArray[np.bool_]:
+    def leads(self) -> Flags:
         """Which descents followed no other, shape (B,)."""
         return self.leader == np.arange(len(self.leader))
 
@@ -177,9 +176,7 @@ def _change(local: Local, step: Floats) -> Floats:
     return change + 0.5 * curved
 
 
-def _radius(
-    radius: Floats, length: Floats, fell: Floats, promise: Floats, taken: NDArray[np.bool_]
-) -> Floats:
+def _radius(radius: Floats, length: Floats, fell: Floats, promise: Floats, taken: Flags) -> Floats:
     """Return the next radius, larger after a long step that kept its promise, else smaller."""
     largest = 8.0
     kept = np.where(taken, fell / np.maximum(promise, 1e-300), -1.0)

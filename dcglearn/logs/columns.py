@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import (
+    Flags,
     Floats,
     Grades,
+    Indices,
     InputError,
     frozen,
     graded_lists,
@@ -77,13 +79,13 @@ class Columns:
         uniform=True,
         learned=True,
     )
-    tie: NDArray[np.bool_] | None = _column(
+    tie: Flags | None = _column(
         "flag",
         "whether the lists were judged equally good: their order means nothing",
         missing=False,
         learned=True,
     )
-    swapped: NDArray[np.bool_] | None = _column(
+    swapped: Flags | None = _column(
         "side",
         "whether the pair was shown the other way round",
         "swapped shown_left shown_first",
@@ -118,7 +120,7 @@ class Columns:
 
     # the RatingCounts that the pairs were made of, and each pair's group in them, shape (n,)
     rated: Any = None
-    group: NDArray[np.intp] | None = None
+    group: Indices | None = None
 
     # whether it is used even if upside down, and whether the lists of each pair surely differ
     as_is: bool = False
@@ -231,7 +233,7 @@ def _unshared(grades: Grades, source: ArrayLike) -> Grades:
     return np.ascontiguousarray(grades)
 
 
-def _flags(values: ArrayLike, name: str, n: int) -> NDArray[np.bool_]:
+def _flags(values: ArrayLike, name: str, n: int) -> Flags:
     flags = np.array(values)
     if flags.shape != (n,) or (flags.dtype != bool and not np.isin(flags, (0, 1)).all()):
         raise InputError(

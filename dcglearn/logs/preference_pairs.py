@@ -8,13 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     UNKNOWN,
+    Flags,
     Floats,
     Grades,
+    Indices,
     InputError,
     Seed,
     filled,
@@ -162,11 +164,11 @@ class PreferencePairs(Columns, Weighted):
         return None if self.rated is None else self.rated.of(self)
 
     @cached_property
-    def differing(self) -> NDArray[np.bool_]:
+    def differing(self) -> Flags:
         """Whether the two lists of a pair differ at all, shape (n,)."""
         if self.all_differ:
             return frozen(np.ones(len(self), dtype=bool))
-        differing: NDArray[np.bool_] = np.zeros(len(self), dtype=bool)
+        differing: Flags = np.zeros(len(self), dtype=bool)
         for k in range(self.depth):
             differing |= self.preferred[:, k] != self.other[:, k]
         return frozen(differing)
@@ -222,7 +224,7 @@ class PreferencePairs(Columns, Weighted):
         rows = divided(clusters, n_folds, np.random.default_rng(seed), across=False)
         return [(self[train], self[test]) for train, test in rows]
 
-    def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def clusters(self, by: str | None) -> tuple[Indices, Indices]:
         """Return the number of each pair's two clusters, shape (n,) each.
 
         Clusters are pairs of lists, raters, queries, lists or, without `by`, judgements. The two
@@ -315,7 +317,7 @@ class PreferencePairs(Columns, Weighted):
 
         # verdicts of a rater who contradicts them; the last entry is that of all other pairs
         repeated = shown_both_ways(self)
-        differ: NDArray[np.bool_] = ~np.append(repeated.same, True)[repeated.member]
+        differ: Flags = ~np.append(repeated.same, True)[repeated.member]
 
         if inconsistent == "tie":
             return self.changed(tie=differ if self.tie is None else self.tie | differ)
@@ -376,12 +378,12 @@ class PreferencePairs(Columns, Weighted):
 
 
 def divided(
-    clusters: tuple[NDArray[np.intp], NDArray[np.intp]],
+    clusters: tuple[Indices, Indices],
     n_folds: int,
     rng: np.random.Generator,
     *,
     across: bool = True,
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+) -> list[tuple[Indices, Indices]]:
     """Return the rows to train on and to hold out, for random folds of the lists' clusters.
 
     A pair is held out with the folds of its two lists, and trained on where neither is held out.

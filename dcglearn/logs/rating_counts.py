@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Grades, frozen
+from dcglearn.foundation.validation import Floats, Grades, Indices, frozen
 from dcglearn.logs.columns import Columns
 from dcglearn.logs.unique_rows import packed, unique_rows
 
@@ -22,8 +21,8 @@ class RatingCounts:
     """
 
     lists: Grades
-    group: NDArray[np.intp]
-    list: NDArray[np.intp]
+    group: Indices
+    list: Indices
     rating: Floats
     weight: Floats
 
@@ -39,7 +38,7 @@ class RatingCounts:
         counts = f"{self.weight.sum():g} ratings of {len(self.lists)} lists"
         return f"RatingCounts({counts} in {n_groups} group(s))"
 
-    def rows_of(self, log: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    def rows_of(self, log: Columns) -> tuple[Indices, Indices, Indices]:
         """Return the numbers of each pair's rated lists, (n,) twice, and of each count's, (m,)."""
         assert log.group is not None, "a log of rated lists"
 

@@ -6,9 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Grades, Integers, PolarsFrame
+from dcglearn.foundation.validation import Flags, Floats, Grades, Indices, Integers, PolarsFrame
 from dcglearn.logs.columns import Columns
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
 
@@ -35,7 +34,7 @@ class Units:
     was; 0 where the log does not say.
     """
 
-    number: NDArray[np.intp]
+    number: Indices
     value: Floats
     way: Integers
 
@@ -75,8 +74,8 @@ class ShownBothWays:
     """
 
     rater: Integers
-    same: NDArray[np.bool_]
-    member: NDArray[np.intp]
+    same: Flags
+    member: Indices
 
 
 def shown_both_ways(log: Columns) -> ShownBothWays:
@@ -88,7 +87,7 @@ def shown_both_ways(log: Columns) -> ShownBothWays:
         rater = np.unique(log.rater, return_inverse=True)[1]
     keys, _, group = unique_rows(np.column_stack([rater, of.number]).astype(np.int64))
 
-    def occurs(member: Any) -> NDArray[np.bool_]:
+    def occurs(member: Any) -> Flags:
         """Return whether any verdict of each group is such a member."""
         counts: Integers = np.bincount(group[member], minlength=len(keys))
         return np.asarray(counts > 0)

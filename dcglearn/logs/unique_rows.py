@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Grades, Integers
+from dcglearn.foundation.validation import Grades, Indices, Integers
 
 
 def packed(lists: Grades) -> Integers:
@@ -17,7 +17,7 @@ def packed(lists: Grades) -> Integers:
     return padded.view(np.int64)
 
 
-def unique_rows(keys: Integers) -> tuple[Integers, NDArray[np.intp], NDArray[np.intp]]:
+def unique_rows(keys: Integers) -> tuple[Integers, Indices, Indices]:
     """Return the distinct rows, sorted, where each first occurs, and the number of each row."""
     # the sort is stable, so the first of equal rows stays the first
     order = np.lexsort(keys.T[::-1])
@@ -50,13 +50,13 @@ def may_repeat(*columns: NDArray[Any]) -> bool:
     return bool((hashed[1:] == hashed[:-1]).any())
 
 
-def list_numbers(first: Grades, second: Grades) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def list_numbers(first: Grades, second: Grades) -> tuple[Indices, Indices]:
     """Return the numbers, among distinct lists, of each pair's two lists, shape (n,) each."""
     numbers = unique_rows(np.concatenate([packed(first), packed(second)]))[2]
     return numbers[: len(first)], numbers[len(first) :]
 
 
-def pair_numbers(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
+def pair_numbers(first: Indices, second: Indices) -> Indices:
     """Return the number of each distinct pair of `list_numbers`, in either order, shape (n,)."""
     n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
     keys = np.minimum(first, second) * n + np.maximum(first, second)

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, filled
+from dcglearn.foundation.validation import Flags, Floats, Grades, InputError, Integers, filled
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 
 SAMPLE = 1 << 14
@@ -99,7 +98,7 @@ class Visibility:
         return tuple(sentences)
 
     @property
-    def _open_cells(self) -> NDArray[np.bool_]:
+    def _open_cells(self) -> Flags:
         """Whether more pairs of the same kind would tell each weight, shape (K, L)."""
         # directions that no such pair can show
         depth, n_grades = self.invisible.shape[1:]
@@ -177,14 +176,14 @@ def visibility(
     )
 
 
-def _structure(depth: int, occurs: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _structure(depth: int, occurs: Flags) -> tuple[Floats, Floats]:
     """Return the directions that add a constant to a position, (K, K, L), or a grade, (G, K, L)."""
     rows = np.einsum("kj,l->kjl", np.eye(depth), occurs.astype(float))
     columns = np.einsum("k,lm->lkm", np.ones(depth), np.eye(len(occurs)))[occurs]
     return rows, columns
 
 
-def _blind(gram: Floats, directions: Floats, largest: float) -> NDArray[np.bool_]:
+def _blind(gram: Floats, directions: Floats, largest: float) -> Flags:
     """Return for each direction, shape (m, K, L), whether no pair shows it."""
     flat = directions.reshape(len(directions), gram.shape[0])
     return ((flat @ gram) * flat).sum(axis=1) <= TOLERANCE * largest

@@ -5,10 +5,9 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.foundation.validation import Flags, Floats, InputError, Integers
 from dcglearn.kernels.library import floats, int64s
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Objective, positive
@@ -62,7 +61,7 @@ class DCGObjective(Objective):
         values, classes = np.unique(self.dcg.gains, return_inverse=True)
         return classes.astype(np.int64), len(values)
 
-    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+    def _is_empty(self, batch: Batch) -> Flags:
         return self._over_ideal(batch, np.ones(batch.n_queries)) == 0
 
     def _factors(self, batch: Batch, weight: Floats) -> Floats:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import (
     MAX_GRADES,
+    Flags,
     Floats,
     InputError,
     Integers,
@@ -223,7 +224,7 @@ class Objective:
         _, gradient = self._evaluate(batch)
         return gradient, self.per_score * np.abs(gradient)
 
-    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+    def _is_empty(self, batch: Batch) -> Flags:
         return batch.sizes == 0
 
 
@@ -236,7 +237,7 @@ class PrecisionObjective(Objective):
         super().__post_init__()
         whole_number(self.min_grade, "min_grade")
 
-    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+    def _is_empty(self, batch: Batch) -> Flags:
         # relevant documents down to each query's end
         counts = np.r_[0, np.cumsum(batch.grades >= self.min_grade)]
         return np.diff(counts[batch.offsets]) == 0
@@ -279,7 +280,7 @@ def check(
     return Batch(f, y, ends, v)
 
 
-def _refuse_wrong(name: str, values: NDArray[Any], right: NDArray[np.bool_], problem: str) -> None:
+def _refuse_wrong(name: str, values: NDArray[Any], right: Flags, problem: str) -> None:
     """Raise InputError, with place and value, for the first value that is not right."""
     if not right.all():
         place = int(np.argmin(right))

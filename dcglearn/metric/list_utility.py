@@ -9,9 +9,16 @@ from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, graded_lists
+from dcglearn.foundation.validation import (
+    Floats,
+    Indices,
+    InputError,
+    Integers,
+    finite_array,
+    graded_lists,
+)
 from dcglearn.metric.dcg import DCG, NormalisedMetric, short_row
 
 
@@ -248,7 +255,7 @@ def _values(
     discounts: Floats,
     going_on: Floats,
     states: Integers,
-    following: NDArray[np.intp],
+    following: Indices,
     counts: Integers,
 ) -> Floats:
     """Return the value of the best list of documents counted by grade, (Q, L) to (Q,).
@@ -268,7 +275,7 @@ def _values(
 
 
 @lru_cache(maxsize=8)
-def _states(depth: int, n_grades: int) -> tuple[Integers, NDArray[np.intp]]:
+def _states(depth: int, n_grades: int) -> tuple[Integers, Indices]:
     """Return the counts of each grade with a sum of at most K, and where one more leads.
 
     Both have shape (S, L), in lexicographic order; where nothing leads on, 0 stands.

@@ -5,12 +5,19 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.intervals import wilson
 from dcglearn.foundation.plain_text import aligned, one_line
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, whole_number
+from dcglearn.foundation.validation import (
+    Floats,
+    Grades,
+    Indices,
+    InputError,
+    Integers,
+    whole_number,
+)
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
 from dcglearn.metric.dcg import Utility
 from dcglearn.metric.list_utility import ListUtility
@@ -181,7 +188,7 @@ class DisagreementMatrix:
     exact: bool
     constant: tuple[str, ...] = ()
 
-    def order(self) -> NDArray[np.intp]:
+    def order(self) -> Indices:
         """Return the indices of the metrics in the order of the leaves of `tree`, shape (M,)."""
         from scipy.cluster.hierarchy import leaves_list
 

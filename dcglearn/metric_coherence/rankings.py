@@ -10,9 +10,9 @@ from math import comb, factorial, prod
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, Grades, InputError, PathLike, multiset
+from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, PathLike, multiset
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, metric_or_name, read_metric
@@ -49,7 +49,7 @@ class Rankings:
         return self.counts is not None and sum(self.counts) == self.depth
 
     @property
-    def present(self) -> NDArray[np.intp]:
+    def present(self) -> Indices:
         """The grades that may occur."""
         return np.arange(self.n_grades) if self.counts is None else np.flatnonzero(self.counts)
 

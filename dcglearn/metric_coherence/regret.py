@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_diag, csr_array, eye_array, kron, vstack
 
-from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.foundation.validation import Floats, Grades, Indices
 from dcglearn.metric_coherence.rankings import Enumeration, Rankings, list_values
 
 TIE = 1e-12
@@ -86,7 +85,7 @@ class ExhaustiveSearch:
         run, lists = b[start:stop], order[start:stop]
         return self._of_pair(spread[widest], lists[run.argmin()], lists[run.argmax()])
 
-    def _sorted(self, first: int) -> tuple[NDArray[np.intp], Floats, Floats]:
+    def _sorted(self, first: int) -> tuple[Indices, Floats, Floats]:
         """Return the lists in the order of metric `first`, with its values and the other's."""
         order, values = self.orders[first], self.enumeration.values
         return order, values[first][order], values[1 - first][order]

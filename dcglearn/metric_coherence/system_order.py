@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import kendalltau
 
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
@@ -14,7 +14,7 @@ from dcglearn.evaluation.evaluate import Evaluation, Metrics, as_metrics, evalua
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
-from dcglearn.foundation.validation import Floats, InputError, whole_number
+from dcglearn.foundation.validation import Flags, Floats, Indices, InputError, whole_number
 from dcglearn.metric_coherence.dominance import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.readers.preferences import Preferences, as_preferences
 
@@ -59,12 +59,12 @@ class SystemOrder:
     tau: Floats
     tau_ap: Floats
     swaps: dict[tuple[str, str], Swaps]
-    beats: NDArray[np.bool_]
+    beats: Flags
     scope: str
     level: float
 
     @property
-    def ranks(self) -> NDArray[np.intp]:
+    def ranks(self) -> Indices:
         """Rank of every system under every metric, 1 = best, shape (R, M)."""
         return np.argsort(np.argsort(-self.evaluation.means, axis=0, kind="stable"), axis=0) + 1
 
@@ -283,7 +283,7 @@ def _swaps(
     return swaps
 
 
-def _beats(allowed: AllowedMetrics, mean_counts: list[Floats]) -> NDArray[np.bool_]:
+def _beats(allowed: AllowedMetrics, mean_counts: list[Floats]) -> Flags:
     """Return whether the system of the row beats that of the column under all allowed DCGs."""
     n = len(mean_counts)
     beats = np.zeros((n, n), dtype=bool)

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.cluster import CONNECT, connected, watched, workers_of
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_thread
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Flags, Floats, InputError
 from dcglearn.rankers.growth import Slopes, Task, booster_of, main_names, warn_of_too_few
 from dcglearn.rankers.queries import Queries, balanced
 from dcglearn.rankers.ranker import Training
@@ -119,9 +118,7 @@ class DaskBoostedRanker(BoostedRanker):
         warn_of_too_few(booster.num_trees(), self.n_trees)
         self._keep(booster, task.values_of_prefixes(booster))
 
-    def _model(
-        self, own: Any, workers: list[str], task: Task, mine: list[NDArray[np.bool_]]
-    ) -> str:
+    def _model(self, own: Any, workers: list[str], task: Task, mine: list[Flags]) -> str:
         """Return the text of the model that LightGBM trains; worker i has the queries mine[i]."""
         from lightgbm import DaskLGBMRanker
 
@@ -146,7 +143,7 @@ class DaskBoostedRanker(BoostedRanker):
             fitted = ranker.fit(**data, **task.columns)
         return str(fitted.booster_.model_to_string(num_iteration=-1))
 
-    def _placed(self, own: Any, task: Task, mine: list[NDArray[np.bool_]]) -> dict[str, Any]:
+    def _placed(self, own: Any, task: Task, mine: list[Flags]) -> dict[str, Any]:
         """Send each worker its queries; return what `DaskLGBMRanker.fit` takes."""
         parts = [task.training.queries[chosen] for chosen in mine]
         data = {"X": [part.features for part in parts], "y": [part.grades for part in parts]}

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     MAX_GRADES,
+    Flags,
     Floats,
     Grades,
     InputError,
@@ -302,7 +303,7 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
     return frozen(table.view())
 
 
-def usable_features(values: Floats, *, missing: bool) -> NDArray[np.bool_]:
+def usable_features(values: Floats, *, missing: bool) -> Flags:
     """Return which values are numbers with a finite square, or NaN if `missing`."""
     usable = np.abs(values) <= LARGEST_FEATURE  # not NaN
     return usable | np.isnan(values) if missing else usable

@@ -7,11 +7,12 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from dcglearn.foundation.validation import (
     Floats,
+    Indices,
     InputError,
     Integers,
     one_of,
@@ -124,9 +125,7 @@ class PairwiseRanker(Ranker):
         fact = "a PairwiseRanker's learner is another library's: no file without pickle"
         raise InputError(f"{fact}; keep it yourself")
 
-    def _pair_features(
-        self, features: Any, first: NDArray[np.intp], second: NDArray[np.intp]
-    ) -> Any:
+    def _pair_features(self, features: Any, first: Indices, second: Indices) -> Any:
         if self.pairs == "difference":
             return features[first] - features[second]
         if hasattr(features, "tocsr"):
@@ -152,7 +151,7 @@ class PairwiseRanker(Ranker):
 
     def _sampled(
         self, queries: Queries, scores: Floats, rng: np.random.Generator
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    ) -> tuple[Indices, Indices, Floats]:
         """Return both documents of each pair, in random order, and its weight; or a sample."""
         # pairs whose order matters
         pairs = [weighted_pairs(queries, q, scores, self.metric_) for q in range(len(queries))]

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.intervals import percentile_interval, wilson
 from dcglearn.foundation.plain_text import number_of, one_line
-from dcglearn.foundation.validation import InputError, Integers
+from dcglearn.foundation.validation import Indices, InputError, Integers
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
@@ -287,11 +287,7 @@ def _alpha(patterns: Integers, times: Integers, ordinal: bool) -> float:
 
 
 def _estimates(
-    log: Preferences,
-    rater: NDArray[np.intp],
-    n_raters: int,
-    learner: DirectLearner | None,
-    level: float,
+    log: Preferences, rater: Indices, n_raters: int, learner: DirectLearner | None, level: float
 ) -> list[tuple[Estimate, Estimate]]:
     """Return error and position bias of every rater."""
     # the fit that tells how clear each pair is
@@ -332,14 +328,14 @@ def _estimates(
 def _summaries(
     log: Preferences,
     names: NDArray[Any],
-    rater: NDArray[np.intp],
+    rater: Indices,
     repeated: ShownBothWays,
     estimates: list[tuple[Estimate, Estimate]],
     level: float,
 ) -> tuple[RaterSummary, ...]:
     """Return a summary of each rater."""
 
-    def count(rows: NDArray[np.intp]) -> list[int]:
+    def count(rows: Indices) -> list[int]:
         """Return how often each rater occurs."""
         counts: list[int] = np.bincount(rows, minlength=len(names)).tolist()
         return counts

@@ -9,10 +9,9 @@ that `judgement_kernel.chances` gives there, a rater with error rate e names the
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.intervals import normal_quantile
-from dcglearn.foundation.validation import Floats
+from dcglearn.foundation.validation import Flags, Floats, Indices
 from dcglearn.learning.dcg_model import BIAS_SPREAD
 from dcglearn.learning.judgement_kernel import chances
 from dcglearn.learning.minimise import minimised_by_newton
@@ -29,10 +28,10 @@ class Observations:
 
     z: Floats
     threshold: float
-    tie: NDArray[np.bool_]
+    tie: Flags
     way: Floats
     weight: Floats
-    rater: NDArray[np.intp]
+    rater: Indices
     n_raters: int
 
     def likelihood(self, errors: Floats, biases: Floats) -> tuple[Floats, Floats, Floats]:

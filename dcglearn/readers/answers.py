@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.foundation.validation import Flags, Floats, Grades, Indices
 from dcglearn.readers.preferences import Preferences
 
-AnswerPairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
+AnswerPairs: TypeAlias = tuple[Indices, Indices, Floats]
 """Comparisons of answers: the rows of the right and of the wrong ones, and their weights; shape
 (m,) each.
 """
@@ -37,7 +37,7 @@ class Answers:
     def __len__(self) -> int:
         return len(self.lists)
 
-    def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Self:
+    def __getitem__(self, rows: Flags | Indices) -> Self:
         return replace(
             self, lists=self.lists[rows], right=self.right[rows], question=self.question[rows]
         )
@@ -48,12 +48,12 @@ class Answers:
         return int(self.lists.shape[1])
 
     @cached_property
-    def number(self) -> NDArray[np.intp]:
+    def number(self) -> Indices:
         """The number of each answer's question, from 0, shape (n,)."""
         return np.unique(self.question, return_inverse=True)[1]
 
     @cached_property
-    def varied(self) -> NDArray[np.bool_]:
+    def varied(self) -> Flags:
         """Whether the question of an answer was asked with lists that differ, shape (n,)."""
         first = np.unique(self.number, return_index=True)[1][self.number]
         differs = (self.lists != self.lists[first]).any(axis=1)
@@ -89,9 +89,7 @@ class Answers:
         right, wrong, weight = self._pairs(np.tile(order, len(steps)), partners, 1.0)
         return right, wrong, weight * (len(order) / max(weight.sum(), 1e-300))
 
-    def _pairs(
-        self, right: NDArray[np.intp], wrong: NDArray[np.intp], weight: Floats | float
-    ) -> AnswerPairs:
+    def _pairs(self, right: Indices, wrong: Indices, weight: Floats | float) -> AnswerPairs:
         """Return the comparisons that have a weight, without those of equal lists."""
         weights = weight * self.right[right] * (1 - self.right[wrong])
         kept = (weights > 0) & (self.lists[right] != self.lists[wrong]).any(axis=1)

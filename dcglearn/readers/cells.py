@@ -12,11 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.validation import InputError, Integers, PathLike, errors_in
+from dcglearn.foundation.validation import Indices, InputError, Integers, PathLike, errors_in
 from dcglearn.readers.column_roles import Role, Table
 from dcglearn.readers.grade_lists import GradeLists
 from dcglearn.readers.joined_files import Joined
@@ -42,7 +41,7 @@ class RawCells:
     errors: dict[int, InputError] = field(default_factory=dict)
     texts: bool = False
     at_once: bool = False
-    rows: NDArray[np.intp] | None = None
+    rows: Indices | None = None
 
     def column(self, role: str, kind: str) -> Column:
         """Return the cells of a role that occurs, read as those of a kind."""
@@ -63,7 +62,7 @@ class RawCells:
             return [None if row is None else cells[row] for row in rows.to_list()]
         return cells.gather(rows)
 
-    def taken(self, rows: NDArray[np.intp]) -> Self:
+    def taken(self, rows: Indices) -> Self:
         """Return the cells of some rows, in order, some of them several times."""
         columns = {role: self.gathered(role, pl.Series(rows)) for role in self.columns}
         errors = {

@@ -10,7 +10,15 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Grades, InputError, errors_in, finite_array
+from dcglearn.foundation.validation import (
+    Flags,
+    Floats,
+    Grades,
+    Indices,
+    InputError,
+    errors_in,
+    finite_array,
+)
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.column_roles import ENCODED, EXPERIMENT, Table
 from dcglearn.readers.line_formats import Opener, shown
@@ -48,7 +56,7 @@ class Experiments:
     def __len__(self) -> int:
         return len(self.difference)
 
-    def __getitem__(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Experiments:
+    def __getitem__(self, rows: Flags | Indices) -> Experiments:
         values = self.difference[rows], self.covariance[rows], self.outcome[rows], self.ndcg[rows]
         return Experiments(*values, self.grade_names, self.dropped)
 

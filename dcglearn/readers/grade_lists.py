@@ -9,9 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import EMPTY, UNKNOWN, Grades, InputError, Integers
+from dcglearn.foundation.validation import EMPTY, UNKNOWN, Flags, Grades, InputError, Integers
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, NUMBER, grades_of_objects, shown
@@ -43,7 +42,7 @@ class GradeLists:
     lengths: Integers
     notation: Integers | None = None
 
-    def __getitem__(self, rows: NDArray[np.bool_]) -> Self:
+    def __getitem__(self, rows: Flags) -> Self:
         flat = self.flat[np.repeat(rows, self.lengths)]
         return replace(self, flat=flat, lengths=self.lengths[rows])
 

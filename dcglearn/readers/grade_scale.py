@@ -3,9 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, Integers
+from dcglearn.foundation.validation import MAX_GRADES, Grades, Indices, InputError, Integers
 
 FEW_LEVELS = 7
 """A scale is proposed for up to this many grades, since more may be numbers of documents."""
@@ -27,7 +26,7 @@ def is_stray(counts: Integers, largest_share: float = 0.005) -> bool:
     return top - below > 1 and bool(counts[top] <= largest_share * counts.sum())
 
 
-def _top_two(occurring: NDArray[np.intp]) -> tuple[int, int]:
+def _top_two(occurring: Indices) -> tuple[int, int]:
     """Return the largest grade that occurs and the next, which is the same if there is none."""
     top = int(occurring.max(initial=0))
     return top, int(occurring[-2]) if len(occurring) > 1 else top

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import LARGEST, InputError, Integers, errors_in
+from dcglearn.foundation.validation import LARGEST, Flags, InputError, Integers, errors_in
 from dcglearn.readers.column_roles import MAX_LABEL, PLACES, SWAPPED
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.grade_lists import graded
@@ -37,7 +37,7 @@ RIGHT = dict.fromkeys(("true", "yes", "right", "correct"), 1.0)
 RIGHT |= dict.fromkeys(("false", "no", "wrong", "incorrect"), 0.0)
 """Words for whether an answer is right, in lower case."""
 
-PlainColumn: TypeAlias = "tuple[pl.Series, NDArray[np.bool_]] | None"
+PlainColumn: TypeAlias = "tuple[pl.Series, Flags] | None"
 """What a log keeps of a column of plain cells, and which of them are bad."""
 
 Plain: TypeAlias = "Callable[[pl.Series, Column], PlainColumn]"
@@ -52,7 +52,7 @@ class WinnerCells:
     words: list[str]
     codes: Integers
 
-    def __getitem__(self, rows: NDArray[np.bool_]) -> Self:
+    def __getitem__(self, rows: Flags) -> Self:
         return replace(self, index=self.index[rows])
 
     def winners(self, strengths: Mapping[str, float]) -> Winners:

@@ -10,9 +10,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Indices, InputError
 from dcglearn.readers.column_roles import LONG, SYSTEMS, Role, recognised
 from dcglearn.readers.joined_files import Files
 from dcglearn.readers.kept_lines import with_kept
@@ -267,7 +266,7 @@ def _placed(
     return table.with_columns(side=pl.when("by_name").then(second).otherwise(side))
 
 
-def _positions(rows: RawCells, unread: dict[int, InputError]) -> NDArray[np.intp]:
+def _positions(rows: RawCells, unread: dict[int, InputError]) -> Indices:
     """Return the position of each row, 1 where it has none, and add what is wrong with those."""
     from dcglearn.readers.kinds import KINDS
 

@@ -3,9 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.foundation.validation import Floats, Indices, InputError, Integers
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import packed, unique_rows
@@ -123,7 +122,7 @@ class _Cells:
         pairs = np.concatenate(parts) if parts else np.empty((0, 4), dtype=np.int64)
         return pairs[np.lexsort(pairs[:, :3].T[::-1])], self._left_out()
 
-    def _all_at_once(self, groups: NDArray[np.intp]) -> Integers:
+    def _all_at_once(self, groups: Indices) -> Integers:
         """Compare each cell of some groups with the cells of its group up to its rating."""
         # each cell as often as there are cells before it, and these
         size, start = self.size[groups], self.start[groups]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Indices, InputError
 from dcglearn.logs.columns import Columns
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
@@ -54,7 +54,7 @@ def with_ratings(log: AnyLog, texts: NDArray[Any]) -> AnyLog:
     return log.changed(rated=RatingCounts(lists, groups, numbers, rating, weight), group=group)
 
 
-def _groups(log: Columns) -> NDArray[np.intp]:
+def _groups(log: Columns) -> Indices:
     """Return a number for each distinct rater and segment, shape (n,)."""
     number = np.zeros(len(log), dtype=np.intp)
     for labels in (log.rater, log.segment):

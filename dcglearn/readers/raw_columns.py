@@ -12,9 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import InputError, Integers
+from dcglearn.foundation.validation import Flags, InputError, Integers
 from dcglearn.readers.line_formats import answer_of, from_text
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import word_of
@@ -97,7 +96,7 @@ class Values:
     """Values of a column, an entry a row; rows that have none; refusals of the bad cells."""
 
     values: Any
-    absent: NDArray[np.bool_]
+    absent: Flags
     errors: dict[int, InputError]
 
 

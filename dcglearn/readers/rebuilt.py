@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Flags, Indices, InputError
 from dcglearn.readers.line_formats import Reshaped
 from dcglearn.readers.winner_words import word_of
 
@@ -64,16 +64,14 @@ class Rebuilt(Reshaped):
         return self._rows.raw(item[1])
 
 
-def refuse(
-    errors: dict[int, InputError], is_bad: NDArray[np.bool_], refusal: Callable[[int], str]
-) -> None:
+def refuse(errors: dict[int, InputError], is_bad: Flags, refusal: Callable[[int], str]) -> None:
     """Add the refusals of bad rows, except where something else is wrong with them."""
     for row in np.flatnonzero(is_bad).tolist():
         if row not in errors:
             errors[row] = InputError(refusal(row))
 
 
-def replaced(cells: Any, rows: NDArray[np.intp], value: str) -> Any:
+def replaced(cells: Any, rows: Indices, value: str) -> Any:
     """Return raw cells with a text in some rows."""
     import polars as pl
 
@@ -96,7 +94,7 @@ def words_by_row(cells: RawCells, role: str, kind: str = "label") -> NDArray[Any
     return np.array(list(map(word_in, values)), object)[index]
 
 
-def numbered(values: Iterable[Any], index: NDArray[np.intp]) -> pl.Series:
+def numbered(values: Iterable[Any], index: Indices) -> pl.Series:
     """Return a number for the value of each row, the same for equal ones, and null for None."""
     import polars as pl
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, InputError, Integers, listed
+from dcglearn.foundation.validation import Flags, Floats, InputError, Integers, listed
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.readers.column_roles import PLACES, SWAPPED, Role, by_role, words_of
@@ -194,13 +193,13 @@ def _columns_of_list(source: Source, role: str) -> str | tuple[str, ...]:
     return by_role(source.names, {role: about}).get(role, ())
 
 
-def one_sided(n: Integers, second: Integers) -> NDArray[np.bool_]:
+def one_sided(n: Integers, second: Integers) -> Flags:
     """Return which raters always name one side, but for 5% of their verdicts.
 
     They have n decided verdicts, of which `second` name the list shown second.
     """
     is_rare = np.minimum(second, n - second) <= 0.05 * n
-    always: NDArray[np.bool_] = (n >= FEWEST_VERDICTS) & is_rare
+    always: Flags = (n >= FEWEST_VERDICTS) & is_rare
     return always
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Grades, Integers, UpsideDownError
+from dcglearn.foundation.validation import Flags, Floats, Grades, Indices, Integers, UpsideDownError
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.textbook_scores import textbook_scores
 
@@ -45,13 +44,11 @@ class Agreements:
     total: Floats
     most: Floats
     log: PreferencePairs
-    rows: NDArray[np.intp]
-    group: NDArray[np.intp]
+    rows: Indices
+    group: Indices
 
     @classmethod
-    def of(
-        cls, log: PreferencePairs, verdicts: Grades, group: NDArray[np.intp] | None = None
-    ) -> Agreements:
+    def of(cls, log: PreferencePairs, verdicts: Grades, group: Indices | None = None) -> Agreements:
         """Return the agreements of verdicts, shape (M, n), with groups of judgements from 0."""
         group = np.zeros(len(log), np.intp) if group is None else group
 
@@ -84,14 +81,14 @@ class Agreements:
         return float(np.fmax.reduce(self.shares, axis=None, initial=0.0))
 
     @property
-    def upside_down(self) -> NDArray[np.bool_]:
+    def upside_down(self) -> Flags:
         """Whether a textbook DCG is contradicted, and none is respected half as clearly.
 
         Contradicted means far more often than by chance, in a one-sided binomial test.
         """
         shares = self.shares
         worst, best = np.fmin.reduce(shares, initial=0.5), np.fmax.reduce(shares, initial=0.0)
-        contrary: NDArray[np.bool_] = best - 0.5 < (0.5 - worst) / 2
+        contrary: Flags = best - 0.5 < (0.5 - worst) / 2
         if not contrary.any():
             return contrary
         from scipy.special import betainc  # SciPy takes longer to import than most logs to read
@@ -114,9 +111,7 @@ class Agreements:
 
 
 def check_sense(
-    log: PreferencePairs,
-    reversals: Sequence[Reversal] = (),
-    swapped: NDArray[np.bool_] | None = None,
+    log: PreferencePairs, reversals: Sequence[Reversal] = (), swapped: Flags | None = None
 ) -> None:
     """Raise UpsideDownError if textbook DCGs contradict a log far more often than chance would.
 
@@ -169,7 +164,7 @@ def _cure(helping: Sequence[tuple[float, Reversal]]) -> Mapping[str, Any]:
     return likely[0].cure if len(likely) == 1 else {}
 
 
-def sampled(log: PreferencePairs) -> tuple[PreferencePairs, NDArray[np.intp]]:
+def sampled(log: PreferencePairs) -> tuple[PreferencePairs, Indices]:
     """Return the decided judgements and their numbers, a sample by weight of a larger log."""
     rows = np.arange(len(log)) if log.tie is None else np.flatnonzero(~log.tie)
     if len(rows) <= CHECKED_PAIRS:
@@ -215,7 +210,7 @@ def _verdicts(log: PreferencePairs) -> Grades:
 
 
 def _upside_down(
-    log: PreferencePairs, verdicts: Grades, whole: Agreements, swapped: NDArray[np.bool_] | None
+    log: PreferencePairs, verdicts: Grades, whole: Agreements, swapped: Flags | None
 ) -> Iterator[tuple[str, PreferencePairs]]:
     """Yield what of a log the textbook DCGs contradict, in words, and its judgements."""
     if whole.upside_down.any():

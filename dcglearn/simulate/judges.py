@@ -10,11 +10,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import (
+    Flags,
     Floats,
     Grades,
     InputError,
@@ -161,7 +162,7 @@ def judge(
     )
 
 
-def _by_winner(first_wins: NDArray[np.bool_], first: Grades, second: Grades) -> TwoLists:
+def _by_winner(first_wins: Flags, first: Grades, second: Grades) -> TwoLists:
     """Return the winning and the losing lists, shape (n, K)."""
     wins = first_wins[:, None]
     return np.where(wins, first, second), np.where(wins, second, first)

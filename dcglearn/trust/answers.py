@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.intervals import LEVEL, normal_quantile, percentile_interval
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import UNKNOWN, Floats, InputError, filled
+from dcglearn.foundation.validation import UNKNOWN, Floats, Indices, InputError, filled
 from dcglearn.learning.answer_likelihood import JudgedAnswers
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, DirectLearner, warn_of
 from dcglearn.learning.fit_dcg import fit_dcg, zero_of
@@ -152,7 +151,7 @@ def learn_from_answers(
     return OutcomesFit(fit.dcg, facts, _held_out(answers, description, current, seed))
 
 
-def _n_different(numbers: NDArray[np.intp]) -> int:
+def _n_different(numbers: Indices) -> int:
     return len(np.unique(numbers))
 
 

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Floats
+from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.trust.resampling import Clusters, mean_and_error, weights_of
 
-Rows = NDArray[np.intp]
+Rows = Indices
 """Numbers of pairs."""
 
 

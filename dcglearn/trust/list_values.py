@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import expit, softmax
 
-from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.foundation.validation import Floats, Grades, Indices
 
 OWN_RATIOS = np.geomspace(0.03, 3.0, 14)
 """Standard deviations of what a rated list is worth beyond the sum, over that of ratings, among
@@ -38,9 +37,7 @@ class ListValues:
     covariance: Floats
     shared: Floats | None = None
 
-    def difference(
-        self, first: NDArray[np.intp], second: NDArray[np.intp]
-    ) -> tuple[Floats, Floats]:
+    def difference(self, first: Indices, second: Indices) -> tuple[Floats, Floats]:
         """Return the mean and the variance of the difference of lists, shape (n,) each."""
         # of each list
         covariance = self.covariance
@@ -109,8 +106,8 @@ class RatedLists:
     score of each of R ratings, shape (R,), and `indicators` those of the lists, shape (L, p).
     """
 
-    group: NDArray[np.intp]
-    list: NDArray[np.intp]
+    group: Indices
+    list: Indices
     score: Floats
     indicators: Floats
 
@@ -211,8 +208,8 @@ class JudgedLists:
     Terry.
     """
 
-    better: NDArray[np.intp]
-    worse: NDArray[np.intp]
+    better: Indices
+    worse: Indices
     indicators: Floats
 
     def posterior(self, weight: Floats) -> tuple[Posterior, tuple[float, float]]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.foundation.validation import Floats, Grades, Indices
 from dcglearn.learning.dcg_model import Model
 from dcglearn.learning.fit_dcg import FittedDCG
 from dcglearn.learning.pair_loss import JudgedPairs
@@ -75,10 +75,10 @@ class LogsOfDCG:
     model: Model
     theta: Floats
     lists: Grades
-    row: NDArray[np.intp]
-    ratings: NDArray[np.intp]
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
+    row: Indices
+    ratings: Indices
+    first: Indices
+    second: Indices
     rater: NDArray[np.int32]
     weight: Floats
     shared: float
@@ -192,7 +192,7 @@ class LogsOfDCG:
         return mean[self.row][:, None] + noise, mixed(rng.random)
 
 
-def _last_place(numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+def _last_place(numbers: Indices) -> Indices:
     """Return where each number stands last."""
     places = np.zeros(numbers.max() + 1, dtype=np.intp)
     places[numbers] = np.arange(len(numbers))

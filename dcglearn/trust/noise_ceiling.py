@@ -9,13 +9,13 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, whole_number
+from dcglearn.foundation.validation import Floats, Indices, InputError, whole_number
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.repeated_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
@@ -49,7 +49,7 @@ class NoiseCeiling:
     n_units: int
     unit: str
     pairs: Preferences
-    rows: NDArray[np.intp]
+    rows: Indices
 
     def share_of(self, metric: Metric) -> float:
         """Return the share of the covered pairs that a metric respects; its ties count half."""
@@ -168,7 +168,7 @@ def ceiling_of(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
 def _estimated(
     units: RecurringRatings | RecurringJudgements,
     covered: float,
-    rows: NDArray[np.intp],
+    rows: Indices,
     rng: np.random.Generator,
 ) -> NoiseCeiling:
     """Return the ceiling of lists of which enough recur; `rows` are those of the units' log."""

@@ -5,9 +5,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats
+from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
 from dcglearn.readers.preferences import Preferences
@@ -220,7 +219,7 @@ class RecurringJudgements:
         return float(squared @ (right - chance) ** 2) / float(weight.sum()) ** 2
 
 
-def _ranked(rating: Floats, weight: Floats, most: int = 50) -> tuple[NDArray[np.intp], Floats]:
+def _ranked(rating: Floats, weight: Floats, most: int = 50) -> tuple[Indices, Floats]:
     """Return the rank of each rating, and the score of each rank: the share below it; binned beyond
     `most`.
     """

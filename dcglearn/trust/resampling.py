@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, InputError, Integers, Seed
+from dcglearn.foundation.validation import Floats, Indices, InputError, Integers, Seed
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
 from dcglearn.logs.unique_rows import pair_numbers
 from dcglearn.parts.telling_pairs import telling_pairs
@@ -47,7 +47,7 @@ def unit_of(
 
 def folds_of(
     log: PreferencePairs, unit: str, seed: int, *, fewest: int = 30
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+) -> list[tuple[Indices, Indices]]:
     """Return rows to train on and to hold out, each pair once; see `divided`.
 
     Of lists there are four folds, of which two at a time are held out. Raise InputError if fewer
@@ -126,7 +126,7 @@ def resampled_weights(
         yield weight * times
 
 
-Clusters = tuple[NDArray[np.intp], NDArray[np.intp]]
+Clusters = tuple[Indices, Indices]
 """Numbers of what the two lists of each pair belong to; the same twice unless these are lists."""
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, Indices, InputError
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_direct
 from dcglearn.learning.held_out_values import held_out_values
@@ -192,9 +192,7 @@ def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
     return labels
 
 
-def _held_out(
-    log: Preferences, number: NDArray[np.intp], large: list[int], unit: str, seed: int
-) -> HeldOut:
+def _held_out(log: Preferences, number: Indices, large: list[int], unit: str, seed: int) -> HeldOut:
     """Return the held-out values of the common DCG and of the segments' own, on pairs of large
     segments.
     """
