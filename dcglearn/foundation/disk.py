@@ -20,9 +20,6 @@ else:
 MARK = ".dcglearn-"
 """Beginning of the names of files that are still being written."""
 
-_TAIL = 40
-"""Characters of the final name that the name of an unfinished file ends with."""
-
 _RENAMES_OPEN_FILES = sys.platform != "win32"
 """Whether an open file can be renamed, so that an unfinished one can stay locked until then."""
 
@@ -56,7 +53,7 @@ def unfinished(target: Path) -> Iterator[Path]:
     there, and leftovers stay.
     """
     # remove what killed processes left
-    tail = target.name[-_TAIL:]
+    tail = target.name[-40:]
     for entry in os.scandir(target.parent):
         if entry.name.startswith(MARK) and entry.name.endswith(f".{tail}"):
             remove_leftover(Path(entry.path))

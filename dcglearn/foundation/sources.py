@@ -242,9 +242,6 @@ _MEMBERS: dict[bytes, Callable[[int], Any]] = {
 }
 """Decompressors of gzip, bzip2, xz, zstd and lz4 by the first bytes of a member."""
 
-_SKIPPED = b"*M\x18"
-"""What follows the first byte of a frame of zstd that holds no data."""
-
 
 def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
     """Return the joined members of a compressed file; zeros may stand between and after them."""
@@ -260,9 +257,9 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
         if not member.eof:
             raise EOFError("the end is missing")
 
-        # another member, or nothing, must follow
+        # another member, a frame of zstd without data, or nothing must follow
         data = (member.unused_data or b"").lstrip(b"\0")
-        if data and not data.startswith((magic, data[:1] + _SKIPPED)):
+        if data and not data.startswith((magic, data[:1] + b"*M\x18")):
             raise OSError("something else follows the compressed data")
     return parts[0] if len(parts) == 1 else b"".join(parts)
 

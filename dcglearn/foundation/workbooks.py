@@ -18,11 +18,6 @@ ENGINES = {"calamine": "fastexcel", "openpyxl": "openpyxl"}
 SPARSE, PLAIN = 20, 1 << 22
 """Sheets may span this many times the cells that they hold, or this many cells if that is more."""
 
-CELL_BYTES = 300.0
-"""Most bytes of memory for a cell of the span, measured with openpyxl; calamine takes less."""
-
-REMEDY = "delete the rows and columns beyond the table, or save the sheet as CSV (UTF-8)"
-
 SPLIT = "split the sheet, or save it as CSV (UTF-8)"
 
 _CELL = re.compile(r"\$?([A-Z]+)\$?([0-9]+)")
@@ -100,12 +95,13 @@ def _refuse_wide(name: str, archive: zipfile.ZipFile) -> list[str]:
     spanned, held = cells.spanned, cells.held
     if spanned > max(SPARSE * held, PLAIN):
         span = f"{name}: spans {spanned:,} cells, up to {cells.last}, and {held:,} are in it"
-        raise InputError(f"{span}; {REMEDY}")
+        remedy = "delete the rows and columns beyond the table, or save the sheet as CSV (UTF-8)"
+        raise InputError(f"{span}; {remedy}")
 
-    # and characters
+    # and characters; a cell takes up to 300 bytes with openpyxl, less with calamine
     text = sum(n * cells.texts[i] for i, n in cells.uses.items() if i < len(cells.texts))
     sheet = f"{name}: a sheet of {spanned:,} cells with {text:,} characters"
-    refuse_beyond_memory(CELL_BYTES * spanned + 4.0 * text, sheet, SPLIT)
+    refuse_beyond_memory(300.0 * spanned + 4.0 * text, sheet, SPLIT)
     return cells.sheets
 
 

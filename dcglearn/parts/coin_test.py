@@ -22,26 +22,12 @@ NO_SIGNAL = (
     "no metric orders new pairs of this log better than a coin: were sides or winners misread?"
 )
 
-FEWEST_JUDGED = 50
-"""With fewer preferences nothing is said: they show little, whatever the judges."""
-
 DRAWN = 999
 """Number of draws of the null hypothesis."""
-
-TEXTBOOK_LEVEL, UTILITY_LEVEL = 0.025, 0.005
-"""False-positive rates of the two statistics: at most 3% of the logs of coins are taken for more.
-"""
 
 CERTAIN = 5.0
 """A textbook DCG ahead of coins by this many standard errors needs no draws: winners that are
 tossed lead to one in less than one log of 7,000 (Hoeffding's inequality)."""
-
-MOST_WEIGHTS = 1_000
-"""A free utility of more weights than this is not tested."""
-
-RIDGE = 1.0
-"""Variance that is added to each direction of a free utility, as a multiple of the mean variance.
-"""
 
 
 def warn_of_coins(log: OpenLog, *, strict: bool = False) -> None:
@@ -60,10 +46,10 @@ def tells_nothing(log: OpenLog) -> bool:
     if not len(log) or not log.graded:
         return False
 
-    # preferences, or a sample of them
+    # preferences, or a sample; few show little, whatever the judges
     pairs = log.thinned(CHECKED_PAIRS) if isinstance(log, PartedLog) else log
     pairs = telling_pairs(pairs).decided
-    if len(pairs) < FEWEST_JUDGED:
+    if len(pairs) < 50:
         return False
 
     rng = np.random.default_rng(0)
@@ -140,23 +126,25 @@ def _as_drawn(values: Floats, encoded: Floats, observed: Floats, drawn: Floats) 
     `values`, shape (M, n), are those of the textbook DCGs, `encoded`, (n, p), the slopes of a free
     utility, and `drawn`, (B, n), draws of the null hypothesis.
     """
-    # the best textbook DCG
+    # the best textbook DCG; the two levels take at most 3% of the logs of coins for more
     at_random = drawn @ values.T
     scale = at_random.std(axis=0) + 1e-300
     best = (values @ observed / scale).max()
-    if _p_value(best, (at_random / scale).max(axis=1)) <= TEXTBOOK_LEVEL:
+    if _p_value(best, (at_random / scale).max(axis=1)) <= 0.025:
         return False
 
-    # the score test of a free utility, its variance estimated from the draws
-    if encoded.shape[1] > MOST_WEIGHTS:
+    # the score test of a free utility, unless it has too many weights
+    if encoded.shape[1] > 1_000:
         return True
+
+    # its variance is estimated from the draws, with a ridge of the mean variance
     slopes = drawn @ encoded
     covariance = np.cov(slopes.T)
-    ridge = RIDGE * np.trace(covariance) / len(covariance) + 1e-300
+    ridge = np.trace(covariance) / len(covariance) + 1e-300
     covariance += ridge * np.eye(len(covariance))
     root = np.linalg.cholesky(np.linalg.inv(covariance))
     sizes = np.square(slopes @ root).sum(axis=1)
-    return _p_value(float(np.square(observed @ encoded @ root).sum()), sizes) > UTILITY_LEVEL
+    return _p_value(float(np.square(observed @ encoded @ root).sum()), sizes) > 0.005
 
 
 def _p_value(observed: float, drawn: Floats) -> float:

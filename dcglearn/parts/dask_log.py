@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-PART = 1 << 18
-"""Pairs of a part of a log in memory, by default."""
-
 FAN_IN = 8
 """Sums added by one task of the tree."""
 
@@ -242,7 +239,8 @@ def _cut(
     """Return the futures of parts of a log in memory, and their names."""
     if not log.graded:
         raise InputError("a log of documents is learned in memory: leave engine= out")
-    n = max(-(-len(log) // PART), 1) if partitions is None else partitions
+    # parts of at most 262,144 pairs by default
+    n = max(-(-len(log) // (1 << 18)), 1) if partitions is None else partitions
     ends = bounds(len(log), n)
     parts = [log[start:stop] for start, stop in pairwise(ends)]
 

@@ -41,8 +41,6 @@ CHUNK = PIECE
 WORKING = 700 << 20
 """Bytes of a fit beside the codes: interpreter and libraries, the batch being decoded, a chunk."""
 
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
 
 class MemoryColumn:
     """A column in memory, of a capacity known before; pages are taken as they are filled."""
@@ -333,9 +331,10 @@ def n_bytes(memory: str | int) -> int:
     Raise InputError if it means none.
     """
     text = str(memory).strip().upper().removesuffix("B").removesuffix("I").strip()
-    unit = text[-1:] if text[-1:] in "KMGT" else ""
+    units = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+    unit = text[-1:] if text[-1:] in units else ""
     try:
-        size = float(text.removesuffix(unit)) * _UNITS[unit]
+        size = float(text.removesuffix(unit)) * units[unit]
     except ValueError:
         size = 0.0
     if not 1 <= size < float("inf"):
