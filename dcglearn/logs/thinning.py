@@ -28,7 +28,7 @@ class Marks:
     def rows(self, weight: Floats) -> tuple[Integers, Floats]:
         """Return the rows that hold marks, of n with weights, shape (n,), and their new weights."""
         if self.step == 1:
-            return np.arange(len(weight)), weight
+            return np.arange(len(weight)), weight.copy()
 
         # the row that each mark falls on
         places = (np.arange(self.first, self.stop) * self.step + 0.5) * self.mean - self.before
