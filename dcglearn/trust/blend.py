@@ -121,15 +121,15 @@ def fit_blend(
         sample = log.thinned(SAMPLE)
         if isinstance(description.zero, int) and description.zero:
             sample = sample.filled(description.zero)
-        fits, dcg, cautions = _fits(log, sample, description, starts, refit, kept)
+        fits, fitted, cautions = _fits(log, sample, description, starts, refit, kept)
         every = dict(fits)
         if proxy is not None:
             every |= _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
         pairs = telling_pairs(sample).decided
-        members = _members(every, pairs, description, proxy, dcg.model.zero)
+        members = _members(every, pairs, description, proxy, fitted.model.zero)
 
         # weigh them, unless the weights of the start still hold
-        total = dcg.judgements.total_weight
+        total = fitted.judgements.total_weight
         if refit == "never" and warm is not None and _still_weighed(warm, len(members), total):
             total = warm.weighed_on
             members = [
@@ -137,8 +137,8 @@ def fit_blend(
                 for new, old in zip(members, warm.members, strict=True)
             ]
         else:
-            members = _weighed(members, pairs, dcg, description)
-        return _blended(fits, dcg, members, total, cautions)
+            members = _weighed(members, pairs, fitted, description)
+        return _blended(fits, fitted, members, total, cautions)
 
 
 def _still_weighed(warm: WarmStart, n_members: int, total: float) -> bool:
@@ -168,19 +168,26 @@ def _fits(
     refit: str,
     kept: Callable[[Any], Any],
 ) -> tuple[dict[str, DirectFit], FittedDCG, tuple[str, ...]]:
-    """Return the members that are fits, the first one with what it was fitted to, and cautions."""
-    loss, other = LOSSES_OF_MEMBERS
-    first, dcg = fit_dcg(log, replace(description, loss=loss), starts[loss], refit=refit, kept=kept)
+    """Fit the robust and the sigmoid member.
 
-    # from the robust fit it ends as low as from all starts, sooner
+    Return the fits by loss, the robust fit's model and judgements, and the cautions.
+    """
+    # the robust loss on the whole log
+    loss, other = LOSSES_OF_MEMBERS
+    first, fitted = fit_dcg(
+        log, replace(description, loss=loss), starts[loss], refit=refit, kept=kept
+    )
+
+    # the sigmoid loss on the sample; starting from the robust fit reaches the same objective as
+    # all starts, in less time
     start = first.dcg if starts[other] is None else starts[other]
-    second = replace(description, loss=other, n_grades=log.n_grades)
+    sigmoid_description = replace(description, loss=other, n_grades=log.n_grades)
     try:
-        fit = fit_direct(sample, second, start, refit=refit)
+        sigmoid_fit = fit_direct(sample, sigmoid_description, start, refit=refit)
     except InputError as error:
         missing = f"the blend has no fit with the {other} loss: {error}"
-        return {loss: first}, dcg, (*first.cautions, missing)
-    return {loss: first, other: fit}, dcg, first.cautions
+        return {loss: first}, fitted, (*first.cautions, missing)
+    return {loss: first, other: sigmoid_fit}, fitted, first.cautions
 
 
 def check_same_shape(proxy: DCG | OpenLog, log: DCG | OpenLog) -> None:
@@ -253,7 +260,7 @@ def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:
 def _weighed(
     members: Sequence[Member],
     pairs: PreferencePairs,
-    dcg: FittedDCG,
+    fitted: FittedDCG,
     description: DirectDescription,
 ) -> list[Member]:
     """Return the members with their weights."""
@@ -268,12 +275,12 @@ def _weighed(
         ]
 
     # by the likelihood: metrics that were learned, or fixed before
-    chance = chance_of_fixed(dcg, description)
+    chance = chance_of_fixed(fitted, description)
     learned = [member.fit is not None or member.name == MACHINE for member in members]
     weights *= np.where(learned, 1 - chance, chance)
 
     # before any share is seen, the sigmoid fit is less likely where judgements are independent
-    sigmoid_odds = 0.3**dcg.share
+    sigmoid_odds = 0.3**fitted.share
     weights *= [sigmoid_odds if member.name == "sigmoid" else 1.0 for member in members]
     weights = LEAST + (1 - LEAST * len(weights)) * weights / weights.sum()
     return [replace(member, weight=float(x)) for member, x in zip(members, weights, strict=True)]
@@ -334,7 +341,7 @@ def _refitted(fits: Sequence[DirectFit], pairs: PreferencePairs) -> list[DCG]:
     return dcgs
 
 
-def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
+def chance_of_fixed(fitted: FittedDCG, description: DirectDescription) -> float:
     """Return the probability that a textbook DCG, or the prior, gave the judgements, rather than
     the fit's free curves.
 
@@ -342,7 +349,7 @@ def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
     recur.
     """
     # textbook DCGs are as probable as each other, together as the prior
-    model = dcg.model
+    model = fitted.model
     metrics = [*textbook_scores(model.n_grades, model.depth).dcgs]
     shares = np.full(len(metrics), 1 / len(metrics))
     prior = description.prior_of(model.n_grades, model.depth)
@@ -350,33 +357,35 @@ def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
         metrics, shares = [*metrics, prior], np.append(shares / 2, 0.5)
 
     # fit judges to the eight likeliest
-    few = _few(dcg, 1 << 12)
+    few = _thinned_objective(fitted, 1 << 12)
     judgements, share = few.judgements, few.share
-    thetas = _with_curves(dcg, metrics)
+    thetas = _with_curves(fitted, metrics)
     judges_alone = DirectObjective(replace(model, ridge=0.0), judgements, share)
     promising = np.argsort(judges_alone.values(thetas), kind="stable")[:8]
     values = judges_alone.values(_judged(judges_alone, thetas[promising]))
     fixed = float(np.logaddexp.reduce(np.log(shares[promising]) - values))
 
     # charge free curves .6 (log n)^2 for n independent judgements
-    free = -float(DirectObjective(model, judgements, share).values(dcg.theta[None])[0])
-    free -= 0.6 * math.log(max(dcg.share * dcg.judgements.total_weight, 1.0)) ** 2
+    free = -float(DirectObjective(model, judgements, share).values(fitted.theta[None])[0])
+    free -= 0.6 * math.log(max(fitted.share * fitted.judgements.total_weight, 1.0)) ** 2
 
     # neither is less probable than 5%
-    chance = (1 + math.tanh(0.25 * dcg.share * (fixed - free))) / 2
+    chance = (1 + math.tanh(0.25 * fitted.share * (fixed - free))) / 2
     return float(np.clip(chance, 0.05, 0.95))
 
 
-def _few(dcg: FittedDCG, most: int) -> DirectObjective:
+def _thinned_objective(fitted: FittedDCG, most: int) -> DirectObjective:
     """Return the objective of a fit on about `most` of its judgements."""
-    return DirectObjective(dcg.model, dcg.judgements, dcg.share).thinned(most)
+    return DirectObjective(fitted.model, fitted.judgements, fitted.share).thinned(most)
 
 
-def _with_curves(dcg: FittedDCG, metrics: Sequence[DCG]) -> Floats:
+def _with_curves(fitted: FittedDCG, metrics: Sequence[DCG]) -> Floats:
     """Return the parameters of a fit with the curves of each metric instead of its own, shape (M,
     p).
     """
-    return np.array([with_curves(dcg.model, dcg.theta, x.gains, x.discounts) for x in metrics])
+    return np.array(
+        [with_curves(fitted.model, fitted.theta, x.gains, x.discounts) for x in metrics]
+    )
 
 
 def _judged(objective: DirectObjective, thetas: Floats) -> Floats:
@@ -403,29 +412,30 @@ def mean_dcg(members: Sequence[Member]) -> DCG:
 
 def _blended(
     fits: Mapping[str, DirectFit],
-    dcg: FittedDCG,
+    fitted: FittedDCG,
     members: Sequence[Member],
     weighed_on: float,
     cautions: tuple[str, ...],
 ) -> DirectFit:
     """Return the weighted mean of the members' curves, with the judges that fit best with it."""
-    # the mean of the curves
-    first, mean = next(iter(fits.values())), mean_dcg(members)
+    # the mean of the members' curves
+    first = next(iter(fits.values()))
+    mean = mean_dcg(members)
     blend = replace(mean, grade_names=first.dcg.grade_names, notes=first.dcg.notes)
     gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
 
-    # its judges
-    theta = _judged(_few(dcg, SAMPLE), _with_curves(dcg, [blend]))
-    judges = dcg.model.curves(theta[0])
-    objective = DirectObjective(dcg.model, dcg.judgements, dcg.share).values(theta)
+    # refit the judges to these curves
+    theta = _judged(_thinned_objective(fitted, SAMPLE), _with_curves(fitted, [blend]))
+    curves = fitted.model.curves(theta[0])
+    objective = DirectObjective(fitted.model, fitted.judgements, fitted.share).values(theta)
 
-    # a fit of all three
+    # the robust fit with the blend's curves; its description asks for the default, a blend
     return replace(
         first,
         description=replace(first.description, loss="auto"),
         loss="blend",
         dcg=blend,
-        curves=replace(judges, gains=gains, discounts=discounts / discounts.sum()),
+        curves=replace(curves, gains=gains, discounts=discounts / discounts.sum()),
         objective=float(objective[0]),
         members=tuple(members),
         weighed_on=weighed_on,
