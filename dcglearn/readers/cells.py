@@ -44,13 +44,11 @@ class RawCells:
     rows: Indices | None = None
 
     def column(self, role: str, kind: str) -> Column:
-        """Return the cells of a role that occurs, read as those of a kind."""
-        return Column(role, kind, self.columns[role], self.texts)
+        """Return the cells of a role, read as those of a kind; None where no line has it."""
+        return Column(role, kind, self.columns.get(role, [None] * self.n), self.texts)
 
     def distinct(self, role: str, kind: str) -> tuple[list[Any], Integers]:
         """Return the distinct values of a role, and the number of that of each row, shape (n,)."""
-        if role not in self.columns:
-            return [None], np.zeros(self.n, np.int64)
         column = self.column(role, kind)
         cells, index = column.distinct()
         return list(map(column.value, cells)), index

@@ -214,7 +214,7 @@ def odd_value(rng: Random, data: bytes) -> bytes:
     try:
         record = json.loads(lines[at])
         name = list(record)[rng.integers(len(record))]
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return insert(rng, data)
     record[name] = ODD[rng.integers(len(ODD))]
     lines[at] = json.dumps(record).encode()

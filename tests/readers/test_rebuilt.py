@@ -146,3 +146,8 @@ def test_numbers_that_are_not_finite_are_refused(role, value):
         columns = {"logprob_a": [-1.0]} if role.startswith("log") else {"probability": [0.5]}
     table = pl.DataFrame({"a": [[2, 0]], "b": [[0, 1]], **columns, role: [value]})
     refused(f"row 1: {role} is {value}, which is not a finite number", read_preferences, table)
+
+
+def test_a_long_table_of_which_no_row_with_a_side_can_be_read_is_refused(tmp_path):
+    log = write(tmp_path, "log.csv", "query,side,position,grade,winner\nq\nq\n")
+    refused("line 2: 1 fields where the header has 5", read_preferences, log)
