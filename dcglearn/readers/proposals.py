@@ -69,12 +69,18 @@ def finding_columns(
         wanted = error.cure.get("columns", {})
         if wanted.keys() & mapping.columns.keys():
             error.cure = {}
-        elif wanted and not recognised(open_with({}).names, {role: roles[role] for role in wanted}):
+        elif wanted and _lacks(open_with, roles, wanted):
             with contextlib.suppress(InputError):
                 wanted |= _columns(open_with, mapping.roles(roles), wanted)
         else:
             error.cure.pop("columns", None)  # some lines lack what others have
         raise
+
+
+def _lacks(open_with: Opener, roles: Mapping[str, Role], wanted: Mapping[str, str]) -> bool:
+    """Return whether a log lacks columns; a line of another shape may lack some without a role."""
+    own = {role: about for role, about in roles.items() if role in wanted}
+    return len(own) == len(wanted) and not recognised(open_with({}).names, own)
 
 
 def _columns(
