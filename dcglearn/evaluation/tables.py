@@ -36,7 +36,6 @@ from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Opener, Source, checked_score, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of, opener_of_bytes
-from dcglearn.readers.read_table import columns_of, frame_of
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these.
@@ -255,7 +254,12 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
     """
     import polars as pl
 
-    frame = frame_of(name, lines)
+    from dcglearn.readers.cells import read_checked
+    from dcglearn.readers.plain_frames import plain_frame
+
+    frame = plain_frame(lines)
+    if frame is None:
+        frame = pl.DataFrame(read_checked(name, lines, LogMapping())[0])
     if not len(frame):
         raise InputError(f"{name} is empty")
 
@@ -275,7 +279,7 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
             return table
 
     # others cell by cell
-    return pl.DataFrame(columns_of(name, lines, LogMapping())[0])
+    return pl.DataFrame(read_checked(name, lines, LogMapping())[0])
 
 
 def _scored_or_ranked(names: Sequence[str], roles: Mapping[str, Role]) -> Mapping[str, Role]:

@@ -1,7 +1,7 @@
 """Clicks on interleaved rankings as preferences between the two rankings."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -173,9 +173,12 @@ class Credited(Reshaped):
         super().__init__(rows, roles)
         self._method = method
 
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        return iter(self._rows)
+
     def record(self, item: Any) -> dict[str, Any]:
         """Return the rankings of an impression, and the difference of their credited clicks."""
-        record = super().record(item)
+        record = self._rows.record(item)
         names = ("a", "b", "merged", "teams", "clicks")
         values: dict[str, Any] = {name: record.get(name) for name in names}
         impression = Impression(**values)
@@ -256,7 +259,7 @@ def preferences_from_interleaving(
     with errors_in(name):
         source = open_with({**rankings, **IMPRESSION})
     credited = Credited(source, {**rankings, **CREDITED}, method)
-    table, _ = columns_of(name, credited, mapping)
+    table, *_ = columns_of(name, credited, mapping)
     table, rows, dropped = _distinct(table)
     table["winner"], table["strength"] = by_sign(table.pop("difference"), "a", 0.0)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import Any, Unpack
 
 import numpy as np
@@ -117,7 +116,7 @@ def join_judgements(
     ):
         with errors_in(name):
             source = open_shaped(open_with, _roles_of_documents(open_with, mapping), mapping)
-        table, dropped = columns_of(name, source, mapping, skip_bad)
+        table, dropped, _ = columns_of(name, source, mapping, skip_bad)
 
     # a query for each pair of lists
     if "query" not in table:
@@ -148,8 +147,7 @@ def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Rol
 
 def place_of(name: str, source: Source, i: int) -> str:
     """Return the place of the line with index `i` in a source called `name`, for messages."""
-    number, _ = next(islice(iter(source), int(i), None))
-    return f"{name}, {source.unit} {number}"
+    return f"{name}, {source.place(i)}"
 
 
 def log_of_documents(
@@ -245,7 +243,7 @@ def preferences_from_runs(
     with errors_in(name):
         source = open_with(VERDICT)
     place = partial(place_of, name, source)
-    table, dropped = columns_of(name, source, mapping)
+    table, dropped, _ = columns_of(name, source, mapping)
 
     # each on a query of both runs
     query = table["query"]

@@ -7,7 +7,6 @@ line by line. `KINDS` then says, of both alike, what the cells mean.
 import logging
 from array import array
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -147,9 +146,9 @@ def read_checked(
     # raise the first error, or describe three
     if errors and skip_bad is None:
         first = min(errors)
-        with errors_in(f"{name}, {_place(source, first)}"):
+        with errors_in(f"{name}, {source.place(first)}"):
             raise errors[first]
-    reasons = [f"{_place(source, row)}: {errors[row].args[0]}" for row in sorted(errors)[:3]]
+    reasons = [f"{source.place(row)}: {errors[row].args[0]}" for row in sorted(errors)[:3]]
     if len(errors) == cells.n:
         problem = f"no good line; {reasons[0]}" if errors else "nothing after the header"
         raise InputError(f"{name}: {problem}")
@@ -170,11 +169,6 @@ def read_checked(
     with written_beside(skip_bad) as temporary:
         temporary.write_bytes(b"".join(line + b"\n" for line in lines))
     return table, {"bad lines": len(bad), **dict.fromkeys(reasons, 1)}
-
-
-def _place(source: Source, row: int) -> str:
-    """Return where a row stands, for messages."""
-    return f"{source.unit} {next(islice(source, row, None))[0]}"
 
 
 def _add_errors(
@@ -203,7 +197,7 @@ def _add_errors(
         differs = good & (absent != absent[first]) & one.role.uniform
         for row in np.flatnonzero(differs).tolist():
             refusal = f"{column.role} {shown(column.at(row))}: give it on every line or on none"
-            errors.setdefault(row, InputError(f"{refusal} ({_place(source, first)})"))
+            errors.setdefault(row, InputError(f"{refusal} ({source.place(first)})"))
 
 
 def _add_mixtures(errors: dict[int, InputError], converted: list[_Converted]) -> None:

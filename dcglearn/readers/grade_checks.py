@@ -28,10 +28,9 @@ def place_of(
     text = str(grade if value is None else value)
 
     # the line itself is the first, unless bad lines stand before it
-    for number, item in islice(source, row, None):
-        with contextlib.suppress(InputError):
-            if text in _written(source, source.record(item)):
-                return f"{name}, {source.unit} {number}"
+    for place, record in islice(source.readable(), row, None):
+        if text in _written(source, record):
+            return f"{name}, {place}"
     return name
 
 
@@ -84,7 +83,7 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
 def _few_numbers(source: Source) -> list[str]:
     """Return the grades of a log in order if they are a few numbers; else nothing."""
     texts: set[str] = set()
-    for record in source.readable():
+    for _, record in source.readable():
         texts |= _written(source, record)
         if len(texts) > FEW_LEVELS + 2:  # -1 and -2 are no grades
             return []

@@ -10,7 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -57,6 +57,11 @@ class Source(ABC):
     columns: ColumnsByRole
     names: Sequence[str]
 
+    @property
+    def table_roles(self) -> Mapping[str, Role]:
+        """The roles of the columns of the table, of which lines of another shape are made."""
+        return self.roles
+
     @abstractmethod
     def __iter__(self) -> Iterator[tuple[int, Any]]: ...
 
@@ -64,11 +69,18 @@ class Source(ABC):
     def record(self, item: Any) -> dict[str, Any]:
         """Return the values by role; raises InputError."""
 
-    def readable(self) -> Iterator[dict[str, Any]]:
-        """Yield the values by role of the lines that can be read; the reader names the others."""
-        for _, item in self:
+    def readable(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the places and the values by role of the lines that can be read.
+
+        The reader names the others.
+        """
+        for number, item in self:
             with contextlib.suppress(InputError):
-                yield self.record(item)
+                yield f"{self.unit} {number}", self.record(item)
+
+    def place(self, row: int) -> str:
+        """Return where a row stands, for messages."""
+        return f"{self.unit} {next(islice(self, row, None))[0]}"
 
     def raw(self, item: Any) -> bytes:
         """Return the line, to be corrected and read again; a row or a record as a line of JSON."""
@@ -306,27 +318,17 @@ class FrameRows(Source):
 
 
 class Reshaped(Source):
-    """Judgements in a table of another shape, whose columns have the roles `table_roles`."""
+    """Judgements in a table of another shape."""
 
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
-        self._rows, self.roles, self.table_roles = (
-            rows,
-            roles,
-            getattr(rows, "table_roles", rows.roles),
-        )
+        self._rows, self.roles = rows, roles
         self.names, self.unit, self.header = rows.names, rows.unit, rows.header
         self.form, self.said, self.doubt = rows.form, rows.said, rows.doubt
 
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
-        return iter(self._rows)
-
-    def record(self, item: Any) -> dict[str, Any]:
-        """Return the values of a judgement by role."""
-        return self._rows.record(item)
-
-    def raw(self, item: Any) -> bytes:
-        """Return the rows of a judgement."""
-        return self._rows.raw(item)
+    @property
+    def table_roles(self) -> Mapping[str, Role]:
+        """The roles of the columns of the table."""
+        return self._rows.table_roles
 
     def has(self, role: str) -> bool:
         """Return whether the table has a column for a role."""

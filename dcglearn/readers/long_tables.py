@@ -18,7 +18,7 @@ from dcglearn.readers.kept_lines import with_kept
 from dcglearn.readers.line_formats import Opener, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.named_winners import with_names, with_sides
-from dcglearn.readers.outcomes import Outcomes, Shares, outcome_roles, shared_roles
+from dcglearn.readers.outcomes import tables_without_winner
 from dcglearn.readers.rebuilt import Rebuilt, numbered, refuse
 from dcglearn.readers.shown_order import with_order
 
@@ -54,9 +54,7 @@ def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -
         source = error
 
     # the first shape that has its columns
-    of_outcomes = [(Outcomes, table) for table in outcome_roles(roles)]
-    of_shares = [(Shares, table) for table in shared_roles(roles)]
-    for shape, table in ((LongTable, rows_of(roles)), *of_outcomes, *of_shares):
+    for shape, table in ((LongTable, rows_of(roles)), *tables_without_winner(roles)):
         others = mapping.roles(table)
         with contextlib.suppress(InputError):
             rows = open_with(others)

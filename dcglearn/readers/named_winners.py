@@ -86,7 +86,7 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
         rows = open_with({**source.roles, **systems})
         lines = [
             (word_in(record.get("winner")), [word_in(record.get(role)) for role in SYSTEMS])
-            for record in islice(rows.readable(), 1_000)
+            for _, record in islice(rows.readable(), 1_000)
         ]
 
         # words that were told and mean another side there

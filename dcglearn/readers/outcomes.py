@@ -21,20 +21,18 @@ MARKS = {"1": 1, "true": 1, "0": 0, "false": 0, "": 0}
 """What the cell of an outcome says, in lower case: whether it is the one."""
 
 
-def outcome_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
-    """Yield the roles of tables without a column `winner`, where the given roles have one."""
-    if {"a", "b", "winner"} <= roles.keys():
-        others = {role: about for role, about in roles.items() if role != "winner"}
-        for names in ({}, {"a": "response_a", "b": "response_b"}):
-            yield {**others, **_named(others, names), **OUTCOMES}
-        yield {**others, **_named(others, {"a": "chosen", "b": "rejected"})}
-
-
-def shared_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
-    """Yield the roles of tables that hold numbers of votes, or probabilities."""
-    if {"a", "b", "winner"} <= roles.keys():
-        others = {role: about for role, about in roles.items() if role != "winner"}
-        yield from ({**others, **weights} for weights in (VOTES, PROBABILITY, LOGPROBS))
+def tables_without_winner(
+    roles: Mapping[str, Role],
+) -> Iterator[tuple[type[Rebuilt], dict[str, Role]]]:
+    """Yield shapes without a column `winner`, where the roles have one, and the roles of these."""
+    if not {"a", "b", "winner"} <= roles.keys():
+        return
+    others = {role: about for role, about in roles.items() if role != "winner"}
+    for names in ({}, {"a": "response_a", "b": "response_b"}):
+        yield Outcomes, {**others, **_named(others, names), **OUTCOMES}
+    yield Outcomes, {**others, **_named(others, {"a": "chosen", "b": "rejected"})}
+    for weights in (VOTES, PROBABILITY, LOGPROBS):
+        yield Shares, {**others, **weights}
 
 
 def _named(roles: Mapping[str, Role], names: Mapping[str, str]) -> dict[str, Role]:

@@ -121,7 +121,7 @@ def _values(open_with: Opener, taken: set[str]) -> Values:
     roles = {name: Role("label", (name.lower(),)) for name in names}
     first_lines = 1_000
     values: Values = {name: [] for name in names}
-    for record in islice(open_with(roles).readable(), first_lines):
+    for _, record in islice(open_with(roles).readable(), first_lines):
         for name in names:
             if record.get(name) is not None:
                 values[name].append(record[name])

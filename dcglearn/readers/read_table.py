@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import (
-    Floats,
-    Grades,
-    InputError,
-    PathLike,
-    PolarsFrame,
-    as_path,
-    errors_in,
-)
+from dcglearn.foundation.validation import Floats, Grades, InputError, PathLike, as_path, errors_in
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.column_roles import (
@@ -35,7 +27,7 @@ from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.grade_checks import check_levels, proposing_scale
 from dcglearn.readers.joined_files import log_files, name_of
 from dcglearn.readers.kept_lines import KeptLines, remarks_on
-from dcglearn.readers.line_formats import Reshaped, Source
+from dcglearn.readers.line_formats import Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of
@@ -115,7 +107,7 @@ def read_columns(
 
         # read the columns, and check the grades
         with proposing_scale(source, mapping):
-            table, dropped, remarks = _columns_of(name, source, mapping, skip_bad)
+            table, dropped, remarks = columns_of(name, source, mapping, skip_bad)
         mapping = agreed(name, source, table, mapping)
         check_levels(name, source, table, mapping)
     return table, dropped, replace(_recognised(source, table, mapping), remarks=remarks)
@@ -126,7 +118,7 @@ def _with_cut_points(source: Source, mapping: LogMapping) -> LogMapping:
     if mapping.cutoffs is None or mapping.scale is not None:
         return mapping
     lists = [role for role, about in source.roles.items() if about.kind == "grades"]
-    cells = (record.get(role) or () for record in source.readable() for role in lists)
+    cells = (record.get(role) or () for _, record in source.readable() for role in lists)
     return mapping.updated(cutoffs=cut_points(mapping.cutoffs, chain.from_iterable(cells)))
 
 
@@ -299,16 +291,10 @@ def log_of_table(
 
 def columns_of(
     name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[Table, dict[str, int]]:
-    """Return the columns of a source by role, and the counts of what was left out."""
-    table, dropped, _ = _columns_of(name, source, mapping, skip_bad)
-    return table, dropped
-
-
-def _columns_of(
-    name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None
 ) -> tuple[Table, dict[str, int], tuple[str, ...]]:
-    """Return what `columns_of` does, and remarks on lines that are hardly meant to count."""
+    """Return the columns of a source by role, the counts of what was left out, and remarks on lines
+    that are hardly meant to count.
+    """
     from dcglearn.readers.cells import read_checked
 
     # names of the lists, and numbers of sides, are words for winners
@@ -371,22 +357,10 @@ def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None
         table[role] = np.where(grades < 0, grades, worst - grades).astype(np.int8)
 
 
-def frame_of(name: str, source: Source) -> PolarsFrame:
-    """Return the columns of a source by role as a frame, checked unless its lines are all alike."""
-    import polars as pl
-
-    from dcglearn.readers.cells import read_checked
-    from dcglearn.readers.plain_frames import plain_frame
-
-    frame = plain_frame(source)
-    return pl.DataFrame(read_checked(name, source, LogMapping())[0]) if frame is None else frame
-
-
 def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised:
     """Return what was recognised in a source."""
     # the columns that have roles
-    roles = source.table_roles if isinstance(source, Reshaped) else source.roles
-    columns = by_role(source.names, roles) if source.names else {}
+    columns = by_role(source.names, source.table_roles) if source.names else {}
     used = names_in(columns)
     ignored = tuple(name for name in source.names if name not in used)
 

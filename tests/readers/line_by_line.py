@@ -304,7 +304,7 @@ class GoodLines:
 def _word_counts(source: Source, role: str) -> Counter[str]:
     """Return how often each word for a winner, or a strength, occurs on the lines that can be
     read."""
-    said = (record.get(role) for record in source.readable())
+    said = (record.get(role) for _, record in source.readable())
     return Counter(word_of(value) for value in said if isinstance(value, str | int | float))
 
 
