@@ -178,7 +178,7 @@ class Credited(Reshaped):
 
     def record(self, item: Any) -> dict[str, Any]:
         """Return the rankings of an impression, and the difference of their credited clicks."""
-        record = self._rows.record(item)
+        record = self._rows.values(item)
         names = ("a", "b", "merged", "teams", "clicks")
         values: dict[str, Any] = {name: record.get(name) for name in names}
         impression = Impression(**values)

@@ -28,6 +28,7 @@ from dcglearn.foundation.validation import (
     scale_size,
     whole_number,
 )
+from dcglearn.logs.unique_rows import places
 from dcglearn.readers.column_roles import PREFERENCE, Role, Table
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import Opener, Source
@@ -351,11 +352,12 @@ def looked_up(
 
     # a row for each document
     lists = pl.Series(docs.astype(str)).str.split("\t")
-    row = np.repeat(np.arange(len(docs)), lists.list.len().to_numpy())
+    lengths = lists.list.len().to_numpy().astype(np.int64)
+    row = np.repeat(np.arange(len(docs)), lengths)
     long = pl.DataFrame({"query": query[row].astype(str), "document": flattened(lists)})
 
     # back to a row for each list
-    place = row, np.arange(len(long)) - np.searchsorted(row, row)
+    place = row, places(lengths)
     grades = np.full((len(docs), int(place[1].max(initial=0)) + 1), -1, dtype=np.int8)
     shown = np.zeros(grades.shape, dtype=bool)
     grades[place] = grades_of_documents(long, judged)

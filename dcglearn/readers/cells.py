@@ -19,7 +19,7 @@ from dcglearn.readers.column_roles import Role, Table
 from dcglearn.readers.grade_lists import GradeLists
 from dcglearn.readers.joined_files import Joined
 from dcglearn.readers.kinds import KINDS, WinnerCells
-from dcglearn.readers.line_formats import FrameRows, Source, TextLines, shown
+from dcglearn.readers.line_formats import Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.plain_frames import plain_frame
 from dcglearn.readers.raw_columns import Column, Values
@@ -84,11 +84,10 @@ def raw_cells(source: Source) -> RawCells:
     frame = plain_frame(source)
     if frame is not None and len(frame):
         parts = source.sources.values() if isinstance(source, Joined) else [source]
-        texts = isinstance(next(iter(parts)), TextLines | FrameRows)
+        texts = next(iter(parts)).texts
         return RawCells(len(frame), dict(frame.to_dict()), texts=texts, at_once=True)
-    reshaped: RawCells | None = source.cells()
-    if reshaped is not None:
-        return reshaped
+    if source.cells is not None:
+        return source.cells  # type: ignore[no-any-return]
 
     # line by line
     columns: dict[str, list[Any]] = {}
@@ -106,7 +105,7 @@ def raw_cells(source: Source) -> RawCells:
             columns[role] = [None] * (n - 1)
         for role, cells in columns.items():
             cells.append(_compact(record.get(role)))
-    return RawCells(n, columns, errors)
+    return RawCells(n, columns, errors, source.texts)
 
 
 def _compact(cell: Any) -> Any:

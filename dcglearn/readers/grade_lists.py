@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import EMPTY, UNKNOWN, Flags, Grades, InputError, Integers
+from dcglearn.logs.unique_rows import places
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, NUMBER, grades_of_objects, shown
@@ -59,8 +60,7 @@ class GradeLists:
 
         # cut the longer lists
         if self.longest > depth:
-            starts = np.cumsum(lengths) - lengths
-            flat = flat[np.arange(len(flat)) - np.repeat(starts, lengths) < depth]
+            flat = flat[places(lengths) < depth]
             lengths = np.minimum(lengths, depth)
 
         # fill the shorter ones

@@ -105,7 +105,7 @@ class Joined(Reshaped):
     def record(self, item: tuple[Source, Any]) -> dict[str, Any]:
         """Return the values by role."""
         source, inside = item
-        return source.record(inside)
+        return source.values(inside)
 
     def raw(self, item: tuple[Source, Any]) -> bytes:
         """Return a line as it is; raise InputError if those of other files have other columns."""

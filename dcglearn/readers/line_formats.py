@@ -8,6 +8,7 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
@@ -36,6 +37,9 @@ SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 """A number with a decimal comma; 1,234 is none, since its comma may stand between thousands."""
 
+_SEVERAL = re.compile(r"^\s*\[.*\]\s*$|[0-9][ ,|]+[0-9-]")
+"""Text in JSON that is a list of grades."""
+
 _WITH_BLANKS = {"grades", "documents", "grade", "winner", "number"}
 _WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
 """Kinds of cells that are blank if they hold NA, N/A or #N/A; a label may be called so."""
@@ -46,13 +50,16 @@ class Source(ABC):
 
     `form` says in words what was recognised, `said` in which columns winners were looked up,
     `doubt` why they may be misread; `names` are those of the columns (of JSON, the keys of the
-    first object).
+    first object). `texts` says that a text may stand for a value of another type; `cells` are
+    the raw cells of all lines where they are made at once.
     """
 
     unit = "line"
+    texts = False
     header = b""
     form = ""
     said = doubt = ""
+    cells: Any = None
     roles: Mapping[str, Role]
     columns: ColumnsByRole
     names: Sequence[str]
@@ -67,7 +74,12 @@ class Source(ABC):
 
     @abstractmethod
     def record(self, item: Any) -> dict[str, Any]:
+        """Return the raw cells by role; raises InputError."""
+
+    def values(self, item: Any) -> dict[str, Any]:
         """Return the values by role; raises InputError."""
+        cells = self.record(item).items()
+        return {role: value_of(cell, self.roles[role].kind, self.texts) for role, cell in cells}
 
     def readable(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the places and the values by role of the lines that can be read.
@@ -76,7 +88,7 @@ class Source(ABC):
         """
         for number, item in self:
             with contextlib.suppress(InputError):
-                yield f"{self.unit} {number}", self.record(item)
+                yield f"{self.unit} {number}", self.values(item)
 
     def place(self, row: int) -> str:
         """Return where a row stands, for messages."""
@@ -89,10 +101,6 @@ class Source(ABC):
     def has(self, role: str) -> bool:
         """Return whether the lines read so far have a column for a role, be it blank."""
         return role in self.columns
-
-    def cells(self) -> Any:
-        """Return the raw cells of all lines if they are made at once; None to read line by line."""
-        return None
 
 
 Opener: TypeAlias = Callable[[Mapping[str, Role]], Source]
@@ -118,10 +126,10 @@ class Objects(Source):
         """Return the keys of an object, with the paths that columns name."""
         return [str(key) for key in _with_paths(value, self._paths)]
 
-    def values(self, value: Mapping[Any, Any], *, is_text: bool) -> dict[str, Any]:
-        """Return the values of an object by role, those of texts if `is_text`."""
+    def cells_of(self, value: Mapping[Any, Any]) -> dict[str, Any]:
+        """Return the cells of an object by role."""
         value = _with_paths(value, self._paths)
-        return _values(value, self._by_keys(value), self.roles if is_text else None)
+        return _by_role(value, self._by_keys(value), self.texts)
 
     def _by_keys(self, value: Iterable[Any]) -> ColumnsByRole:
         keys = tuple(value)
@@ -164,7 +172,7 @@ class JsonLines(Objects):
                 f"a JSON {type(value).__name__}, expected an object such as {{...}}; "
                 "one object a line"
             )
-        return self.values(value, is_text=False)
+        return self.cells_of(value)
 
 
 class TextLines(Source):
@@ -174,6 +182,8 @@ class TextLines(Source):
     record; a stray quote spoils one line only. Excel's line ``sep=;`` before the header is
     understood, and rows of blank cells at the end are left out.
     """
+
+    texts = True
 
     def __init__(self, data: bytes, roles: Mapping[str, Role], header: str | None = None) -> None:
         self.data, self.roles, self.names = data, roles, []
@@ -261,7 +271,7 @@ class TextLines(Source):
                 "write lists as 3 2 0, or in quotes where they hold commas"
             )
         cells = dict(zip(self._last_first, fields[::-1], strict=True))
-        return _values(cells, self.columns, self.roles)
+        return _by_role(cells, self.columns, self.texts)
 
     def _fields(self, text: str) -> list[str]:
         lines = io.StringIO(text, newline="")
@@ -303,6 +313,7 @@ class FrameRows(Source):
     """The rows of a frame, counted from `first`; a bad one is set aside as a JSON line."""
 
     unit = "row"
+    texts = True
     form = "a table"
 
     def __init__(self, frame: PolarsFrame, roles: Mapping[str, Role], first: int = 1) -> None:
@@ -314,7 +325,7 @@ class FrameRows(Source):
 
     def record(self, item: dict[str, Any]) -> dict[str, Any]:
         """Return the values by role."""
-        return _values(item, self.columns, self.roles)
+        return _by_role(item, self.columns, self.texts)
 
 
 class Reshaped(Source):
@@ -339,6 +350,7 @@ class Records(Objects):
     """Mappings, or the objects of a JSON array."""
 
     unit = "record"
+    texts = True
 
     def __init__(
         self, records: Sequence[Any], roles: Mapping[str, Role], form: str = "records"
@@ -374,7 +386,7 @@ class Records(Objects):
                 f"{shown(item)} is not an object with names and values, such as {{...}}"
             )
         plain = {str(key): _plain(value) for key, value in item.items()}
-        return self.values(plain, is_text=True)
+        return self.cells_of(plain)
 
 
 DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "id")
@@ -421,33 +433,22 @@ def _with_paths(value: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[Any, 
     return value
 
 
-def _values(
-    item: Mapping[str, Any], columns: ColumnsByRole, text_of: Mapping[str, Role] | None = None
-) -> dict[str, Any]:
-    """Return the values of a record by role; `text_of` has the roles where texts are parsed."""
-    values: dict[str, Any] = {}
+def _by_role(item: Mapping[str, Any], columns: ColumnsByRole, texts: bool) -> dict[str, Any]:
+    """Return the cells of a record by role; a list with a column for each position is one cell."""
+    cells: dict[str, Any] = {}
     for role, names in columns.items():
-        if not isinstance(names, str):
-            cells = [item[name] for name in names]
-            if text_of is not None:
-                cells = [from_text("grade", x) if isinstance(x, str) else x for x in cells]
-            values[role] = as_list(cells, names)
-            continue
-
-        # one column
-        values[role] = item[names]
-        if text_of is not None and isinstance(item[names], str):
-            values[role] = from_text(text_of[role].kind, item[names])
-        elif text_of is not None and text_of[role].kind == "winner":
-            values[role] = answer_of(item[names])
+        if isinstance(names, str):
+            cells[role] = item[names]
+        else:
+            cells[role] = as_list([value_of(item[name], "grade", texts) for name in names], names)
 
     # objects that name their documents
-    for side in {"a", "b"} & values.keys():
-        if f"docs_{side}" not in values and _are_named(values[side]):
-            values[f"docs_{side}"] = [
-                _by_key(document, DOCUMENT_KEYS, "name") for document in values[side]
+    for side in {"a", "b"} & cells.keys():
+        if f"docs_{side}" not in cells and _are_named(cells[side]):
+            cells[f"docs_{side}"] = [
+                _by_key(document, DOCUMENT_KEYS, "name") for document in cells[side]
             ]
-    return values
+    return cells
 
 
 def as_plain(value: Any) -> Any:
@@ -512,6 +513,19 @@ def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
         return values
 
     return json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=once)
+
+
+def value_of(cell: Any, kind: str, texts: bool) -> Any:
+    """Return the value that a cell stands for, in the types of JSON; None if it is blank.
+
+    Without `texts`, a text stands for a value of another type only where it is a list of grades.
+    """
+    if isinstance(cell, array):
+        return cell.tolist()
+    if isinstance(cell, str):
+        is_parsed = texts or (kind == "grades" and _SEVERAL.search(cell))
+        return from_text(kind, cell) if is_parsed else cell
+    return answer_of(cell) if texts and kind == "winner" else cell
 
 
 def from_text(kind: str, text: str) -> Any:

@@ -73,7 +73,7 @@ def records_of(
     for number, item in source:
         place = f"{name}, {source.unit} {number}"
         with errors_in(place):
-            record = source.record(item)
+            record = source.values(item)
         yield place, record
 
 

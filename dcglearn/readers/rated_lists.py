@@ -7,7 +7,7 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
-from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.logs.unique_rows import packed, places, unique_rows
 from dcglearn.readers.column_roles import Table
 from dcglearn.readers.mapping import LogMapping
 
@@ -126,11 +126,10 @@ class _Cells:
         """Compare each cell of some groups with the cells of its group up to its rating."""
         # each cell as often as there are cells before it, and these
         size, start = self.size[groups], self.start[groups]
-        place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        place = places(size)
         cell = np.repeat(start, size) + place
         upper = np.repeat(cell, place)
-        nth = np.arange(len(upper)) - np.repeat(np.cumsum(place) - place, place)
-        lower = np.repeat(cell - place, place) + nth
+        lower = np.repeat(cell - place, place) + places(place)
 
         # a pair of two lists with different ratings, once in each group
         kept = (self.rank[upper] > self.rank[lower]) & (self.list[upper] != self.list[lower])

@@ -126,13 +126,20 @@ def read_pairs(
     kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> AnyLog:
     """Return a log of preferences of some kind, with what was left out and recognised."""
+    table, dropped, recognised = preference_columns(log, mapping, skip_bad)
+    pairs = log_of_table(kind, table, dropped, recognised.mapping)
+    return pairs.changed(recognised=recognised)
+
+
+def preference_columns(
+    log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
+) -> tuple[Table, dict[str, int], Recognised]:
+    """Return what `read_columns` does of a log of preferences that does not seem upside down."""
     with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
         table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-        mapping = recognised.mapping
-        pairs = log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
         with errors_in(name_of(log) if is_path(log) else "the log"):
-            check_table(table, mapping)
-    return pairs
+            check_table(table, recognised.mapping)
+    return table, dropped, recognised
 
 
 def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> None:
@@ -180,10 +187,8 @@ def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") ->
 
 def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMapping) -> Reversal:
     """Return the reversal of the winners, and how it is told."""
-    name, other = (
-        "With the winners exchanged",
-        {"a": "b", "b": "a", "left": "right", "right": "left"},
-    )
+    name = "With the winners exchanged"
+    other = {"a": "b", "b": "a", "left": "right", "right": "left"}
     if mapping.positive is not None:
         side = other[mapping.positive]
         told = f"positive={side!r} (--positive {side})"

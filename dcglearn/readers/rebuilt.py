@@ -29,19 +29,16 @@ class Rebuilt(Reshaped):
         """Return the cells of the judgements, which are in the order of their first rows."""
 
     @cached_property
-    def _cells(self) -> RawCells:
+    def cells(self) -> RawCells:  # type: ignore[override]
+        """The raw cells of all judgements."""
         from dcglearn.readers.cells import raw_cells
 
         cells = self.rebuilt(replace(raw_cells(self._rows), rows=None))
         return cells if cells.n else replace(cells, columns={})
 
-    def cells(self) -> RawCells:
-        """Return the raw cells of all judgements."""
-        return self._cells
-
     def __iter__(self) -> Iterator[tuple[Any, tuple[int, Any]]]:
         """Yield each judgement with the number of its first row."""
-        rows = np.arange(self._cells.n) if self._cells.rows is None else self._cells.rows
+        rows = np.arange(self.cells.n) if self.cells.rows is None else self.cells.rows
         first, n_judgements = 0, np.bincount(rows).tolist()
         for n, (number, item) in zip(n_judgements, self._rows, strict=False):
             for judgement in range(first, first + n):
@@ -50,7 +47,7 @@ class Rebuilt(Reshaped):
 
     def record(self, item: tuple[int, Any]) -> dict[str, Any]:
         """Return the values of a judgement by role."""
-        cells, judgement = self._cells, item[0]
+        cells, judgement = self.cells, item[0]
         if judgement in cells.errors:
             raise cells.errors[judgement]
         return {

@@ -141,7 +141,7 @@ def read_carefully(
     reasons: list[str] = []
     for number, item in source:
         try:
-            good.add(source.record(item), f"{source.unit} {number}")
+            good.add(source.values(item), f"{source.unit} {number}")
         except InputError as error:
             if skip_bad is None:
                 with errors_in(f"{name}, {source.unit} {number}"):
