@@ -31,7 +31,7 @@ from dcglearn.evaluation.trec import (
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
-from dcglearn.readers.column_roles import Role, first_names, recognised
+from dcglearn.readers.column_roles import Role, Roles, first_names, recognised
 from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Opener, Source, checked_score, shown
 from dcglearn.readers.mapping import LogMapping
@@ -207,7 +207,7 @@ def is_trec(source: Any) -> bool:
 def _table(
     source: Any,
     name: str,
-    roles: Mapping[str, Role],
+    roles: Roles,
     expected: str = "one judgement a line",
     duplicates: Duplicates = "error",
 ) -> tuple[str, PolarsFrame]:
@@ -235,9 +235,7 @@ def _table(
     return name, _columns(name, lines)
 
 
-def _reshaped(
-    name: str, data: bytes, roles: Mapping[str, Role], duplicates: Duplicates
-) -> PolarsFrame | None:
+def _reshaped(name: str, data: bytes, roles: Roles, duplicates: Duplicates) -> PolarsFrame | None:
     """Return the table in a file of another tool or of nested JSON, None for other files."""
     if "grade" in roles:
         frame = table_of_tool(name, data, duplicates)
@@ -282,7 +280,7 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
     return pl.DataFrame(read_checked(name, lines, LogMapping())[0])
 
 
-def _scored_or_ranked(names: Sequence[str], roles: Mapping[str, Role]) -> Mapping[str, Role]:
+def _scored_or_ranked(names: Sequence[str], roles: Roles) -> Roles:
     """Return the roles of runs without scores if these are their columns, else the given ones."""
     scored, ranked = (recognised(names, first_names(names, kind)) for kind in (roles, RANKED))
     return RANKED if roles is RUN and ranked and not scored else roles

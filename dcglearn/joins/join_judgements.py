@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.logs.unique_rows import places
-from dcglearn.readers.column_roles import PREFERENCE, Role, Table
+from dcglearn.readers.column_roles import PREFERENCE, Counts, Role, Table
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.long_tables import open_shaped
@@ -38,6 +38,9 @@ from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table
+
+Texts: TypeAlias = NDArray[np.object_]
+"""Queries, or names of documents joined by tabs, shape (n,) or (n, S)."""
 
 OTHERS = {
     role: about
@@ -153,8 +156,8 @@ def place_of(name: str, source: Source, i: int) -> str:
 
 def log_of_documents(
     table: Table,
-    dropped: dict[str, int],
-    docs: NDArray[np.object_],
+    dropped: Counts,
+    docs: Texts,
     judged: Judgements,
     joining: Joining,
     mapping: LogMapping,
@@ -263,7 +266,7 @@ def preferences_from_runs(
     return log_of_documents(table, dropped, docs, judged, joining, mapping, place)
 
 
-def _in_column(query: NDArray[np.object_], queries: Any) -> Flags:
+def _in_column(query: Texts, queries: Any) -> Flags:
     """Return whether each query is in a column of a frame, shape (n,)."""
     return np.isin(query.astype(str), queries.unique().to_numpy().astype(str))
 
@@ -276,9 +279,7 @@ def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:
     return runs[0]
 
 
-def _lists(
-    run: Run, query: NDArray[np.object_], depth: int | None, ties: str
-) -> NDArray[np.object_]:
+def _lists(run: Run, query: Texts, depth: int | None, ties: str) -> Texts:
     """Return the documents that a run ranks highest for each query, joined by tabs, shape (n,)."""
     import polars as pl
 
@@ -286,7 +287,7 @@ def _lists(
     named = run.frame.filter(pl.col("query").is_in(queries.unique().implode()))
     documents = pl.col("document").head(depth or pl.len()).str.join("\t")
     ranked = in_order(named, ties).group_by("query", maintain_order=True).agg(documents)
-    lists: NDArray[np.object_] = queries.replace_strict(*ranked.get_columns()).to_numpy()
+    lists: Texts = queries.replace_strict(*ranked.get_columns()).to_numpy()
     return lists
 
 
@@ -342,9 +343,7 @@ class Joining:
         return filled
 
 
-def looked_up(
-    query: NDArray[np.object_], docs: NDArray[np.object_], judged: Judgements
-) -> tuple[Grades, Flags]:
+def looked_up(query: Texts, docs: Texts, judged: Judgements) -> tuple[Grades, Flags]:
     """Return the grades of `docs`, joined by tabs, -1 for unjudged ones, and where there is a
     document; (n, N) each.
     """
@@ -377,13 +376,13 @@ class JoinedLists:
     lists: Grades
     kept: Flags
     n_grades: int
-    dropped: dict[str, int]
-    counted: dict[str, int]
+    dropped: Counts
+    counted: Counts
 
 
 def joined_lists(
-    query: NDArray[np.object_],
-    docs: NDArray[np.object_],
+    query: Texts,
+    docs: Texts,
     judged: Judgements,
     joining: Joining,
     place: Callable[[int], str],

@@ -15,11 +15,11 @@ import polars as pl
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Indices, InputError, Integers, PathLike, errors_in
-from dcglearn.readers.column_roles import Role, Table
+from dcglearn.readers.column_roles import Counts, Role, Table
 from dcglearn.readers.grade_lists import GradeLists
 from dcglearn.readers.joined_files import Joined
 from dcglearn.readers.kinds import KINDS, WinnerCells
-from dcglearn.readers.line_formats import Source, shown
+from dcglearn.readers.line_formats import Refusals, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.plain_frames import plain_frame
 from dcglearn.readers.raw_columns import Column, Values
@@ -37,7 +37,7 @@ class RawCells:
 
     n: int
     columns: dict[str, Any]
-    errors: dict[int, InputError] = field(default_factory=dict)
+    errors: Refusals = field(default_factory=dict)
     texts: bool = False
     at_once: bool = False
     rows: Indices | None = None
@@ -87,11 +87,11 @@ def raw_cells(source: Source) -> RawCells:
         texts = next(iter(parts)).texts
         return RawCells(len(frame), dict(frame.to_dict()), texts=texts, at_once=True)
     if source.cells is not None:
-        return source.cells  # type: ignore[no-any-return]
+        return source.cells
 
     # line by line
     columns: dict[str, list[Any]] = {}
-    errors: dict[int, InputError] = {}
+    errors: Refusals = {}
     n = 0
     for n, (_, item) in enumerate(source, 1):
         try:
@@ -117,7 +117,7 @@ def _compact(cell: Any) -> Any:
 
 def read_checked(
     name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[Table, dict[str, int]]:
+) -> tuple[Table, Counts]:
     """Return the columns of a source by role, and the counts of the lines left out.
 
     Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); others:
@@ -170,9 +170,7 @@ def read_checked(
     return table, {"bad lines": len(bad), **dict.fromkeys(reasons, 1)}
 
 
-def _add_errors(
-    errors: dict[int, InputError], converted: list[_Converted], source: Source, n: int
-) -> None:
+def _add_errors(errors: Refusals, converted: list[_Converted], source: Source, n: int) -> None:
     """Add what is wrong with each bad row; of several faults, that of the first role."""
     # bad cells, and required ones that are missing
     for one in converted:
@@ -199,7 +197,7 @@ def _add_errors(
             errors.setdefault(row, InputError(f"{refusal} ({source.place(first)})"))
 
 
-def _add_mixtures(errors: dict[int, InputError], converted: list[_Converted]) -> None:
+def _add_mixtures(errors: Refusals, converted: list[_Converted]) -> None:
     """Add the lists whose grades are names where earlier ones are numbers, or the reverse."""
     lists = [one for one in converted if one.role.kind == "grades"]
     notations = [one.values.values.notation for one in lists]

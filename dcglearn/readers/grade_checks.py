@@ -3,12 +3,11 @@
 import contextlib
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, errors_in
-from dcglearn.readers.column_roles import Table
+from dcglearn.readers.column_roles import Record, Table
 from dcglearn.readers.grade_scale import FEW_LEVELS, check_scale, is_stray
 from dcglearn.readers.line_formats import NUMBER, Source
 from dcglearn.readers.mapping import LogMapping
@@ -34,7 +33,7 @@ def place_of(
     return name
 
 
-def _written(source: Source, record: dict[str, Any]) -> set[str]:
+def _written(source: Source, record: Record) -> set[str]:
     """Return the grades of a line as texts."""
     cells = [record.get(role) for role, about in source.roles.items() if about.kind == "grades"]
     lists = [values for values in cells if isinstance(values, list)]

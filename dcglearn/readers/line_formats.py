@@ -20,7 +20,8 @@ from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
 from dcglearn.readers.column_roles import (
     ColumnsByRole,
-    Role,
+    Record,
+    Roles,
     as_list,
     by_role,
     position_of,
@@ -36,6 +37,9 @@ SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 
 DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 """A number with a decimal comma; 1,234 is none, since its comma may stand between thousands."""
+
+Refusals: TypeAlias = dict[int, InputError]
+"""What is wrong with bad rows, by the row."""
 
 _SEVERAL = re.compile(r"^\s*\[.*\]\s*$|[0-9][ ,|]+[0-9-]")
 """Text in JSON that is a list of grades."""
@@ -60,12 +64,12 @@ class Source(ABC):
     form = ""
     said = doubt = ""
     cells: Any = None
-    roles: Mapping[str, Role]
+    roles: Roles
     columns: ColumnsByRole
     names: Sequence[str]
 
     @property
-    def table_roles(self) -> Mapping[str, Role]:
+    def table_roles(self) -> Roles:
         """The roles of the columns of the table, of which lines of another shape are made."""
         return self.roles
 
@@ -73,15 +77,15 @@ class Source(ABC):
     def __iter__(self) -> Iterator[tuple[int, Any]]: ...
 
     @abstractmethod
-    def record(self, item: Any) -> dict[str, Any]:
+    def record(self, item: Any) -> Record:
         """Return the raw cells by role; raises InputError."""
 
-    def values(self, item: Any) -> dict[str, Any]:
+    def values(self, item: Any) -> Record:
         """Return the values by role; raises InputError."""
         cells = self.record(item).items()
         return {role: value_of(cell, self.roles[role].kind, self.texts) for role, cell in cells}
 
-    def readable(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def readable(self) -> Iterator[tuple[str, Record]]:
         """Yield the places and the values by role of the lines that can be read.
 
         The reader names the others.
@@ -103,14 +107,14 @@ class Source(ABC):
         return role in self.columns
 
 
-Opener: TypeAlias = Callable[[Mapping[str, Role]], Source]
+Opener: TypeAlias = Callable[[Roles], Source]
 """A function that opens a log by the roles of its columns."""
 
 
 class Objects(Source):
     """Objects that each name their values, so that two need not have the same columns."""
 
-    def __init__(self, roles: Mapping[str, Role]) -> None:
+    def __init__(self, roles: Roles) -> None:
         self.roles = roles
         self._columns: dict[tuple[Any, ...], ColumnsByRole] = {}
         self._paths = [name for role in roles.values() for name in role.names if "." in name]
@@ -126,7 +130,7 @@ class Objects(Source):
         """Return the keys of an object, with the paths that columns name."""
         return [str(key) for key in _with_paths(value, self._paths)]
 
-    def cells_of(self, value: Mapping[Any, Any]) -> dict[str, Any]:
+    def cells_of(self, value: Mapping[Any, Any]) -> Record:
         """Return the cells of an object by role."""
         value = _with_paths(value, self._paths)
         return _by_role(value, self._by_keys(value), self.texts)
@@ -143,7 +147,7 @@ class JsonLines(Objects):
 
     form = "JSON lines"
 
-    def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
+    def __init__(self, data: bytes, roles: Roles) -> None:
         super().__init__(roles)
         self.data, self._decode, self.names = data, _decoder(roles).decode, []
         # the first line may be no object
@@ -154,7 +158,7 @@ class JsonLines(Objects):
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return numbered_lines(self.data)
 
-    def record(self, item: bytes) -> dict[str, Any]:
+    def record(self, item: bytes) -> Record:
         """Return the values by role."""
         line = decoded(item)
         try:
@@ -185,7 +189,7 @@ class TextLines(Source):
 
     texts = True
 
-    def __init__(self, data: bytes, roles: Mapping[str, Role], header: str | None = None) -> None:
+    def __init__(self, data: bytes, roles: Roles, header: str | None = None) -> None:
         self.data, self.roles, self.names = data, roles, []
         first, _, last = (header or "1").partition("-")
         lines = (line for line in self._records() if header is None or line[0] >= int(first))
@@ -262,7 +266,7 @@ class TextLines(Source):
             return len(self._fields(decoded(line.rstrip(b"\r")))) == len(self.names)
         return False
 
-    def record(self, item: bytes) -> dict[str, Any]:
+    def record(self, item: bytes) -> Record:
         """Return the values by role."""
         fields = self._fields(decoded(item))
         if len(fields) != len(self.names):
@@ -316,14 +320,14 @@ class FrameRows(Source):
     texts = True
     form = "a table"
 
-    def __init__(self, frame: PolarsFrame, roles: Mapping[str, Role], first: int = 1) -> None:
+    def __init__(self, frame: PolarsFrame, roles: Roles, first: int = 1) -> None:
         self.frame, self.roles, self._first, self.names = frame, roles, first, frame.columns
         self.columns = by_role(self.names, roles)
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[tuple[int, Record]]:
         return enumerate(self.frame.iter_rows(named=True), self._first)
 
-    def record(self, item: dict[str, Any]) -> dict[str, Any]:
+    def record(self, item: Record) -> Record:
         """Return the values by role."""
         return _by_role(item, self.columns, self.texts)
 
@@ -331,13 +335,13 @@ class FrameRows(Source):
 class Reshaped(Source):
     """Judgements in a table of another shape."""
 
-    def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
+    def __init__(self, rows: Source, roles: Roles) -> None:
         self._rows, self.roles = rows, roles
         self.names, self.unit, self.header = rows.names, rows.unit, rows.header
         self.form, self.said, self.doubt = rows.form, rows.said, rows.doubt
 
     @property
-    def table_roles(self) -> Mapping[str, Role]:
+    def table_roles(self) -> Roles:
         """The roles of the columns of the table."""
         return self._rows.table_roles
 
@@ -352,16 +356,14 @@ class Records(Objects):
     unit = "record"
     texts = True
 
-    def __init__(
-        self, records: Sequence[Any], roles: Mapping[str, Role], form: str = "records"
-    ) -> None:
+    def __init__(self, records: Sequence[Any], roles: Roles, form: str = "records") -> None:
         super().__init__(roles)
         self._records, self.form = records, form
         first = records[0] if records else {}
         self.names = self.keys(dict(first)) if isinstance(first, Mapping) else []
 
     @classmethod
-    def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Self:
+    def of_array(cls, data: bytes, roles: Roles) -> Self:
         """Read a JSON array of objects, or objects over several lines."""
         text, decoder = decoded(data), _decoder(roles)
         try:
@@ -379,7 +381,7 @@ class Records(Objects):
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         return enumerate(self._records, 1)
 
-    def record(self, item: Any) -> dict[str, Any]:
+    def record(self, item: Any) -> Record:
         """Return the values by role."""
         if not isinstance(item, Mapping):
             raise InputError(
@@ -433,9 +435,9 @@ def _with_paths(value: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[Any, 
     return value
 
 
-def _by_role(item: Mapping[str, Any], columns: ColumnsByRole, texts: bool) -> dict[str, Any]:
+def _by_role(item: Mapping[str, Any], columns: ColumnsByRole, texts: bool) -> Record:
     """Return the cells of a record by role; a list with a column for each position is one cell."""
-    cells: dict[str, Any] = {}
+    cells: Record = {}
     for role, names in columns.items():
         if isinstance(names, str):
             cells[role] = item[names]
@@ -498,12 +500,12 @@ def _objects(text: str, decoder: json.JSONDecoder) -> list[Any]:
     return values
 
 
-def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
+def _decoder(roles: Roles) -> json.JSONDecoder:
     """Return a decoder of JSON that refuses NaN, Infinity, and a column of a log given twice."""
     accepted = {name for role in roles.values() for name in role.names}
     marks = [role.marks for role in roles.values() if role.marks]
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> Record:
         values = dict(pairs)
         if len(values) == len(pairs):
             return values

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dcglearn.readers.column_roles import SIDES, SYSTEMS, Role, by_role, side_of, words_of
+from dcglearn.readers.column_roles import SIDES, SYSTEMS, Role, Roles, by_role, side_of, words_of
 from dcglearn.readers.line_formats import NUMBER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rebuilt import Rebuilt, refuse, replaced, word_in, words_by_row
@@ -26,7 +26,7 @@ class NamedWinners(Rebuilt):
     """Judgements whose winners are names in `system_a` or `system_b`, or other words."""
 
     def __init__(
-        self, rows: Source, roles: Mapping[str, Role], names: Sequence[str], told: Mapping[str, Any]
+        self, rows: Source, roles: Roles, names: Sequence[str], told: Mapping[str, Any]
     ) -> None:
         super().__init__(rows, roles)
         self._names, self._told = names, told

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.readers.column_roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role
-from dcglearn.readers.line_formats import shown
+from dcglearn.foundation.validation import Floats
+from dcglearn.readers.column_roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role, Roles
+from dcglearn.readers.line_formats import Refusals, shown
 from dcglearn.readers.rebuilt import Rebuilt, refuse
 from dcglearn.readers.winner_words import word_of
 
@@ -21,9 +21,7 @@ MARKS = {"1": 1, "true": 1, "0": 0, "false": 0, "": 0}
 """What the cell of an outcome says, in lower case: whether it is the one."""
 
 
-def tables_without_winner(
-    roles: Mapping[str, Role],
-) -> Iterator[tuple[type[Rebuilt], dict[str, Role]]]:
+def tables_without_winner(roles: Roles) -> Iterator[tuple[type[Rebuilt], Roles]]:
     """Yield shapes without a column `winner`, where the roles have one, and the roles of these."""
     if not {"a", "b", "winner"} <= roles.keys():
         return
@@ -35,7 +33,7 @@ def tables_without_winner(
         yield Shares, {**others, **weights}
 
 
-def _named(roles: Mapping[str, Role], names: Mapping[str, str]) -> dict[str, Role]:
+def _named(roles: Roles, names: Mapping[str, str]) -> dict[str, Role]:
     return {
         role: replace(roles[role], names=(name,), marks=(name,)) for role, name in names.items()
     }
@@ -104,7 +102,7 @@ class Shares(Rebuilt):
         cells.columns["winner"] = pl.Series(np.array(["a", "b", "tie"])[verdict])
         return cells
 
-    def _votes(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
+    def _votes(self, rows: RawCells, errors: Refusals) -> Floats:
         """Return the votes of each row for a, b and a tie, and add what is wrong with them."""
         votes = np.column_stack([_numbers(rows, role, errors, 0.0) for role in VOTES])
         is_bad = (votes.min(axis=1) < 0) | ~votes.any(axis=1)
@@ -112,7 +110,7 @@ class Shares(Rebuilt):
         refuse(errors, is_bad, lambda row: f"the votes are {shown(votes[row].tolist())}; {remedy}")
         return votes
 
-    def _shares(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
+    def _shares(self, rows: RawCells, errors: Refusals) -> Floats:
         """Return how probable it is that a, b or neither is preferred, and add what is wrong."""
         if "probability" in self.table_roles:
             share = _numbers(rows, "probability", errors, np.nan)
@@ -128,7 +126,7 @@ class Shares(Rebuilt):
         refuse(errors, is_bad, lambda row: f"probability is {shown(float(share[row]))}; {remedy}")
         return np.column_stack([share, 1 - share, np.zeros(rows.n)])
 
-    def _of_logarithms(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
+    def _of_logarithms(self, rows: RawCells, errors: Refusals) -> Floats:
         """Return the probability of a by its logarithm, relative to that of b if a row has both."""
         of_a, of_b = (_numbers(rows, role, errors, np.nan) for role in LOGPROBS)
         refuse(errors, np.isnan(of_a), lambda _: "logprob_a is missing")
@@ -157,7 +155,7 @@ class Shares(Rebuilt):
         return np.where(alone, np.exp(np.fmin(of_a, 0)), np.exp(of_a - larger) / both)
 
 
-def _numbers(rows: RawCells, role: str, errors: dict[int, InputError], blank: float) -> Floats:
+def _numbers(rows: RawCells, role: str, errors: Refusals, blank: float) -> Floats:
     """Return the numbers of a column, `blank` for other cells, and add what is wrong with these."""
     from dcglearn.readers.kinds import KINDS
 

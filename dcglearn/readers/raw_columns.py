@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import Flags, InputError, Integers
-from dcglearn.readers.line_formats import value_of
+from dcglearn.readers.line_formats import Refusals, value_of
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import word_of
 
@@ -87,14 +87,14 @@ class Values:
 
     values: Any
     absent: Flags
-    errors: dict[int, InputError]
+    errors: Refusals
 
 
 Rule: TypeAlias = "Callable[[Any, Column], Any]"
 """From the value of a cell to what a log keeps of it, None for nothing; raises InputError."""
 
 
-def refusals(rule: Rule, column: Column, rows: Iterable[int]) -> dict[int, InputError]:
+def refusals(rule: Rule, column: Column, rows: Iterable[int]) -> Refusals:
     """Return what a rule has against rows."""
     errors = {}
     for row in rows:
@@ -114,7 +114,7 @@ def checked_cells(rule: Rule, column: Column, missing: Any) -> tuple[list[Any], 
     # what each cell becomes, or its refusal
     cells, index = column.distinct()
     kept: list[Any] = []
-    errors: dict[int, InputError] = {}
+    errors: Refusals = {}
     absent = np.ones(len(cells), bool)
     for at, value in enumerate(map(column.value, cells)):
         # a bad cell has no value

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame
-from dcglearn.readers.column_roles import PREFERENCE
+from dcglearn.readers.column_roles import PREFERENCE, Counts
 from dcglearn.readers.mapping import OPTIONS, LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.proposals import proposing
@@ -193,7 +193,7 @@ def read_questions(
 
 def native_frame(
     log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[PolarsFrame, dict[str, int], Recognised]:
+) -> tuple[PolarsFrame, Counts, Recognised]:
     """Return a log as a table with open and superseded lines, what was left out and recognised."""
     table, dropped, recognised = preference_columns(log, mapping, skip_bad)
     winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]

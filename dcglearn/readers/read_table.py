@@ -1,6 +1,5 @@
 """Judgements from any input as checked columns: files, data frames, records."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -18,7 +17,8 @@ from dcglearn.readers.column_roles import (
     PREFERENCE,
     RATING,
     ColumnsByRole,
-    Role,
+    Counts,
+    Roles,
     Table,
     by_role,
     names_in,
@@ -86,8 +86,8 @@ class Recognised:
 
 
 def read_columns(
-    log: Any, roles: Mapping[str, Role], mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[Table, dict[str, int], Recognised]:
+    log: Any, roles: Roles, mapping: LogMapping, skip_bad: PathLike | None = None
+) -> tuple[Table, Counts, Recognised]:
     """Return the columns of a log by role, see `read_checked`, what was left out and recognised."""
     if skip_bad is not None and is_path(log) and as_path(skip_bad).exists():
         there = [Path(path) for path in log_files(log) if Path(path).exists()]
@@ -133,7 +133,7 @@ def read_pairs(
 
 def preference_columns(
     log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[Table, dict[str, int], Recognised]:
+) -> tuple[Table, Counts, Recognised]:
     """Return what `read_columns` does of a log of preferences that does not seem upside down."""
     with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
         table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
@@ -236,7 +236,7 @@ def read_rated(
 def log_of_table(
     kind: type[AnyLog],
     table: Table,
-    dropped: dict[str, int],
+    dropped: Counts,
     mapping: LogMapping,
     reasons: Grades | None = None,
 ) -> AnyLog:
@@ -296,7 +296,7 @@ def log_of_table(
 
 def columns_of(
     name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[Table, dict[str, int], tuple[str, ...]]:
+) -> tuple[Table, Counts, tuple[str, ...]]:
     """Return the columns of a source by role, the counts of what was left out, and remarks on lines
     that are hardly meant to count.
     """

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Flags, Indices, InputError
-from dcglearn.readers.line_formats import Reshaped
+from dcglearn.readers.column_roles import Record
+from dcglearn.readers.line_formats import Refusals, Reshaped
 from dcglearn.readers.winner_words import word_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Rebuilt(Reshaped):
         """Return the cells of the judgements, which are in the order of their first rows."""
 
     @cached_property
-    def cells(self) -> RawCells:  # type: ignore[override]
+    def cells(self) -> RawCells:
         """The raw cells of all judgements."""
         from dcglearn.readers.cells import raw_cells
 
@@ -45,7 +46,7 @@ class Rebuilt(Reshaped):
                 yield number, (judgement, item)
             first += n
 
-    def record(self, item: tuple[int, Any]) -> dict[str, Any]:
+    def record(self, item: tuple[int, Any]) -> Record:
         """Return the values of a judgement by role."""
         cells, judgement = self.cells, item[0]
         if judgement in cells.errors:
@@ -61,7 +62,7 @@ class Rebuilt(Reshaped):
         return self._rows.raw(item[1])
 
 
-def refuse(errors: dict[int, InputError], is_bad: Flags, refusal: Callable[[int], str]) -> None:
+def refuse(errors: Refusals, is_bad: Flags, refusal: Callable[[int], str]) -> None:
     """Add the refusals of bad rows, except where something else is wrong with them."""
     for row in np.flatnonzero(is_bad).tolist():
         if row not in errors:

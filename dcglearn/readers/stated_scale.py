@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from dcglearn.foundation.validation import Grades, InputError, errors_in
-from dcglearn.readers.column_roles import Table
+from dcglearn.readers.column_roles import Record, Table
 from dcglearn.readers.grade_checks import grade_lists, place_of
 from dcglearn.readers.grade_scale import check_grades
 from dcglearn.readers.line_formats import Source, from_text, shown
@@ -63,7 +63,7 @@ def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogM
     return mapping
 
 
-def _with_scale(place: str, record: dict[str, Any], mapping: LogMapping) -> LogMapping:
+def _with_scale(place: str, record: Record, mapping: LogMapping) -> LogMapping:
     """Return the mapping with the scale that a line states, if it does."""
     value = record.get("scale")
     if value is None:

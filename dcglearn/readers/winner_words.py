@@ -10,6 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.readers.column_roles import Remedy
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
 MEANINGS = ("a", "b", "tie", "open", "left", "right")
@@ -152,7 +153,7 @@ def refused_word(value: Any, remedy: str, cure: dict[str, Any]) -> InputError:
     return InputError(f"winner is {shown(value)}; {remedy}", see="winners", cure=cure)
 
 
-def remedy_for_words(seen: Counter[str], known: Mapping[str, int]) -> tuple[str, dict[str, Any]]:
+def remedy_for_words(seen: Counter[str], known: Mapping[str, int]) -> Remedy:
     """Return what to do in a log with the winners `seen`, not all known: in words and options."""
     remedy, cure = _remedy([word for word in seen if word.lower() not in known])
     return f"use a, b or tie{_understood(seen)}; {remedy}", cure
@@ -169,7 +170,7 @@ def _understood(seen: Counter[str]) -> str:
     )
 
 
-def _remedy(words: list[str]) -> tuple[str, dict[str, Any]]:
+def _remedy(words: list[str]) -> Remedy:
     """Return what makes unknown words understood: a sentence, and options of the reader."""
     # numbers whose sign tells the side
     numbers = sorted(map(float, words)) if all(map(NUMBER.fullmatch, words)) else []
