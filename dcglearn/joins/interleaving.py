@@ -268,13 +268,12 @@ def preferences_from_interleaving(
     if graded:
         log = log_of_table(Preferences, table, dropped, mapping)
     else:
-        docs = np.column_stack([table.pop("a"), table.pop("b")])
         judged = read_judgements(judgements, duplicates)
 
         def place(i: int) -> str:
             return place_of(name, source, rows[i])
 
-        log = log_of_documents(table, dropped, docs, judged, joining, mapping, place)
+        log = log_of_documents(table, dropped, judged, joining, mapping, place)
     if not as_is:
         check_sense(log)
     return log.changed(as_is=as_is)

@@ -127,12 +127,11 @@ def join_judgements(
         raise InputError(
             f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})"
         )
-    docs = np.column_stack([table.pop("a"), table.pop("b")])
 
     def place(i: int) -> str:
         return f"{name}, pair {i + 1}" if dropped else place_of(name, source, i)
 
-    return log_of_documents(table, dropped, docs, judged, joining, mapping, place)
+    return log_of_documents(table, dropped, judged, joining, mapping, place)
 
 
 def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Role]:
@@ -157,22 +156,20 @@ def place_of(name: str, source: Source, i: int) -> str:
 def log_of_documents(
     table: Table,
     dropped: Counts,
-    docs: Texts,
     judged: Judgements,
     joining: Joining,
     mapping: LogMapping,
     place: Callable[[int], str],
 ) -> Preferences:
-    """Return a log of the columns by role and the grades of the documents `docs`, shape (n, 2), if
-    it makes sense.
-    """
+    """Return a log of the columns by role, with grades in place of documents, if it makes sense."""
+    docs = np.column_stack([table["a"], table["b"]])
     query = table.get("query", np.full(len(docs), "", dtype=object))
     joined = joined_lists(query, docs, judged, joining, place)
 
     # the pairs that are kept, with their lists
     table = {role: values[joined.kept] for role, values in table.items()}
-    table |= dict(zip(("a", "b"), joined.lists, strict=True))
-    table |= dict(zip(("docs_a", "docs_b"), docs[joined.kept].T, strict=True))
+    table |= {"docs_a": table["a"], "docs_b": table["b"]}
+    table["a"], table["b"] = joined.lists
 
     mapping = replace(mapping, n_grades=joined.n_grades, scale=None)
     log = log_of_table(Preferences, table, dropped, mapping)
@@ -262,8 +259,8 @@ def preferences_from_runs(
 
     # documents that are dropped let others move up
     most = None if unjudged == "drop" else depth
-    docs = np.column_stack([_lists(run, query, most, ties) for run in runs])
-    return log_of_documents(table, dropped, docs, judged, joining, mapping, place)
+    table["a"], table["b"] = (_lists(run, query, most, ties) for run in runs)
+    return log_of_documents(table, dropped, judged, joining, mapping, place)
 
 
 def _in_column(query: Texts, queries: Any) -> Flags:

@@ -46,6 +46,12 @@ class RawCells:
         """Return the cells of a role that occurs, read as those of a kind."""
         return Column(role, kind, self.columns[role], self.texts)
 
+    def checked(self, role: str, kind: str, errors: Refusals) -> Values:
+        """Return the values of a role that occurs, and add what is wrong with them to `errors`."""
+        values = KINDS[kind](self.column(role, kind))
+        errors.update({**values.errors, **errors})
+        return values
+
     def distinct(self, role: str, kind: str) -> tuple[list[Any], Integers]:
         """Return the distinct values of a role, and the number of that of each row, shape (n,)."""
         if role not in self.columns:
@@ -174,8 +180,7 @@ def _add_errors(errors: Refusals, converted: list[_Converted], source: Source, n
     """Add what is wrong with each bad row; of several faults, that of the first role."""
     # bad cells, and required ones that are missing
     for one in converted:
-        for row, error in one.values.errors.items():
-            errors.setdefault(row, error)
+        errors.update({**one.values.errors, **errors})
         if one.role.required:
             for row in np.flatnonzero(one.values.absent).tolist():
                 errors.setdefault(row, InputError(f"{one.column.role} is missing"))

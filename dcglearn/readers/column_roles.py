@@ -115,7 +115,7 @@ ANSWER = {
     "question": Role(
         "label", ("question", "question_id", "query", "query_id", "qid"), required=True
     ),
-    "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),
+    "list": RATING["list"],
     "right": Role("share", ("right", "correct", "score", "outcome"), required=True),
     "configuration": Role("label", ("configuration", "config", "system", "retriever")),
 }

@@ -16,7 +16,7 @@ from dcglearn.readers.winner_words import word_of
 
 def grade_lists(source: Source, table: Table) -> list[Grades]:
     """Return the lists of a table of a log."""
-    return [table[role] for role, about in source.roles.items() if about.kind == "grades"]
+    return [table[role] for role in source.lists]
 
 
 def place_of(
@@ -35,7 +35,7 @@ def place_of(
 
 def _written(source: Source, record: Record) -> set[str]:
     """Return the grades of a line as texts."""
-    cells = [record.get(role) for role, about in source.roles.items() if about.kind == "grades"]
+    cells = map(record.get, source.lists)
     lists = [values for values in cells if isinstance(values, list)]
     return {word_of(x) for values in lists for x in values if x is not None}
 

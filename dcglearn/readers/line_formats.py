@@ -85,6 +85,11 @@ class Source(ABC):
         cells = self.record(item).items()
         return {role: value_of(cell, self.roles[role].kind, self.texts) for role, cell in cells}
 
+    @property
+    def lists(self) -> list[str]:
+        """The roles of lists of grades."""
+        return [role for role, about in self.roles.items() if about.kind == "grades"]
+
     def readable(self) -> Iterator[tuple[str, Record]]:
         """Yield the places and the values by role of the lines that can be read.
 

@@ -265,12 +265,8 @@ def _placed(rows: RawCells, keys: Sequence[str], unread: Refusals, *, paired: bo
 
 def _positions(rows: RawCells, unread: Refusals) -> Indices:
     """Return the position of each row, 1 where it has none, and add what is wrong with those."""
-    from dcglearn.readers.kinds import KINDS
-
     if "position" not in rows.columns:
         return np.ones(rows.n, np.intp)
-    positions = KINDS["position"](rows.column("position", "position"))
-    for row, error in positions.errors.items():
-        unread.setdefault(row, error)
+    positions = rows.checked("position", "position", unread)
     refuse(unread, positions.absent, lambda _: "position is missing")
     return positions.values.astype(np.intp)

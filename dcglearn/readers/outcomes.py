@@ -157,13 +157,9 @@ class Shares(Rebuilt):
 
 def _numbers(rows: RawCells, role: str, errors: Refusals, blank: float) -> Floats:
     """Return the numbers of a column, `blank` for other cells, and add what is wrong with these."""
-    from dcglearn.readers.kinds import KINDS
-
     if role not in rows.columns:
         return np.full(rows.n, blank)
-    numbers = KINDS["number"](rows.column(role, "number"))
-    for row, error in numbers.errors.items():
-        errors.setdefault(row, error)
+    numbers = rows.checked(role, "number", errors)
     is_number = ~numbers.absent
     is_number[list(numbers.errors)] = False
     return np.where(is_number, numbers.values, blank)

@@ -117,8 +117,7 @@ def _with_cut_points(source: Source, mapping: LogMapping) -> LogMapping:
     """Return the mapping with the points at which the grades of a log are cut into levels."""
     if mapping.cutoffs is None or mapping.scale is not None:
         return mapping
-    lists = [role for role, about in source.roles.items() if about.kind == "grades"]
-    cells = (record.get(role) or () for _, record in source.readable() for role in lists)
+    cells = (record.get(role) or () for _, record in source.readable() for role in source.lists)
     return mapping.updated(cutoffs=cut_points(mapping.cutoffs, chain.from_iterable(cells)))
 
 
@@ -350,7 +349,7 @@ def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
 
 def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None:
     """Turn the grades round, so that the worst is 0."""
-    lists = {role: table[role] for role, about in source.roles.items() if about.kind == "grades"}
+    lists = {role: table[role] for role in source.lists}
     largest = max((int(grades.max(initial=0)) for grades in lists.values()), default=0)
     worst = largest if n_grades is None else best + n_grades - 1
     for role, grades in lists.items():
