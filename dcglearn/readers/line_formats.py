@@ -446,8 +446,11 @@ def _by_role(item: Mapping[str, Any], columns: ColumnsByRole, texts: bool) -> Re
     for role, names in columns.items():
         if isinstance(names, str):
             cells[role] = item[names]
-        else:
-            cells[role] = as_list([value_of(item[name], "grade", texts) for name in names], names)
+            continue
+        grades = [item[name] for name in names]
+        if texts:
+            grades = [value_of(grade, "grade", texts) for grade in grades]
+        cells[role] = as_list(grades, names)
 
     # objects that name their documents
     for side in {"a", "b"} & cells.keys():
