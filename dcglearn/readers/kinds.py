@@ -24,12 +24,12 @@ from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.raw_columns import Column, Rule, Values, checked_cells, counted, refusals
 from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import (
+    MEANINGS,
     MOST_WORDS,
     WINNERS,
     Winners,
     refused_word,
     remedy_for_words,
-    winners_of,
     word_of,
 )
 
@@ -62,9 +62,9 @@ class WinnerCells:
         if strengths:
             of_words = [strengths.get(word.lower(), 1.0) for word in self.words]
             strength = np.array(of_words)[self.index]
-        return winners_of(
-            self.codes[self.index], counted(self.words, self.index), code_of, strength
-        )
+        counts = sorted(counted(self.words, self.index).items())
+        words = {word: (MEANINGS[code_of[word]], n) for word, n in counts}
+        return Winners(self.codes[self.index], words, strength)
 
 
 def _won(column: Column) -> Values:

@@ -86,9 +86,9 @@ def word_in(value: Any) -> str | None:
     return word_of(value).lower() if isinstance(value, str | int | float) else None
 
 
-def words_by_row(cells: RawCells, role: str, kind: str = "label") -> NDArray[Any]:
+def words_by_row(cells: RawCells, role: str) -> NDArray[Any]:
     """Return the texts and numbers of a column in lower case, None for other values, shape (n,)."""
-    values, index = cells.distinct(role, kind)
+    values, index = cells.distinct(role, "label")
     return np.array(list(map(word_in, values)), object)[index]
 
 

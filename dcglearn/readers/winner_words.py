@@ -55,17 +55,6 @@ class Winners:
         return one_line("; ".join(filter(None, (", ".join(counts), self.names, self.sides))))
 
 
-def winners_of(
-    codes: Integers,
-    counts: Mapping[str, int],
-    code_of: Mapping[str, int],
-    strength: Floats | None = None,
-) -> Winners:
-    """Return winners with the meaning of every counted word."""
-    words = {word: (MEANINGS[code_of[word]], counts[word]) for word in sorted(counts)}
-    return Winners(codes, words, strength)
-
-
 @dataclass(frozen=True)
 class OwnWords:
     """User-defined words in lower case: codes of winners, and strengths of these or of a column."""

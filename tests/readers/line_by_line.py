@@ -19,10 +19,11 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import (
+    MEANINGS,
     WINNERS,
+    Winners,
     refused_word,
     remedy_for_words,
-    winners_of,
     word_of,
 )
 
@@ -293,9 +294,9 @@ class GoodLines:
                 if strengths
                 else None
             )
-            return winners_of(
-                np.array(values), counts, codes, None if said is None else np.array(list(said))
-            )
+            words = {word: (MEANINGS[codes[word]], counts[word]) for word in sorted(counts)}
+            strength = None if said is None else np.array(list(said))
+            return Winners(np.array(values), words, strength)
         if about.kind in ("label", "name", "identity", "documents", "counts", "status", "scale"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
