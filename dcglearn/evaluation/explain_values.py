@@ -19,7 +19,7 @@ from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import Floats, InputError, errors_in, listed
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts, textbook_gains
-from dcglearn.readers.column_roles import Role, first_names
+from dcglearn.readers.column_roles import Role, Roles, first_names
 from dcglearn.readers.line_formats import NUMBER, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of, opener_of_bytes, records_of
@@ -469,7 +469,7 @@ def _rows(
     values: Any, metric: str, evaluation: Evaluation
 ) -> tuple[str, list[tuple[str, dict[str, str]]]]:
     """Return the name of the values, and the place and the cells by role of each row."""
-    roles: Mapping[str, Role] = {}
+    roles: Roles = {}
     if is_path(values):
         name, data = content(values, "one value a line")
         # trec_eval and others print no header

@@ -18,6 +18,7 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     one_of,
 )
+from dcglearn.logs.unique_rows import places
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.textbook_lists import AdaptiveMetric, ListMetric
@@ -161,7 +162,7 @@ def ranked_grades(
         query, score, lines = query[top], score[top], lines[top]
     order = _order(query, score, run.frame["document"], ties, lines)
     query, score, lines = query[order], score[order], lines[order]
-    ranks = _places(np.diff(np.flatnonzero(np.diff(query, prepend=-1)), append=len(query)))
+    ranks = places(np.diff(np.flatnonzero(np.diff(query, prepend=-1)), append=len(query)))
 
     # look up the grades of these documents only
     grades = np.full((len(queries), depth or int(ranks.max()) + 1), -1, dtype=np.int8)
@@ -191,11 +192,6 @@ def _numbers(names: Any, queries: Any) -> Integers:
     return np.repeat(of_heads, np.diff(heads, append=len(names)))
 
 
-def _places(sizes: Integers) -> Integers:
-    """Return 0, 1, ... for each of groups of these sizes, shape (sum of sizes,)."""
-    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
 def _first_lines(query: Integers, score: NDArray[np.float32], depth: int) -> Integers:
     """Return the lines that may rank among the first `depth`: all, unless a query's lines adjoin
     and scores fall.
@@ -212,7 +208,7 @@ def _first_lines(query: Integers, score: NDArray[np.float32], depth: int) -> Int
     beyond = np.minimum(starts + depth, len(query) - 1)
     cut = (sizes > depth) & (score[beyond] < score[beyond - 1])
     taken = np.where(cut, depth, sizes)
-    return np.repeat(starts, taken) + _places(taken)
+    return np.repeat(starts, taken) + places(taken)
 
 
 def _groups(

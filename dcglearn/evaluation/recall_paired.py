@@ -9,7 +9,7 @@ Ekstrand and B. Mitra, "Recall, robustness, and lexicographic evaluation", 2023.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -17,10 +17,11 @@ from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grade
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.validation import Flags, Floats, InputError, Integers, one_of
 
+Ranks: TypeAlias = Sequence[float | None]
+"""Ranks from 1, None for a document that is not ranked."""
 
-def recall_paired_preference(
-    x: Sequence[float | None], y: Sequence[float | None], weight: str = "uniform"
-) -> float:
+
+def recall_paired_preference(x: Ranks, y: Ranks, weight: str = "uniform") -> float:
     """Return how far ranking x is preferred to ranking y, from -1 to 1 (Diaz and Ferraro 2022).
 
     The i-th relevant documents of the two rankings are paired, and each pair votes for the ranking
@@ -52,9 +53,7 @@ def recall_paired_preference(
     return _paired(*_both(x, y), weight)
 
 
-def lexi_precision(
-    x: Sequence[float | None], y: Sequence[float | None], form: str = "sign"
-) -> float:
+def lexi_precision(x: Ranks, y: Ranks, form: str = "sign") -> float:
     """Return which ranking is better at the first i where the ranks of their i-th relevant
     documents differ.
 
@@ -76,7 +75,7 @@ def lexi_precision(
     return _first_difference(*_both(x, y), form, first=True)
 
 
-def lexi_recall(x: Sequence[float | None], y: Sequence[float | None], form: str = "sign") -> float:
+def lexi_recall(x: Ranks, y: Ranks, form: str = "sign") -> float:
     """Return which ranking is better at the last i where the ranks of their i-th relevant documents
     differ.
 
@@ -94,7 +93,7 @@ def lexi_recall(x: Sequence[float | None], y: Sequence[float | None], form: str 
     return _first_difference(*_both(x, y), form, first=False)
 
 
-def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats, Floats]:
+def _both(x: Ranks, y: Ranks) -> tuple[Floats, Floats]:
     """Return the ranks of both, ascending, with infinity for documents that are not ranked."""
     ranks = []
     for name, values in (("x", x), ("y", y)):

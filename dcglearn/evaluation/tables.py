@@ -31,12 +31,11 @@ from dcglearn.evaluation.trec import (
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
-from dcglearn.readers.column_roles import Role, first_names, recognised
+from dcglearn.readers.column_roles import Role, Roles, first_names, recognised
 from dcglearn.readers.cutoffs import Cutoffs
 from dcglearn.readers.line_formats import FrameRows, Opener, Source, checked_score, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of, opener_of_bytes
-from dcglearn.readers.read_table import columns_of, frame_of
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these.
@@ -208,7 +207,7 @@ def is_trec(source: Any) -> bool:
 def _table(
     source: Any,
     name: str,
-    roles: Mapping[str, Role],
+    roles: Roles,
     expected: str = "one judgement a line",
     duplicates: Duplicates = "error",
 ) -> tuple[str, PolarsFrame]:
@@ -236,9 +235,7 @@ def _table(
     return name, _columns(name, lines)
 
 
-def _reshaped(
-    name: str, data: bytes, roles: Mapping[str, Role], duplicates: Duplicates
-) -> PolarsFrame | None:
+def _reshaped(name: str, data: bytes, roles: Roles, duplicates: Duplicates) -> PolarsFrame | None:
     """Return the table in a file of another tool or of nested JSON, None for other files."""
     if "grade" in roles:
         frame = table_of_tool(name, data, duplicates)
@@ -255,7 +252,12 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
     """
     import polars as pl
 
-    frame = frame_of(name, lines)
+    from dcglearn.readers.cells import read_checked
+    from dcglearn.readers.plain_frames import plain_frame
+
+    frame = plain_frame(lines)
+    if frame is None:
+        frame = pl.DataFrame(read_checked(name, lines, LogMapping())[0])
     if not len(frame):
         raise InputError(f"{name} is empty")
 
@@ -275,10 +277,10 @@ def _columns(name: str, lines: Source) -> PolarsFrame:
             return table
 
     # others cell by cell
-    return pl.DataFrame(columns_of(name, lines, LogMapping())[0])
+    return pl.DataFrame(read_checked(name, lines, LogMapping())[0])
 
 
-def _scored_or_ranked(names: Sequence[str], roles: Mapping[str, Role]) -> Mapping[str, Role]:
+def _scored_or_ranked(names: Sequence[str], roles: Roles) -> Roles:
     """Return the roles of runs without scores if these are their columns, else the given ones."""
     scored, ranked = (recognised(names, first_names(names, kind)) for kind in (roles, RANKED))
     return RANKED if roles is RUN and ranked and not scored else roles

@@ -170,7 +170,7 @@ def _from_csv(name: str, data: bytes) -> list[Rating] | None:
     for number, item in lines[1:]:
         place = f"line {number}"
         with errors_in(f"{name}, {place}"):
-            query, document, *cells = source.record(item).values()
+            query, document, *cells = source.values(item).values()
         ratings += [(place, query, document, rating) for rating in cells if rating is not None]
     return ratings
 

@@ -1,7 +1,7 @@
 """Clicks on interleaved rankings as preferences between the two rankings."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import InputError, Integers, errors_in, one_of
 from dcglearn.joins.join_judgements import Joining, log_of_documents, place_of
-from dcglearn.readers.column_roles import PREFERENCE, Role, Table
+from dcglearn.readers.column_roles import PREFERENCE, Counts, Record, Role, Roles, Table
 from dcglearn.readers.line_formats import Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of
@@ -169,15 +169,18 @@ def _next_of(ranking: Sequence[Any], taken: Sequence[Any]) -> Any:
 class Credited(Reshaped):
     """Impressions as lines of `CREDITED`, their clicks credited by a method."""
 
-    def __init__(self, rows: Source, roles: Mapping[str, Role], method: str) -> None:
+    def __init__(self, rows: Source, roles: Roles, method: str) -> None:
         super().__init__(rows, roles)
         self._method = method
 
-    def record(self, item: Any) -> dict[str, Any]:
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        return iter(self._rows)
+
+    def record(self, item: Any) -> Record:
         """Return the rankings of an impression, and the difference of their credited clicks."""
-        record = super().record(item)
+        record = self._rows.values(item)
         names = ("a", "b", "merged", "teams", "clicks")
-        values: dict[str, Any] = {name: record.get(name) for name in names}
+        values: Record = {name: record.get(name) for name in names}
         impression = Impression(**values)
         ahead, behind = impression.credits(self._method)
 
@@ -256,7 +259,7 @@ def preferences_from_interleaving(
     with errors_in(name):
         source = open_with({**rankings, **IMPRESSION})
     credited = Credited(source, {**rankings, **CREDITED}, method)
-    table, _ = columns_of(name, credited, mapping)
+    table, *_ = columns_of(name, credited, mapping)
     table, rows, dropped = _distinct(table)
     table["winner"], table["strength"] = by_sign(table.pop("difference"), "a", 0.0)
 
@@ -265,19 +268,18 @@ def preferences_from_interleaving(
     if graded:
         log = log_of_table(Preferences, table, dropped, mapping)
     else:
-        docs = np.column_stack([table.pop("a"), table.pop("b")])
         judged = read_judgements(judgements, duplicates)
 
         def place(i: int) -> str:
             return place_of(name, source, rows[i])
 
-        log = log_of_documents(table, dropped, docs, judged, joining, mapping, place)
+        log = log_of_documents(table, dropped, judged, joining, mapping, place)
     if not as_is:
         check_sense(log)
     return log.changed(as_is=as_is)
 
 
-def _distinct(table: Table) -> tuple[Table, Integers, dict[str, int]]:
+def _distinct(table: Table) -> tuple[Table, Integers, Counts]:
     """Return each pair of rankings with one result once, its weight the sum, their rows, and what
     is left out.
     """

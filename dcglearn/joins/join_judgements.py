@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,8 @@ from dcglearn.foundation.validation import (
     scale_size,
     whole_number,
 )
-from dcglearn.readers.column_roles import PREFERENCE, Role, Table
+from dcglearn.logs.unique_rows import places
+from dcglearn.readers.column_roles import PREFERENCE, Counts, Role, Table
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import Opener, Source
 from dcglearn.readers.long_tables import open_shaped
@@ -38,6 +38,9 @@ from dcglearn.readers.openers import opener_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.proposals import finding_columns, proposing
 from dcglearn.readers.read_table import check_table, columns_of, log_of_table
+
+Texts: TypeAlias = NDArray[np.object_]
+"""Queries, or names of documents joined by tabs, shape (n,) or (n, S)."""
 
 OTHERS = {
     role: about
@@ -117,19 +120,18 @@ def join_judgements(
     ):
         with errors_in(name):
             source = open_shaped(open_with, _roles_of_documents(open_with, mapping), mapping)
-        table, dropped = columns_of(name, source, mapping, skip_bad)
+        table, dropped, _ = columns_of(name, source, mapping, skip_bad)
 
     # a query for each pair of lists
     if "query" not in table:
         raise InputError(
             f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})"
         )
-    docs = np.column_stack([table.pop("a"), table.pop("b")])
 
     def place(i: int) -> str:
         return f"{name}, pair {i + 1}" if dropped else place_of(name, source, i)
 
-    return log_of_documents(table, dropped, docs, judged, joining, mapping, place)
+    return log_of_documents(table, dropped, judged, joining, mapping, place)
 
 
 def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Role]:
@@ -148,29 +150,26 @@ def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Rol
 
 def place_of(name: str, source: Source, i: int) -> str:
     """Return the place of the line with index `i` in a source called `name`, for messages."""
-    number, _ = next(islice(iter(source), int(i), None))
-    return f"{name}, {source.unit} {number}"
+    return f"{name}, {source.place(i)}"
 
 
 def log_of_documents(
     table: Table,
-    dropped: dict[str, int],
-    docs: NDArray[np.object_],
+    dropped: Counts,
     judged: Judgements,
     joining: Joining,
     mapping: LogMapping,
     place: Callable[[int], str],
 ) -> Preferences:
-    """Return a log of the columns by role and the grades of the documents `docs`, shape (n, 2), if
-    it makes sense.
-    """
+    """Return a log of the columns by role, with grades in place of documents, if it makes sense."""
+    docs = np.column_stack([table["a"], table["b"]])
     query = table.get("query", np.full(len(docs), "", dtype=object))
     joined = joined_lists(query, docs, judged, joining, place)
 
     # the pairs that are kept, with their lists
     table = {role: values[joined.kept] for role, values in table.items()}
-    table |= dict(zip(("a", "b"), joined.lists, strict=True))
-    table |= dict(zip(("docs_a", "docs_b"), docs[joined.kept].T, strict=True))
+    table |= {"docs_a": table["a"], "docs_b": table["b"]}
+    table["a"], table["b"] = joined.lists
 
     mapping = replace(mapping, n_grades=joined.n_grades, scale=None)
     log = log_of_table(Preferences, table, dropped, mapping)
@@ -245,7 +244,7 @@ def preferences_from_runs(
     with errors_in(name):
         source = open_with(VERDICT)
     place = partial(place_of, name, source)
-    table, dropped = columns_of(name, source, mapping)
+    table, dropped, _ = columns_of(name, source, mapping)
 
     # each on a query of both runs
     query = table["query"]
@@ -260,11 +259,11 @@ def preferences_from_runs(
 
     # documents that are dropped let others move up
     most = None if unjudged == "drop" else depth
-    docs = np.column_stack([_lists(run, query, most, ties) for run in runs])
-    return log_of_documents(table, dropped, docs, judged, joining, mapping, place)
+    table["a"], table["b"] = (_lists(run, query, most, ties) for run in runs)
+    return log_of_documents(table, dropped, judged, joining, mapping, place)
 
 
-def _in_column(query: NDArray[np.object_], queries: Any) -> Flags:
+def _in_column(query: Texts, queries: Any) -> Flags:
     """Return whether each query is in a column of a frame, shape (n,)."""
     return np.isin(query.astype(str), queries.unique().to_numpy().astype(str))
 
@@ -277,9 +276,7 @@ def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:
     return runs[0]
 
 
-def _lists(
-    run: Run, query: NDArray[np.object_], depth: int | None, ties: str
-) -> NDArray[np.object_]:
+def _lists(run: Run, query: Texts, depth: int | None, ties: str) -> Texts:
     """Return the documents that a run ranks highest for each query, joined by tabs, shape (n,)."""
     import polars as pl
 
@@ -287,7 +284,7 @@ def _lists(
     named = run.frame.filter(pl.col("query").is_in(queries.unique().implode()))
     documents = pl.col("document").head(depth or pl.len()).str.join("\t")
     ranked = in_order(named, ties).group_by("query", maintain_order=True).agg(documents)
-    lists: NDArray[np.object_] = queries.replace_strict(*ranked.get_columns()).to_numpy()
+    lists: Texts = queries.replace_strict(*ranked.get_columns()).to_numpy()
     return lists
 
 
@@ -343,9 +340,7 @@ class Joining:
         return filled
 
 
-def looked_up(
-    query: NDArray[np.object_], docs: NDArray[np.object_], judged: Judgements
-) -> tuple[Grades, Flags]:
+def looked_up(query: Texts, docs: Texts, judged: Judgements) -> tuple[Grades, Flags]:
     """Return the grades of `docs`, joined by tabs, -1 for unjudged ones, and where there is a
     document; (n, N) each.
     """
@@ -353,11 +348,12 @@ def looked_up(
 
     # a row for each document
     lists = pl.Series(docs.astype(str)).str.split("\t")
-    row = np.repeat(np.arange(len(docs)), lists.list.len().to_numpy())
+    lengths = lists.list.len().to_numpy().astype(np.int64)
+    row = np.repeat(np.arange(len(docs)), lengths)
     long = pl.DataFrame({"query": query[row].astype(str), "document": flattened(lists)})
 
     # back to a row for each list
-    place = row, np.arange(len(long)) - np.searchsorted(row, row)
+    place = row, places(lengths)
     grades = np.full((len(docs), int(place[1].max(initial=0)) + 1), -1, dtype=np.int8)
     shown = np.zeros(grades.shape, dtype=bool)
     grades[place] = grades_of_documents(long, judged)
@@ -377,13 +373,13 @@ class JoinedLists:
     lists: Grades
     kept: Flags
     n_grades: int
-    dropped: dict[str, int]
-    counted: dict[str, int]
+    dropped: Counts
+    counted: Counts
 
 
 def joined_lists(
-    query: NDArray[np.object_],
-    docs: NDArray[np.object_],
+    query: Texts,
+    docs: Texts,
     judged: Judgements,
     joining: Joining,
     place: Callable[[int], str],

@@ -17,6 +17,11 @@ def packed(lists: Grades) -> Integers:
     return padded.view(np.int64)
 
 
+def places(sizes: Integers) -> Integers:
+    """Return 0, 1, ... for each of groups of these sizes, shape (sum of sizes,)."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
 def unique_rows(keys: Integers) -> tuple[Integers, Indices, Indices]:
     """Return the distinct rows, sorted, where each first occurs, and the number of each row."""
     # the sort is stable, so the first of equal rows stays the first

@@ -255,7 +255,7 @@ def _place(files: Sequence[str], mapping: LogMapping, grade: int) -> str:
     for path in files:
         with opened(path, mapping) as (file, _):
             for source in _sources(file, mapping):
-                table, _ = columns_of(path, source, mapping)
+                table, *_ = columns_of(path, source, mapping)
                 lists = [table["a"], table["b"]]
                 if any((grades == grade).any() for grades in lists):
                     return place_of(path, source, lists, grade)
@@ -292,6 +292,6 @@ def preferences_of(
     with errors_in(name):
         source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)
     mapping = with_stated(name, source, mapping)
-    table, dropped = columns_of(name, source, mapping)
+    table, dropped, _ = columns_of(name, source, mapping)
     mapping = agreed(name, source, table, mapping)
     return log_of_table(Preferences, table, dropped, mapping, reasons)

@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
-from dcglearn.readers.column_roles import Role
+from dcglearn.readers.column_roles import Record, Roles
 from dcglearn.readers.line_formats import Objects, Opener, Records, Source, answer_of
 
-Answers: TypeAlias = list[tuple[dict[str, Any], Any]]
+Answers: TypeAlias = list[tuple[Record, Any]]
 """The answers of each annotation by question, and its rater."""
 
 
@@ -49,7 +49,7 @@ class Annotations(Records):
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         return iter(self._annotations)
 
-    def record(self, item: Any) -> dict[str, Any]:
+    def record(self, item: Any) -> Record:
         """Return the values by role."""
         answered = not isinstance(item, Mapping) or self._questions.keys() & item.keys()
         if "winner" in self.roles and not answered:
@@ -60,7 +60,7 @@ class Annotations(Records):
 def annotated(open_with: Opener) -> Opener:
     """Return a function that opens the annotations of exports, and other sources as they are."""
 
-    def opened(roles: Mapping[str, Role]) -> Source:
+    def opened(roles: Roles) -> Source:
         source = open_with(roles)
         has_annotations = isinstance(source, Objects) and is_export(source.names)
         return Annotations(source) if has_annotations else source
@@ -79,7 +79,7 @@ def _flat(item: Any, questions: dict[str, None]) -> list[Any]:
         return [item]
 
 
-def _label_studio(task: Mapping[str, Any]) -> tuple[dict[str, Any], Answers]:
+def _label_studio(task: Mapping[str, Any]) -> tuple[Record, Answers]:
     """Return the data of a task, and the answers of each annotation that was not cancelled."""
     answered: Answers = []
     for annotation in task["annotations"]:
@@ -98,7 +98,7 @@ def _label_studio(task: Mapping[str, Any]) -> tuple[dict[str, Any], Answers]:
     return task["data"], answered
 
 
-def _argilla(record: Mapping[str, Any]) -> tuple[dict[str, Any], Answers]:
+def _argilla(record: Mapping[str, Any]) -> tuple[Record, Answers]:
     """Return the data of a record, and the answers of each rater."""
     if "fields" in record:
         # responses by question
@@ -119,7 +119,7 @@ def _argilla(record: Mapping[str, Any]) -> tuple[dict[str, Any], Answers]:
         }
 
     # submitted answers by rater
-    by_rater: dict[Any, dict[str, Any]] = {}
+    by_rater: dict[Any, Record] = {}
     for question, all_given in responses.items():
         for value, rater, status in all_given:
             if status in (None, "submitted"):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Flags, Floats, Grades, Indices
+from dcglearn.readers.column_roles import Counts
 from dcglearn.readers.preferences import Preferences
 
 AnswerPairs: TypeAlias = tuple[Indices, Indices, Floats]
@@ -31,8 +32,8 @@ class Answers:
     question: NDArray[np.str_]
     n_grades: int
     grade_names: tuple[str, ...] | None = None
-    dropped: dict[str, int] = field(default_factory=dict)
-    counted: dict[str, int] = field(default_factory=dict)
+    dropped: Counts = field(default_factory=dict)
+    counted: Counts = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.lists)

@@ -7,7 +7,6 @@ line by line. `KINDS` then says, of both alike, what the cells mean.
 import logging
 from array import array
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -16,11 +15,11 @@ import polars as pl
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Indices, InputError, Integers, PathLike, errors_in
-from dcglearn.readers.column_roles import Role, Table
+from dcglearn.readers.column_roles import Counts, Role, Table
 from dcglearn.readers.grade_lists import GradeLists
 from dcglearn.readers.joined_files import Joined
 from dcglearn.readers.kinds import KINDS, WinnerCells
-from dcglearn.readers.line_formats import FrameRows, Source, TextLines, shown
+from dcglearn.readers.line_formats import Refusals, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.plain_frames import plain_frame
 from dcglearn.readers.raw_columns import Column, Values
@@ -38,7 +37,7 @@ class RawCells:
 
     n: int
     columns: dict[str, Any]
-    errors: dict[int, InputError] = field(default_factory=dict)
+    errors: Refusals = field(default_factory=dict)
     texts: bool = False
     at_once: bool = False
     rows: Indices | None = None
@@ -46,6 +45,12 @@ class RawCells:
     def column(self, role: str, kind: str) -> Column:
         """Return the cells of a role, read as those of a kind; None where no line has it."""
         return Column(role, kind, self.columns.get(role, [None] * self.n), self.texts)
+
+    def checked(self, role: str, kind: str, errors: Refusals) -> Values:
+        """Return the values of a role that occurs, and add what is wrong with them to `errors`."""
+        values = KINDS[kind](self.column(role, kind))
+        errors.update({**values.errors, **errors})
+        return values
 
     def distinct(self, role: str, kind: str) -> tuple[list[Any], Integers]:
         """Return the distinct values of a role, and the number of that of each row, shape (n,)."""
@@ -83,15 +88,14 @@ def raw_cells(source: Source) -> RawCells:
     frame = plain_frame(source)
     if frame is not None and len(frame):
         parts = source.sources.values() if isinstance(source, Joined) else [source]
-        texts = isinstance(next(iter(parts)), TextLines | FrameRows)
+        texts = next(iter(parts)).texts
         return RawCells(len(frame), dict(frame.to_dict()), texts=texts, at_once=True)
-    reshaped: RawCells | None = source.cells()
-    if reshaped is not None:
-        return reshaped
+    if source.cells is not None:
+        return source.cells
 
     # line by line
     columns: dict[str, list[Any]] = {}
-    errors: dict[int, InputError] = {}
+    errors: Refusals = {}
     n = 0
     for n, (_, item) in enumerate(source, 1):
         try:
@@ -105,7 +109,7 @@ def raw_cells(source: Source) -> RawCells:
             columns[role] = [None] * (n - 1)
         for role, cells in columns.items():
             cells.append(_compact(record.get(role)))
-    return RawCells(n, columns, errors)
+    return RawCells(n, columns, errors, source.texts)
 
 
 def _compact(cell: Any) -> Any:
@@ -117,7 +121,7 @@ def _compact(cell: Any) -> Any:
 
 def read_checked(
     name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[Table, dict[str, int]]:
+) -> tuple[Table, Counts]:
     """Return the columns of a source by role, and the counts of the lines left out.
 
     Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); others:
@@ -145,9 +149,9 @@ def read_checked(
     # raise the first error, or describe three
     if errors and skip_bad is None:
         first = min(errors)
-        with errors_in(f"{name}, {_place(source, first)}"):
+        with errors_in(f"{name}, {source.place(first)}"):
             raise errors[first]
-    reasons = [f"{_place(source, row)}: {errors[row].args[0]}" for row in sorted(errors)[:3]]
+    reasons = [f"{source.place(row)}: {errors[row].args[0]}" for row in sorted(errors)[:3]]
     if len(errors) == cells.n:
         problem = f"no good line; {reasons[0]}" if errors else "nothing after the header"
         raise InputError(f"{name}: {problem}")
@@ -170,19 +174,11 @@ def read_checked(
     return table, {"bad lines": len(bad), **dict.fromkeys(reasons, 1)}
 
 
-def _place(source: Source, row: int) -> str:
-    """Return where a row stands, for messages."""
-    return f"{source.unit} {next(islice(source, row, None))[0]}"
-
-
-def _add_errors(
-    errors: dict[int, InputError], converted: list[_Converted], source: Source, n: int
-) -> None:
+def _add_errors(errors: Refusals, converted: list[_Converted], source: Source, n: int) -> None:
     """Add what is wrong with each bad row; of several faults, that of the first role."""
     # bad cells, and required ones that are missing
     for one in converted:
-        for row, error in one.values.errors.items():
-            errors.setdefault(row, error)
+        errors.update({**one.values.errors, **errors})
         if one.role.required:
             for row in np.flatnonzero(one.values.absent).tolist():
                 errors.setdefault(row, InputError(f"{one.column.role} is missing"))
@@ -201,10 +197,10 @@ def _add_errors(
         differs = good & (absent != absent[first]) & one.role.uniform
         for row in np.flatnonzero(differs).tolist():
             refusal = f"{column.role} {shown(column.at(row))}: give it on every line or on none"
-            errors.setdefault(row, InputError(f"{refusal} ({_place(source, first)})"))
+            errors.setdefault(row, InputError(f"{refusal} ({source.place(first)})"))
 
 
-def _add_mixtures(errors: dict[int, InputError], converted: list[_Converted]) -> None:
+def _add_mixtures(errors: Refusals, converted: list[_Converted]) -> None:
     """Add the lists whose grades are names where earlier ones are numbers, or the reverse."""
     lists = [one for one in converted if one.role.kind == "grades"]
     notations = [one.values.values.notation for one in lists]

@@ -10,6 +10,14 @@ from dcglearn.logs.columns import COLUMNS
 
 ColumnsByRole: TypeAlias = dict[str, str | tuple[str, ...]]
 Table: TypeAlias = dict[str, Any]
+Record: TypeAlias = dict[str, Any]
+"""The cells or the values of a line by role, or an object by key."""
+
+Counts: TypeAlias = dict[str, int]
+"""How often each thing was left out or counted."""
+
+Remedy: TypeAlias = tuple[str, dict[str, Any]]
+"""What to do, in words and as options."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,9 @@ class Role:
     uniform: bool = False
     marks: tuple[str, ...] = ()
     learned: bool = False
+
+
+Roles: TypeAlias = Mapping[str, Role]
 
 
 def _roles_of_columns() -> Iterator[tuple[str, Role]]:
@@ -104,7 +115,7 @@ ANSWER = {
     "question": Role(
         "label", ("question", "question_id", "query", "query_id", "qid"), required=True
     ),
-    "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),
+    "list": RATING["list"],
     "right": Role("share", ("right", "correct", "score", "outcome"), required=True),
     "configuration": Role("label", ("configuration", "config", "system", "retriever")),
 }
@@ -174,7 +185,7 @@ def refuse_columns(n: int, most: int = 20_000) -> None:
         )
 
 
-def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
+def by_role(names: Sequence[str], roles: Roles) -> ColumnsByRole:
     """Return the column of each role, or the columns of its positions.
 
     Raise InputError if a required one is missing, or one is there twice.
@@ -215,7 +226,7 @@ def names_in(columns: ColumnsByRole) -> list[str]:
     ]
 
 
-def first_names(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, Role]:
+def first_names(names: Sequence[str], roles: Roles) -> dict[str, Role]:
     """Return roles that accept only the first of their names that a table has, if it has any."""
     lower = {name.strip().lower() for name in names}
     firsts = {}
@@ -225,7 +236,7 @@ def first_names(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, Ro
     return firsts
 
 
-def recognised(names: Sequence[str], roles: Mapping[str, Role]) -> bool:
+def recognised(names: Sequence[str], roles: Roles) -> bool:
     """Return whether every required role has its column."""
     try:
         return bool(by_role(names, roles))
@@ -233,13 +244,11 @@ def recognised(names: Sequence[str], roles: Mapping[str, Role]) -> bool:
         return False
 
 
-def _hint(
-    names: Sequence[str], roles: Mapping[str, Role], missing: Sequence[str]
-) -> tuple[str, dict[str, Any]]:
+def _hint(names: Sequence[str], roles: Roles, missing: Sequence[str]) -> Remedy:
     """Return what a table that lacks columns may be instead, and the options that read it so."""
     lower = {name.lower() for name in names}
 
-    def has(kind: Mapping[str, Role]) -> bool:
+    def has(kind: Roles) -> bool:
         needed = [role for role in kind.values() if role.required]
         return all(lower & set(role.names) or wide_columns(names, role.marks) for role in needed)
 

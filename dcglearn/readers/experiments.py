@@ -20,7 +20,7 @@ from dcglearn.foundation.validation import (
     finite_array,
 )
 from dcglearn.metric.dcg import DCG
-from dcglearn.readers.column_roles import ENCODED, EXPERIMENT, Table
+from dcglearn.readers.column_roles import ENCODED, EXPERIMENT, Counts, Table
 from dcglearn.readers.line_formats import Opener, shown
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.openers import opener_of, records_of
@@ -51,7 +51,7 @@ class Experiments:
     outcome: NDArray[np.int64]
     ndcg: Floats
     grade_names: tuple[str, ...] | None
-    dropped: dict[str, int]
+    dropped: Counts
 
     def __len__(self) -> int:
         return len(self.difference)

@@ -3,12 +3,11 @@
 import contextlib
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, errors_in
-from dcglearn.readers.column_roles import Table
+from dcglearn.readers.column_roles import Record, Table
 from dcglearn.readers.grade_scale import FEW_LEVELS, check_scale, is_stray
 from dcglearn.readers.line_formats import NUMBER, Source
 from dcglearn.readers.mapping import LogMapping
@@ -17,7 +16,7 @@ from dcglearn.readers.winner_words import word_of
 
 def grade_lists(source: Source, table: Table) -> list[Grades]:
     """Return the lists of a table of a log."""
-    return [table[role] for role, about in source.roles.items() if about.kind == "grades"]
+    return [table[role] for role in source.lists]
 
 
 def place_of(
@@ -28,16 +27,15 @@ def place_of(
     text = str(grade if value is None else value)
 
     # the line itself is the first, unless bad lines stand before it
-    for number, item in islice(source, row, None):
-        with contextlib.suppress(InputError):
-            if text in _written(source, source.record(item)):
-                return f"{name}, {source.unit} {number}"
+    for place, record in islice(source.readable(), row, None):
+        if text in _written(source, record):
+            return f"{name}, {place}"
     return name
 
 
-def _written(source: Source, record: dict[str, Any]) -> set[str]:
+def _written(source: Source, record: Record) -> set[str]:
     """Return the grades of a line as texts."""
-    cells = [record.get(role) for role, about in source.roles.items() if about.kind == "grades"]
+    cells = map(record.get, source.lists)
     lists = [values for values in cells if isinstance(values, list)]
     return {word_of(x) for values in lists for x in values if x is not None}
 
@@ -84,7 +82,7 @@ def proposing_scale(source: Source, mapping: LogMapping) -> Iterator[None]:
 def _few_numbers(source: Source) -> list[str]:
     """Return the grades of a log in order if they are a few numbers; else nothing."""
     texts: set[str] = set()
-    for record in source.readable():
+    for _, record in source.readable():
         texts |= _written(source, record)
         if len(texts) > FEW_LEVELS + 2:  # -1 and -2 are no grades
             return []

@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import EMPTY, UNKNOWN, Flags, Grades, InputError, Integers
+from dcglearn.logs.unique_rows import places
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.frames import flattened
-from dcglearn.readers.line_formats import BLANK, NUMBER, grades_of_objects, shown
+from dcglearn.readers.line_formats import BLANK, NUMBER, Refusals, grades_of_objects, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.raw_columns import Column, Values, checked_cells, refusals
 from dcglearn.readers.winner_words import word_of
@@ -59,8 +60,7 @@ class GradeLists:
 
         # cut the longer lists
         if self.longest > depth:
-            starts = np.cumsum(lengths) - lengths
-            flat = flat[np.arange(len(flat)) - np.repeat(starts, lengths) < depth]
+            flat = flat[places(lengths) < depth]
             lengths = np.minimum(lengths, depth)
 
         # fill the shorter ones
@@ -95,7 +95,7 @@ def graded(column: Column) -> Values:
         grades = codes[flat.cast(pl.Int64).to_numpy() - low]
 
     # the lists with a bad grade
-    errors: dict[int, InputError] = {}
+    errors: Refusals = {}
     if (codes == bad).any():
         rows = np.repeat(np.arange(len(lengths)), lengths)
         errors = refusals(_grades, column, np.unique(rows[grades == bad]).tolist())

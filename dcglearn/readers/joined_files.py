@@ -11,7 +11,7 @@ from dcglearn.foundation.inputs import Paths
 from dcglearn.foundation.sources import refuse_unknown
 from dcglearn.foundation.validation import InputError, PathLike, as_path, errors_in
 from dcglearn.foundation.zip_files import is_hidden
-from dcglearn.readers.column_roles import Role
+from dcglearn.readers.column_roles import Record, Roles
 from dcglearn.readers.line_formats import Opener, Reshaped, Source
 from dcglearn.readers.shown_order import called_left
 
@@ -65,7 +65,7 @@ class Files:
     def __init__(self, openers: Mapping[str, Opener]) -> None:
         self._openers = openers
 
-    def __call__(self, roles: Mapping[str, Role]) -> Source:
+    def __call__(self, roles: Roles) -> Source:
         """Open the files by roles."""
         return self.joined(lambda open_with: open_with(roles))
 
@@ -102,10 +102,10 @@ class Joined(Reshaped):
             for number, item in source:
                 yield f"{name}, {source.unit} {number}", (source, item)
 
-    def record(self, item: tuple[Source, Any]) -> dict[str, Any]:
+    def record(self, item: tuple[Source, Any]) -> Record:
         """Return the values by role."""
         source, inside = item
-        return source.record(inside)
+        return source.values(inside)
 
     def raw(self, item: tuple[Source, Any]) -> bytes:
         """Return a line as it is; raise InputError if those of other files have other columns."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.column_roles import Table, by_role
+from dcglearn.readers.column_roles import Counts, Table, by_role
 from dcglearn.readers.line_formats import Source
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rebuilt import Rebuilt, numbered
@@ -75,7 +75,7 @@ class KeptLines(Rebuilt):
         }
         return rows.taken(np.delete(np.arange(rows.n), list(reasons)))
 
-    def left_out(self) -> dict[str, int]:
+    def left_out(self) -> Counts:
         """Return the numbers of lines that were left out, by reason."""
         return dict(Counter(self._reasons.values()))
 

@@ -24,12 +24,12 @@ from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.raw_columns import Column, Rule, Values, checked_cells, counted, refusals
 from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import (
+    MEANINGS,
     MOST_WORDS,
     WINNERS,
     Winners,
     refused_word,
     remedy_for_words,
-    winners_of,
     word_of,
 )
 
@@ -62,9 +62,9 @@ class WinnerCells:
         if strengths:
             of_words = [strengths.get(word.lower(), 1.0) for word in self.words]
             strength = np.array(of_words)[self.index]
-        return winners_of(
-            self.codes[self.index], counted(self.words, self.index), code_of, strength
-        )
+        counts = sorted(counted(self.words, self.index).items())
+        words = {word: (MEANINGS[code_of[word]], n) for word, n in counts}
+        return Winners(self.codes[self.index], words, strength)
 
 
 def _won(column: Column) -> Values:
@@ -217,14 +217,6 @@ def _share(value: Any, column: Column) -> float:
     return float(number)
 
 
-def _score(value: Any, column: Column) -> float:
-    return checked_score(value, column.role)
-
-
-def _scale(value: Any, column: Column) -> str:
-    return scale_text(value, column.role)
-
-
 def _identity(value: Any, _: Column) -> str:
     """Return any value as text, so that equal ones are one."""
     return value if isinstance(value, str) else json.dumps(value)
@@ -323,8 +315,10 @@ KINDS: dict[str, Callable[[Column], Values]] = {
     "documents": _kind(_documents, _plain_documents),
     "counts": _kind(_counts),
     **dict.fromkeys(("number", "positive"), _kind(_number, _plain_numbers, missing=1.0)),
-    "score": _kind(_score, _plain_numbers, missing=1.0),
-    "scale": _kind(_scale, _plain_scales),
+    "score": _kind(
+        lambda value, column: checked_score(value, column.role), _plain_numbers, missing=1.0
+    ),
+    "scale": _kind(lambda value, _: scale_text(value), _plain_scales),
     "share": _kind(_share, missing=1.0),
 }
 """The conversions of columns, by the kind of their role."""

@@ -8,9 +8,10 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -19,7 +20,8 @@ from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
 from dcglearn.readers.column_roles import (
     ColumnsByRole,
-    Role,
+    Record,
+    Roles,
     as_list,
     by_role,
     position_of,
@@ -36,6 +38,12 @@ SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))")
 """A number with a decimal comma; 1,234 is none, since its comma may stand between thousands."""
 
+Refusals: TypeAlias = dict[int, InputError]
+"""What is wrong with bad rows, by the row."""
+
+_SEVERAL = re.compile(r"^\s*\[.*\]\s*$|[0-9][ ,|]+[0-9-]")
+"""Text in JSON that is a list of grades."""
+
 _WITH_BLANKS = {"grades", "documents", "grade", "winner", "number"}
 _WITH_BLANKS |= {"positive", "share", "score", "side", "place"}
 """Kinds of cells that are blank if they hold NA, N/A or #N/A; a label may be called so."""
@@ -46,29 +54,54 @@ class Source(ABC):
 
     `form` says in words what was recognised, `said` in which columns winners were looked up,
     `doubt` why they may be misread; `names` are those of the columns (of JSON, the keys of the
-    first object).
+    first object). `texts` says that a text may stand for a value of another type; `cells` are
+    the raw cells of all lines where they are made at once.
     """
 
     unit = "line"
+    texts = False
     header = b""
     form = ""
     said = doubt = ""
-    roles: Mapping[str, Role]
+    cells: Any = None
+    roles: Roles
     columns: ColumnsByRole
     names: Sequence[str]
+
+    @property
+    def table_roles(self) -> Roles:
+        """The roles of the columns of the table, of which lines of another shape are made."""
+        return self.roles
 
     @abstractmethod
     def __iter__(self) -> Iterator[tuple[int, Any]]: ...
 
     @abstractmethod
-    def record(self, item: Any) -> dict[str, Any]:
-        """Return the values by role; raises InputError."""
+    def record(self, item: Any) -> Record:
+        """Return the raw cells by role; raises InputError."""
 
-    def readable(self) -> Iterator[dict[str, Any]]:
-        """Yield the values by role of the lines that can be read; the reader names the others."""
-        for _, item in self:
+    def values(self, item: Any) -> Record:
+        """Return the values by role; raises InputError."""
+        cells = self.record(item).items()
+        return {role: value_of(cell, self.roles[role].kind, self.texts) for role, cell in cells}
+
+    @property
+    def lists(self) -> list[str]:
+        """The roles of lists of grades."""
+        return [role for role, about in self.roles.items() if about.kind == "grades"]
+
+    def readable(self) -> Iterator[tuple[str, Record]]:
+        """Yield the places and the values by role of the lines that can be read.
+
+        The reader names the others.
+        """
+        for number, item in self:
             with contextlib.suppress(InputError):
-                yield self.record(item)
+                yield f"{self.unit} {number}", self.values(item)
+
+    def place(self, row: int) -> str:
+        """Return where a row stands, for messages."""
+        return f"{self.unit} {next(islice(self, row, None))[0]}"
 
     def raw(self, item: Any) -> bytes:
         """Return the line, to be corrected and read again; a row or a record as a line of JSON."""
@@ -78,19 +111,15 @@ class Source(ABC):
         """Return whether the lines read so far have a column for a role, be it blank."""
         return role in self.columns
 
-    def cells(self) -> Any:
-        """Return the raw cells of all lines if they are made at once; None to read line by line."""
-        return None
 
-
-Opener: TypeAlias = Callable[[Mapping[str, Role]], Source]
+Opener: TypeAlias = Callable[[Roles], Source]
 """A function that opens a log by the roles of its columns."""
 
 
 class Objects(Source):
     """Objects that each name their values, so that two need not have the same columns."""
 
-    def __init__(self, roles: Mapping[str, Role]) -> None:
+    def __init__(self, roles: Roles) -> None:
         self.roles = roles
         self._columns: dict[tuple[Any, ...], ColumnsByRole] = {}
         self._paths = [name for role in roles.values() for name in role.names if "." in name]
@@ -106,10 +135,10 @@ class Objects(Source):
         """Return the keys of an object, with the paths that columns name."""
         return [str(key) for key in _with_paths(value, self._paths)]
 
-    def values(self, value: Mapping[Any, Any], *, is_text: bool) -> dict[str, Any]:
-        """Return the values of an object by role, those of texts if `is_text`."""
+    def cells_of(self, value: Mapping[Any, Any]) -> Record:
+        """Return the cells of an object by role."""
         value = _with_paths(value, self._paths)
-        return _values(value, self._by_keys(value), self.roles if is_text else None)
+        return _by_role(value, self._by_keys(value), self.texts)
 
     def _by_keys(self, value: Iterable[Any]) -> ColumnsByRole:
         keys = tuple(value)
@@ -123,7 +152,7 @@ class JsonLines(Objects):
 
     form = "JSON lines"
 
-    def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
+    def __init__(self, data: bytes, roles: Roles) -> None:
         super().__init__(roles)
         self.data, self._decode, self.names = data, _decoder(roles).decode, []
         # the first line may be no object
@@ -134,7 +163,7 @@ class JsonLines(Objects):
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return numbered_lines(self.data)
 
-    def record(self, item: bytes) -> dict[str, Any]:
+    def record(self, item: bytes) -> Record:
         """Return the values by role."""
         line = decoded(item)
         try:
@@ -152,7 +181,7 @@ class JsonLines(Objects):
                 f"a JSON {type(value).__name__}, expected an object such as {{...}}; "
                 "one object a line"
             )
-        return self.values(value, is_text=False)
+        return self.cells_of(value)
 
 
 class TextLines(Source):
@@ -163,7 +192,9 @@ class TextLines(Source):
     understood, and rows of blank cells at the end are left out.
     """
 
-    def __init__(self, data: bytes, roles: Mapping[str, Role], header: str | None = None) -> None:
+    texts = True
+
+    def __init__(self, data: bytes, roles: Roles, header: str | None = None) -> None:
         self.data, self.roles, self.names = data, roles, []
         first, _, last = (header or "1").partition("-")
         lines = (line for line in self._records() if header is None or line[0] >= int(first))
@@ -240,7 +271,7 @@ class TextLines(Source):
             return len(self._fields(decoded(line.rstrip(b"\r")))) == len(self.names)
         return False
 
-    def record(self, item: bytes) -> dict[str, Any]:
+    def record(self, item: bytes) -> Record:
         """Return the values by role."""
         fields = self._fields(decoded(item))
         if len(fields) != len(self.names):
@@ -249,7 +280,7 @@ class TextLines(Source):
                 "write lists as 3 2 0, or in quotes where they hold commas"
             )
         cells = dict(zip(self._last_first, fields[::-1], strict=True))
-        return _values(cells, self.columns, self.roles)
+        return _by_role(cells, self.columns, self.texts)
 
     def _fields(self, text: str) -> list[str]:
         lines = io.StringIO(text, newline="")
@@ -291,42 +322,33 @@ class FrameRows(Source):
     """The rows of a frame, counted from `first`; a bad one is set aside as a JSON line."""
 
     unit = "row"
+    texts = True
     form = "a table"
 
-    def __init__(self, frame: PolarsFrame, roles: Mapping[str, Role], first: int = 1) -> None:
+    def __init__(self, frame: PolarsFrame, roles: Roles, first: int = 1) -> None:
         self.frame, self.roles, self._first, self.names = frame, roles, first, frame.columns
         self.columns = by_role(self.names, roles)
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[tuple[int, Record]]:
         return enumerate(self.frame.iter_rows(named=True), self._first)
 
-    def record(self, item: dict[str, Any]) -> dict[str, Any]:
+    def record(self, item: Record) -> Record:
         """Return the values by role."""
-        return _values(item, self.columns, self.roles)
+        return _by_role(item, self.columns, self.texts)
 
 
 class Reshaped(Source):
-    """Judgements in a table of another shape, whose columns have the roles `table_roles`."""
+    """Judgements in a table of another shape."""
 
-    def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
-        self._rows, self.roles, self.table_roles = (
-            rows,
-            roles,
-            getattr(rows, "table_roles", rows.roles),
-        )
+    def __init__(self, rows: Source, roles: Roles) -> None:
+        self._rows, self.roles = rows, roles
         self.names, self.unit, self.header = rows.names, rows.unit, rows.header
         self.form, self.said, self.doubt = rows.form, rows.said, rows.doubt
 
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
-        return iter(self._rows)
-
-    def record(self, item: Any) -> dict[str, Any]:
-        """Return the values of a judgement by role."""
-        return self._rows.record(item)
-
-    def raw(self, item: Any) -> bytes:
-        """Return the rows of a judgement."""
-        return self._rows.raw(item)
+    @property
+    def table_roles(self) -> Roles:
+        """The roles of the columns of the table."""
+        return self._rows.table_roles
 
     def has(self, role: str) -> bool:
         """Return whether the table has a column for a role."""
@@ -337,17 +359,16 @@ class Records(Objects):
     """Mappings, or the objects of a JSON array."""
 
     unit = "record"
+    texts = True
 
-    def __init__(
-        self, records: Sequence[Any], roles: Mapping[str, Role], form: str = "records"
-    ) -> None:
+    def __init__(self, records: Sequence[Any], roles: Roles, form: str = "records") -> None:
         super().__init__(roles)
         self._records, self.form = records, form
         first = records[0] if records else {}
         self.names = self.keys(dict(first)) if isinstance(first, Mapping) else []
 
     @classmethod
-    def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Self:
+    def of_array(cls, data: bytes, roles: Roles) -> Self:
         """Read a JSON array of objects, or objects over several lines."""
         text, decoder = decoded(data), _decoder(roles)
         try:
@@ -365,14 +386,14 @@ class Records(Objects):
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         return enumerate(self._records, 1)
 
-    def record(self, item: Any) -> dict[str, Any]:
+    def record(self, item: Any) -> Record:
         """Return the values by role."""
         if not isinstance(item, Mapping):
             raise InputError(
                 f"{shown(item)} is not an object with names and values, such as {{...}}"
             )
         plain = {str(key): _plain(value) for key, value in item.items()}
-        return self.values(plain, is_text=True)
+        return self.cells_of(plain)
 
 
 DOCUMENT_KEYS = ("doc", "document", "docid", "doc_id", "document_id", "id")
@@ -419,33 +440,25 @@ def _with_paths(value: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[Any, 
     return value
 
 
-def _values(
-    item: Mapping[str, Any], columns: ColumnsByRole, text_of: Mapping[str, Role] | None = None
-) -> dict[str, Any]:
-    """Return the values of a record by role; `text_of` has the roles where texts are parsed."""
-    values: dict[str, Any] = {}
+def _by_role(item: Mapping[str, Any], columns: ColumnsByRole, texts: bool) -> Record:
+    """Return the cells of a record by role; a list with a column for each position is one cell."""
+    cells: Record = {}
     for role, names in columns.items():
-        if not isinstance(names, str):
-            cells = [item[name] for name in names]
-            if text_of is not None:
-                cells = [from_text("grade", x) if isinstance(x, str) else x for x in cells]
-            values[role] = as_list(cells, names)
+        if isinstance(names, str):
+            cells[role] = item[names]
             continue
-
-        # one column
-        values[role] = item[names]
-        if text_of is not None and isinstance(item[names], str):
-            values[role] = from_text(text_of[role].kind, item[names])
-        elif text_of is not None and text_of[role].kind == "winner":
-            values[role] = answer_of(item[names])
+        grades = [item[name] for name in names]
+        if texts:
+            grades = [value_of(grade, "grade", texts) for grade in grades]
+        cells[role] = as_list(grades, names)
 
     # objects that name their documents
-    for side in {"a", "b"} & values.keys():
-        if f"docs_{side}" not in values and _are_named(values[side]):
-            values[f"docs_{side}"] = [
-                _by_key(document, DOCUMENT_KEYS, "name") for document in values[side]
+    for side in {"a", "b"} & cells.keys():
+        if f"docs_{side}" not in cells and _are_named(cells[side]):
+            cells[f"docs_{side}"] = [
+                _by_key(document, DOCUMENT_KEYS, "name") for document in cells[side]
             ]
-    return values
+    return cells
 
 
 def as_plain(value: Any) -> Any:
@@ -495,12 +508,12 @@ def _objects(text: str, decoder: json.JSONDecoder) -> list[Any]:
     return values
 
 
-def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
+def _decoder(roles: Roles) -> json.JSONDecoder:
     """Return a decoder of JSON that refuses NaN, Infinity, and a column of a log given twice."""
     accepted = {name for role in roles.values() for name in role.names}
     marks = [role.marks for role in roles.values() if role.marks]
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> Record:
         values = dict(pairs)
         if len(values) == len(pairs):
             return values
@@ -510,6 +523,19 @@ def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
         return values
 
     return json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=once)
+
+
+def value_of(cell: Any, kind: str, texts: bool) -> Any:
+    """Return the value that a cell stands for, in the types of JSON; None if it is blank.
+
+    Without `texts`, a text stands for a value of another type only where it is a list of grades.
+    """
+    if isinstance(cell, array):
+        return cell.tolist()
+    if isinstance(cell, str):
+        is_parsed = texts or (kind == "grades" and _SEVERAL.search(cell))
+        return from_text(kind, cell) if is_parsed else cell
+    return answer_of(cell) if texts and kind == "winner" else cell
 
 
 def from_text(kind: str, text: str) -> Any:

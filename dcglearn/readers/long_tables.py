@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import Indices, InputError
-from dcglearn.readers.column_roles import LONG, SYSTEMS, Role, recognised
+from dcglearn.readers.column_roles import LONG, SYSTEMS, Role, Roles, recognised
 from dcglearn.readers.joined_files import Files
 from dcglearn.readers.kept_lines import with_kept
-from dcglearn.readers.line_formats import Opener, Source, shown
+from dcglearn.readers.line_formats import Opener, Refusals, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.named_winners import with_names, with_sides
-from dcglearn.readers.outcomes import Outcomes, Shares, outcome_roles, shared_roles
+from dcglearn.readers.outcomes import tables_without_winner
 from dcglearn.readers.rebuilt import Rebuilt, numbered, refuse
 from dcglearn.readers.shown_order import with_order
 
@@ -31,7 +31,7 @@ SIDE_NUMBERS = {"a": 0, "left": 0, "l": 0, "1": 0, "b": 1, "right": 1, "r": 1, "
 """Words for the side of a document, in lower case, and its number."""
 
 
-def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
+def open_shaped(open_with: Opener, roles: Roles, mapping: LogMapping) -> Source:
     """Return the judgements in what `open_with` opens, whichever shape its columns have."""
     if isinstance(open_with, Files):
         # each file has a shape of its own, but a line may repeat one of another file
@@ -43,7 +43,7 @@ def open_shaped(open_with: Opener, roles: Mapping[str, Role], mapping: LogMappin
     return with_kept(with_names(source, open_with, mapping), mapping)
 
 
-def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -> Source:
+def _opened(open_with: Opener, roles: Roles, mapping: LogMapping) -> Source:
     """Return the source itself if it has the columns of the roles, else as the first shape."""
     source: Source | InputError
     try:
@@ -54,9 +54,8 @@ def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -
         source = error
 
     # the first shape that has its columns
-    of_outcomes = [(Outcomes, table) for table in outcome_roles(roles)]
-    of_shares = [(Shares, table) for table in shared_roles(roles)]
-    for shape, table in ((LongTable, rows_of(roles)), *of_outcomes, *of_shares):
+    shapes: list[tuple[type[Rebuilt], Roles]] = [(LongTable, rows_of(roles))]
+    for shape, table in (*shapes, *tables_without_winner(roles)):
         others = mapping.roles(table)
         with contextlib.suppress(InputError):
             rows = open_with(others)
@@ -69,7 +68,7 @@ def _opened(open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping) -
     return source
 
 
-def rows_of(roles: Mapping[str, Role]) -> dict[str, Role]:
+def rows_of(roles: Roles) -> dict[str, Role]:
     """Return the roles of the columns of a long table whose judgements have the given roles."""
     others = {
         role: about for role, about in roles.items() if about.kind not in ("grades", "identity")
@@ -87,7 +86,7 @@ class LongTable(Rebuilt):
     judgement, such as its winner, stand on one of its rows or on several.
     """
 
-    def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
+    def __init__(self, rows: Source, roles: Roles) -> None:
         super().__init__(rows, roles)
         self.form = f"{rows.form}, a row for each document"
         keys = ("pair", "query", "rater", "list", "group", "question", "configuration")
@@ -227,9 +226,7 @@ class LongTable(Rebuilt):
                     yield judgement, f"{gap}; add its row, with -1 where the grade is unknown"
 
 
-def _placed(
-    rows: RawCells, keys: Sequence[str], unread: dict[int, InputError], *, paired: bool
-) -> pl.DataFrame:
+def _placed(rows: RawCells, keys: Sequence[str], unread: Refusals, *, paired: bool) -> pl.DataFrame:
     """Return the row, judgement, side and position of each row, and whether sides are names; add
     what is wrong with positions to `unread`.
 
@@ -266,14 +263,10 @@ def _placed(
     return table.with_columns(side=pl.when("by_name").then(second).otherwise(side))
 
 
-def _positions(rows: RawCells, unread: dict[int, InputError]) -> Indices:
+def _positions(rows: RawCells, unread: Refusals) -> Indices:
     """Return the position of each row, 1 where it has none, and add what is wrong with those."""
-    from dcglearn.readers.kinds import KINDS
-
     if "position" not in rows.columns:
         return np.ones(rows.n, np.intp)
-    positions = KINDS["position"](rows.column("position", "position"))
-    for row, error in positions.errors.items():
-        unread.setdefault(row, error)
+    positions = rows.checked("position", "position", unread)
     refuse(unread, positions.absent, lambda _: "position is missing")
     return positions.values.astype(np.intp)

@@ -21,7 +21,7 @@ from dcglearn.foundation.validation import (
     scale_size,
     whole_number,
 )
-from dcglearn.readers.column_roles import NAMED, PREFERENCE, RATING, Role
+from dcglearn.readers.column_roles import NAMED, PREFERENCE, RATING, Role, Roles
 from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names, text_of
 from dcglearn.readers.line_formats import BLANK, NUMBER
 from dcglearn.readers.option_rows import Option, names_of_columns, names_of_grades, option
@@ -325,7 +325,7 @@ class LogMapping:
         """The number above the grades of the log: as an option says, or the most supported."""
         return MAX_GRADES if self.n_known is None else self.n_known + int(self.best_grade or 0)
 
-    def roles(self, roles: Mapping[str, Role]) -> dict[str, Role]:
+    def roles(self, roles: Roles) -> dict[str, Role]:
         """Return roles with the log's own names of columns.
 
         The winner is a number where its sign says it.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dcglearn.readers.column_roles import SIDES, SYSTEMS, Role, by_role, side_of, words_of
+from dcglearn.readers.column_roles import SIDES, SYSTEMS, Role, Roles, by_role, side_of, words_of
 from dcglearn.readers.line_formats import NUMBER, Opener, Reshaped, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rebuilt import Rebuilt, refuse, replaced, word_in, words_by_row
@@ -26,7 +26,7 @@ class NamedWinners(Rebuilt):
     """Judgements whose winners are names in `system_a` or `system_b`, or other words."""
 
     def __init__(
-        self, rows: Source, roles: Mapping[str, Role], names: Sequence[str], told: Mapping[str, Any]
+        self, rows: Source, roles: Roles, names: Sequence[str], told: Mapping[str, Any]
     ) -> None:
         super().__init__(rows, roles)
         self._names, self._told = names, told
@@ -86,7 +86,7 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
         rows = open_with({**source.roles, **systems})
         lines = [
             (word_in(record.get("winner")), [word_in(record.get(role)) for role in SYSTEMS])
-            for record in islice(rows.readable(), 1_000)
+            for _, record in islice(rows.readable(), 1_000)
         ]
 
         # words that were told and mean another side there

@@ -1,7 +1,7 @@
 """Functions that open a log by the roles of its columns: files, data frames, records."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,7 @@ from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
 from dcglearn.foundation.sources import PARTS, contents, kind_of, parquet_rows
 from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in, is_frame, is_records
 from dcglearn.readers.annotations import annotated, is_export
-from dcglearn.readers.column_roles import Role
+from dcglearn.readers.column_roles import Record, Roles
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
 from dcglearn.readers.joined_files import Files, log_files, name_of
 from dcglearn.readers.line_formats import (
@@ -26,9 +26,7 @@ PARSED = {"json": 11.0, "text": 18.0, "array": 25.0}
 """Largest ratio of the memory of reading to the bytes of a file with short lines, by its form."""
 
 
-def opener_of(
-    log: Any, roles: Mapping[str, Role], mapping: LogMapping | None = None
-) -> tuple[str, Opener]:
+def opener_of(log: Any, roles: Roles, mapping: LogMapping | None = None) -> tuple[str, Opener]:
     """Return what messages call a path, data frame or records, and a function that opens it.
 
     A pair of both is returned as it is.
@@ -64,8 +62,8 @@ def opener_of(
 
 
 def records_of(
-    log: Any, roles: Mapping[str, Role], mapping: LogMapping | None = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
+    log: Any, roles: Roles, mapping: LogMapping | None = None
+) -> Iterator[tuple[str, Record]]:
     """Yield the place of each line, for messages, and its values by role, not yet checked."""
     name, open_with = opener_of(log, roles, mapping)
     with errors_in(name):
@@ -73,7 +71,7 @@ def records_of(
     for number, item in source:
         place = f"{name}, {source.unit} {number}"
         with errors_in(place):
-            record = source.record(item)
+            record = source.values(item)
         yield place, record
 
 

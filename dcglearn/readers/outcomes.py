@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.readers.column_roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role
-from dcglearn.readers.line_formats import shown
+from dcglearn.foundation.validation import Floats
+from dcglearn.readers.column_roles import LOGPROBS, OUTCOMES, PROBABILITY, VOTES, Role, Roles
+from dcglearn.readers.line_formats import Refusals, shown
 from dcglearn.readers.rebuilt import Rebuilt, refuse
 from dcglearn.readers.winner_words import word_of
 
@@ -21,23 +21,19 @@ MARKS = {"1": 1, "true": 1, "0": 0, "false": 0, "": 0}
 """What the cell of an outcome says, in lower case: whether it is the one."""
 
 
-def outcome_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
-    """Yield the roles of tables without a column `winner`, where the given roles have one."""
-    if {"a", "b", "winner"} <= roles.keys():
-        others = {role: about for role, about in roles.items() if role != "winner"}
-        for names in ({}, {"a": "response_a", "b": "response_b"}):
-            yield {**others, **_named(others, names), **OUTCOMES}
-        yield {**others, **_named(others, {"a": "chosen", "b": "rejected"})}
+def tables_without_winner(roles: Roles) -> Iterator[tuple[type[Rebuilt], Roles]]:
+    """Yield shapes without a column `winner`, where the roles have one, and the roles of these."""
+    if not {"a", "b", "winner"} <= roles.keys():
+        return
+    others = {role: about for role, about in roles.items() if role != "winner"}
+    for names in ({}, {"a": "response_a", "b": "response_b"}):
+        yield Outcomes, {**others, **_named(others, names), **OUTCOMES}
+    yield Outcomes, {**others, **_named(others, {"a": "chosen", "b": "rejected"})}
+    for weights in (VOTES, PROBABILITY, LOGPROBS):
+        yield Shares, {**others, **weights}
 
 
-def shared_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
-    """Yield the roles of tables that hold numbers of votes, or probabilities."""
-    if {"a", "b", "winner"} <= roles.keys():
-        others = {role: about for role, about in roles.items() if role != "winner"}
-        yield from ({**others, **weights} for weights in (VOTES, PROBABILITY, LOGPROBS))
-
-
-def _named(roles: Mapping[str, Role], names: Mapping[str, str]) -> dict[str, Role]:
+def _named(roles: Roles, names: Mapping[str, str]) -> dict[str, Role]:
     return {
         role: replace(roles[role], names=(name,), marks=(name,)) for role, name in names.items()
     }
@@ -106,7 +102,7 @@ class Shares(Rebuilt):
         cells.columns["winner"] = pl.Series(np.array(["a", "b", "tie"])[verdict])
         return cells
 
-    def _votes(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
+    def _votes(self, rows: RawCells, errors: Refusals) -> Floats:
         """Return the votes of each row for a, b and a tie, and add what is wrong with them."""
         votes = np.column_stack([_numbers(rows, role, errors, 0.0) for role in VOTES])
         is_bad = (votes.min(axis=1) < 0) | ~votes.any(axis=1)
@@ -114,7 +110,7 @@ class Shares(Rebuilt):
         refuse(errors, is_bad, lambda row: f"the votes are {shown(votes[row].tolist())}; {remedy}")
         return votes
 
-    def _shares(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
+    def _shares(self, rows: RawCells, errors: Refusals) -> Floats:
         """Return how probable it is that a, b or neither is preferred, and add what is wrong."""
         if "probability" in self.table_roles:
             share = _numbers(rows, "probability", errors, np.nan)
@@ -130,7 +126,7 @@ class Shares(Rebuilt):
         refuse(errors, is_bad, lambda row: f"probability is {shown(float(share[row]))}; {remedy}")
         return np.column_stack([share, 1 - share, np.zeros(rows.n)])
 
-    def _of_logarithms(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
+    def _of_logarithms(self, rows: RawCells, errors: Refusals) -> Floats:
         """Return the probability of a by its logarithm, relative to that of b if a row has both."""
         of_a, of_b = (_numbers(rows, role, errors, np.nan) for role in LOGPROBS)
         refuse(errors, np.isnan(of_a), lambda _: "logprob_a is missing")
@@ -159,15 +155,11 @@ class Shares(Rebuilt):
         return np.where(alone, np.exp(np.fmin(of_a, 0)), np.exp(of_a - larger) / both)
 
 
-def _numbers(rows: RawCells, role: str, errors: dict[int, InputError], blank: float) -> Floats:
+def _numbers(rows: RawCells, role: str, errors: Refusals, blank: float) -> Floats:
     """Return the numbers of a column, `blank` for other cells, and add what is wrong with these."""
-    from dcglearn.readers.kinds import KINDS
-
     if role not in rows.columns:
         return np.full(rows.n, blank)
-    numbers = KINDS["number"](rows.column(role, "number"))
-    for row, error in numbers.errors.items():
-        errors.setdefault(row, error)
+    numbers = rows.checked(role, "number", errors)
     is_number = ~numbers.absent
     is_number[list(numbers.errors)] = False
     return np.where(is_number, numbers.values, blank)

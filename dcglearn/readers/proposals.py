@@ -8,7 +8,7 @@ from typing import Any
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, is_frame, is_records
-from dcglearn.readers.column_roles import Role, recognised, side_of
+from dcglearn.readers.column_roles import Role, Roles, recognised, side_of
 from dcglearn.readers.line_formats import NUMBER, Opener, from_text
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import WINNERS, word_of
@@ -59,9 +59,7 @@ def _call(function: str, log: str, options: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def finding_columns(
-    open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping
-) -> Iterator[None]:
+def finding_columns(open_with: Opener, roles: Roles, mapping: LogMapping) -> Iterator[None]:
     """Find the columns that a refusal asks for, unless one was told and is not there."""
     try:
         yield
@@ -69,7 +67,7 @@ def finding_columns(
         wanted = error.cure.get("columns", {})
         if wanted.keys() & mapping.columns.keys():
             error.cure = {}
-        elif wanted and not recognised(open_with({}).names, {role: roles[role] for role in wanted}):
+        elif wanted and _lacks(open_with, roles, wanted):
             with contextlib.suppress(InputError):
                 wanted |= _columns(open_with, mapping.roles(roles), wanted)
         else:
@@ -77,9 +75,13 @@ def finding_columns(
         raise
 
 
-def _columns(
-    open_with: Opener, roles: Mapping[str, Role], wanted: Mapping[str, str]
-) -> dict[str, str]:
+def _lacks(open_with: Opener, roles: Roles, wanted: Mapping[str, str]) -> bool:
+    """Return whether a log lacks columns; a line of another shape may lack some without a role."""
+    own = {role: about for role, about in roles.items() if role in wanted}
+    return len(own) == len(wanted) and not recognised(open_with({}).names, own)
+
+
+def _columns(open_with: Opener, roles: Roles, wanted: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of the wanted roles that names and values tell for sure."""
     taken = {name for role, about in roles.items() if role not in wanted for name in about.names}
     values = _values(open_with, taken)
@@ -115,7 +117,7 @@ def _values(open_with: Opener, taken: set[str]) -> Values:
     roles = {name: Role("label", (name.lower(),)) for name in names}
     first_lines = 1_000
     values: Values = {name: [] for name in names}
-    for record in islice(open_with(roles).readable(), first_lines):
+    for _, record in islice(open_with(roles).readable(), first_lines):
         for name in names:
             if record.get(name) is not None:
                 values[name].append(record[name])

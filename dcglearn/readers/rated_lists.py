@@ -7,8 +7,8 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
-from dcglearn.logs.unique_rows import packed, unique_rows
-from dcglearn.readers.column_roles import Table
+from dcglearn.logs.unique_rows import packed, places, unique_rows
+from dcglearn.readers.column_roles import Counts, Table
 from dcglearn.readers.mapping import LogMapping
 
 MAX_PAIRS = 100_000_000
@@ -100,7 +100,7 @@ class _Cells:
         group, lists, rank = self.group[order], self.list[order], self.rank[order]
         return RatingCounts(self.lists, group, lists, self.ratings[rank], self.weight[order])
 
-    def pairs(self, name: str) -> tuple[Integers, dict[str, int]]:
+    def pairs(self, name: str) -> tuple[Integers, Counts]:
         """Return ordered rows (group, preferred, other, bits of weight), and counts left out."""
         compared = self.size * (self.size - 1) // 2
         distinct = np.bincount(unique_rows(np.column_stack([self.group, self.list]))[0][:, 0])
@@ -126,11 +126,10 @@ class _Cells:
         """Compare each cell of some groups with the cells of its group up to its rating."""
         # each cell as often as there are cells before it, and these
         size, start = self.size[groups], self.start[groups]
-        place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        place = places(size)
         cell = np.repeat(start, size) + place
         upper = np.repeat(cell, place)
-        nth = np.arange(len(upper)) - np.repeat(np.cumsum(place) - place, place)
-        lower = np.repeat(cell - place, place) + nth
+        lower = np.repeat(cell - place, place) + places(place)
 
         # a pair of two lists with different ratings, once in each group
         kept = (self.rank[upper] > self.rank[lower]) & (self.list[upper] != self.list[lower])
@@ -161,7 +160,7 @@ class _Cells:
         bits = wins[better, worse].view(np.int64)
         return np.column_stack([group, lists[better], lists[worse], bits])
 
-    def _left_out(self) -> dict[str, int]:
+    def _left_out(self) -> Counts:
         """Return the numbers of pairs of lines, in one group, that are no preference."""
         rated = _sums(self.weight, self.group, self.rank)
         lists = _sums(self.weight, self.group, self.list)

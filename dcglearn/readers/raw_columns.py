@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,12 +12,9 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import Flags, InputError, Integers
-from dcglearn.readers.line_formats import answer_of, from_text
+from dcglearn.readers.line_formats import Refusals, value_of
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.winner_words import word_of
-
-_SEVERAL = re.compile(r"^\s*\[.*\]\s*$|[0-9][ ,|]+[0-9-]")
-"""Text in JSON that is a list of grades."""
 
 Cells: TypeAlias = "pl.Series | list[Any]"
 """The raw cells of a column: of one type, or of Python's types, None where a line has none."""
@@ -37,12 +32,7 @@ class Column:
 
     def value(self, cell: Any) -> Any:
         """Return the value that a cell stands for, in the types of JSON; None if it is blank."""
-        if isinstance(cell, array):
-            return cell.tolist()
-        if isinstance(cell, str):
-            holds_list = self.kind == "grades" and _SEVERAL.search(cell)
-            return from_text(self.kind, cell) if self.texts or holds_list else cell
-        return answer_of(cell) if self.texts and self.kind == "winner" else cell
+        return value_of(cell, self.kind, self.texts)
 
     def at(self, row: int) -> Any:
         """Return the value of a row."""
@@ -97,14 +87,14 @@ class Values:
 
     values: Any
     absent: Flags
-    errors: dict[int, InputError]
+    errors: Refusals
 
 
 Rule: TypeAlias = "Callable[[Any, Column], Any]"
 """From the value of a cell to what a log keeps of it, None for nothing; raises InputError."""
 
 
-def refusals(rule: Rule, column: Column, rows: Iterable[int]) -> dict[int, InputError]:
+def refusals(rule: Rule, column: Column, rows: Iterable[int]) -> Refusals:
     """Return what a rule has against rows."""
     errors = {}
     for row in rows:
@@ -124,7 +114,7 @@ def checked_cells(rule: Rule, column: Column, missing: Any) -> tuple[list[Any], 
     # what each cell becomes, or its refusal
     cells, index = column.distinct()
     kept: list[Any] = []
-    errors: dict[int, InputError] = {}
+    errors: Refusals = {}
     absent = np.ones(len(cells), bool)
     for at, value in enumerate(map(column.value, cells)):
         # a bad cell has no value

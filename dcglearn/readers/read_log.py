@@ -4,16 +4,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame, errors_in
-from dcglearn.readers.column_roles import PREFERENCE
-from dcglearn.readers.joined_files import name_of
+from dcglearn.foundation.validation import Grades, PathLike, PolarsFrame
+from dcglearn.readers.column_roles import PREFERENCE, Counts
 from dcglearn.readers.mapping import OPTIONS, LogMapping, TableOptions
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.proposals import proposing
 from dcglearn.readers.read_table import (
     Recognised,
-    check_table,
+    preference_columns,
     read_columns,
     read_pairs,
     read_rated,
@@ -195,12 +193,9 @@ def read_questions(
 
 def native_frame(
     log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[PolarsFrame, dict[str, int], Recognised]:
+) -> tuple[PolarsFrame, Counts, Recognised]:
     """Return a log as a table with open and superseded lines, what was left out and recognised."""
-    with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
-        table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-        with errors_in(name_of(log) if is_path(log) else "the log"):
-            check_table(table, recognised.mapping)
+    table, dropped, recognised = preference_columns(log, mapping, skip_bad)
     winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]
     scale = recognised.mapping.scale, recognised.mapping.n_known
     return log_frame({**table, "winner": winner}, *scale), dropped, recognised

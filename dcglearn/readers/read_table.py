@@ -1,6 +1,5 @@
 """Judgements from any input as checked columns: files, data frames, records."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -11,22 +10,15 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import (
-    Floats,
-    Grades,
-    InputError,
-    PathLike,
-    PolarsFrame,
-    as_path,
-    errors_in,
-)
+from dcglearn.foundation.validation import Floats, Grades, InputError, PathLike, as_path, errors_in
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.column_roles import (
     PREFERENCE,
     RATING,
     ColumnsByRole,
-    Role,
+    Counts,
+    Roles,
     Table,
     by_role,
     names_in,
@@ -35,7 +27,7 @@ from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.grade_checks import check_levels, proposing_scale
 from dcglearn.readers.joined_files import log_files, name_of
 from dcglearn.readers.kept_lines import KeptLines, remarks_on
-from dcglearn.readers.line_formats import Reshaped, Source
+from dcglearn.readers.line_formats import Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of
@@ -94,8 +86,8 @@ class Recognised:
 
 
 def read_columns(
-    log: Any, roles: Mapping[str, Role], mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[Table, dict[str, int], Recognised]:
+    log: Any, roles: Roles, mapping: LogMapping, skip_bad: PathLike | None = None
+) -> tuple[Table, Counts, Recognised]:
     """Return the columns of a log by role, see `read_checked`, what was left out and recognised."""
     if skip_bad is not None and is_path(log) and as_path(skip_bad).exists():
         there = [Path(path) for path in log_files(log) if Path(path).exists()]
@@ -115,7 +107,7 @@ def read_columns(
 
         # read the columns, and check the grades
         with proposing_scale(source, mapping):
-            table, dropped, remarks = _columns_of(name, source, mapping, skip_bad)
+            table, dropped, remarks = columns_of(name, source, mapping, skip_bad)
         mapping = agreed(name, source, table, mapping)
         check_levels(name, source, table, mapping)
     return table, dropped, replace(_recognised(source, table, mapping), remarks=remarks)
@@ -125,8 +117,7 @@ def _with_cut_points(source: Source, mapping: LogMapping) -> LogMapping:
     """Return the mapping with the points at which the grades of a log are cut into levels."""
     if mapping.cutoffs is None or mapping.scale is not None:
         return mapping
-    lists = [role for role, about in source.roles.items() if about.kind == "grades"]
-    cells = (record.get(role) or () for record in source.readable() for role in lists)
+    cells = (record.get(role) or () for _, record in source.readable() for role in source.lists)
     return mapping.updated(cutoffs=cut_points(mapping.cutoffs, chain.from_iterable(cells)))
 
 
@@ -134,13 +125,20 @@ def read_pairs(
     kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> AnyLog:
     """Return a log of preferences of some kind, with what was left out and recognised."""
+    table, dropped, recognised = preference_columns(log, mapping, skip_bad)
+    pairs = log_of_table(kind, table, dropped, recognised.mapping)
+    return pairs.changed(recognised=recognised)
+
+
+def preference_columns(
+    log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
+) -> tuple[Table, Counts, Recognised]:
+    """Return what `read_columns` does of a log of preferences that does not seem upside down."""
     with proposing("read_preferences", log, mapping, skip_bad=skip_bad):
         table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-        mapping = recognised.mapping
-        pairs = log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
         with errors_in(name_of(log) if is_path(log) else "the log"):
-            check_table(table, mapping)
-    return pairs
+            check_table(table, recognised.mapping)
+    return table, dropped, recognised
 
 
 def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> None:
@@ -188,10 +186,8 @@ def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") ->
 
 def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMapping) -> Reversal:
     """Return the reversal of the winners, and how it is told."""
-    name, other = (
-        "With the winners exchanged",
-        {"a": "b", "b": "a", "left": "right", "right": "left"},
-    )
+    name = "With the winners exchanged"
+    other = {"a": "b", "b": "a", "left": "right", "right": "left"}
     if mapping.positive is not None:
         side = other[mapping.positive]
         told = f"positive={side!r} (--positive {side})"
@@ -239,7 +235,7 @@ def read_rated(
 def log_of_table(
     kind: type[AnyLog],
     table: Table,
-    dropped: dict[str, int],
+    dropped: Counts,
     mapping: LogMapping,
     reasons: Grades | None = None,
 ) -> AnyLog:
@@ -299,16 +295,10 @@ def log_of_table(
 
 def columns_of(
     name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
-) -> tuple[Table, dict[str, int]]:
-    """Return the columns of a source by role, and the counts of what was left out."""
-    table, dropped, _ = _columns_of(name, source, mapping, skip_bad)
-    return table, dropped
-
-
-def _columns_of(
-    name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None
-) -> tuple[Table, dict[str, int], tuple[str, ...]]:
-    """Return what `columns_of` does, and remarks on lines that are hardly meant to count."""
+) -> tuple[Table, Counts, tuple[str, ...]]:
+    """Return the columns of a source by role, the counts of what was left out, and remarks on lines
+    that are hardly meant to count.
+    """
     from dcglearn.readers.cells import read_checked
 
     # names of the lists, and numbers of sides, are words for winners
@@ -359,7 +349,7 @@ def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
 
 def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None:
     """Turn the grades round, so that the worst is 0."""
-    lists = {role: table[role] for role, about in source.roles.items() if about.kind == "grades"}
+    lists = {role: table[role] for role in source.lists}
     largest = max((int(grades.max(initial=0)) for grades in lists.values()), default=0)
     worst = largest if n_grades is None else best + n_grades - 1
     for role, grades in lists.items():
@@ -371,22 +361,10 @@ def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None
         table[role] = np.where(grades < 0, grades, worst - grades).astype(np.int8)
 
 
-def frame_of(name: str, source: Source) -> PolarsFrame:
-    """Return the columns of a source by role as a frame, checked unless its lines are all alike."""
-    import polars as pl
-
-    from dcglearn.readers.cells import read_checked
-    from dcglearn.readers.plain_frames import plain_frame
-
-    frame = plain_frame(source)
-    return pl.DataFrame(read_checked(name, source, LogMapping())[0]) if frame is None else frame
-
-
 def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised:
     """Return what was recognised in a source."""
     # the columns that have roles
-    roles = source.table_roles if isinstance(source, Reshaped) else source.roles
-    columns = by_role(source.names, roles) if source.names else {}
+    columns = by_role(source.names, source.table_roles) if source.names else {}
     used = names_in(columns)
     ignored = tuple(name for name in source.names if name not in used)
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Flags, Indices, InputError
-from dcglearn.readers.line_formats import Reshaped
+from dcglearn.readers.column_roles import Record
+from dcglearn.readers.line_formats import Refusals, Reshaped
 from dcglearn.readers.winner_words import word_of
 
 if TYPE_CHECKING:
@@ -29,28 +30,25 @@ class Rebuilt(Reshaped):
         """Return the cells of the judgements, which are in the order of their first rows."""
 
     @cached_property
-    def _cells(self) -> RawCells:
+    def cells(self) -> RawCells:
+        """The raw cells of all judgements."""
         from dcglearn.readers.cells import raw_cells
 
         cells = self.rebuilt(replace(raw_cells(self._rows), rows=None))
         return cells if cells.n else replace(cells, columns={})
 
-    def cells(self) -> RawCells:
-        """Return the raw cells of all judgements."""
-        return self._cells
-
     def __iter__(self) -> Iterator[tuple[Any, tuple[int, Any]]]:
         """Yield each judgement with the number of its first row."""
-        rows = np.arange(self._cells.n) if self._cells.rows is None else self._cells.rows
+        rows = np.arange(self.cells.n) if self.cells.rows is None else self.cells.rows
         first, n_judgements = 0, np.bincount(rows).tolist()
         for n, (number, item) in zip(n_judgements, self._rows, strict=False):
             for judgement in range(first, first + n):
                 yield number, (judgement, item)
             first += n
 
-    def record(self, item: tuple[int, Any]) -> dict[str, Any]:
+    def record(self, item: tuple[int, Any]) -> Record:
         """Return the values of a judgement by role."""
-        cells, judgement = self._cells, item[0]
+        cells, judgement = self.cells, item[0]
         if judgement in cells.errors:
             raise cells.errors[judgement]
         return {
@@ -64,7 +62,7 @@ class Rebuilt(Reshaped):
         return self._rows.raw(item[1])
 
 
-def refuse(errors: dict[int, InputError], is_bad: Flags, refusal: Callable[[int], str]) -> None:
+def refuse(errors: Refusals, is_bad: Flags, refusal: Callable[[int], str]) -> None:
     """Add the refusals of bad rows, except where something else is wrong with them."""
     for row in np.flatnonzero(is_bad).tolist():
         if row not in errors:
@@ -88,9 +86,9 @@ def word_in(value: Any) -> str | None:
     return word_of(value).lower() if isinstance(value, str | int | float) else None
 
 
-def words_by_row(cells: RawCells, role: str, kind: str = "label") -> NDArray[Any]:
+def words_by_row(cells: RawCells, role: str) -> NDArray[Any]:
     """Return the texts and numbers of a column in lower case, None for other values, shape (n,)."""
-    values, index = cells.distinct(role, kind)
+    values, index = cells.distinct(role, "label")
     return np.array(list(map(word_in, values)), object)[index]
 
 

@@ -1,11 +1,10 @@
 """Judgements that two files share by their ids, such as those of people and a model."""
 
 from pathlib import Path
-from typing import Any
 
 from dcglearn.foundation.inputs import Paths
 from dcglearn.foundation.validation import EMPTY, InputError
-from dcglearn.readers.column_roles import PREFERENCE, Role, Table
+from dcglearn.readers.column_roles import PREFERENCE, Record, Role, Table
 from dcglearn.readers.joined_files import log_files, name_of
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping
@@ -58,10 +57,10 @@ def _place(machine: str, name: str) -> str:
     return next((place for place, line in lines if str(line.get(ID)) == name), machine)
 
 
-def _judged(table: Table, row: int) -> dict[str, Any]:
+def _judged(table: Table, row: int) -> Record:
     """Return what was judged in a row, by name, whatever the order of the two lists."""
     sides = [table[side][row].tolist() for side in ("a", "b")]
-    judged: dict[str, Any] = {
+    judged: Record = {
         "the lists": sorted([grade for grade in grades if grade != EMPTY] for grades in sides)
     }
     if "query" in table:

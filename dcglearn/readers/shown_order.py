@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -11,7 +11,7 @@ import numpy as np
 from dcglearn.foundation.validation import Flags, Floats, InputError, Integers, listed
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.readers.column_roles import PLACES, SWAPPED, Role, by_role, words_of
+from dcglearn.readers.column_roles import PLACES, SWAPPED, Role, Roles, by_role, words_of
 from dcglearn.readers.line_formats import NUMBER, Opener, Source
 from dcglearn.readers.winner_words import WINNERS, Winners, word_of
 
@@ -46,13 +46,13 @@ def _looks_like_order(name: str) -> bool:
     return is_place_of_a(name) or (bool(words & ORDERS) and words <= ORDERS | BESIDE)
 
 
-def _known_order(names: Sequence[str], roles: Mapping[str, Role]) -> str | None:
+def _known_order(names: Sequence[str], roles: Roles) -> str | None:
     """Return the column that says whether the pair was swapped."""
     accepted = roles["swapped"].names if "swapped" in roles else ()
     return next((name for name in names if name.lower() in accepted), None)
 
 
-def _unused_orders(names: Sequence[str], roles: Mapping[str, Role]) -> list[str]:
+def _unused_orders(names: Sequence[str], roles: Roles) -> list[str]:
     """Return the columns that look like an order of presentation, if none is used or named."""
     if not {"winner", "swapped"} <= roles.keys() or _known_order(names, roles) is not None:
         return []
@@ -62,7 +62,7 @@ def _unused_orders(names: Sequence[str], roles: Mapping[str, Role]) -> list[str]
     return [name for name in names if name.lower() not in accepted and _looks_like_order(name)]
 
 
-def refuse_orders(names: Sequence[str], roles: Mapping[str, Role]) -> None:
+def refuse_orders(names: Sequence[str], roles: Roles) -> None:
     """Raise InputError for columns of a log in parts that may tell the order in own words."""
     used = _known_order(names, roles)
     for name in _unused_orders(names, roles) if used is None else [used]:
@@ -120,7 +120,7 @@ def with_order(source: Source, open_with: Opener) -> Source:
 def _values(source: Source) -> set[str]:
     """Return the values of the column in the first lines, in lower case."""
     first_lines = 1_000
-    cells = (record.get("swapped") for record in islice(source.readable(), first_lines))
+    cells = (record.get("swapped") for _, record in islice(source.readable(), first_lines))
     return {word_of(x).lower() for x in cells if x is not None and not isinstance(x, list | dict)}
 
 

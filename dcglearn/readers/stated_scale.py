@@ -2,11 +2,10 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from dcglearn.foundation.validation import Grades, InputError, errors_in
-from dcglearn.readers.column_roles import Table
+from dcglearn.readers.column_roles import Record, Table
 from dcglearn.readers.grade_checks import grade_lists, place_of
 from dcglearn.readers.grade_scale import check_grades
 from dcglearn.readers.line_formats import Source, from_text, shown
@@ -39,8 +38,8 @@ def with_stated(name: str, source: Source, mapping: LogMapping) -> LogMapping:
     """Return the mapping with the scale of the first line; raise InputError if options differ."""
     if not source.has("scale"):
         return mapping
-    place, record = next(_lines(name, source), ("", {}))
-    return _with_scale(place, record, mapping)
+    place, record = next(source.readable(), ("", {}))
+    return _with_scale(f"{name}, {place}", record, mapping)
 
 
 def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogMapping:
@@ -51,8 +50,8 @@ def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogM
 
     # the first line that contradicts an option or an earlier line
     if len(texts) > 1 or not isinstance(mapping, StatedMapping):
-        for place, record in _lines(name, source):
-            mapping = _with_scale(place, record, mapping)
+        for place, record in source.readable():
+            mapping = _with_scale(f"{name}, {place}", record, mapping)
 
     # a grade of an earlier line, which was read before the scale was known
     lists = grade_lists(source, table)
@@ -64,7 +63,7 @@ def agreed(name: str, source: Source, table: Table, mapping: LogMapping) -> LogM
     return mapping
 
 
-def _with_scale(place: str, record: dict[str, Any], mapping: LogMapping) -> LogMapping:
+def _with_scale(place: str, record: Record, mapping: LogMapping) -> LogMapping:
     """Return the mapping with the scale that a line states, if it does."""
     value = record.get("scale")
     if value is None:
@@ -97,7 +96,7 @@ def _folded(names: Any) -> list[str]:
     return [name.strip().lower() for name in names]
 
 
-def scale_text(value: Any, role: str = "scale") -> str:
+def scale_text(value: Any) -> str:
     """Return a scale as JSON, a list of names or a number of grades, or raise InputError."""
     if isinstance(value, str):
         names = from_text("documents", value) or [""]
@@ -106,14 +105,7 @@ def scale_text(value: Any, role: str = "scale") -> str:
         return json.dumps([word_of(name) for name in value])
     if not word_of(value).isdecimal():
         remedy = "columns={'scale': ''} (--columns scale=) leaves the column out"
-        problem = f"{role} is {shown(value)}"
+        problem = f"scale is {shown(value)}"
         needed = "give the names of the grades, worst first, or their number"
         raise InputError(f"{problem}: {needed}; {remedy}")
     return word_of(value)
-
-
-def _lines(name: str, source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the places and the values by role of the lines that can be read."""
-    for number, item in source:
-        with contextlib.suppress(InputError):
-            yield f"{name}, {source.unit} {number}", source.record(item)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.readers.column_roles import Remedy
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
 MEANINGS = ("a", "b", "tie", "open", "left", "right")
@@ -52,17 +53,6 @@ class Winners:
         for word, (meaning, n) in self.words.items():
             counts.append(f"{word if word == meaning else f'{word} = {meaning}'} ({n:,})")
         return one_line("; ".join(filter(None, (", ".join(counts), self.names, self.sides))))
-
-
-def winners_of(
-    codes: Integers,
-    counts: Mapping[str, int],
-    code_of: Mapping[str, int],
-    strength: Floats | None = None,
-) -> Winners:
-    """Return winners with the meaning of every counted word."""
-    words = {word: (MEANINGS[code_of[word]], counts[word]) for word in sorted(counts)}
-    return Winners(codes, words, strength)
 
 
 @dataclass(frozen=True)
@@ -152,7 +142,7 @@ def refused_word(value: Any, remedy: str, cure: dict[str, Any]) -> InputError:
     return InputError(f"winner is {shown(value)}; {remedy}", see="winners", cure=cure)
 
 
-def remedy_for_words(seen: Counter[str], known: Mapping[str, int]) -> tuple[str, dict[str, Any]]:
+def remedy_for_words(seen: Counter[str], known: Mapping[str, int]) -> Remedy:
     """Return what to do in a log with the winners `seen`, not all known: in words and options."""
     remedy, cure = _remedy([word for word in seen if word.lower() not in known])
     return f"use a, b or tie{_understood(seen)}; {remedy}", cure
@@ -169,7 +159,7 @@ def _understood(seen: Counter[str]) -> str:
     )
 
 
-def _remedy(words: list[str]) -> tuple[str, dict[str, Any]]:
+def _remedy(words: list[str]) -> Remedy:
     """Return what makes unknown words understood: a sentence, and options of the reader."""
     # numbers whose sign tells the side
     numbers = sorted(map(float, words)) if all(map(NUMBER.fullmatch, words)) else []

@@ -89,7 +89,7 @@ def _log(roles: dict) -> tuple[Callable[[Path], Any], Callable[[Path], Any]]:
                     table["winner"], table.get("swapped"), source, mapping.sides
                 )
         else:
-            table, _ = columns_of(name, source, mapping)
+            table, *_ = columns_of(name, source, mapping)
         table.pop("id", None)
         texts = ("query", "rater", "group", "supersedes")
         return [

@@ -19,10 +19,11 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import (
+    MEANINGS,
     WINNERS,
+    Winners,
     refused_word,
     remedy_for_words,
-    winners_of,
     word_of,
 )
 
@@ -141,7 +142,7 @@ def read_carefully(
     reasons: list[str] = []
     for number, item in source:
         try:
-            good.add(source.record(item), f"{source.unit} {number}")
+            good.add(source.values(item), f"{source.unit} {number}")
         except InputError as error:
             if skip_bad is None:
                 with errors_in(f"{name}, {source.unit} {number}"):
@@ -293,9 +294,9 @@ class GoodLines:
                 if strengths
                 else None
             )
-            return winners_of(
-                np.array(values), counts, codes, None if said is None else np.array(list(said))
-            )
+            words = {word: (MEANINGS[codes[word]], counts[word]) for word in sorted(counts)}
+            strength = None if said is None else np.array(list(said))
+            return Winners(np.array(values), words, strength)
         if about.kind in ("label", "name", "identity", "documents", "counts", "status", "scale"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
@@ -304,7 +305,7 @@ class GoodLines:
 def _word_counts(source: Source, role: str) -> Counter[str]:
     """Return how often each word for a winner, or a strength, occurs on the lines that can be
     read."""
-    said = (record.get(role) for record in source.readable())
+    said = (record.get(role) for _, record in source.readable())
     return Counter(word_of(value) for value in said if isinstance(value, str | int | float))
 
 

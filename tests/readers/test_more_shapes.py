@@ -37,6 +37,7 @@ def test_votes_are_verdicts_with_weights(tmp_path):
         ({"votes_a": -1, "votes_b": 2}, "line 2: the votes are"),
         ({"votes_a": "x", "votes_b": 2}, "line 2: votes_a is 'x', which is not a number"),
         ({"votes_a": True, "votes_b": 2}, "line 2: votes_a is True"),
+        ({"votes_a": 1}, "line 2: no 'votes_b' .accepted names: votes_b, b_votes, n_b."),
     ],
 )
 def test_wrong_votes(tmp_path, votes, message):
