@@ -1,9 +1,7 @@
 """Error and position bias of raters by maximum likelihood, given how clear each pair is.
 
 The judges are those of the fit (`pair_loss`): the position bias b of a rater is added to the
-utility of the list shown first. With the probabilities A of the preferred list and B of the other
-that `judgement_kernel.chances` gives there, a rater with error rate e names the preferred list with
-``(1 - e) A + e B``.
+utility of the list shown first, and the verdicts have the probabilities of `judgement_kernel`.
 """
 
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ import numpy as np
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Flags, Floats, Indices
 from dcglearn.learning.dcg_model import BIAS_SPREAD
-from dcglearn.learning.judgement_kernel import chances
+from dcglearn.learning.judgement_kernel import verdicts
 from dcglearn.learning.minimise import minimised_by_newton
 
 
@@ -38,21 +36,14 @@ class Observations:
         """Return the log likelihood of every rater, its slope and its curvature in the bias, shape
         (R,) each.
         """
-        # probabilities of the verdicts; that of a tie is 1 - A - B
-        e = errors[self.rater]
+        # each verdict, with derivatives of its loss in z
         z = self.z + self.way * biases[self.rater]
-        ahead, tied, behind = chances(z, float(self.threshold), np.zeros(len(z))).T
-        right, wrong = np.where(self.tie, -1.0, 1 - e), np.where(self.tie, -1.0, e)
-        chance = np.maximum(np.where(self.tie, tied, right * ahead + wrong * behind), 1e-300)
-
-        # slope and curvature of their logarithms
-        rise, fall = right * ahead * (1 - ahead) / chance, wrong * behind * (1 - behind) / chance
-        slope = self._summed(self.way * (rise - fall))
-        bend = rise * (1 - 2 * ahead) + fall * (1 - 2 * behind) - (rise - fall) ** 2
-        curvature = self._summed(self.way**2 * bend)
+        logs, slopes, second = verdicts(z, self.threshold, np.inf, self.tie, errors[self.rater])
+        slope = -self._summed(self.way * slopes[:, 0])
+        curvature = -self._summed(self.way**2 * second[:, 0])
 
         # the prior of the bias
-        log, prior = self._summed(np.log(chance)), 1 / BIAS_SPREAD**2
+        log, prior = self._summed(logs), 1 / BIAS_SPREAD**2
         return log - prior * biases**2 / 2, slope - prior * biases, curvature - prior
 
     def best_biases(self, errors: Floats, start: Floats) -> tuple[Floats, Floats]:
