@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from dcglearn.foundation.validation import Floats, Grades, Indices
+from dcglearn.learning.judgement_kernel import log_chances
 
 OWN_RATIOS = np.geomspace(0.03, 3.0, 14)
 """Standard deviations of what a rated list is worth beyond the sum, over that of ratings, among
@@ -243,7 +244,7 @@ class JudgedLists:
 
         # Newton's method, at most 20 steps
         for _ in range(20):
-            wrong = expit(mean[self.worse] - mean[self.better])
+            _, wrong, _ = log_chances(mean[self.better] - mean[self.worse], 0.0)
             push = weight * wrong
             slope = np.bincount(self.better, push, n_lists) - np.bincount(self.worse, push, n_lists)
             curvature = self._curvature(push * (1 - wrong))
@@ -257,10 +258,9 @@ class JudgedLists:
 
         # the evidence by Laplace's approximation
         covariance = prior @ np.linalg.inv(system)
-        difference = mean[self.better] - mean[self.worse]
+        logs, _, _ = log_chances(mean[self.better] - mean[self.worse], 0.0)
         penalty = mean @ np.linalg.solve(prior, mean)
-        log_likelihood = -float(weight @ np.logaddexp(0, -difference))
-        evidence = float(log_likelihood - 0.5 * penalty - 0.5 * np.linalg.slogdet(system)[1])
+        evidence = float(weight @ logs - 0.5 * penalty - 0.5 * np.linalg.slogdet(system)[1])
         return ListValues(mean, (covariance + covariance.T) / 2), evidence
 
     def _curvature(self, weight: Floats) -> Floats:
