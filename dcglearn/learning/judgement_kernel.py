@@ -76,15 +76,15 @@ def log_chances(z: Floats, error: float) -> tuple[Floats, Floats, Floats]:
     return logs, of_z, of_error
 
 
-def chances(z: Floats, threshold: float, errors: Floats) -> Floats:
+def chances(z: Floats, threshold: float = 0.0, errors: Floats | float = 0.0) -> Floats:
     """Return the probabilities of a preference of the first list, a tie and the second list, shape
     (n, 3).
 
-    `z` and the error rates have shape (n,); `threshold` is that of ties, 0 where there are none.
+    `z` has shape (n,), and so may the error rates; `threshold` is that of ties, 0 where there are
+    none.
     """
-    z, errors = np.ascontiguousarray(z, np.float64), np.ascontiguousarray(errors, np.float64)
-    n = len(z)
-    shares = np.empty((n, 3))
+    z, n = np.ascontiguousarray(z, np.float64), len(z)
+    errors, shares = np.full(n, errors, np.float64), np.empty((n, 3))
     _chances(n, floats(z, n), threshold, floats(errors, n), floats(shares, 3 * n))
     return shares
 
