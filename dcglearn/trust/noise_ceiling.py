@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
-from scipy.special import expit
 
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, Indices, InputError, whole_number
+from dcglearn.learning.judgement_kernel import chances, log_chances
+from dcglearn.learning.minimise import minimised
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.repeated_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
@@ -202,7 +202,7 @@ def _estimated(
 
     # errors of sampling, and of not knowing the values
     lead = units.fitted().difference(first, second)[0]
-    right, chance = (np.sign(lead) + 1) / 2, expit(slope * np.abs(lead))
+    right, chance = (np.sign(lead) + 1) / 2, chances(slope * np.abs(lead))[:, 0]
     error = np.sqrt(units.sampling_variance(right, chance) + np.var(lost))
     half_width = normal_quantile() * float(error)
 
@@ -240,16 +240,19 @@ def _slope(
     weight = weight * (n / weight.sum())
     spread, centre = 0.3, float(np.log(typical))
 
-    def loss(log_slope: float) -> float:
-        """Return minus the log posterior; the prior of the logarithm is normal."""
+    def loss(log_slope: Floats) -> tuple[float, Floats]:
+        """Return minus the log posterior, and its slope; the prior of the logarithm is normal."""
         slope = np.exp(log_slope)
-        z = slope * difference / np.sqrt(1 + np.pi * slope**2 * variance / 8)
-        return float((log_slope - centre) ** 2 / (2 * spread**2) + weight @ np.logaddexp(0, -z))
+        widened = 1 + np.pi * slope**2 * variance / 8
+        z = slope * difference / np.sqrt(widened)
+        logs, of_z, _ = log_chances(z, 0.0)
+        off = (log_slope - centre) / spread
+        return float(off @ off / 2 - weight @ logs), off / spread - weight @ (of_z * z / widened)
 
-    bounds = centre - 3, centre + 3
-    best = float(minimize_scalar(loss, bounds=bounds, method="bounded").x)
+    best = minimised(loss, np.array([centre]), (centre - 3, centre + 3))
 
     # its curvature, at least that of the prior
     step = 0.05
-    curvature = (loss(best + step) - 2 * loss(best) + loss(best - step)) / step**2
-    return float(np.exp(best)), 1 / max(curvature, 1 / spread**2) ** 0.5
+    higher, lower = (loss(best.x + move)[0] for move in (step, -step))
+    curvature = (higher - 2 * best.value + lower) / step**2
+    return float(np.exp(best.x[0])), 1 / max(curvature, 1 / spread**2) ** 0.5
