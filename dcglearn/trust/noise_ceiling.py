@@ -16,6 +16,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, Indices, InputError, whole_number
 from dcglearn.learning.judgement_kernel import chances, log_chances
 from dcglearn.learning.minimise import minimised
+from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.repeated_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
@@ -125,7 +126,7 @@ def noise_ceiling(
 
     # the decided pairs, or a sample of them
     rng = np.random.default_rng(seed)
-    rows = np.flatnonzero(whole.differing if whole.tie is None else whole.differing & ~whole.tie)
+    rows = np.flatnonzero(whole.differing & ~ties_of(whole))
     if len(rows) > MOST_SAMPLED:
         rows = np.sort(rng.choice(rows, MOST_SAMPLED, replace=False))
     sample = whole[rows]

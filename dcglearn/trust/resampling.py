@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers, Seed
+from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
 from dcglearn.logs.unique_rows import pair_numbers
 from dcglearn.parts.telling_pairs import telling_pairs
@@ -78,11 +79,6 @@ def counts_in_folds(weight: Floats, rng: np.random.Generator) -> Floats:
 def is_whole(weight: Floats) -> bool:
     """Return whether weights are whole numbers, so that they count judgements."""
     return bool((weight == np.round(weight)).all())
-
-
-def weights_of(log: PreferencePairs) -> Floats:
-    """Return the weight of each pair, shape (n,)."""
-    return np.ones(len(log)) if log.weight is None else log.weight
 
 
 def sampled(log: AnyLog, rng: np.random.Generator, most: int = 4_000) -> AnyLog:
