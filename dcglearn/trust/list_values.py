@@ -144,7 +144,7 @@ class RatedLists:
         size = np.bincount(self.group, number)
         informed = number * (1 - 1 / np.maximum(size, 1))[self.group]
         n = np.bincount(self.list, informed, n_lists).astype(np.float64)
-        mean, spread = np.zeros(n_lists), variances
+        mean = np.zeros(n_lists)
         for _ in range(5 if len(size) > 1 else 1):
             # levels of groups, then mean scores above them
             above = number * (row_mean - mean[self.list])
@@ -153,16 +153,17 @@ class RatedLists:
             y = np.bincount(self.list, own, n_lists) / np.maximum(n, 1e-12)
 
             # variances, then the values of lists
-            if variances is None:
-                residual = self.score - (level[self.group] + y[self.list])[:, None]
-                freedom = max(counts.sum() - (n > 0).sum() - len(level) + 1, 1.0)
-                within = max(float((counts * residual**2).sum() / freedom), 1e-12)
-                choices, chances = self._variances_between(y, n, within)
-                spread = Variances(within, float(chances @ np.sqrt(choices)) ** 2)
-            assert spread is not None
+            spread = variances or self._variances(counts, level, y, n)
             mean = self._shrunken(y, n, spread).mean
-        assert spread is not None
         return y, n, spread
+
+    def _variances(self, counts: Floats, level: Floats, y: Floats, n: Floats) -> Variances:
+        """Return the expected variances, given levels of groups and mean scores of lists."""
+        residual = self.score - (level[self.group] + y[self.list])[:, None]
+        freedom = max(counts.sum() - (n > 0).sum() - len(level) + 1, 1.0)
+        within = max(float((counts * residual**2).sum() / freedom), 1e-12)
+        choices, chances = self._variances_between(y, n, within)
+        return Variances(within, float(chances @ np.sqrt(choices)) ** 2)
 
     def _shrunken(self, y: Floats, n: Floats, variances: Variances) -> ListValues:
         """Shrink the means of n scores to their regression on the indicators, of which all lists
