@@ -181,8 +181,9 @@ def _estimated(
     n_divisions = int(np.clip(2000 // units.n_units, 1, 8))
     for values, held_weight in chain.from_iterable(units.splits(rng) for _ in range(n_divisions)):
         difference, variance = values.difference(first, second)
-        ahead += held_weight * (np.sign(difference) + 1) / 2
-        behind += held_weight * (1 - np.sign(difference)) / 2
+        respected = held_weight * (np.sign(difference) + 1) / 2
+        ahead += respected
+        behind += held_weight - respected
         seen = np.flatnonzero(held_weight)
         held_out.append((difference[seen], variance[seen], held_weight[seen]))
     total = float((ahead + behind).sum())
