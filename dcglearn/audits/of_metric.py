@@ -13,6 +13,7 @@ import numpy as np
 from dcglearn.audits.inputs import LEARNED, Finding, Inputs, section
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Grades, InputError
+from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metric.dcg import as_curves
 from dcglearn.metric_coherence.coherence import coherence
@@ -224,8 +225,8 @@ def disputed(log: Preferences, mine: Grades, theirs: Grades) -> list[dict[str, A
     order = np.lexsort((-np.bincount(number)[number[once]], differing))
 
     # the lists of the first three, and their verdicts
-    weight = np.ones(len(log)) if log.weight is None else log.weight
-    tie = np.zeros(len(log), dtype=bool) if log.tie is None else log.tie
+    weight = weights_of(log)
+    tie = ties_of(log)
     pairs = []
     for row in once[order][:3]:
         best, lists = first, np.stack([log.preferred[row], log.other[row]])

@@ -391,8 +391,7 @@ class DirectFit:
             raise InputError(
                 f'loss="{self.loss}" gives no probabilities; "robust" and "logistic" do'
             )
-        z = self.sureness(log)
-        return chances(z, self.tie_threshold, np.full(len(z), self.error_rate))
+        return chances(self.sureness(log), self.tie_threshold, self.error_rate)
 
 
 class DirectLearner(Protocol):

@@ -6,6 +6,7 @@ from scipy.special import expit
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.minimise import minimised
+from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 
 
@@ -13,7 +14,7 @@ def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePair
     """Return how far a metric respects each held-out pair, and its log probability, (2, n)."""
     # differences of training pairs in units of their root mean square
     trained = metric.score(train.preferred) - metric.score(train.other)
-    weight = np.ones(len(train)) if train.weight is None else train.weight
+    weight = weights_of(train)
     weight = weight / weight.sum()
     unit = max(float(np.sqrt(np.average(trained**2, weights=weight))), 1e-12)
 

@@ -57,13 +57,13 @@ def verdicts(
     error twice is the square of the slope. A tie has one threshold, `low`.
     """
     # columns of equal length
-    arrays = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (z, low, high, tie, error)))
-    z, low, high, tie, error = map(np.array, arrays)
-    n, is_tie = z.size, tie.astype(np.int8)
-    columns = floats(z, n), floats(low, n), floats(high, n), int8s(is_tie, n), floats(error, n)
+    columns = np.array(np.broadcast_arrays(z, low, high, tie, error), np.float64)
+    n, is_tie = columns.shape[1], columns[3].astype(np.int8)
+    of_z, of_low, of_high, _, of_error = (floats(column, n) for column in columns)
 
     logs, slopes, second = np.empty(n), np.empty((n, 4)), np.empty((n, 9))
-    _verdicts(n, *columns, floats(logs, n), floats(slopes, 4 * n), floats(second, 9 * n))
+    at = of_z, of_low, of_high, int8s(is_tie, n), of_error
+    _verdicts(n, *at, floats(logs, n), floats(slopes, 4 * n), floats(second, 9 * n))
     return logs, slopes, second
 
 
@@ -76,15 +76,15 @@ def log_chances(z: Floats, error: float) -> tuple[Floats, Floats, Floats]:
     return logs, of_z, of_error
 
 
-def chances(z: Floats, threshold: float, errors: Floats) -> Floats:
+def chances(z: Floats, threshold: float = 0.0, errors: Floats | float = 0.0) -> Floats:
     """Return the probabilities of a preference of the first list, a tie and the second list, shape
     (n, 3).
 
-    `z` and the error rates have shape (n,); `threshold` is that of ties, 0 where there are none.
+    `z` has shape (n,), and so may the error rates; `threshold` is that of ties, 0 where there are
+    none.
     """
-    z, errors = np.ascontiguousarray(z, np.float64), np.ascontiguousarray(errors, np.float64)
-    n = len(z)
-    shares = np.empty((n, 3))
+    z, n = np.ascontiguousarray(z, np.float64), len(z)
+    errors, shares = np.full(n, errors, np.float64), np.empty((n, 3))
     _chances(n, floats(z, n), threshold, floats(errors, n), floats(shares, 3 * n))
     return shares
 

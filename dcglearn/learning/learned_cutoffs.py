@@ -11,6 +11,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
+from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.parts.telling_pairs import learnable
 
@@ -88,7 +89,7 @@ def _without(log: PreferencePairs, level: int) -> PreferencePairs:
 
 def _objective(log: PreferencePairs) -> float:
     """Return the objective of a robust fit; pairs of equal lists count as guesses."""
-    weight = np.ones(len(log)) if log.weight is None else log.weight
+    weight = weights_of(log)
     guesses = float(weight[~log.differing].sum())
     fit, _ = fit_dcg(log, DirectDescription(loss="robust", n_starts=1), independent=True)
     return fit.objective + math.log(2.0) * guesses

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import log_ndtr
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.dcg_model import DirectObjective, Model, family, log_metrics
+from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.margin_qp import newton
 from dcglearn.learning.minimise import minimised
 from dcglearn.learning.pair_loss import LossSums, Points
@@ -58,15 +59,14 @@ class MeanEncodings:
             error = np.sqrt(with_covariance @ w)
             z = d @ w / error
 
-            # probabilities of the outcomes
-            e, right = points.errors[b, 0], ndtr(z)
-            chance = e + (1 - 2 * e) * right
-            loss[b] = -np.log(chance).sum()
-            judges[b] = ((2 * right - 1) / chance).sum()
+            # outcomes are preferences at the logit of Phi(z)
+            below, above = log_ndtr(z), log_ndtr(-z)
+            logs, of_logit, of_error = log_chances(below - above, points.errors[b, 0])
+            loss[b], judges[b] = -logs.sum(), -of_error.sum()
 
-            # slopes in the utility
-            slope = -(1 - 2 * e) * np.exp(-0.5 * z**2) / chance / np.sqrt(2 * np.pi) / error
-            of_w = slope @ (d - (z / error)[:, None] * with_covariance)
+            # slopes in z, then in the utility
+            of_z = of_logit * np.exp(-0.5 * z**2 - below - above) / np.sqrt(2 * np.pi)
+            of_w = -(of_z / error) @ (d - (z / error)[:, None] * with_covariance)
             moment[b] = of_w.reshape(depth, n_grades) @ of_empty
 
         # there are no thresholds, and no second derivatives

@@ -59,8 +59,7 @@ def minimised(
 
     # slopes that a bound holds back do not count
     x, gradient = end.x, end.jac
-    open_slopes = x - np.clip(x - gradient, low, high)
-    gap = float(np.abs(open_slopes).max(initial=0.0))
+    gap = _largest(x - np.clip(x - gradient, low, high))
     return Minimum(x, float(end.fun), gap, int(end.nit), bool(end.success))
 
 
@@ -83,12 +82,12 @@ def minimised_by_newton(
     value, gradient, hessian = function(x)
     for n_iter in range(max_iter):
         step = _newton_step(gradient, hessian, longest)
-        if np.abs(step).max(initial=0.0) <= tol:
+        if _largest(step) <= tol:
             return Minimum(x, value, _largest(gradient), n_iter, True)
 
         # halve the step until the value does not rise
         there = function(x + step)
-        while there[0] > value and np.abs(step).max() > tol / 10:
+        while there[0] > value and _largest(step) > tol / 10:
             step = step / 2
             there = function(x + step)
         if there[0] > value:
@@ -109,10 +108,9 @@ def _newton_step(gradient: Floats, hessian: Floats, longest: float) -> Floats:
     # along the axes of the Hessian
     curvatures, axes = np.linalg.eigh(hessian)
     step = -axes @ (axes.T @ gradient / np.maximum(np.abs(curvatures), flat))
-    length = max(float(np.abs(step).max()), 1e-300)
-    shortened: Floats = step * min(1.0, longest / length)
+    shortened: Floats = step * min(1.0, longest / max(_largest(step), 1e-300))
     return shortened
 
 
-def _largest(gradient: Floats) -> float:
-    return float(np.abs(gradient).max(initial=0.0))
+def _largest(entries: Floats) -> float:
+    return float(np.abs(entries).max(initial=0.0))

@@ -167,6 +167,16 @@ COLUMNS: dict[str, Column] = {
 """The table of columns by attribute, in the order of files."""
 
 
+def weights_of(log: Columns) -> Floats:
+    """Return the weight of each pair, shape (n,)."""
+    return np.ones(len(log)) if log.weight is None else log.weight
+
+
+def ties_of(log: Columns) -> Flags:
+    """Return whether each pair is a tie, shape (n,)."""
+    return np.zeros(len(log), bool) if log.tie is None else log.tie
+
+
 def checked_column(name: str, values: ArrayLike, n: int) -> NDArray[Any]:
     """Return the values of a column of n pairs, or raise InputError unless they are of its kind."""
     return CHECKS[COLUMNS[name].kind](values, name, n)

@@ -27,7 +27,14 @@ from dcglearn.foundation.validation import (
     pair_values,
     scale_size,
 )
-from dcglearn.logs.columns import COLUMNS, Columns, checked_column, checked_lists
+from dcglearn.logs.columns import (
+    COLUMNS,
+    Columns,
+    checked_column,
+    checked_lists,
+    ties_of,
+    weights_of,
+)
 from dcglearn.logs.repeats import INCONSISTENT, shown_both_ways
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import count_lists, list_numbers, packed, pair_numbers, unique_rows
@@ -320,8 +327,8 @@ class PreferencePairs(Columns, Weighted):
         differ: Flags = ~np.append(repeated.same, True)[repeated.member]
 
         if inconsistent == "tie":
-            return self.changed(tie=differ if self.tie is None else self.tie | differ)
-        weight = np.ones(len(self)) if self.weight is None else self.weight
+            return self.changed(tie=ties_of(self) | differ)
+        weight = weights_of(self)
         return self.changed(weight=np.where(differ, 0.5 * weight, weight))
 
     def n_contradicted(self) -> float:
@@ -331,7 +338,7 @@ class PreferencePairs(Columns, Weighted):
         pair = pair_numbers(first, second)
 
         # weight of either side of each pair
-        weight = np.ones(len(log)) if log.weight is None else log.weight
+        weight = weights_of(log)
         ahead = np.bincount(pair, weight * (first < second))
         behind = np.bincount(pair, weight * (first > second))
         return float(np.minimum(ahead, behind).sum())

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dcglearn.logs.columns import Columns
+from dcglearn.logs.columns import Columns, ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers
 
 
@@ -17,9 +17,7 @@ def intransitive_triads(log: Columns) -> tuple[int, int]:
 
     # weight of the judgements for a list over another
     first, second = list_numbers(log.preferred, log.other)
-    weight = np.ones(len(log)) if log.weight is None else log.weight
-    if log.tie is not None:
-        weight = weight * ~log.tie
+    weight = weights_of(log) * ~ties_of(log)
     n = int(max(first.max(initial=0), second.max(initial=0))) + 1
     counts = csr_array((weight, (first, second)), shape=(n, n))
 

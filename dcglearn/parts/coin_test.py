@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs, encode
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.metric.textbook_scores import textbook_scores
@@ -60,7 +61,7 @@ def tells_nothing(log: OpenLog) -> bool:
 
 def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> bool:
     """Return whether winners exchanged at random lead to statistics as large as the pairs'."""
-    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
+    weight = weights_of(pairs)
 
     # the lead of each pair under each textbook DCG, bounded, so that no pair decides alone
     scores = textbook_scores(pairs.n_grades, pairs.depth)

@@ -11,11 +11,12 @@ from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import Indices, InputError, Integers
 from dcglearn.learning.descriptions import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.fit_dcg import fit_direct
+from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.resampling import bootstrap_counts, weights_of
+from dcglearn.trust.resampling import bootstrap_counts
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,7 @@ def _estimates(
 
     # the verdicts that it has a probability for
     way = np.zeros(len(log)) if log.swapped is None else np.where(log.swapped, -1.0, 1.0)
-    tie = np.zeros(len(log), bool) if log.tie is None else log.tie
+    tie = ties_of(log)
     kept = np.ones(len(log), bool) if fit.tie_threshold > 0 else ~tie
 
     # their errors and biases
@@ -341,7 +342,7 @@ def _summaries(
         return counts
 
     # verdicts, of which some decide, and some of these name the list shown first
-    tie = np.zeros(len(log), bool) if log.tie is None else log.tie
+    tie = ties_of(log)
     judged, ties = count(rater), count(rater[tie])
     decided = first = [0] * len(names)
     if log.swapped is not None:

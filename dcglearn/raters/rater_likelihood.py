@@ -1,9 +1,7 @@
 """Error and position bias of raters by maximum likelihood, given how clear each pair is.
 
 The judges are those of the fit (`pair_loss`): the position bias b of a rater is added to the
-utility of the list shown first. With the probabilities A of the preferred list and B of the other
-that `judgement_kernel.chances` gives there, a rater with error rate e names the preferred list with
-``(1 - e) A + e B``.
+utility of the list shown first, and the verdicts have the probabilities of `judgement_kernel`.
 """
 
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ import numpy as np
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Flags, Floats, Indices
 from dcglearn.learning.dcg_model import BIAS_SPREAD
-from dcglearn.learning.judgement_kernel import chances
+from dcglearn.learning.judgement_kernel import verdicts
 from dcglearn.learning.minimise import minimised_by_newton
 
 
@@ -34,25 +32,23 @@ class Observations:
     rater: Indices
     n_raters: int
 
+    def verdicts(self, errors: Floats, biases: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the log probability of every verdict, and derivatives of the loss; see
+        `judgement_kernel`.
+        """
+        z = self.z + self.way * biases[self.rater]
+        return verdicts(z, self.threshold, np.inf, self.tie, errors[self.rater])
+
     def likelihood(self, errors: Floats, biases: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood of every rater, its slope and its curvature in the bias, shape
         (R,) each.
         """
-        # probabilities of the verdicts; that of a tie is 1 - A - B
-        e = errors[self.rater]
-        z = self.z + self.way * biases[self.rater]
-        ahead, tied, behind = chances(z, float(self.threshold), np.zeros(len(z))).T
-        right, wrong = np.where(self.tie, -1.0, 1 - e), np.where(self.tie, -1.0, e)
-        chance = np.maximum(np.where(self.tie, tied, right * ahead + wrong * behind), 1e-300)
-
-        # slope and curvature of their logarithms
-        rise, fall = right * ahead * (1 - ahead) / chance, wrong * behind * (1 - behind) / chance
-        slope = self._summed(self.way * (rise - fall))
-        bend = rise * (1 - 2 * ahead) + fall * (1 - 2 * behind) - (rise - fall) ** 2
-        curvature = self._summed(self.way**2 * bend)
+        logs, slopes, second = self.verdicts(errors, biases)
+        slope = -self.summed(self.way * slopes[:, 0])
+        curvature = -self.summed(self.way**2 * second[:, 0])
 
         # the prior of the bias
-        log, prior = self._summed(np.log(chance)), 1 / BIAS_SPREAD**2
+        log, prior = self.summed(logs), 1 / BIAS_SPREAD**2
         return log - prior * biases**2 / 2, slope - prior * biases, curvature - prior
 
     def best_biases(self, errors: Floats, start: Floats) -> tuple[Floats, Floats]:
@@ -70,7 +66,7 @@ class Observations:
         biases = minimised_by_newton(cost, start, max_iter=30, tol=1e-9).x
         return biases, self.likelihood(errors, biases)[0]
 
-    def _summed(self, values: Floats) -> Floats:
+    def summed(self, values: Floats) -> Floats:
         """Return the weighted sum of values by rater, shape (R,)."""
         sums = np.bincount(self.rater, self.weight * values, minlength=self.n_raters)
         return sums.astype(np.float64)
@@ -107,7 +103,7 @@ def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Flo
     # biases at the best error rate
     near = paths[np.abs(logits[:, None] - fine[best]).argmin(axis=0), np.arange(n)]
     biases, _ = observations.best_biases(errors, near)
-    half = quantile * _standard_errors(observations, fine[best], biases)
+    half = quantile * _standard_errors(observations, errors, biases)
     error = np.column_stack([errors, *rates])
     bias = np.column_stack([biases, biases - half, biases + half])
 
@@ -117,19 +113,17 @@ def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Flo
     return error, bias
 
 
-def _standard_errors(observations: Observations, logits: Floats, biases: Floats) -> Floats:
+def _standard_errors(observations: Observations, errors: Floats, biases: Floats) -> Floats:
     """Return the standard error of every bias, the error rate unknown too, shape (R,)."""
-    from scipy.special import expit
+    _, slopes, second = observations.verdicts(errors, biases)
+    summed, way, prior = observations.summed, observations.way, 1 / BIAS_SPREAD**2
 
-    # second derivatives, those in the logit by differences
-    h = 1e-3
-    low, middle, high = (
-        observations.likelihood(expit(logits + step), biases) for step in (-h, 0.0, h)
-    )
-    of_bias = -middle[2]
-    of_logit = np.maximum(-(high[0] - 2 * middle[0] + low[0]) / h**2, 0.0)
-    mixed = -(high[1] - low[1]) / (2 * h)
+    # second derivatives of the loss in the bias and the logit of the error rate
+    of_bias = summed(way**2 * second[:, 0]) + prior
+    rise = errors * (1 - errors)
+    mixed = rise * summed(way * second[:, 3])
+    of_logit = rise**2 * summed(slopes[:, 3] ** 2) + rise * (1 - 2 * errors) * summed(slopes[:, 3])
 
     # information on the bias where the error rate is not known
     information = of_bias - np.where(of_logit > 1e-6, mixed**2 / np.maximum(of_logit, 1e-6), 0.0)
-    return 1 / np.sqrt(np.maximum(information, 1 / BIAS_SPREAD**2))
+    return 1 / np.sqrt(np.maximum(information, prior))

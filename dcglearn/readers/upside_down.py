@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.validation import Flags, Floats, Grades, Indices, Integers, UpsideDownError
+from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.textbook_scores import textbook_scores
 
@@ -56,7 +57,7 @@ class Agreements:
         order = np.argsort(group, kind="stable")
         order = order[(verdicts[:, order] != 0).any(axis=0)]
         verdicts, group = verdicts[:, order], group[order]
-        weight = np.ones(len(order)) if log.weight is None else log.weight[order]
+        weight = weights_of(log)[order]
         start = np.flatnonzero(np.diff(group, prepend=-1))
 
         def sums(values: Any) -> Floats:
@@ -169,7 +170,7 @@ def sampled(log: PreferencePairs) -> tuple[PreferencePairs, Indices]:
     rows = np.arange(len(log)) if log.tie is None else np.flatnonzero(~log.tie)
     if len(rows) <= CHECKED_PAIRS:
         return log[rows], rows
-    ends = np.cumsum(np.ones(len(rows)) if log.weight is None else log.weight[rows])
+    ends = np.cumsum(weights_of(log)[rows])
     middles = (np.arange(CHECKED_PAIRS) + 0.5) * (ends[-1] / CHECKED_PAIRS)
     rows = rows[np.searchsorted(ends, middles)]
     return log[rows].changed(weight=None), rows
@@ -195,7 +196,7 @@ def _most_respected(log: PreferencePairs, most_values: int = 1_000) -> float:
     ahead = (above[0] - above[1]).reshape(len(log), -1).astype(np.float64)
 
     # least squares of a margin of 1 by its normal equations
-    weight = np.ones(len(log)) if log.weight is None else log.weight
+    weight = weights_of(log)
     weighted = ahead * weight[:, None]
     root = np.linalg.cholesky(ahead.T @ weighted + 1e-6 * weight.sum() * np.eye(size)).T
     try:

@@ -28,6 +28,7 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
+from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.readers.preferences import Preferences
@@ -341,8 +342,7 @@ def write_log(
             ]
 
             # the first list wins, or it is a tie
-            tie = np.zeros(len(log), bool) if log.tie is None else log.tie
-            columns.append(pa.array(np.where(tie, "tie", "a")))
+            columns.append(pa.array(np.where(ties_of(log), "tie", "a")))
             columns += [pa.array(getattr(log, name)) for name in labels]
             file.write_table(pa.Table.from_arrays(columns, schema=schema))
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Indices
+from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.trust.resampling import Clusters, mean_and_error, weights_of
+from dcglearn.trust.resampling import Clusters, mean_and_error
 
 Rows = Indices
 """Numbers of pairs."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from dcglearn.foundation.validation import Floats, Grades, Indices
+from dcglearn.learning.judgement_kernel import log_chances
 
 OWN_RATIOS = np.geomspace(0.03, 3.0, 14)
 """Standard deviations of what a rated list is worth beyond the sum, over that of ratings, among
@@ -143,7 +144,7 @@ class RatedLists:
         size = np.bincount(self.group, number)
         informed = number * (1 - 1 / np.maximum(size, 1))[self.group]
         n = np.bincount(self.list, informed, n_lists).astype(np.float64)
-        mean, spread = np.zeros(n_lists), variances
+        mean = np.zeros(n_lists)
         for _ in range(5 if len(size) > 1 else 1):
             # levels of groups, then mean scores above them
             above = number * (row_mean - mean[self.list])
@@ -152,16 +153,17 @@ class RatedLists:
             y = np.bincount(self.list, own, n_lists) / np.maximum(n, 1e-12)
 
             # variances, then the values of lists
-            if variances is None:
-                residual = self.score - (level[self.group] + y[self.list])[:, None]
-                freedom = max(counts.sum() - (n > 0).sum() - len(level) + 1, 1.0)
-                within = max(float((counts * residual**2).sum() / freedom), 1e-12)
-                choices, chances = self._variances_between(y, n, within)
-                spread = Variances(within, float(chances @ np.sqrt(choices)) ** 2)
-            assert spread is not None
+            spread = variances or self._variances(counts, level, y, n)
             mean = self._shrunken(y, n, spread).mean
-        assert spread is not None
         return y, n, spread
+
+    def _variances(self, counts: Floats, level: Floats, y: Floats, n: Floats) -> Variances:
+        """Return the expected variances, given levels of groups and mean scores of lists."""
+        residual = self.score - (level[self.group] + y[self.list])[:, None]
+        freedom = max(counts.sum() - (n > 0).sum() - len(level) + 1, 1.0)
+        within = max(float((counts * residual**2).sum() / freedom), 1e-12)
+        choices, chances = self._variances_between(y, n, within)
+        return Variances(within, float(chances @ np.sqrt(choices)) ** 2)
 
     def _shrunken(self, y: Floats, n: Floats, variances: Variances) -> ListValues:
         """Shrink the means of n scores to their regression on the indicators, of which all lists
@@ -243,7 +245,7 @@ class JudgedLists:
 
         # Newton's method, at most 20 steps
         for _ in range(20):
-            wrong = expit(mean[self.worse] - mean[self.better])
+            _, wrong, _ = log_chances(mean[self.better] - mean[self.worse], 0.0)
             push = weight * wrong
             slope = np.bincount(self.better, push, n_lists) - np.bincount(self.worse, push, n_lists)
             curvature = self._curvature(push * (1 - wrong))
@@ -257,10 +259,9 @@ class JudgedLists:
 
         # the evidence by Laplace's approximation
         covariance = prior @ np.linalg.inv(system)
-        difference = mean[self.better] - mean[self.worse]
+        logs, _, _ = log_chances(mean[self.better] - mean[self.worse], 0.0)
         penalty = mean @ np.linalg.solve(prior, mean)
-        log_likelihood = -float(weight @ np.logaddexp(0, -difference))
-        evidence = float(log_likelihood - 0.5 * penalty - 0.5 * np.linalg.slogdet(system)[1])
+        evidence = float(weight @ logs - 0.5 * penalty - 0.5 * np.linalg.slogdet(system)[1])
         return ListValues(mean, (covariance + covariance.T) / 2), evidence
 
     def _curvature(self, weight: Floats) -> Floats:

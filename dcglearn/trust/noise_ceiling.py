@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
-from scipy.special import expit
 
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, Indices, InputError, whole_number
+from dcglearn.learning.judgement_kernel import chances, log_chances
+from dcglearn.learning.minimise import minimised
+from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import Metric
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.repeated_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
@@ -125,7 +126,7 @@ def noise_ceiling(
 
     # the decided pairs, or a sample of them
     rng = np.random.default_rng(seed)
-    rows = np.flatnonzero(whole.differing if whole.tie is None else whole.differing & ~whole.tie)
+    rows = np.flatnonzero(whole.differing & ~ties_of(whole))
     if len(rows) > MOST_SAMPLED:
         rows = np.sort(rng.choice(rows, MOST_SAMPLED, replace=False))
     sample = whole[rows]
@@ -180,8 +181,9 @@ def _estimated(
     n_divisions = int(np.clip(2000 // units.n_units, 1, 8))
     for values, held_weight in chain.from_iterable(units.splits(rng) for _ in range(n_divisions)):
         difference, variance = values.difference(first, second)
-        ahead += held_weight * (np.sign(difference) + 1) / 2
-        behind += held_weight * (1 - np.sign(difference)) / 2
+        respected = held_weight * (np.sign(difference) + 1) / 2
+        ahead += respected
+        behind += held_weight - respected
         seen = np.flatnonzero(held_weight)
         held_out.append((difference[seen], variance[seen], held_weight[seen]))
     total = float((ahead + behind).sum())
@@ -202,7 +204,7 @@ def _estimated(
 
     # errors of sampling, and of not knowing the values
     lead = units.fitted().difference(first, second)[0]
-    right, chance = (np.sign(lead) + 1) / 2, expit(slope * np.abs(lead))
+    right, chance = (np.sign(lead) + 1) / 2, chances(slope * np.abs(lead))[:, 0]
     error = np.sqrt(units.sampling_variance(right, chance) + np.var(lost))
     half_width = normal_quantile() * float(error)
 
@@ -240,16 +242,19 @@ def _slope(
     weight = weight * (n / weight.sum())
     spread, centre = 0.3, float(np.log(typical))
 
-    def loss(log_slope: float) -> float:
-        """Return minus the log posterior; the prior of the logarithm is normal."""
+    def loss(log_slope: Floats) -> tuple[float, Floats]:
+        """Return minus the log posterior, and its slope; the prior of the logarithm is normal."""
         slope = np.exp(log_slope)
-        z = slope * difference / np.sqrt(1 + np.pi * slope**2 * variance / 8)
-        return float((log_slope - centre) ** 2 / (2 * spread**2) + weight @ np.logaddexp(0, -z))
+        widened = 1 + np.pi * slope**2 * variance / 8
+        z = slope * difference / np.sqrt(widened)
+        logs, of_z, _ = log_chances(z, 0.0)
+        off = (log_slope - centre) / spread
+        return float(off @ off / 2 - weight @ logs), off / spread - weight @ (of_z * z / widened)
 
-    bounds = centre - 3, centre + 3
-    best = float(minimize_scalar(loss, bounds=bounds, method="bounded").x)
+    best = minimised(loss, np.array([centre]), (centre - 3, centre + 3))
 
     # its curvature, at least that of the prior
     step = 0.05
-    curvature = (loss(best + step) - 2 * loss(best) + loss(best - step)) / step**2
-    return float(np.exp(best)), 1 / max(curvature, 1 / spread**2) ** 0.5
+    higher, lower = (loss(best.x + move)[0] for move in (step, -step))
+    curvature = (higher - 2 * best.value + lower) / step**2
+    return float(np.exp(best.x[0])), 1 / max(curvature, 1 / spread**2) ** 0.5

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Indices
+from dcglearn.logs.columns import weights_of
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
 from dcglearn.readers.preferences import Preferences
@@ -18,7 +19,7 @@ from dcglearn.trust.list_values import (
     Variances,
     indicators,
 )
-from dcglearn.trust.resampling import FOLDS, counts_in_folds, is_whole, weights_of
+from dcglearn.trust.resampling import FOLDS, counts_in_folds, is_whole
 
 FEWEST_LISTS = 10
 """With fewer lists that recur there is no ceiling, and bands of fewer lists are not compared."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers, Seed
+from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
 from dcglearn.logs.unique_rows import pair_numbers
 from dcglearn.parts.telling_pairs import telling_pairs
@@ -78,11 +79,6 @@ def counts_in_folds(weight: Floats, rng: np.random.Generator) -> Floats:
 def is_whole(weight: Floats) -> bool:
     """Return whether weights are whole numbers, so that they count judgements."""
     return bool((weight == np.round(weight)).all())
-
-
-def weights_of(log: PreferencePairs) -> Floats:
-    """Return the weight of each pair, shape (n,)."""
-    return np.ones(len(log)) if log.weight is None else log.weight
 
 
 def sampled(log: AnyLog, rng: np.random.Generator, most: int = 4_000) -> AnyLog:
@@ -178,17 +174,8 @@ def mean_and_covariance(
     """Return the weighted means of values, shape (M, n), and their covariance; pairs of one cluster
     are dependent.
     """
-    # means, and each pair's part of what they are off
-    share = weight / weight.sum()
-    means = values @ share
-    off = share * (values - means[:, None])
-
-    # sum these by cluster
-    first, second = clusters
-    n = int(max(first.max(), second.max())) + 1
-    ends = (first,) if np.array_equal(first, second) else (first, second)
-    sums = np.array([sum(np.bincount(end, row, n) for end in ends) for row in off])
-    return means, sums @ sums.T
+    means, off = _off_by_cluster(values, weight, clusters)
+    return means, off @ off.T
 
 
 def mean_and_error(values: Floats, weight: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
@@ -200,21 +187,28 @@ def mean_and_error(values: Floats, weight: Floats, clusters: Clusters) -> tuple[
     with all its pairs (Efron and Stein 1981): that of dyadic data (Aronow, Samii and Assenova 2015)
     is too small where a few lists are in many pairs.
     """
-    # means, and each pair's part of what they are off
+    means, off = _off_by_cluster(values, weight, clusters)
+
+    # as shares of the weight that is left without each list
+    if not np.array_equal(*clusters):
+        n = off.shape[1]
+        first, second = (np.bincount(end, weight / weight.sum(), n) for end in clusters)
+        off = off / np.maximum(1 - first - second, 1 / n)
+    return means, np.sqrt((off**2).sum(axis=1)).reshape(means.shape)
+
+
+def _off_by_cluster(values: Floats, weight: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
+    """Return the weighted means of values, shape (..., n), and each cluster's part of what they are
+    off, a row a mean.
+    """
+    # means, and each pair's part
     share = weight / weight.sum()
     means = values @ share
     off = share * (values - means[..., None])
 
-    # weight that is left without each list
+    # sum these by cluster
     first, second = clusters
     n = int(max(first.max(), second.max())) + 1
-    left = np.maximum(1 - np.bincount(first, share, n) - np.bincount(second, share, n), 1 / n)
-
-    def squares(part: Floats) -> float:
-        """Return the variance of one mean."""
-        if np.array_equal(first, second):
-            return float((np.bincount(first, part, n) ** 2).sum())
-        moved = (np.bincount(first, part, n) + np.bincount(second, part, n)) / left
-        return float((moved**2).sum())
-
-    return means, np.sqrt(np.apply_along_axis(squares, -1, off))
+    ends = (first,) if np.array_equal(first, second) else (first, second)
+    rows = off.reshape(-1, len(share))
+    return means, np.array([sum(np.bincount(end, row, n) for end in ends) for row in rows])
