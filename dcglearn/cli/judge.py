@@ -1,6 +1,4 @@
-"""``dcglearn judge``, the judging page, and ``dcglearn prompts``, the same pairs as prompts for a
-model.
-"""
+"""``dcglearn judge``: the judging page; ``dcglearn prompts``: its pairs as prompts for a model."""
 
 from __future__ import annotations
 
@@ -73,9 +71,7 @@ class CandidateOptions:
     depth: int | None = input_row(None, "Cut lists to K positions; of runs, to 10.", metavar="K")
 
     def candidates(self, mapping: LogMapping) -> Candidates:
-        """Return the pairs of a file or of two runs; raise InputError if neither is given, or
-        both.
-        """
+        """Return the pairs of a file or of two runs; raise InputError for neither or both."""
         from dcglearn.judge.candidates import candidates_from_runs, read_candidates
 
         if (self.file is None) == (self.runs is None):

@@ -60,9 +60,7 @@ class OutputOptions:
         text: str,
         draw: Callable[[], Any],
     ) -> None:
-        """Write the files, print the report or the text, and draw: nothing is lost if there is no
-        picture.
-        """
+        """Write the files, print the report or the text, and only then draw, which may fail."""
         # files
         if self.utility is not None:
             utility.save(self.utility, force=self.force)
@@ -108,9 +106,7 @@ def learn(
         False, "Print what was recognised in the log; learn and write nothing."
     ),
 ) -> None:
-    """Learn the gains and discounts of DCG from judgements of which list is better, and say how far
-    to trust them.
-    """
+    """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
     # files that cannot be read or written
     for metric in (learner.prior, trust.current):
         if metric is not None:

@@ -142,9 +142,7 @@ class TrustOptions:
             raise InputError(f"--holdout {self.holdout}: {remedy}")
 
     def unit(self, log: Preferences | PartedLog) -> str:
-        """Return what to hold out whole: a rated list is in many pairs, so a split by pair would
-        leak it.
-        """
+        """Return the unit to hold out whole: a split by pair would leak the rated lists."""
         if self.holdout_by is not None or not of_ratings(log):
             return self.holdout_by or "pair"
         return "list" if getattr(log, "rater", None) is None else "rater"

@@ -10,8 +10,7 @@ from dcglearn.foundation.validation import InputError, PathLike
 
 
 def command_line(error: InputError, command: str, options: Mapping[str, Any]) -> str:
-    """Return the ``dcglearn convert`` command that would read a refused log; nothing where no
-    option would.
+    """Return the ``dcglearn convert`` command that would read a refused log, or "" without one.
 
     `options` holds the options and arguments of the command that differ from their defaults, by
     name. Those of ``convert`` itself are kept, and those of reading if another command was given.
