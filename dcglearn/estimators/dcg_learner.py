@@ -52,9 +52,7 @@ TYPES: dict[str, type] = {
 """The keys of a file, which are fields of `DirectFit`, each with the type of its value."""
 
 OF_CURVES = ("gains", "discounts", "sharpness", "errors", "thresholds", "biases")
-"""The keys of "curves"; "thresholds" holds those of the strengths, without the infinite one at the
-end.
-"""
+"""Keys of "curves"; "thresholds" are those of the strengths, without the infinite last one."""
 
 
 class DCGLearner(PairLearner):
@@ -256,8 +254,7 @@ class DCGLearner(PairLearner):
         return DirectDescription(**self.get_params())
 
     def predict_proba(self, X: Preferences | ArrayLike) -> Floats:
-        """Return the probabilities that a judge prefers the first list, calls a tie, prefers the
-        second; shape (n, 3).
+        """Return the probabilities of a win of the first list, a tie, and its loss; shape (n, 3).
 
         Raises InputError if the loss is not a likelihood, so that verdicts have no probabilities.
         """
@@ -265,8 +262,7 @@ class DCGLearner(PairLearner):
         return self.fit_.probabilities(as_preferences(X, self.dcg_.n_grades))
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the fitted learner, without its log, as strict JSON; ``force=False`` refuses an
-        existing file.
+        """Write the fitted learner, without its log, as strict JSON; only `force` replaces a file.
 
         Raises NotFittedError or InputError if the learner is not fitted; or the file cannot be
         written (or replaced).
@@ -276,9 +272,7 @@ class DCGLearner(PairLearner):
 
     @classmethod
     def load(cls, path: PathLike) -> DCGLearner:
-        """Read what `save` wrote, to predict or to start a fit from. Raises InputError as in
-        `DCG.load`.
-        """
+        """Read what `save` wrote, to predict or start a fit from; for errors see `DCG.load`."""
         fit = read_saved(path, _fit_of)
 
         # as if it had been fitted here
@@ -336,9 +330,7 @@ def _dict_of(metric: DCG | ListUtility | None) -> dict[str, Any] | None:
 
 
 def _fit_of(values: dict[str, Any]) -> DirectFit:
-    """Return the fit of a file's fields; raise InputError if one is damaged, or they do not belong
-    together.
-    """
+    """Return the fit of a file's fields; raise InputError for damaged or contradictory ones."""
     check_format(values, [KIND], VERSION)
     return _fit_of_fields(fields_of(values, TYPES, (), "a saved learner"))
 

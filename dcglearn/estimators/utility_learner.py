@@ -44,9 +44,7 @@ class PairLearner(BaseEstimator):
         return metric.score(log.preferred) - metric.score(log.other)
 
     def predict(self, X: Preferences | ArrayLike) -> Grades:
-        """Return 1 where the first list of a pair is better, -1 where the second is, 0 for a tie;
-        shape (n,).
-        """
+        """Return 1 where a pair's first list is better, -1 for the second, 0 for a tie; (n,)."""
         check_is_fitted(self)
         return as_preferences(X, self.fit_.metric.n_grades).verdicts(self.fit_.metric)
 
@@ -57,15 +55,11 @@ class PairLearner(BaseEstimator):
         return log.agreement(self.fit_.metric)
 
     def score(self, X: Preferences | PartedLog | ArrayLike, y: None = None) -> float:
-        """Return the share of preferences respected; a tie of the metric counts half (`agreement`
-        counts it apart).
-        """
+        """Return the share of preferences respected; ties count half (see `agreement`)."""
         return self.agreement(X).share
 
     def _take(self, fit: QPFit | DirectFit) -> None:
-        """Set what the fit returned as attributes, and warn as it says, at the line that called
-        `fit`.
-        """
+        """Set the results of the fit as attributes, and issue its warnings to the user of `fit`."""
         self.fit_ = fit
 
         # a result that this fit does not have is no attribute
