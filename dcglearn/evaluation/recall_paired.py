@@ -55,8 +55,7 @@ def recall_paired_preference(
 def lexi_precision(
     x: Sequence[float | None], y: Sequence[float | None], form: str = "sign"
 ) -> float:
-    """Return which ranking is better at the first i where the ranks of their i-th relevant
-    documents differ.
+    """Compare two rankings at the first i where the ranks of their i-th relevant documents differ.
 
     `form` is "sign", 1 or -1 for the better one, 0 if the ranks do not differ; or "reciprocal", the
     difference ``1 / x_i - 1 / y_i`` there. Take "sign" to count wins, "reciprocal" to weigh
@@ -77,8 +76,7 @@ def lexi_precision(
 
 
 def lexi_recall(x: Sequence[float | None], y: Sequence[float | None], form: str = "sign") -> float:
-    """Return which ranking is better at the last i where the ranks of their i-th relevant documents
-    differ.
+    """Compare two rankings at the last i where the ranks of their i-th relevant documents differ.
 
     Parameters, returns and errors are as in `lexi_precision`.
 
@@ -120,9 +118,7 @@ def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats,
 
 
 def _votes(x: Floats, y: Floats) -> Floats:
-    """Return 1 where x has the i-th relevant document higher, -1 where y has, else 0; infinities
-    tie.
-    """
+    """Return 1 where x ranks the i-th relevant document higher, -1 where y does, else 0."""
     return (x < y).astype(np.float64) - (y < x)
 
 
@@ -163,9 +159,7 @@ Those named RPP are averaged over the grades, the others are of all relevant doc
 
 
 def companion_of(word: Any) -> str | None:
-    """Return the name of the preference that a word names, whatever its case, hyphens and
-    underscores; else None.
-    """
+    """Return the preference that a word names, whatever its case and hyphens; else None."""
     if not isinstance(word, str):
         return None
     plain = {name.lower().replace("-", ""): name for name in COMPANIONS}
@@ -190,8 +184,9 @@ class PairedRuns:
     def of(
         cls, names: Sequence[str], runs: Sequence[Run], judged: Judgements, ties: str, missing: str
     ) -> Self:
-        """Join runs with judgements; raise InputError if `ties` is "average", or a run has no
-        judged query.
+        """Join runs with judgements.
+
+        Raise InputError if `ties` is "average", or a run has no judged query.
         """
         if ties == "average":
             raise InputError(f'{names[0]} compares ranks: give ties="docno-desc" or "stable"')
@@ -210,9 +205,7 @@ class PairedRuns:
         return seen & self.counts[:, 1:].any(axis=1)
 
     def against(self, name: str, run: int, baseline: int) -> Floats:
-        """Return the preference for a run over the baseline, shape (Q,); NaN for queries that are
-        left out.
-        """
+        """Return preferences for a run over the baseline, shape (Q,); NaN for omitted queries."""
         ours, theirs = self.ranked[run], self.ranked[baseline]
         values = np.zeros(len(self.counts))
         for q, counts in enumerate(self.counts):
@@ -223,9 +216,7 @@ class PairedRuns:
 
     @staticmethod
     def _of_query(name: str, ours: Any, theirs: Any, counts: Integers) -> float:
-        """Return the preference of a query: over all relevant documents, or the mean over grades,
-        see `PairedRuns`.
-        """
+        """Return a query's preference, by all relevant documents or by grade (`PairedRuns`)."""
         levels = [1]
         if name.endswith("RPP"):
             levels = [level for level in range(1, len(counts)) if counts[level]]

@@ -1,6 +1,4 @@
-"""Read runs and judgements from TREC files, JSON, Parquet, CSV, data frames and nested
-dictionaries.
-"""
+"""Runs and judgements from TREC files, JSON, Parquet, CSV, data frames and nested dictionaries."""
 
 from __future__ import annotations
 
@@ -186,9 +184,7 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
 
 
 def _deduplicated(table: Table, duplicates: Duplicates) -> Table:
-    """Return judgements or a run with one row per query and document, if `duplicates` says which
-    row to keep.
-    """
+    """Return one row per query and document, if `duplicates` says which row to keep."""
     if duplicates == "error":  # refused where they were read
         return table
     return replace(table, frame=without_duplicates(table.name, table.frame, [*KEYS], duplicates))
@@ -199,9 +195,7 @@ def _is_path(value: Any) -> bool:
 
 
 def is_trec(source: Any) -> bool:
-    """Return whether a source is a path whose suffix is that of no table: it is read in TREC's
-    format.
-    """
+    """Return whether a source is read as TREC: a path with the suffix of no table format."""
     return _is_path(source) and suffix_of(source) not in FORMATS.keys() - {".txt"}
 
 
@@ -212,9 +206,7 @@ def _table(
     expected: str = "one judgement a line",
     duplicates: Duplicates = "error",
 ) -> tuple[str, PolarsFrame]:
-    """Return the name, of a file its path, and the columns by role of a dictionary, a data frame or
-    a file.
-    """
+    """Return the name, a file's path, and the columns by role of a dictionary, frame or file."""
     # tables of other shapes than a row per document
     frame = None
     if isinstance(source, Mapping):
@@ -250,9 +242,7 @@ def _reshaped(
 
 
 def _columns(name: str, lines: Source) -> PolarsFrame:
-    """Return the columns by role, names as text and scores as floats; raise InputError for the
-    first bad line.
-    """
+    """Return columns by role, names as text, scores as floats; raise InputError for a bad one."""
     import polars as pl
 
     frame = frame_of(name, lines)
@@ -285,9 +275,7 @@ def _scored_or_ranked(names: Sequence[str], roles: Mapping[str, Role]) -> Mappin
 
 
 def _by_rank(table: PolarsFrame, name: str) -> PolarsFrame:
-    """Return the table of runs with scores in place of ranks; raise InputError if two documents
-    share a rank.
-    """
+    """Return runs with scores in place of ranks; raise InputError if documents share a rank."""
     import polars as pl
 
     if "rank" not in table.columns:
@@ -325,9 +313,7 @@ def nested_json(name: str, data: bytes, number: str) -> PolarsFrame | None:
 
 
 def nested_table(values: Any, number: str) -> PolarsFrame:
-    """Return the table of ``{query: {document: number}}`` or ``{run: ...}``, a dict or pairs, or
-    raise InputError.
-    """
+    """Return the table of ``{query: {document: number}}`` or of runs, or raise InputError."""
     import polars as pl
 
     # the queries of each run; runs hold objects of objects
