@@ -1,6 +1,4 @@
-"""The tools that a metric can be exported to, by name: what each can hold, and what is written for
-it.
-"""
+"""The tools that a metric can be exported to, what each can hold, and what is written for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,9 +58,7 @@ class Export:
 
 
 def target_of(word: str) -> str:
-    """Return the target that a word names, with hyphens or underscores; raise InputError if there
-    is none.
-    """
+    """Return a target by name, with hyphens or underscores, or raise InputError."""
     # other names of the same tools
     aliases = {
         "torch": "pytorch",
