@@ -268,8 +268,7 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
 
 
 def lines_of(path: PathLike) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file that are not blank, with their numbers; raise InputError if it
-    cannot be read.
+    """Yield a file's lines that are not blank, with numbers; raise InputError if unreadable.
 
     They are decompressed and yielded one by one, so that the file may be larger than the memory.
     """

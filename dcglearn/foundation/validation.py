@@ -220,8 +220,9 @@ def scale_size(n_grades: int | None, top: int, name: str = "n_grades") -> int:
 
 
 def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
-    """Return a read-only float64 copy; raise InputError if it is empty, not finite, or of another
-    number of dimensions than `ndim`.
+    """Return a read-only float64 copy.
+
+    Raise InputError if it is empty, not finite, or of another number of dimensions than `ndim`.
     """
     try:
         array = np.array(values, dtype=np.float64)
