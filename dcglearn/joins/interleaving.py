@@ -46,8 +46,7 @@ CREDITED = {
 
 @dataclass(frozen=True)
 class Impression:
-    """One interleaved list that was shown: the two rankings, the list or its teams, and the
-    positions clicked.
+    """One interleaved list as shown: both rankings, the list or its teams, and clicked positions.
 
     `a` and `b` hold grades or names of documents, `merged` names, `teams` ``"a"``, ``"b"`` or None
     (neither) for each position shown, `clicks` positions from 1. Raises InputError if they
@@ -106,9 +105,7 @@ class Impression:
         return clicked.count("a"), clicked.count("b")
 
     def _teams(self) -> list[str | None]:
-        """Return the team of each position of a merged list; None where either ranking can have
-        drafted it.
-        """
+        """Return the team of each position; None where either ranking can have drafted it."""
         merged = self._merged("teams or merged")
         teams: list[str | None] = []
         while len(teams) < len(merged):
@@ -136,8 +133,9 @@ class Impression:
         return teams
 
     def _credits_of_balanced(self) -> tuple[int, int]:
-        """Return the clicks on the top k of each ranking, k the depth at which one of them has the
-        lowest click (Joachims 2002).
+        """Return clicks on the top k of each ranking (Joachims 2002).
+
+        k is the depth at which one ranking has the lowest click.
         """
         merged = self._merged("merged")
         if not self.clicks:
@@ -278,9 +276,7 @@ def preferences_from_interleaving(
 
 
 def _distinct(table: Table) -> tuple[Table, Integers, dict[str, int]]:
-    """Return each pair of rankings with one result once, its weight the sum, their rows, and what
-    is left out.
-    """
+    """Merge equal pairs of rankings with one result; return weights, rows, and what is left out."""
     n = len(table["difference"])
     weights = table.pop("weight", np.ones(n))
     reasons = table.pop("left out", np.full(n, ""))

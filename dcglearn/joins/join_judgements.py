@@ -1,6 +1,4 @@
-"""Logs whose lists name documents, or runs with a verdict a query, joined with judgements to a log
-of grades.
-"""
+"""Logs of documents, or runs with verdicts by query, joined with judgements to logs of grades."""
 
 from __future__ import annotations
 
@@ -133,9 +131,7 @@ def join_judgements(
 
 
 def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Role]:
-    """Return the roles of a log of documents: `docs_a` and `docs_b` where it has them, else `a` and
-    `b`.
-    """
+    """Return the roles of a log of documents: `docs_a` and `docs_b`, else `a` and `b`."""
     names = {name.lower() for name in open_with({}).names}
     roles = mapping.roles(PREFERENCE)
     lists = {side: roles[side].names for side in ("a", "b")}
@@ -161,9 +157,7 @@ def log_of_documents(
     mapping: LogMapping,
     place: Callable[[int], str],
 ) -> Preferences:
-    """Return a log of the columns by role and the grades of the documents `docs`, shape (n, 2), if
-    it makes sense.
-    """
+    """Return a plausible log of the columns by role and the grades of documents `docs`, (n, 2)."""
     query = table.get("query", np.full(len(docs), "", dtype=object))
     joined = joined_lists(query, docs, judged, joining, place)
 
@@ -293,9 +287,7 @@ def _lists(
 
 @dataclass(frozen=True)
 class Joining:
-    """How lists of documents become lists of grades; for `depth`, `unjudged` and the others see
-    `join_judgements`.
-    """
+    """How lists of documents become lists of grades; for the fields see `join_judgements`."""
 
     depth: int | None = None
     unjudged: str | int = "worst"
@@ -320,9 +312,7 @@ class Joining:
             )
 
     def scale(self, judged: Judgements) -> int:
-        """Return the number of grades; raise InputError if a grade of the judgements or of unjudged
-        lies above it.
-        """
+        """Return the number of grades; raise InputError if any grade lies above the scale."""
         size = self.n_grades or max(judged.n_grades, 2)
         top = max(judged.n_grades - 1, self.unjudged if isinstance(self.unjudged, int) else 0)
         if top >= size:
@@ -333,9 +323,7 @@ class Joining:
         return size
 
     def filled(self, grades: Grades, shown: Flags, n_grades: int) -> Grades:
-        """Return grades by position with those of unjudged documents, shape (n, K), as
-        `as_judged`.
-        """
+        """Return grades by position, unjudged documents filled in as by `as_judged`; (n, K)."""
         grades = as_judged(grades, shown, n_grades, self.unjudged)
         depth = self.depth or int(np.flatnonzero((grades >= 0).any(axis=0)).max(initial=0)) + 1
         filled = np.full((len(grades), depth), EMPTY, dtype=np.int8)
@@ -346,8 +334,9 @@ class Joining:
 def looked_up(
     query: NDArray[np.object_], docs: NDArray[np.object_], judged: Judgements
 ) -> tuple[Grades, Flags]:
-    """Return the grades of `docs`, joined by tabs, -1 for unjudged ones, and where there is a
-    document; (n, N) each.
+    """Return grades of `docs`, -1 if unjudged, and where documents are; shape (n, N) each.
+
+    `docs` holds the documents of a list joined by tabs.
     """
     import polars as pl
 
@@ -389,9 +378,7 @@ def joined_lists(
     place: Callable[[int], str],
     entries: str = "pairs",
 ) -> JoinedLists:
-    """Return the grades of the lists of entries, whose documents `docs`, (n, S), names, or raise
-    InputError.
-    """
+    """Return the grades of lists whose documents `docs`, (n, S), names, or raise InputError."""
     # entries whose query is judged
     is_judged = _in_column(query, judged.frame["query"])
     lacking = np.flatnonzero(~is_judged)
