@@ -168,9 +168,7 @@ class Chooser:
         self._lists, self._active, self._rng = lists, active, np.random.default_rng(seed)
 
     def choose(self, allowed: Integers, latest: LatestFit, asked: Grades) -> int:
-        """Return one of the allowed candidates, given by number, for a log of the pairs asked so
-        far, (n, 2, K).
-        """
+        """Return the number of an allowed candidate, given the log of pairs asked, (n, 2, K)."""
         if self._active:
             if len(allowed) > MOST_PAIRS:
                 allowed = self._rng.choice(allowed, MOST_PAIRS, replace=False)
