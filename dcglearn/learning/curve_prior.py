@@ -39,9 +39,7 @@ class CurvePrior:
     ridge: float
 
     def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return values (B,), gradients (B, p) and, of the first d parameters, the Hessians (B, d,
-        d).
-        """
+        """Return values (B,), gradients (B, p), Hessians (B, d, d) of the first d parameters."""
         n, d = len(thetas), self.rows.shape[1]
         sums = np.full(n, self.level), np.zeros(thetas.shape), np.zeros((n, d, d))
         normals, size = (self.precision, self.pull), (self.ridge, KNEE)

@@ -46,15 +46,12 @@ PRIOR = PriorNumbers()
 """The prior of every direct fit."""
 
 BIAS_SPREAD = 2.0
-"""Prior standard deviation of the common position bias and, around it, of single judges', in units
-of their noise.
-"""
+"""Prior standard deviation of position bias, common and by judge, in units of judges' noise."""
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Gains that rise by 1 from the worst grade to the best, discounts that sum to 1, and the
-    parameters of the judges.
+    """Gains that rise by 1 from worst to best grade, discounts of sum 1, and judges' parameters.
 
     `gains`, shape (L,), and `discounts`, shape (K,), are the metric; in units of the judges' noise
     two lists differ by ``z = sharpness * (DCG of one list - DCG of the other)``. `errors`, shape
@@ -108,8 +105,7 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """The model to fit: K positions, L grades, R raters, M levels of strength, the loss, and the
-    prior.
+    """The model to fit: K positions, L grades, R raters, M levels of strength, loss and prior.
 
     `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties`
     whether the log holds ties, and `sided` whether it tells which list was shown first: then

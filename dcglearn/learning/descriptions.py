@@ -42,9 +42,7 @@ OF_MEMBERS = {
     "prior": "the metric given as prior",
     MACHINE: "the LLM judge's DCG",
 }
-"""Members of a blend by name, and what they are; the others are textbook DCGs and fits near the LLM
-judge's.
-"""
+"""Members of a blend, by name; the others are textbook DCGs and fits near the LLM judge's."""
 
 FORMS = ("dcg", "saturation", "best")
 """Forms of what a list is worth, the simplest first."""
@@ -382,8 +380,7 @@ class DirectFit:
         return self.scale * (self.metric.score(log.preferred) - self.metric.score(log.other))
 
     def probabilities(self, log: PreferencePairs) -> Floats:
-        """Return the probabilities that a judge prefers the first list, calls a tie, prefers the
-        second; shape (n, 3).
+        """Return the probabilities of a win of the first list, a tie, and its loss; shape (n, 3).
 
         Raise InputError if the loss is no likelihood.
         """

@@ -128,8 +128,7 @@ def fit_dcg(
     kept: Callable[[Any], Any] = lambda source: source,
     independent: bool = False,
 ) -> tuple[DirectFit, FittedDCG]:
-    """Return the fit of the DCG to an opened log, and what other forms are fitted from; `kept`: see
-    `Keeping.kept`.
+    """Fit the DCG to an opened log, and keep what other forms start from; see `Keeping.kept`.
 
     Judgements that are `independent` all count, however few their lists.
     """
@@ -185,8 +184,7 @@ def fit_dcg(
 
 
 def distinct(judgements: JudgementSource) -> JudgementSource:
-    """Return judgements with identical ones merged, so that the search does not depend on how often
-    each is repeated.
+    """Merge identical judgements, so that the search does not depend on how often they repeat.
 
     Many judgements are left as they are, since samples of them are alike.
     """

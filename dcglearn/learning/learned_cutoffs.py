@@ -19,8 +19,7 @@ FINE = "20"
 
 
 def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...]:
-    """Return the cut-offs of the levels that fit a log best, among the cut-offs with which it was
-    read.
+    """Return the cut-offs of the levels that fit best, among those with which the log was read.
 
     Two neighbouring levels after another are joined: those with which the robust fit of a DCG keeps
     the best objective, where a pair whose lists then are equal counts as a guess. The search is

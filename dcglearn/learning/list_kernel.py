@@ -24,8 +24,7 @@ _add_curvatures = function("add_curvatures", *[COUNT] * 5, *[ARRAY] * 5)
 
 
 def value_slopes(utility: ListUtility, lists: Grades) -> Floats:
-    """Return the slopes of the values of lists in all weights and further parameters, shape (n, K *
-    L + E).
+    """Return slopes of lists' values in all weights and further parameters, shape (n, K * L + E).
 
     The first columns are those of the weight ``W[k, l] = c_k g_l`` of each grade at each position,
     in the order of ``W.ravel()``; W times these is the value itself. The others are those of the L
@@ -92,8 +91,7 @@ def spread_slopes(
     of_stops: Floats,
     of_best: Floats,
 ) -> None:
-    """Add slopes in the values, shape (B, m), to those in the further parameters and in what these
-    multiply.
+    """Add slopes in the values, (B, m), to those in further parameters and in their factors.
 
     `moment`, shape (B, K, L + 1), holds for every grade at every position the sum of the slopes
     times what a unit of discount times gain is worth there. `of_stops` has shape (B, L + 1), or (B,

@@ -1,5 +1,4 @@
-"""The margin QP on plain arrays: a projected Newton method, its certificate, and cvxpy as
-reference.
+"""The margin QP on plain arrays: projected Newton, its certificate, and cvxpy as reference.
 
     min  ||W||^2 + C sum_i v_i xi_i^2   s.t.  <W, d_i> >= m_i - xi_i   and, if monotone,  W[k, l+1]
     >= W[k, l]
@@ -233,8 +232,7 @@ def solve_cvxpy(
     monotone: bool = True,
     constraints: Callable[[Any], list[Any]] | None = None,
 ) -> Solution:
-    """Solve the same QP with cvxpy and Clarabel, slowly and independently; for the parameters see
-    `solve`.
+    """Solve the same QP with cvxpy and Clarabel, slowly, as a check; for parameters see `solve`.
 
     `constraints` maps the cvxpy variable W, shape (K, L), to further constraints; with them, the
     gap is between the solver's own primal and dual values. Raise RuntimeError, with the solver's

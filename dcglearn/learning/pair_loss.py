@@ -139,8 +139,7 @@ class JudgedPairs(Weighted):
         return packed(self.first), packed(self.second)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points, with slopes if the order is SLOPES, and curvature if it
-        is CURVATURE.
+        """Return losses at the points, with slopes from SLOPES on, and curvature for CURVATURE.
 
         Linear in n, without temporary memory; the bytes depend on neither the number of threads nor
         other points.
@@ -199,8 +198,7 @@ def pair_loss(
     errors: Floats,
     kind: int = LIKELIHOOD,
 ) -> LossSums:
-    """Return the loss of one utility `weights`, shape (K, L), in units of the judges' noise, and
-    its slopes.
+    """Return loss and slopes of one utility `weights`, (K, L), in units of the judges' noise.
 
     `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`; `kind`
     is LIKELIHOOD, SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for

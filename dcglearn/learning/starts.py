@@ -53,8 +53,7 @@ class WarmStart:
 
     @classmethod
     def of(cls, start: Any, name: str | None = None) -> WarmStart:
-        """Return the start that a direct fit, a learner that holds one, `Curves` or a DCG stands
-        for.
+        """Return the start from a direct fit, a learner that holds one, `Curves` or a DCG.
 
         Raise InputError if it is none of these, the learner is not fitted, or a number is
         impossible.
@@ -151,8 +150,7 @@ class WarmStart:
         return np.append(self.in_form[1].parameters(model, raters)[0], self.in_form[2])
 
     def parameters(self, model: Model, raters: Sequence[str]) -> list[Floats]:
-        """Return the parameters to start from, shape (p,), within the bounds: one vector where the
-        judges are known.
+        """Return start parameters, (p,), within the bounds: one vector if judges are known.
 
         Numbers outside the bounds are moved to the nearest allowed. A judge whom the start does not
         name starts from the common error rate, thresholds afresh where the log has other strengths
@@ -194,8 +192,7 @@ class WarmStart:
     def _of_raters(
         self, numbers: Floats, raters: Sequence[str], mean: float, spread: float
     ) -> Floats:
-        """Return the common logit of error, or bias, and, for several raters, each one's distance
-        from it.
+        """Return the common logit of error, or bias, and raters' distances from it, if several.
 
         `mean` is the prior's of the common one, and `spread` its deviation in units of that of
         raters.
@@ -222,8 +219,7 @@ class WarmStart:
 
 
 def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -> Floats:
-    """Return parameters, shape (p,), with the curves of a metric, in which an empty place is worth
-    0.
+    """Return parameters, shape (p,), with a metric's curves, in which an empty place has value 0.
 
     They are exact unless a step or discount is not positive, see `log_curves`.
     """

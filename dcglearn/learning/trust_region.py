@@ -103,8 +103,7 @@ def descend(
     spared: int = 0,
     rungs: Mapping[int, int] = MappingProxyType({}),
 ) -> Descents:
-    """Descend from every row of `theta`, shape (B, p), between lower and upper bounds, shape (p,)
-    or (B, p) each.
+    """Descend from every row of `theta`, (B, p), between bounds of shape (p,) or (B, p).
 
     A descent has converged if the quadratic that it steps to the minimum of promised less than
     `tol` of the value. One that comes near a lower one follows it: it stops, and has the end and
@@ -209,8 +208,7 @@ def _end_with_leaders(go: Descents) -> None:
 
 
 def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floats) -> Floats:
-    """Return steps to about the minimum of each quadratic between `low` and `high`, within the
-    radius, shape (B, p).
+    """Return steps near each quadratic's minimum, within `low`, `high` and the radius; (B, p).
 
     `low` and `high`, shape (B, p), are bounds of the steps and hold 0 between them. `damping`, what
     is added to the Hessian's diagonal, is the last steps'; it becomes that of these: 0 for full
@@ -275,8 +273,7 @@ def dense_steps(
     dampings: Floats,
     out: Floats,
 ) -> None:
-    """Set the first d columns of `out` to steps to the minima of quadratics, damped until they keep
-    to the radii.
+    """Set the first d columns of `out` to steps to minima, damped until they keep to the radii.
 
     `gradients` have shape (B, p), of which the first d columns count, `hessians` (B, d, d), and
     `rooms`, the bounds of the steps, (B, d) each; the `dampings`, (B,), are those of the steps

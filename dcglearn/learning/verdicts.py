@@ -267,8 +267,7 @@ def _with_ties(log: PreferencePairs, level: Grades) -> Grades:
 
 
 def _margins(values: Floats, size: float) -> Floats:
-    """Return the margins of the hinge, shape (M + 2,): strengths in units of their mean `size`,
-    which is positive.
+    """Return the hinge's margins, (M + 2,): strengths in units of their positive mean `size`.
 
     Raise InputError if no strength is positive: metrics that hardly differ between lists would be
     the best.
