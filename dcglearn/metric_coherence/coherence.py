@@ -279,9 +279,7 @@ class _Comparison:
         return factor <= 0 or bool(np.abs(b - factor * a).max() > 1e-12 * largest)
 
     def _visible(self, weights: Floats) -> Floats:
-        """Subtract the terms that all lists share: a constant per position and, if all documents
-        are ranked, per grade.
-        """
+        """Subtract constants that lists share: per position and, if all are ranked, per grade."""
         # centred by position, then by grade
         visible = weights[:, self.rankings.present]
         visible = visible - visible.mean(axis=1, keepdims=True)
