@@ -273,8 +273,7 @@ class PreferencePairs(Columns, Weighted):
         return self if same else self.changed(**lists, rated=None, group=None, all_differ=False)
 
     def merged(self) -> Self:
-        """Return the distinct pairs, in order of first appearance, the weights of identical ones
-        added.
+        """Return the distinct pairs in order of first appearance, with summed weights.
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """

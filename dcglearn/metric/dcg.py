@@ -253,8 +253,7 @@ class DCG(NormalisedMetric):
 
     @classmethod
     def from_name(cls, name: str, n_grades: int, depth: int | None = None) -> DCG:
-        """Return the textbook DCG called ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``, which is
-        ``linear-log2``.
+        """Return the textbook DCG of ``GAIN-DISCOUNT[@K]``; ``nDCG[@K]`` is ``linear-log2[@K]``.
 
         `depth` is that of a name without ``@K``: the length of the lists to evaluate. Raises
         InputError if it is not of this form, a gain or discount is not one of `standard`'s, or K is

@@ -33,8 +33,10 @@ TEXTBOOK_LEVEL, UTILITY_LEVEL = 0.025, 0.005
 """
 
 CERTAIN = 5.0
-"""A textbook DCG ahead of coins by this many standard errors needs no draws: winners that are
-tossed lead to one in less than one log of 7,000 (Hoeffding's inequality)."""
+"""A textbook DCG this many standard errors ahead of coin tosses needs no draws.
+
+Tossed winners lead to one in less than one log of 7,000 (Hoeffding's inequality).
+"""
 
 MOST_WEIGHTS = 1_000
 """A free utility of more weights than this is not tested."""

@@ -276,9 +276,7 @@ def _hashes(keys: Integers) -> NDArray[np.uint64]:
 def checked_scale(
     facts: Sequence[Facts], names: Sequence[str], n_grades: int | None
 ) -> tuple[Facts, int]:
-    """Return the whole log's facts and number of grades; raise InputError naming a part that does
-    not fit.
-    """
+    """Return the whole log's facts and number of grades; raise InputError for an unfit part."""
     held = [(part, name) for part, name in zip(facts, names, strict=True) if part.n]
     if not held:
         raise InputError(

@@ -12,9 +12,7 @@ from dcglearn.foundation.validation import Flags, Floats, Grades, Indices
 from dcglearn.readers.preferences import Preferences
 
 AnswerPairs: TypeAlias = tuple[Indices, Indices, Floats]
-"""Comparisons of answers: the rows of the right and of the wrong ones, and their weights; shape
-(m,) each.
-"""
+"""Comparisons of answers: rows of the right and of the wrong ones, weights; shape (m,) each."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,8 +69,7 @@ class Experiments:
 def read_experiments(
     path: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]
 ) -> Experiments:
-    """Read experiments whose outcome is known: the lists by arm and randomised unit, or the arms'
-    mean encodings.
+    """Read experiments of known outcome: lists by arm and unit, or the arms' mean encodings.
 
     A line is ``{"experiment": "e1", "arm": "treatment", "unit": "user 7", "list": [2, 0, 1],
     "outcome": "better"}``, in any format that `read_preferences` reads; a unit may have several
@@ -167,8 +166,9 @@ def _by_unit(
 
 
 def _refuse_large(name: str, n: int, depth: int, n_grades: int) -> None:
-    """Raise InputError if the covariances of n experiments take too much memory: more than 1,000
-    positions times grades, or 10^8 numbers in all.
+    """Raise InputError if the covariances of n experiments take too much memory.
+
+    The limits are 1,000 positions times grades, and 10^8 numbers in all.
     """
     width = depth * n_grades
     if width > 1000 or n * width**2 > 10**8:

@@ -80,8 +80,7 @@ def rows_of(roles: Mapping[str, Role]) -> dict[str, Role]:
 
 
 class LongTable(Rebuilt):
-    """Judgements whose documents have a row each, joined by pair, query and rater (by list and
-    group for ratings).
+    """Judgements with a row per document, joined by pair, query and rater (ratings: list, group).
 
     Positions count from 0 if any row of the table has position 0, otherwise from 1. The values of a
     judgement, such as its winner, stand on one of its rows or on several.
@@ -150,9 +149,7 @@ class LongTable(Rebuilt):
         return with_sides(cells) if "winner" in columns else cells
 
     def _by_position(self, lowest: int) -> dict[str, pl.Expr]:
-        """Return the grades of each list of a judgement whose rows are in order, its last position,
-        and the first one that it lacks.
-        """
+        """Return each list's grades, last position and first missing one, for rows in order."""
         import polars as pl
 
         lists = {}
@@ -167,8 +164,9 @@ class LongTable(Rebuilt):
     def _faults(
         self, rows: RawCells, table: pl.DataFrame, told: Mapping[str, pl.Expr]
     ) -> Iterator[tuple[int, str]]:
-        """Yield the judgements with a row of no side, or one that repeats a position or contradicts
-        a value of an earlier row; and the refusal of their first such row.
+        """Yield faulty judgements, each with the refusal of its first faulty row.
+
+        A row is faulty if it has no side, repeats a position, or contradicts an earlier row.
         """
         import polars as pl
 
@@ -230,8 +228,9 @@ class LongTable(Rebuilt):
 def _placed(
     rows: RawCells, keys: Sequence[str], unread: dict[int, InputError], *, paired: bool
 ) -> pl.DataFrame:
-    """Return the row, judgement, side and position of each row, and whether sides are names; add
-    what is wrong with positions to `unread`.
+    """Return row, judgement, side and position of each row, and whether sides are names.
+
+    Add what is wrong with positions to `unread`.
 
     A judgement is called by its first row. Rows belong to one if their keys are equal as texts; one
     that cannot be read is alone.

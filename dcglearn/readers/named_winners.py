@@ -45,8 +45,9 @@ def with_sides(
     names: Sequence[str | None] = (None, None),
     told: Container[str] = (),
 ) -> RawCells:
-    """Return cells with a side in place of a winner that is the name of its system, or of its
-    column, and has not been told to mean something else.
+    """Return cells with a side in place of a winner that names its system or its column.
+
+    Winners that the options define keep their meaning.
     """
     # the side that has the name of the winner, or whose column has
     values, index = rows.distinct("winner", "winner")

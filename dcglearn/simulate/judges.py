@@ -357,8 +357,7 @@ def ungraded_pairs(
     n_queries: int | None = None,
     **judge_options: Any,
 ) -> Preferences:
-    """Draw pairs of rankings of the same documents, judge them by hidden grades, and log only the
-    documents.
+    """Draw pairs of rankings of the same documents, judge hidden grades, and log documents only.
 
     Zhou et al. 2008, section 8. The `documents` of the log are ``d00``, ``d01``, ..., so that
     column j of the encoding is document j, and the utility to find is ``discounts[k] *
