@@ -117,7 +117,7 @@ def audit(
         Raise InputError, rather than warn, where no metric orders the log's pairs better than a
         coin.
     made : mapping of str to str, optional
-        What else to say of how the page was made, such as the command and the digests of files, by
+        Further facts on how the page was made, such as the command and digests of files, by
         name.
 
     See Also

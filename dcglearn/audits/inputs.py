@@ -38,7 +38,7 @@ def finding_of(finding: str, notes: Sequence[str] = (), asks: Sequence[str] = ()
 
 
 def section(part: str, **values: Any) -> Finding:
-    """Return the numbers of a section, with the sentences that its template makes of them.
+    """Return the numbers of a section, with the sentences of its template.
 
     Lines of the template are the finding, notes, and asks, which begin with ``+``.
     """
