@@ -176,7 +176,7 @@ def judge(
 
 
 def _candidate_lines(pairs: Candidates) -> list[str]:
-    """Return what the candidates hold, and what was left out of them."""
+    """Return lines on the candidates, and on what was left out."""
     queries = len({pair.query for pair in pairs.pairs})
     held = f"{number_of(len(pairs), 'pairs')}, {number_of(queries, 'queries')}"
     scale = f"{number_of(pairs.depth, 'positions')}, {number_of(pairs.n_grades, 'grades')}"

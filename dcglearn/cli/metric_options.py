@@ -20,7 +20,7 @@ Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
 @dataclass(frozen=True)
 class ScaleOptions:
-    """What to do where the scale of a metric is not that of the data."""
+    """Options for a metric whose scale differs from the scale of the data."""
 
     map_grades: str | None = input_row(
         None,

@@ -51,7 +51,7 @@ def _text(value: Any) -> str:
 
 
 def _new_file(log: PathLike) -> str:
-    """Return the name of a file that is not there, other than that of the log."""
+    """Return the name of a file that does not exist and is not the log."""
     names = ("log.jsonl", "converted.jsonl", "converted_again.jsonl")
     free = [name for name in names if name != Path(log).name and not Path(name).exists()]
     return free[0] if free else names[-1]

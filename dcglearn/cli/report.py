@@ -89,7 +89,7 @@ class Report:
 
     @property
     def utility(self) -> Utility:
-        """The learned worth of every grade at every position."""
+        """The learned utility of every grade at every position."""
         return self.dcg.utility if isinstance(self.learner, DirectFit) else self.learner.utility
 
     def figure(self) -> Figure:
@@ -231,9 +231,9 @@ def learn_report(
     """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
     A log in parts can be learned from, not measured. The DCG is learned from the whole log,
-    whatever is held out; `keeping` is of that fit. Raises InputError if the log cannot be learned
-    from, or cannot be split; with `strict_log` also if no metric orders its pairs better than a
-    coin.
+    also with held-out data; `keeping` is of that fit. Raises InputError if the log cannot be
+    learned from, or cannot be split; with `strict_log` also if no metric orders its pairs better
+    than a coin.
     """
     began = time.perf_counter()
 
