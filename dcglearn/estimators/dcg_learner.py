@@ -59,7 +59,7 @@ class DCGLearner(PairLearner):
     """Learn gains and discounts directly from preferences, clean or noisy.
 
     Source: Zhou et al. 2008, section 5, case 1, with the likelihood in place of the margin. Pairs
-    of the same few lists are not independent (all pairs of a list share its worth beyond its
+    of the same few lists are not independent (all pairs of a list share its value beyond its
     grades), hence `n_effective_`. Strengths of preference are ordered verdicts; ties lie between
     them (Rao and Kupper 1967).
 
@@ -87,12 +87,12 @@ class DCGLearner(PairLearner):
     max_iter : int
         Maximum iterations of each descent. Raise it after a ConvergenceWarning.
     form : {"dcg", "saturation", "best", "auto"}
-        What a list is worth: the sum of gains times discounts, or a `ListUtility` with stop
+        Value of a list: the sum of gains times discounts, or a `ListUtility` with stop
         probabilities, or with a share of the best result. "auto" leaves the DCG only for a form
         that fits the log better than nearly all logs simulated from the DCG, and predicts held-out
         judgements no worse.
     zero : int or "none"
-        The grade that is worth nothing, as an empty place (-2) is; worse grades have negative
+        The grade whose gain is 0, like an empty place's (-2); worse grades have negative
         gains. With "none", the log tells how much worse an empty place is than the best grade, if
         one list of a pair has a result where the other has none. A grade that is not known (-1)
         counts as the worst, with any zero.
@@ -104,7 +104,7 @@ class DCGLearner(PairLearner):
     ----------
     dcg_ : DCG
         Gains up to 1, from 0 unless `zero` says otherwise, and discounts from 1, decreasing unless
-        they are free; whatever the form, the DCG that fits the log best.
+        they are free; in every form, the DCG that fits the log best.
     form_ : str
         The form chosen.
     utility_, metric_ : ListUtility, DCG or ListUtility
@@ -228,14 +228,14 @@ class DCGLearner(PairLearner):
             by a tenth.
         refit : {"never", "if_worse"}
             With a `start`: "if_worse" tries all starts too if one of them has a lower objective
-            than the warm fit, and keeps the better fit, and finds the weights of a blend anew. The
+            than the warm fit, keeps the better fit, and computes new weights of a blend. The
             objective is not convex.
         proxy : log or DCG, optional
             Many verdicts of a machine, such as a language model, on other pairs or the same; or the
             DCG that was learned from them. It becomes a member of the blend, and so do fits that
             have it as their prior at three strengths, weighed by the people's own verdicts: a
             machine that disagrees with people loses its weight. It is left out, with a warning,
-            where nothing can be learned from it. By default that of the start.
+            where nothing can be learned from it. By default the start's proxy.
         """
         description, keeping = self.description, Keeping(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:

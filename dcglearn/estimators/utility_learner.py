@@ -37,7 +37,7 @@ class PairLearner(BaseEstimator):
         return {**bundle, "text/html": self._repr_html_()} if hasattr(self, "fit_") else bundle
 
     def decision_function(self, X: Preferences | ArrayLike) -> Floats:
-        """Return the score of the first list of each pair minus that of the second, shape (n,)."""
+        """Return the first list's score minus the second list's for each pair, shape (n,)."""
         check_is_fitted(self)
         metric = self.fit_.metric
         log = as_preferences(X, metric.n_grades)
@@ -70,7 +70,7 @@ class PairLearner(BaseEstimator):
 
 
 class UtilityLearner(PairLearner):
-    """Learn the worth of each grade at each position from preferences, by the paper's QP.
+    """Learn the utility of each grade at each position from preferences, by the paper's QP.
 
     Source: Zhou et al. 2008, eq. 1 (unit margin), 4 (Hamming margin), 6 (documents).
 
@@ -85,7 +85,7 @@ class UtilityLearner(PairLearner):
         the difference of the two under that metric. A metric that is about right beats 1 if you
         have one; "hamming" does not.
     monotone : bool
-        Whether a better grade must be worth at least as much (ignored for logs of documents).
+        Whether a better grade has at least the same utility (ignored for logs of documents).
     solver : {"newton", "cvxpy"}
         Newton's method, or the independent slow reference, for `constraints` or to check a result.
     tie_epsilon : float, optional
@@ -180,8 +180,8 @@ class UtilityLearner(PairLearner):
         Parameters
         ----------
         X : Preferences, array_like of int, path, ParquetLog, DaskLog or Dask dataframe
-            Pairs of shape (n, 2, K), the preferred list first; or Parquet files, a folder or a
-            pattern of them, however large. The `y` that scikit-learn passes is ignored.
+            Pairs of shape (n, 2, K), the preferred list first; or Parquet files of any size, by
+            paths, a folder or a pattern. The `y` that scikit-learn passes is ignored.
         start : Utility, optional
             Initial W, such as the solution at another `C`.
         engine : distributed.Client, str or int, optional
