@@ -40,7 +40,7 @@ def evaluate_arrays(
         One row per query; -1 = no document.
     scores : array_like, shape (Q, N)
         Documents are ranked by score, highest first.
-    metrics : DCG, file or name, several of these, or mapping of str to these
+    metrics : DCG, file or name, a sequence, or a mapping of names to metrics
         One metric, or several with the same number of grades. A name without ``@K`` is N deep.
     normalise, empty
         As in `evaluate`.

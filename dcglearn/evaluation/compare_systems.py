@@ -44,11 +44,12 @@ class SystemComparison(Shown):
     ``p_corrected`` (the latter after `correction` for the number of rows). Where the measure
     compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. With a
     machine's judgements, intervals and p-values are by Student's t, ``p_permutation`` is null, and
-    ``lambda`` and ``worth`` say how far the machine is followed, and how many topics judged by
-    people it is worth. `samples` has ``n_topics`` (paired differences), ``n_shared``, ``n_run`` and
-    ``n_baseline`` (topics that both runs, the run and the baseline have), ``n_measured`` (topics
-    with a judged document that the measure values differently from the worst grade, and a judged
-    document in either run) and ``spread`` (the differences' standard deviation) of each row.
+    ``lambda`` and ``worth`` are the weight of the machine, and the number of topics judged by
+    people that it replaces. `samples` has ``n_topics`` (paired differences), ``n_shared``,
+    ``n_run`` and ``n_baseline`` (topics that both runs, the run and the baseline have),
+    ``n_measured`` (topics with a judged document that the measure values differently from the worst
+    grade, and a judged document in either run) and ``spread`` (the differences' standard deviation)
+    of each row.
     """
 
     frame: PolarsFrame
@@ -285,7 +286,7 @@ def compared(
                 f"too few queries to compare: {len(differences)} in common, and two are needed"
             )
 
-        # test the differences; a run lacks a query whoever judges it
+        # test the differences; judges do not change which queries a run lacks
         if machine:
             shared, further = by_machine[i][:, :n][:, kept], by_machine[i][:, n:]
             further = further[:, ~np.isnan(further[0])]

@@ -205,7 +205,7 @@ def evaluate(
     runs, judgements
         The ranked documents and the grades, in any form that `read_runs` and `read_judgements`
         accept.
-    metrics : DCG, ListUtility, file or name, several of these, or a mapping of names to them
+    metrics : DCG, ListUtility, file or name, a sequence, or a mapping of names to metrics
         An object of `textbook_list_metrics` has the same values as its name. ``nDCG@10`` (linear
         gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
         ranked or judged. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of
@@ -235,7 +235,7 @@ def evaluate(
         a gain), or those in the run's own list, for rankers of the same candidates. With
         ``unjudged="best"`` a list may beat the former.
     empty : float
-        NDCG of a query whose best ranking is worth nothing. Some libraries, such as LightGBM, take
+        NDCG of a query whose best ranking has value 0. Some libraries, such as LightGBM, take
         1.
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
         What to do with a document that occurs twice for one query. "first" suits joined runs, if it

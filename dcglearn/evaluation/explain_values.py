@@ -100,7 +100,7 @@ class ExplainedValues:
     """What `explain_values` found; prints as sentences.
 
     `n_agreeing` of the `n` values agree with ours. `explained` tells whether some convention agrees
-    with all of them; `changes` say where such conventions or, if there is none, the nearest differ
+    with all values; `changes` say where such conventions or, if there is none, the nearest differ
     from ours, the best first. `notes` are on missing queries and on the mean.
     """
 
@@ -166,7 +166,7 @@ def explain_values(
     ours = np.nan_to_num(evaluation.values[present, 0])
     n_ours = theirs.fit(ours)[0]
 
-    # conventions that agree with most of them
+    # conventions that agree with most values
     base = definition_of(own, **settings)
     tried = [(base, ours)]
     if n_ours < theirs.n:

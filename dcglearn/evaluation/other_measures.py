@@ -44,7 +44,7 @@ ALIASES = {
 
 
 def usual_name(word: str) -> str:
-    """Return our name, or that of ir_measures, for another tool's; other words unchanged.
+    """Return our name or ir_measures' for another tool's name; return other words unchanged.
 
     Examples
     --------

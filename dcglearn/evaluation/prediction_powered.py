@@ -53,10 +53,10 @@ def powered_mean(
 ) -> PoweredMean:
     """Return the mean outcome by people, with an LLM judge's outcomes on these and N further cases.
 
-    The estimate is mean(people) + lambda (mean(further) - mean(machine)): right on average whatever
-    the machine does. Lambda has the smallest variance, as `ppi-python` computes it; with
-    `cross_fitted`, by default up to 30 cases, each case has that of the others, since lambda
-    follows chance where it is tuned on the case itself.
+    The estimate is mean(people) + lambda (mean(further) - mean(machine)): unbiased for any machine.
+    Lambda has the smallest variance, as `ppi-python` computes it; with `cross_fitted`, by default
+    up to 30 cases, the lambda of each case is computed from the others, since a lambda tuned on the
+    case itself follows chance.
     """
     n, everyone = len(people), np.arange(len(people))
 

@@ -26,7 +26,7 @@ Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)
 
 UNJUDGED = ("worst", "best", "drop")
-"""What a document without a judgement counts as: the worst grade, the best, or nothing at all."""
+"""How a document without a judgement counts: as the worst grade, as the best, or not at all."""
 
 
 @dataclass(frozen=True, eq=False)

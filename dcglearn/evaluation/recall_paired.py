@@ -171,8 +171,8 @@ class PairedRuns:
     """Runs whose rankings can be compared query by query, each with each.
 
     `ranked` holds the grades of each run by position, and `counts`, shape (Q, L), the judged
-    documents by grade. Each grade stands for the documents of at least this grade, and weighs as
-    many as there are of them.
+    documents by grade. Each grade stands for the documents of at least this grade, and their number
+    is its weight.
     """
 
     names: tuple[str, ...]

@@ -37,8 +37,7 @@ from dcglearn.readers.openers import opener_of, opener_of_bytes
 from dcglearn.readers.read_table import columns_of, frame_of
 
 RunsLike: TypeAlias = Any
-"""A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these.
-"""
+"""A `Run`, a path, a data frame, a dict ``{query: {document: score}}``, or a list of runs."""
 
 JudgementsLike: TypeAlias = Any
 """`Judgements`, a path, a data frame, or a dictionary ``{query: {document: grade}}``."""
@@ -136,7 +135,7 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
 
     Parameters
     ----------
-    runs : Run, path, data frame, dict, or a list of these
+    runs : Run, path, data frame, dict, or a list of runs
         As for `read_judgements`, with scores or ranks instead of grades; a table of several runs
         also has a column of their names; dictionaries are ``{query: {document: score}}`` or ``{run:
         {query: {document: score}}}``. Quepid's snapshots, predictions of sentence-transformers and

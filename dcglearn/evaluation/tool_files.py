@@ -236,7 +236,7 @@ def read_rank_eval(path: PathLike) -> RankEval:
 
     Compressed files end in .gz, .zst or .xz.
 
-    Documents are named by their ``_id``; they keep the order of the response, whatever their
+    Documents are named by their ``_id``; they keep the order of the response, not of their
     scores. Raises InputError if the file is the response of another endpoint, an error, or the
     request; if a hit has no ``_id``, a document occurs twice in the hits of a query, a rating is
     not a whole number, or no query has a hit.

@@ -70,7 +70,7 @@ class Run:
     """The documents that a system ranked.
 
     `frame` has the columns ``query``, ``document`` (text) and ``score`` (float), in the order of
-    the file; `name` is that of the system.
+    the file; `name` is the system's.
 
     See Also
     --------
