@@ -59,7 +59,7 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
 def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
     """Return a DCG's NDCG as a Quepid scorer in JavaScript; for parameters see `to_python`.
 
-    The value is that of `evaluate`; the ideal ranking is made from all ratings of the query.
+    The value equals `evaluate`'s; the ideal ranking is made from all ratings of the query.
 
     See Also
     --------

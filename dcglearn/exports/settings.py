@@ -18,11 +18,11 @@ def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | 
     """Return the DCG to carry into a tool; a `ListUtility` without stops or best share is one.
 
     Raise InputError if it is no DCG, its best grade gains nothing, no position counts, or it is
-    plain and the tool normalises; `n_grades` is that of a name.
+    plain and the tool normalises; `n_grades` is for a name.
     """
     dcg: DCG = _summed(metric, tool, n_grades)
 
-    # something must be worth something
+    # a positive ideal value is needed
     if dcg.gains[-1] <= 0:
         raise InputError(
             f"{tool}: the best grade, {dcg.n_grades - 1}, has the gain {dcg.gains[-1]:g}, so the "

@@ -33,7 +33,7 @@ TARGETS = {
     "ranx": "whole grades for the judgements: log2 discounts, gains that do not fall",
     "cwl-eval": "gains from 0 to 1, and discounts that never rise as continuation probabilities",
 }
-"""What each target can hold, by its name."""
+"""Each target by its name, with the metrics that it can hold."""
 
 FIXED = ("elasticsearch", "opensearch")
 """Tools whose DCG has fixed gains and discounts."""
