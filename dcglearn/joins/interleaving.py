@@ -40,7 +40,7 @@ CREDITED = {
 }
 """The columns of credited impressions besides the rankings.
 
-``difference`` is the number of clicks of a minus that of b, ``left out`` why a line does not count.
+``difference`` is a's number of clicks minus b's, ``left out`` the reason to leave out a line.
 """
 
 

@@ -77,7 +77,7 @@ def join_judgements(
     unjudged : {"worst", "best", "drop", "unknown"} or int
         What a document without a judgement counts as: the worst grade, the best, nothing at all
         (documents below it move up), a position without a known grade, or this grade. Keep "worst"
-        if what was worth judging was judged; take "drop" if the judgements leave out much of what
+        if all documents that matter were judged; take "drop" if the judgements leave out much that
         was shown.
     missing : {"error", "skip"}
         Whether a query without judgements is an error, or its pairs are left out and counted.
