@@ -339,7 +339,7 @@ def candidates_from_runs(
     `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, and a `snippet` or
     `text`; `url` and `image`; without them, lists are shown as grades. `topics` are lines of a
     query's name, a tab and its text. Lists shorter than `depth` end in positions without a grade;
-    `n_grades` counts where it is larger than that of the judgements; `unjudged` is a setting of
+    `n_grades` counts where it exceeds the judgements' number; `unjudged` is a setting of
     `evaluate`. Raises InputError if there are not two runs, they share no judged query, or a file
     cannot be read.
     """
