@@ -64,7 +64,7 @@ def about() -> str:
 
 
 def said_by(loaded: ctypes.CDLL) -> str:
-    """Return what a library of kernels says of itself."""
+    """Return the version, platform and fingerprint that a library states."""
     loaded.dcglearn_library.restype = ctypes.c_char_p
     said: bytes = loaded.dcglearn_library()
     return said.decode()
@@ -144,7 +144,7 @@ class Bound:
     """Arrays kept as a struct for C: whole numbers, addresses of the arrays, further numbers.
 
     Each array has a type and the number of entries that a kernel reads. The struct belongs to this
-    process: whoever holds one leaves it out of what is pickled.
+    process: its owner leaves it out of pickles.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Bound:
         addresses = [array.ctypes.data for _, array, _ in arrays]
         self._struct = numbers("q", [*first, *addresses, *last])
         self.address = self._struct.buffer_info()[0]
-        """Where the struct lies in memory."""
+        """Address of the struct in memory."""
 
 
 class Stretch(NamedTuple):
