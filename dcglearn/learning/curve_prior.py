@@ -57,7 +57,7 @@ class CurveShape:
     """What one log curve costs: the curvatures, differences of its slopes, and their mean.
 
     `at` is the slice of its parameters. Their slopes are ``(parameters - target) / scale`` or, with
-    `of_levels`, the differences of these. Mean and standard deviation of the mean slope are
+    `of_levels`, their differences. Mean and standard deviation of the mean slope are
     `expected`.
     """
 

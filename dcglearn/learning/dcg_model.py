@@ -109,12 +109,12 @@ class Model:
 
     `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties`
     whether the log holds ties, and `sided` whether it tells which list was shown first: then
-    position biases are parameters. `form` is that of `ListUtility`; its further parameters are the
-    last, from 0 to 1, and at 0 the model is that of the DCG. `ridge` is the strength of the prior
+    position biases are parameters. `form` is as in `ListUtility`; its further parameters are the
+    last, from 0 to 1, and at 0 the model is the DCG. `ridge` is the strength of the prior
     on the two curves (on their curvatures, times `straighter`), `centre` the prior mean of the log
     sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to
     (straight lines by default). `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero`
-    is the grade that is worth nothing, L for none: then the gain of an empty place is a parameter,
+    is the grade with gain 0, L for none: then the gain of an empty place is a parameter,
     expected at `empty`. Discounts may rise unless they are `falling`.
     """
 
@@ -224,13 +224,13 @@ class Model:
         )
 
     def zeroed(self, gains: Floats) -> Floats:
-        """Return the gains of the grades, (B, L), less those of what is worth nothing."""
+        """Return the gains of the grades, (B, L), minus the gain that counts as 0."""
         return gains[:, : self.n_grades] - gains[:, [self.zero]]
 
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p).
 
-        With a free zero, the last gain is that of an empty place.
+        With a free zero, the last gain is an empty place's.
         """
         at, n = self.places, len(thetas)
 
@@ -313,7 +313,7 @@ def log_metrics(metrics: Iterable[tuple[Floats, Floats]], *, falling: bool = Tru
 
 
 def empty_gain(gains: Floats) -> float:
-    """Return the gain of an empty place, worth 0, on the scale on which gains rise from 0 to 1."""
+    """Return the gain of an empty place, whose value is 0, where gains rise from 0 to 1."""
     span = float(gains[-1] - gains[0])
     return -float(gains[0]) / span if span > 0 else 0.0
 

@@ -1,6 +1,6 @@
 """The direct fit of gains, discounts and judges to a log: a description in, a frozen fit out.
 
-The DCG is fitted first, whatever the form; a form beyond it is then fitted to the same judgements,
+In every form, the DCG is fitted first; a form beyond it is then fitted to the same judgements,
 from around it.
 """
 
@@ -197,7 +197,7 @@ def distinct(judgements: JudgementSource) -> JudgementSource:
 
 
 def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:
-    """Return the grade that is worth nothing, L for an empty place, and a note on it."""
+    """Return the grade with gain 0, L for an empty place, and a note on it."""
     if zero == 0:
         return 0, ()
     names = log.grade_names or [f"grade {grade}" for grade in range(log.n_grades)]
@@ -215,7 +215,7 @@ def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:
             why = "by convention: the lists are full, so any grade could be"
         return zero, (f"{names[zero]} is worth nothing, {why}",)
 
-    # an empty place, if its worth shows
+    # an empty place, if its value shows
     if in_one_only:
         return log.n_grades, ()
     why = "no pair has a result in one list only" if with_empty else "the lists are full"

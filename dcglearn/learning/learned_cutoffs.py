@@ -41,7 +41,7 @@ def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> grades = rng.random((2, 300, 3))  # of which only 0.6 and more is worth anything
+    >>> grades = rng.random((2, 300, 3))  # only 0.6 and more has a gain
     >>> ahead = ((grades >= 0.6) @ [1, 0.6, 0.4])[..., None]
     >>> a, b = np.where(ahead[0] >= ahead[1], grades, grades[::-1])
     >>> records = [{"a": x, "b": y, "winner": "a"} for x, y in zip(a.tolist(), b.tolist())]

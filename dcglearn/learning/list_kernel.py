@@ -2,7 +2,7 @@
 
 A value is ``sum_k c_k g_{l_k} P_k`` with the survival ``P_k = prod_{m<k} (1 - s_{l_m})``, or ``(1 -
 x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``; with no stop and no share of the best result it is
-that of a DCG. Tables of grades have an entry for -1, the grade that is not known, in front.
+a DCG's. Tables of grades have an entry for -1, the unknown grade, in front.
 """
 
 from typing import Any
@@ -94,7 +94,7 @@ def spread_slopes(
     """Add slopes in the values, (B, m), to those in further parameters and in their factors.
 
     `moment`, shape (B, K, L + 1), holds for every grade at every position the sum of the slopes
-    times what a unit of discount times gain is worth there. `of_stops` has shape (B, L + 1), or (B,
+    times the value of a unit of discount times gain there. `of_stops` has shape (B, L + 1), or (B,
     0) where it is not wanted, `of_best` (B,).
     """
     sizes, listed, tables = _arguments(lists, (gains, discounts, stops, best))

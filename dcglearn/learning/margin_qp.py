@@ -104,7 +104,7 @@ def solve(
 ) -> Solution:
     """Solve the QP by Newton's method, from the solution on a subsample where the log is long.
 
-    `C` weights the shortfalls; `monotone` asks that a better grade is worth at least as much at
+    `C` weights the shortfalls; `monotone` asks that a better grade has at least the same weight at
     every position; `start` is an initial W, shape (K, L); `tol` is the relative duality gap to
     reach within `max_iter` Newton steps (then as many again from the solution at a smaller C).
     Raises InputError if the Hessian, of (K L)^2 entries, does not fit in memory, or is singular in
@@ -163,8 +163,8 @@ def newton(
 
     Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the
     method ends at the exact optimum when the set of pairs with a shortfall stops changing. The
-    curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; that of
-    the first step may come from a sample.
+    curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; for
+    the first step, it may come from a sample.
     """
     weights = np.zeros(shape)
     if start is not None:
@@ -373,7 +373,7 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
         if n_wrong == 0:
             return np.maximum(x, lower)
 
-        # exchange all of them
+        # exchange all wrong signs
         patience = 3 if n_wrong < best else patience - 1
         best = min(best, n_wrong)
         free ^= wrong

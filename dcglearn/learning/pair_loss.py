@@ -1,6 +1,6 @@
 """The loss of utilities on judgements, with slopes and curvature: what `DCGLearner` sees of a log.
 
-With ``z = <W, d>`` the utility of a pair's first list minus that of its second, a judgement costs
+With ``z = <W, d>`` the utility of a pair's first list minus its second list's, a judgement costs
 
 - likelihood: minus the log of its probability. A preference of strength j = 1..M has probability
   ``P(j) = sigma(z - t_j) - sigma(z - t_(j+1))``, a tie ``sigma(z + t_1) - sigma(z - t_1)``, with
@@ -62,7 +62,7 @@ class Points:
 
     @property
     def tables(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """What grades and positions are worth, as kernels over lists take it: see `list_kernel`."""
+        """Values of grades and positions, as kernels over lists take them: see `list_kernel`."""
         n, n_grades = self.gains.shape
         stops = np.zeros((n, n_grades)) if self.stops is None else self.stops
         best = np.zeros(n) if self.best is None else self.best
