@@ -314,7 +314,7 @@ class PreferencePairs(Columns, Weighted):
             needs = "must know the list shown first: give the column swapped"
             raise InputError(f"inconsistent={inconsistent!r} {needs}")
 
-        # verdicts of a rater who contradicts them; the last entry is that of all other pairs
+        # verdicts of a rater who contradicts them; the last entry is for all other pairs
         repeated = shown_both_ways(self)
         differ: Flags = ~np.append(repeated.same, True)[repeated.member]
 
