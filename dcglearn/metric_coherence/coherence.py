@@ -1,4 +1,4 @@
-"""Whether two metrics can disagree: a proof that they cannot, or the lists where they most do."""
+"""Coherence of two metrics: a proof that they never disagree, or the lists where they most do."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def coherence(
         Time limit of each of the two integer programmes, in seconds; used if there are too many
         lists to enumerate.
     n_grades : int, optional
-        Number of grades of the documents' scale, which is also that of names. By default that of
+        Number of grades of the documents' scale, also for names. By default the number of
         the metrics.
     names : (str, str), optional
         Names of the metrics in print.

@@ -140,7 +140,7 @@ def disagreement(
 
 
 def _list_utility(source: Metric, name: str) -> Callable[[Grades], Floats]:
-    """Return the values of lists under a metric, in units of the most that a list can be worth."""
+    """Return the values of lists under a metric, in units of the largest value of a list."""
     metric = source if isinstance(source, ListUtility) else Utility(as_weights(source, name))
     table = metric.dcg.utility if isinstance(metric, ListUtility) else metric
     size = float(np.abs(table.weights).sum())
