@@ -23,7 +23,7 @@ NO_SIGNAL = (
 )
 
 FEWEST_JUDGED = 50
-"""With fewer preferences nothing is said: they show little, whatever the judges."""
+"""Minimum number of preferences for a test: fewer show little, even with good judges."""
 
 DRAWN = 999
 """Number of draws of the null hypothesis."""
@@ -62,7 +62,7 @@ def tells_nothing(log: OpenLog) -> bool:
     if not len(log) or not log.graded:
         return False
 
-    # preferences, or a sample of them
+    # all preferences, or a sample
     pairs = log.thinned(CHECKED_PAIRS) if isinstance(log, PartedLog) else log
     pairs = telling_pairs(pairs).decided
     if len(pairs) < FEWEST_JUDGED:
@@ -98,7 +98,7 @@ def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> boo
 
 def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.Generator) -> bool:
     """Return whether ratings exchanged within groups lead to statistics as large as theirs."""
-    # the lines, each a rating of a list, or a sample of them
+    # the lines, each a rating of a list, or a sample
     lines = np.repeat(np.arange(len(counts)), np.maximum(np.rint(counts.weight), 1).astype(np.intp))
     if len(lines) > CHECKED_PAIRS:
         lines = rng.choice(lines, CHECKED_PAIRS, replace=False)
@@ -130,7 +130,7 @@ def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.
 def _without_rounding(differences: Floats, scores: Floats) -> Floats:
     """Return differences of scores, shape (M, n) both, 0 where they are those of rounding.
 
-    Under a flat discount all permutations of a list are worth the same.
+    Under a flat discount all permutations of a list have the same value.
     """
     largest = np.abs(scores).max(axis=1, keepdims=True)
     return np.where(np.abs(differences) > TIE_TOLERANCE * largest, differences, 0.0)

@@ -48,7 +48,7 @@ class Facts:
 
     `depths` are those of the parts that hold pairs (a sound log has one); `n_equal` counts the
     pairs of equal lists, `n_ties` the ties among the pairs whose lists differ, and `weight` is the
-    weight of these, ties included; `grades`, shape (256,), says how often each grade occurs as
+    weight of the latter, ties included; `grades`, shape (256,), says how often each grade occurs as
     uint8 (255 = unknown); `raters` is None if no part has that column; `dropped` counts what the
     reader left out; `sided` tells whether it is known which list was shown first.
     """
