@@ -1,4 +1,4 @@
-"""The raw cells of a log by role, and the checked columns that become of them.
+"""The raw cells of a log by role, and the checked columns made from them.
 
 Polars reads a source whose lines are all alike at once, see `plain_frame`; everything else is read
 line by line. `KINDS` then says, of both alike, what the cells mean.
@@ -48,7 +48,7 @@ class RawCells:
         return Column(role, kind, self.columns[role], self.texts)
 
     def distinct(self, role: str, kind: str) -> tuple[list[Any], Integers]:
-        """Return the distinct values of a role, and the number of that of each row, shape (n,)."""
+        """Return the distinct values of a role, and the number of each row's value, shape (n,)."""
         if role not in self.columns:
             return [None], np.zeros(self.n, np.int64)
         column = self.column(role, kind)
@@ -180,7 +180,7 @@ def _place(source: Source, row: int) -> str:
 def _add_errors(
     errors: dict[int, InputError], converted: list[_Converted], source: Source, n: int
 ) -> None:
-    """Add what is wrong with each bad row; of several faults, that of the first role."""
+    """Add the fault of each bad row; of several faults, the first role's."""
     # bad cells, and required ones that are missing
     for one in converted:
         for row, error in one.values.errors.items():

@@ -14,7 +14,7 @@ Cutoffs: TypeAlias = str | float | Sequence[float] | None
 """Cut-offs, such as ".2,.5,.8" or [0.2, 0.5, 0.8], or a number of equally frequent levels."""
 
 CUT = "cutoffs= (--cutoffs .2,.5,.8) cuts fractions"
-"""What a refusal of a fraction says."""
+"""Remedy in the refusal of a fraction."""
 
 
 def text_of(cutoffs: Any) -> str:

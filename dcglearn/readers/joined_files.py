@@ -22,7 +22,7 @@ MOST_FILES = 10_000
 def log_files(log: Paths) -> list[PathLike]:
     """Return the files of paths, folders and patterns, each once; a folder's in order of name.
 
-    Raise InputError if a folder holds no file, too many, or one whose suffix is that of no log;
+    Raise InputError if a folder holds no file, too many, or one whose suffix belongs to no log;
     hidden ones are left out.
     """
     files: list[PathLike] = []

@@ -253,7 +253,7 @@ def _placed(
     if not paired:
         return table
 
-    # sides, or two words that are none, the first of which is that of a
+    # sides, or two other words, the first of which names a
     values, index = rows.distinct("side", "label")
     words = [str(value).strip().lower() for value in values]
     sides = np.array([SIDE_NUMBERS.get(word, -1) for word in words], np.intp)[index]

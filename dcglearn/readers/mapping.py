@@ -1,4 +1,4 @@
-"""How a log is read, as one frozen object that TOML files hold."""
+"""Options of reading a log, as one frozen object that TOML files hold."""
 
 import json
 import re

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dcglearn.readers.cells import RawCells
 
 MARKS = {"1": 1, "true": 1, "0": 0, "false": 0, "": 0}
-"""What the cell of an outcome says, in lower case: whether it is the one."""
+"""Cells of an outcome in lower case, and whether they mean that it occurred."""
 
 
 def outcome_roles(roles: Mapping[str, Role]) -> Iterator[dict[str, Role]]:
@@ -131,7 +131,7 @@ class Shares(Rebuilt):
         return np.column_stack([share, 1 - share, np.zeros(rows.n)])
 
     def _of_logarithms(self, rows: RawCells, errors: dict[int, InputError]) -> Floats:
-        """Return the probability of a by its logarithm, relative to that of b if a row has both."""
+        """Return the probability of a by its logarithm, relative to b's if a row has both."""
         of_a, of_b = (_numbers(rows, role, errors, np.nan) for role in LOGPROBS)
         refuse(errors, np.isnan(of_a), lambda _: "logprob_a is missing")
 

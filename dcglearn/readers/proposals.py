@@ -22,7 +22,7 @@ def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Ite
     try:
         yield
     except InputError as error:
-        # words and columns beside those that were told
+        # words and columns beside the given ones
         cure = error.cure
         if "winner_words" in cure:
             told = {word.lower() for word in cure["winner_words"]}
@@ -62,7 +62,7 @@ def _call(function: str, log: str, options: dict[str, Any]) -> str:
 def finding_columns(
     open_with: Opener, roles: Mapping[str, Role], mapping: LogMapping
 ) -> Iterator[None]:
-    """Find the columns that a refusal asks for, unless one was told and is not there."""
+    """Find the columns that a refusal asks for, unless a given one is missing."""
     try:
         yield
     except InputError as error:

@@ -171,7 +171,7 @@ def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> Non
 
 
 def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") -> Reversal:
-    """Return the reversal of the grades, and how it is told: by an option, or in other words."""
+    """Return the reversal of the grades, and its remedy: an option, or other words."""
     name = "With the grades turned round"
     if told:
         return Reversal(name, turned(log), told)
@@ -187,7 +187,7 @@ def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") ->
 
 
 def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMapping) -> Reversal:
-    """Return the reversal of the winners, and how it is told."""
+    """Return the reversal of the winners, and its remedy."""
     name, other = (
         "With the winners exchanged",
         {"a": "b", "b": "a", "left": "right", "right": "left"},

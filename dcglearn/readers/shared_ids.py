@@ -59,7 +59,7 @@ def _place(machine: str, name: str) -> str:
 
 
 def _judged(table: Table, row: int) -> dict[str, Any]:
-    """Return what was judged in a row, by name, whatever the order of the two lists."""
+    """Return what was judged in a row, by name, in either order of the two lists."""
     sides = [table[side][row].tolist() for side in ("a", "b")]
     judged: dict[str, Any] = {
         "the lists": sorted([grade for grade in grades if grade != EMPTY] for grades in sides)

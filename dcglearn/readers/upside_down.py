@@ -20,7 +20,7 @@ CHECKED_PAIRS = 5_000
 class Reversal:
     """One way in which a log may be upside down: in words, the log without it, and its remedy.
 
-    It is `likely` if it undoes what was told, or the grades begin with 1.
+    It is `likely` if it undoes an option of the user, or the grades begin with 1.
     """
 
     name: str
@@ -200,7 +200,7 @@ def _most_respected(log: PreferencePairs, most_values: int = 1_000) -> float:
     root = np.linalg.cholesky(ahead.T @ weighted + 1e-6 * weight.sum() * np.eye(size)).T
     try:
         values, _ = nnls(root, np.linalg.solve(root.T, weighted.sum(axis=0)), maxiter=30 * size)
-    except RuntimeError:  # no end after so many steps
+    except RuntimeError:  # no end within maxiter steps
         return 0.0
     return float(weight @ (ahead @ values > 1e-9)) / float(weight.sum())
 
