@@ -202,7 +202,7 @@ def preference_pairs(
         Assign each pair at random to one of the raters ``rater 1``, ``rater 2``, ... (queries
         ``query 1``, ...).
     seed : int or Generator, optional
-        Same seed, same log, and same lists whatever the noise.
+        Same seed, same log, and same lists at any noise.
     **judge_options
         `n_flips`, `flip_rate`, `temperature`, `tie_below`, `rater`, `rater_error`, `query`,
         `n_grades`: see `judge`.
@@ -245,7 +245,7 @@ def machine_verdicts(
         As in `preference_pairs`; the taste, in place of a truth, is the machine's own.
     error, side, consistency : float
         Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the
-        list shown first, whatever the lists; and that it makes the same mistake, or none, when it
+        list shown first without reading; and that it makes the same mistake, or none, when it
         is asked again: else it may err afresh.
 
     See Also
