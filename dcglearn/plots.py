@@ -231,7 +231,7 @@ def banded_figure(
 
     Gains run from 0 to 1, and the first discount is 1.
 
-    `dcg` may be the fitted learner. Inner bands are of each parameter by itself, outer ones of all
+    `dcg` may be the fitted learner. Inner bands are for each parameter alone, outer ones for all
     at once.
     """
     figure = dcg_figure({"learned": dcg, **(others or {})})
@@ -540,14 +540,14 @@ def _name_rows(axes: Axes, names: Sequence[str], room: float = 0.6) -> None:
 
 
 def _by_name(metrics: Any) -> dict[str, DCG]:
-    """Return DCGs by name; a learner by itself is called `learned`."""
+    """Return DCGs by name; a single learner is called `learned`."""
     if not isinstance(metrics, Mapping):
         metrics = {"learned" if hasattr(metrics, "fit") else "DCG": metrics}
     return {name: _dcg_of(metric) for name, metric in metrics.items()}
 
 
 def _dcg_of(metric: Any) -> DCG:
-    """Return a DCG itself, that of a fitted learner, or the nearest one to a utility."""
+    """Return a DCG itself, a fitted learner's, or the nearest one to a utility."""
     source = metric.factor() if hasattr(metric, "factor") else metric
     drawn = getattr(source, "dcg_", getattr(source, "dcg", source))
     if not hasattr(drawn, "gains"):
@@ -572,5 +572,5 @@ def _printed(width: float, height: float) -> Iterator[Figure]:
 
 
 def _print_style() -> Any:
-    # names of grades and runs are text, whatever signs they hold
+    # names of grades and runs are text, not formulas
     return import_matplotlib().rc_context({**PRINT_STYLE, "text.parse_math": False})
