@@ -31,7 +31,7 @@ class AskingOptions:
         None, "Names, as ann,bob; without them the page asks for a name.", metavar="NAMES"
     )
     redundancy: int = model_row(1, "Ask R raters about each pair.", min=1, metavar="R")
-    random: bool = model_row(False, "Pairs at random, not the most telling ones.")
+    random: bool = model_row(False, "Pairs at random, not the most informative ones.")
     queries: bool = model_row(False, "Ask all queries about equally often.")
     strengths: int = model_row(1, "Strengths of preference.", min=1, max=5, metavar="S")
     width: float = model_row(0.1, "There are enough verdicts when the widest band is below this.")

@@ -119,7 +119,7 @@ def learn(
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
     if trust.ranges and learner.zero not in (None, "0"):
-        reason = "--ranges are those of DCGs whose worst grade is worth 0"
+        reason = "--ranges hold for DCGs whose worst grade has gain 0"
         raise InputError(f"{reason}; leave out --zero {learner.zero}")
 
     # outcomes of answers or tests are no verdicts
@@ -186,7 +186,7 @@ def _learn_outcomes(
     for name, default in defaults.items():
         if (values[name] or None) != default:
             option = option_name(name)
-            raise InputError(f"{option} does not go with --{kind}, which holds some out by itself")
+            raise InputError(f"{option} does not go with --{kind}, which chooses its own held-out pairs")
     if len(source.log) > 1:
         raise InputError(f"--{kind}: give one file, not {len(source.log)}")
     from dcglearn.plots import banded_figure

@@ -40,7 +40,7 @@ class LearnerOptions:
         metavar="METRIC",
     )
     zero: str | None = model_row(
-        None, "dcg: the grade worth nothing; none: an empty place alone.", metavar="GRADE|none"
+        None, "dcg: the grade with gain 0; none: an empty place alone.", metavar="GRADE|none"
     )
     proxy: str | None = first_row(
         None, "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
@@ -53,7 +53,7 @@ class LearnerOptions:
     )
     monotone: bool = model_row(
         True,
-        "qp: whether a better grade must be worth at least as much.",
+        "qp: whether a better grade has at least the same utility.",
         "--monotone/--no-monotone",
     )
     tie_epsilon: float | None = model_row(

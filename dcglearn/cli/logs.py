@@ -245,7 +245,7 @@ class MachineOptions:
     )
     taste: str | None = model_row(None, "machine: its metric; else the truth.", metavar="METRIC")
     error: float = model_row(0.1, "machine: share of pairs that it gets wrong, by its taste.")
-    side: float = model_row(0.1, "machine: share of verdicts for whatever list is shown first.")
+    side: float = model_row(0.1, "machine: share of verdicts that name the first list unread.")
     consistency: float = model_row(
         0.9, "machine: share of repeated pairs on which it repeats its verdict."
     )

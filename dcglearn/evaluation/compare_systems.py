@@ -326,8 +326,8 @@ def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]
     if len(shared) < len(people) or len(place) < 2:
         raise InputError(
             f"the machine has judged {len(shared)} of the {len(people)} queries that people "
-            f"judged, and {len(place)} others: it must judge all of them, by which it is "
-            "corrected, and two or more others, which it adds"
+            f"judged, and {len(place)} others: it must judge all queries of people, "
+            "which correct it, and two or more others, which it adds"
         )
     return [*shared, *place.values()]
 

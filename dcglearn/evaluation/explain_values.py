@@ -51,7 +51,7 @@ WORDS: dict[str, dict[Any, str]] = {
         "judgements": "the ideal of all judged documents",
         "list": "the ideal of the run's own documents (--ideal list)",
         "top": "the ideal of the run's documents above the cut-off",
-        "uncut": "an ideal that goes on below the cut-off",
+        "uncut": "an ideal that continues below the cut-off",
     },
     "ties": {
         "docno-desc": "ties by descending names (--ties docno-desc)",
@@ -59,7 +59,7 @@ WORDS: dict[str, dict[Any, str]] = {
         "stable": "ties in the order of the file (--ties stable)",
         "reversed": "ties in the reverse order of the file",
         "average": "tied documents that share their gains",
-        "file": "the order of the file, whatever the scores",
+        "file": "the order of the file, regardless of scores",
         "ascending": "the lowest score first",
     },
     "unjudged": {

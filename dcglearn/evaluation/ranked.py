@@ -266,7 +266,7 @@ def check_list_settings(
     if not isinstance(unjudged, str):
         refusal = ": documents without a judgement count as worst or best, or are dropped"
     if residuals:
-        refusal = ": a better document may make those below it worth less, so no residual"
+        refusal = ": a better document may lower the value of later ones, so no residual"
     if refusal:
         raise InputError(f"{name} is not a DCG{refusal}")
 

@@ -26,7 +26,7 @@ def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | 
     if dcg.gains[-1] <= 0:
         raise InputError(
             f"{tool}: the best grade, {dcg.n_grades - 1}, has the gain {dcg.gains[-1]:g}, so the "
-            "best documents would be worth nothing; are the gains in order, worst grade first?"
+            "best documents would have value 0; are the gains in order, worst grade first?"
         )
     if dcg.discounts.max() <= 0:
         raise InputError(
@@ -54,7 +54,7 @@ def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
         if metric.form == "dcg":
             return metric.dcg
         forms = {
-            "saturation": "a good result makes those below it worth less",
+            "saturation": "a good result lowers the value of later ones",
             "best": "the best result counts extra",
         }
         holds = "a sum over positions"

@@ -327,8 +327,7 @@ def _notes(visible: Visibility) -> tuple[str, ...]:
     if visible.free_columns:
         notes.append(
             "both lists of every pair hold the same grades in another order, so only the steps "
-            "between discounts are learned; how high all of them lie is that of the smoothest "
-            "curve"
+            "between discounts are learned; their common height is the smoothest curve's"
         )
     return tuple(notes)
 

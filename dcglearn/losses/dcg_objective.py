@@ -26,7 +26,7 @@ def depth_of(k: int | str | None, dcg: DCG) -> float:
     if isinstance(k, str) and k == "depth":
         return dcg.depth
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        allowed = 'a positive integer, "depth" (that of the DCG), nor None (all ranks)'
+        allowed = 'a positive integer, "depth" (of the DCG), nor None (all ranks)'
         raise InputError(f"k={k!r} is neither {allowed}")
     return int(k)
 

@@ -214,7 +214,7 @@ class DisagreementMatrix:
         how = "all" if self.exact else "random"
         note = f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"
         if self.constant:
-            left_out = "left out, all rankings being worth the same to them"
+            left_out = "left out, since all rankings have the same value under them"
             note += f"; {left_out}: {', '.join(self.constant)}"
         return "\n".join([*aligned(rows), f"({note})"])
 

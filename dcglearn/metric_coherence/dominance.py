@@ -178,7 +178,7 @@ class Dominance:
         x, y = map(one_line, self.names)
         scope = scope_of(self.budget)
         if self.verdict == "equal":
-            return f"{x} and {y} are worth the same under {scope}"
+            return f"{x} and {y} have the same value under {scope}"
 
         # examples of either order
         if self.verdict == "open":
