@@ -186,7 +186,7 @@ def _learn_outcomes(
     for name, default in defaults.items():
         if (values[name] or None) != default:
             option = option_name(name)
-            raise InputError(f"{option} does not go with --{kind}, which chooses its own held-out pairs")
+            raise InputError(f"{option} does not go with --{kind}, which holds out its own pairs")
     if len(source.log) > 1:
         raise InputError(f"--{kind}: give one file, not {len(source.log)}")
     from dcglearn.plots import banded_figure

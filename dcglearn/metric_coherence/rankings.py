@@ -221,7 +221,7 @@ def resolved(
     """Return metrics, with files read and names resolved, and the names with their depths.
 
     `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
-    Raises InputError if none says them. `names` are for messages; a metric that is none by name has
+    Raises InputError if no metric states them. `names` are for messages; a metric that is none by name has
     None in the second list.
     """
     read: list[Any] = [

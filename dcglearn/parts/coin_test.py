@@ -75,7 +75,7 @@ def tells_nothing(log: OpenLog) -> bool:
 
 
 def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> bool:
-    """Return whether winners exchanged at random lead to statistics as large as the pairs'."""
+    """Return whether winners swapped at random lead to statistics as large as the pairs'."""
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
 
     # the lead of each pair under each textbook DCG, bounded, so that no pair decides alone
@@ -97,7 +97,7 @@ def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> boo
 
 
 def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.Generator) -> bool:
-    """Return whether ratings exchanged within groups lead to statistics as large as theirs."""
+    """Return whether ratings permuted within groups lead to statistics as large as theirs."""
     # the lines, each a rating of a list, or a sample
     lines = np.repeat(np.arange(len(counts)), np.maximum(np.rint(counts.weight), 1).astype(np.intp))
     if len(lines) > CHECKED_PAIRS:

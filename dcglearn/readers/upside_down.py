@@ -1,4 +1,4 @@
-"""Check that a log is not upside down: its winners or grades reversed, its sides exchanged."""
+"""Check that a log is not upside down: winners or grades reversed, or sides swapped."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def _upside_down(
 
 
 def turned(log: PreferencePairs) -> PreferencePairs:
-    """Return a log with its grades turned round: the largest that occurs is the worst."""
+    """Return a log with its grades reversed: the largest that occurs is the worst."""
     lists = (log.preferred, log.other)
     top = max(int(x.max(initial=0)) for x in lists)
     first, second = (np.where(x < 0, x, top - x).astype(np.int8) for x in lists)
@@ -240,7 +240,7 @@ def turned(log: PreferencePairs) -> PreferencePairs:
 
 
 def exchanged(log: PreferencePairs) -> PreferencePairs:
-    """Return a log with the winners exchanged."""
+    """Return a log with the winners swapped."""
     return log.changed(preferred=log.other, other=log.preferred)
 
 

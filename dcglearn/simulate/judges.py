@@ -246,7 +246,7 @@ def machine_verdicts(
     error, side, consistency : float
         Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the
         list shown first without reading; and that it makes the same mistake, or none, when it
-        is asked again: else it may err afresh.
+        is asked again: else it errs independently.
 
     See Also
     --------
