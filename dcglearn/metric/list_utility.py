@@ -201,7 +201,7 @@ class ListUtility(NormalisedMetric):
         """Return the same metric with a largest gain and a first discount of 1, if there is one."""
         top, first = self.gains.max(), self.discounts[0]
         if top <= 0 or first <= 0:
-            raise InputError("a list utility whose values are all 0 has no such form")
+            raise InputError("a list utility that is worth nothing has no such form")
         gains, discounts = self.gains / top, self.discounts / first
         return ListUtility(gains, discounts, self.stops, self.best, self.grade_names, self.notes)
 

@@ -221,8 +221,8 @@ def resolved(
     """Return metrics, with files read and names resolved, and the names with their depths.
 
     `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
-    Raises InputError if no metric states them. `names` are for messages; a metric that is none by name has
-    None in the second list.
+    Raises InputError if no metric states them. `names` are for messages; the second list has None
+    for a metric that is not a name.
     """
     read: list[Any] = [
         metric_or_name(m, accept=SAVED) if isinstance(m, (str, os.PathLike)) else m for m in metrics
