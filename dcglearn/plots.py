@@ -40,9 +40,7 @@ LINE_STYLES: tuple[dict[str, Any], ...] = (
     {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
     {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
 )
-"""Okabe and Ito's colour-blind safe colours, each with a marker and a dash for print in black and
-white.
-"""
+"""Okabe and Ito's colour-blind safe colours, each with a marker and a dash for grey prints."""
 
 _COLOR = LINE_STYLES[0]["color"]
 """The colour of what was learned."""
@@ -71,8 +69,7 @@ def __dir__() -> list[str]:
 
 
 def plot_gains(dcgs: Any, axes: Axes) -> Axes:
-    """Draw gains against grades, one line for each DCG, scaled so that the worst grade is 0 and the
-    best 1.
+    """Draw gains against grades, a line for each DCG, scaled from 0 (worst grade) to 1 (best).
 
     `dcgs` is a DCG, a fitted learner, or maps legend entries to them; the axes are returned. Levels
     of fractions stand in the middle of each.
@@ -97,9 +94,7 @@ def plot_gains(dcgs: Any, axes: Axes) -> Axes:
 
 
 def plot_discounts(dcgs: Any, axes: Axes) -> Axes:
-    """Draw discounts against positions, one line a DCG, scaled so that its largest is 1; see
-    `plot_gains`.
-    """
+    """Draw discounts against positions, a line for each DCG, scaled to 1; see `plot_gains`."""
     dcgs = _by_name(dcgs)
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
         largest = np.abs(dcg.discounts).max() or 1.0
@@ -118,8 +113,7 @@ def _ticks(depth: int) -> Integers:
 def plot_weights(
     weights: Floats, axes: Axes, *, limit: float | None = None, title: str = ""
 ) -> Any:
-    """Draw a heat map of utility weights, shape (K, L): positions from top to bottom, grades from
-    worst to best.
+    """Draw a heat map of utility weights, shape (K, L): first position on top, worst grade left.
 
     The colour scale runs from -limit to limit, by default the largest weight in size; NaN is white.
     Returns the image.
@@ -134,8 +128,7 @@ def plot_weights(
 
 
 def dcg_figure(dcgs: Any) -> Figure:
-    """Return a figure of the gains and discounts of a DCG, a fitted learner, or a dictionary of
-    them by name.
+    """Return a figure of the gains and discounts of a DCG, a learner, or a dictionary by name.
 
     Raises InputError if there is no DCG to draw, or something has none.
     """
@@ -154,9 +147,7 @@ def dcg_figure(dcgs: Any) -> Figure:
 
 
 def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None) -> Figure:
-    """Return a figure of a factored utility: gains and discounts beside other metrics, W and its
-    rank-one part.
-    """
+    """Return a figure of a factored utility: curves beside other metrics, W, its rank-one part."""
     with _printed(7.0, 5.6) as figure:
         (gains, discounts), (whole, part) = figure.subplots(2, 2)
 
@@ -176,8 +167,7 @@ def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None
 
 
 def plot_shares(comparison: Comparison, axes: Axes) -> Axes:
-    """Draw the shares of held-out pairs that metrics respect, and the noise ceiling with its
-    interval.
+    """Draw the shares of held-out pairs that metrics respect, and the noise ceiling's interval.
 
     Bars are the interval of the difference from the learned DCG. The ceiling speaks for pairs of
     lists that recur; it is drawn beside the learned DCG's share of the same pairs.
@@ -237,10 +227,11 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
 def banded_figure(
     dcg: Any, others: Mapping[str, Any] | None = None, bands: Bands | None = None
 ) -> Figure:
-    """Return a figure of a learned DCG (gains from 0 to 1, first discount 1) with its bands, beside
-    other metrics.
+    """Return a figure of a learned DCG with its bands, beside other metrics.
 
-    `dcg` may be the fitted learner. Inner bands are of each parameter by itself, outer ones of all
+    Gains run from 0 to 1, and the first discount is 1.
+
+    `dcg` may be the fitted learner. Inner bands are for each parameter alone, outer ones for all
     at once.
     """
     figure = dcg_figure({"learned": dcg, **(others or {})})
@@ -264,8 +255,7 @@ def banded_figure(
 
 
 def witness_figure(coherence: Coherence) -> Figure:
-    """Return a figure of the rankings on which two metrics differ most, with the value of each
-    under both.
+    """Return a figure of the rankings on which two metrics differ most, with their values.
 
     Raises InputError if no disagreement was found.
     """
@@ -339,9 +329,7 @@ def regret_figure(curve: RegretCurve) -> Figure:
 
 
 def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
-    """Return a heat map of how often metrics disagree, ordered by the tree of a clustering, which
-    is drawn above.
-    """
+    """Return a heat map of how often metrics disagree, ordered by the clustering's tree above."""
     from scipy.cluster.hierarchy import dendrogram
 
     n, order = len(matrix.names), matrix.order()
@@ -367,9 +355,7 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
 
 
 def slope_figure(order: SystemOrder) -> Figure:
-    """Return a slope chart of the systems' ranks under every metric; systems with swaps beyond
-    chance are in colour.
-    """
+    """Return a slope chart of systems' ranks by metric; swaps beyond chance are in colour."""
     # systems of a swap beyond chance
     coloured: set[str] = set()
     for swaps in order.swaps.values():
@@ -405,9 +391,7 @@ def slope_figure(order: SystemOrder) -> Figure:
 
 
 def forest_figure(comparison: SystemComparison) -> Figure:
-    """Return a forest plot of the differences from the baseline, with intervals, under every
-    metric.
-    """
+    """Return a forest plot of differences from the baseline, with intervals, by metric."""
     frame = comparison.frame
     runs, measures = list(dict.fromkeys(frame["run"])), list(dict.fromkeys(frame["measure"]))
     with _printed(6.0, max(2.2, 0.16 * len(frame) + 0.25 * len(runs) + 0.9)) as figure:
@@ -431,8 +415,7 @@ def forest_figure(comparison: SystemComparison) -> Figure:
 
 
 def raters_figure(agreement: RaterAgreement) -> Figure:
-    """Return a figure of each rater's error rate, position bias and consistency, with intervals,
-    where they are known.
+    """Return a figure of raters' error rates, position bias and consistency, with intervals.
 
     Raises InputError if nothing is known of any rater: estimate errors, or give a log with the
     column `swapped`.
@@ -472,9 +455,7 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
 
 
 def fit_figure(fit: LackOfFit) -> Figure:
-    """Return a figure of a lack of fit: how far utilities are ahead of the DCG, and their place
-    below the ceiling.
-    """
+    """Return a figure of the lack of fit: utilities' lead over the DCG, and the noise ceiling."""
     names, reach = [part.name for part in fit.parts], normal_quantile(LEVEL)
     with _printed(7.0, 2.2) as figure:
         panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
@@ -499,9 +480,7 @@ def fit_figure(fit: LackOfFit) -> Figure:
 
 
 def segments_figure(test: SegmentTest) -> Figure:
-    """Return a figure of a segment test: the share that each segment's own DCG respects, beside the
-    common one's.
-    """
+    """Return a figure of a segment test: shares respected by segments' DCGs and the common one."""
     drawn = [segment for segment in test.segments if segment.own is not None]
     with _printed(5.0, max(1.8, 0.22 * len(drawn) + 1.0)) as figure:
         axes, places = figure.subplots(), range(len(drawn))
@@ -561,14 +540,14 @@ def _name_rows(axes: Axes, names: Sequence[str], room: float = 0.6) -> None:
 
 
 def _by_name(metrics: Any) -> dict[str, DCG]:
-    """Return DCGs by name; a learner by itself is called `learned`."""
+    """Return DCGs by name; a single learner is called `learned`."""
     if not isinstance(metrics, Mapping):
         metrics = {"learned" if hasattr(metrics, "fit") else "DCG": metrics}
     return {name: _dcg_of(metric) for name, metric in metrics.items()}
 
 
 def _dcg_of(metric: Any) -> DCG:
-    """Return a DCG itself, that of a fitted learner, or the nearest one to a utility."""
+    """Return a DCG itself, a fitted learner's, or the nearest one to a utility."""
     source = metric.factor() if hasattr(metric, "factor") else metric
     drawn = getattr(source, "dcg_", getattr(source, "dcg", source))
     if not hasattr(drawn, "gains"):
@@ -593,5 +572,5 @@ def _printed(width: float, height: float) -> Iterator[Figure]:
 
 
 def _print_style() -> Any:
-    # names of grades and runs are text, whatever signs they hold
+    # names of grades and runs are text, not formulas
     return import_matplotlib().rc_context({**PRINT_STYLE, "text.parse_math": False})

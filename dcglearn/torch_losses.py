@@ -1,6 +1,4 @@
-"""Objectives as PyTorch modules, over padded batches, with the gradient of this package's
-kernels.
-"""
+"""Objectives as PyTorch modules, over padded batches, with gradients by compiled kernels."""
 
 from typing import Any
 

@@ -1,3 +1,1 @@
-"""A metric audited against a log of preferences: findings in sentences, pictures and tables, on one
-page.
-"""
+"""Audit of a metric against a log of preferences: findings, pictures and tables on one page."""

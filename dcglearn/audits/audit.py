@@ -1,6 +1,4 @@
-"""`audit`: whether a metric follows the users of a log, what it gets wrong, how sure that is, and
-what to do next.
-"""
+"""`audit`: a page on how well a metric follows users, where it errs, and what to do next."""
 
 from __future__ import annotations
 
@@ -92,8 +90,7 @@ def audit(
     strict_log: bool = False,
     made: Mapping[str, str] | None = None,
 ) -> Audit:
-    """Audit a metric: whether it follows the users of a log, what it gets wrong, how sure that is,
-    and what to do.
+    """Audit a metric: how well it follows users, where it errs, how sure that is, what to do next.
 
     The result's `save` writes one HTML file, its `to_dict` returns the same numbers. Raises
     InputError if nothing can be learned from the log, or the metric lacks grades of it. People are
@@ -120,7 +117,7 @@ def audit(
         Raise InputError, rather than warn, where no metric orders the log's pairs better than a
         coin.
     made : mapping of str to str, optional
-        What else to say of how the page was made, such as the command and the digests of files, by
+        Further facts on how the page was made, such as the command and digests of files, by
         name.
 
     See Also

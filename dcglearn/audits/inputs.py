@@ -25,9 +25,11 @@ from dcglearn.trust.held_out import Comparison, cross_fitted
 LEARNED = "the learned DCG"
 
 Finding = dict[str, Any]
-"""A section: its `finding` in a sentence, `notes` with further ones, `asks` for what would let it
-say more, and what pictures and tables show. A section that cannot say anything has an empty
-finding."""
+"""A section: its `finding`, `notes`, `asks`, and the contents of its pictures and tables.
+
+`finding` is a sentence, empty if the section cannot say anything; `notes` holds further sentences,
+and `asks` what would let the section say more.
+"""
 
 
 def finding_of(finding: str, notes: Sequence[str] = (), asks: Sequence[str] = ()) -> Finding:
@@ -36,7 +38,7 @@ def finding_of(finding: str, notes: Sequence[str] = (), asks: Sequence[str] = ()
 
 
 def section(part: str, **values: Any) -> Finding:
-    """Return the numbers of a section, with the sentences that its template makes of them.
+    """Return the numbers of a section, with the sentences of its template.
 
     Lines of the template are the finding, notes, and asks, which begin with ``+``.
     """
@@ -48,8 +50,7 @@ def section(part: str, **values: Any) -> Finding:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A log, the metric in use as it was given, its name, and the fit with its bands, or why there
-    are none.
+    """A log, the metric in use as given, its name, and the fit with bands, or why there are none.
 
     `current` is the metric in use on the grades and positions of the log, with gains from 0 to 1.
     """
@@ -65,9 +66,7 @@ class Inputs:
 
     @cached_property
     def pairs(self) -> Preferences:
-        """The pairs that are learned from: of different lists, without raters who always name one
-        side.
-        """
+        """Pairs to learn from: of different lists, without raters who always name one side."""
         return telling_pairs(self.log)
 
     @cached_property
@@ -77,8 +76,7 @@ class Inputs:
 
     @cached_property
     def comparison(self) -> Comparison | str:
-        """The learned DCG and the metric in use on judgements that neither was learned from, or why
-        there is none.
+        """Held-out comparison of the learned DCG with the metric in use, or why there is none.
 
         All sentences on whom people follow are made of it.
         """
@@ -90,9 +88,7 @@ class Inputs:
 
     @property
     def followed(self) -> str:
-        """What people are shown to follow where the two metrics differ: "learned", "in use", or ""
-        if neither is.
-        """
+        """The metric that people follow where both differ: "learned", "in use", or "" for none."""
         if self.tells_nothing:
             return ""
 

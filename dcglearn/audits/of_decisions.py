@@ -1,6 +1,4 @@
-"""Parts of an audit on what follows: systems, further judgements, other tools, and whether the
-metric still holds.
-"""
+"""Parts of an audit on decisions: order of systems, next judgements, other tools, drift."""
 
 import json
 import re
@@ -31,9 +29,7 @@ from dcglearn.trust.segment_test import segment_test
 
 
 def systems_finding(inputs: Inputs, runs: Any, qrels: Any) -> Finding:
-    """Return the order of systems under both metrics, its swaps, and what survives every DCG that
-    the log allows.
-    """
+    """Return the systems' order under both metrics, its swaps, and what all allowed DCGs share."""
     if runs is None or qrels is None:
         return section("systems", systems=[])
 
@@ -80,9 +76,7 @@ def systems_finding(inputs: Inputs, runs: Any, qrels: Any) -> Finding:
 
 
 def _held(systems: list[Run], judged: Judgements, bands: Bands, pairs: Integers) -> Floats:
-    """Return the share of 100 draws of the bands under which the first system of each pair is
-    ahead.
-    """
+    """Return the share of 100 draws of the bands that put each pair's first system ahead."""
     draws = np.linspace(0, len(bands.gains) - 1, 100).astype(int).tolist()
     dcgs = {str(i): DCG(bands.gains[i], bands.discounts[i]) for i in draws}
     with warnings.catch_warnings():
@@ -136,8 +130,10 @@ def tools_finding(inputs: Inputs) -> Finding:
 def then_and_now(
     log: Preferences, later: Preferences | None, since: str | None
 ) -> Preferences | None:
-    """Return judgements of two times as segments of one log; None without a second time, InputError
-    if it is none.
+    """Return judgements of two times as segments of one log, or None without a second time.
+
+    Raise InputError if the two logs differ in depth, or if a log to be cut at `since` lacks times
+    or has one that is no date.
     """
     # two logs become one
     if later is not None:
@@ -170,9 +166,7 @@ def then_and_now(
 
 
 def drift_finding(both: Preferences | None, seed: int) -> Finding:
-    """Return whether a DCG for the judgements of then and one for those of now are better than one
-    for both.
-    """
+    """Return whether a DCG for each time fits better than one DCG for both."""
     if both is None:
         return section("drift", test=None, reason="")
     try:

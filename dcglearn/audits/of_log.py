@@ -18,9 +18,7 @@ from dcglearn.readers.preferences import Preferences
 
 
 def log_finding(inputs: Inputs) -> Finding:
-    """Return what a log holds, the agreement and errors of its raters, and the influence of
-    each.
-    """
+    """Return the contents of a log, and its raters' agreement, errors and influence."""
     log, rated, bands = inputs.log, inputs.log.ratings is not None, inputs.bands
 
     # agreement of raters, and the influence of each
@@ -78,9 +76,7 @@ def _counts(log: Preferences) -> str:
 
 
 def _over_time(log: Preferences) -> dict[str, Any] | None:
-    """Return how many verdicts were given on each day of a log with times, or in each month beyond
-    24 days.
-    """
+    """Return the verdicts per day of a log with times, or per month beyond 24 days."""
     if log.time is None:
         return None
     days, n = np.unique([time[:10] for time in log.time], return_counts=True)

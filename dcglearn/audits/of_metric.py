@@ -1,6 +1,4 @@
-"""Sections of an audit on the metric: the verdict, gains and discounts, held-out judgements, where
-metrics disagree.
-"""
+"""Parts of an audit on the metric: verdict, gains and discounts, held-out pairs, disagreement."""
 
 import contextlib
 import os
@@ -24,9 +22,7 @@ from dcglearn.trust.lack_of_fit import lack_of_fit
 
 
 def verdict_finding(inputs: Inputs) -> Finding:
-    """Return what to do: keep the metric in use, change it, or judge more; with the dates of audit
-    and judgements.
-    """
+    """Return whether to keep the metric, change it, or judge more; with dates of audit and data."""
     comparison, followed = inputs.comparison, inputs.followed
     row = None if isinstance(comparison, str) else comparison[comparison.current]
 
@@ -82,18 +78,14 @@ def _followed(inputs: Inputs) -> str:
 
 
 def _today() -> str:
-    """Return the date of the audit, or that of SOURCE_DATE_EPOCH, by which a page is made again to
-    the same bytes.
-    """
+    """Return the audit's date, or SOURCE_DATE_EPOCH's, which makes a page reproducible."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)
     return f"{now:%Y-%m-%d}"
 
 
 def curves_finding(inputs: Inputs) -> Finding:
-    """Return the learned gains and discounts with their bands, beside those of the metric in
-    use.
-    """
+    """Return the learned gains and discounts with bands, beside those of the metric in use."""
     # rows of parameters that are not fixed, and those whose band leaves out the metric in use
     learned, bands = inputs.fit.dcg, inputs.bands
     in_use = np.concatenate([inputs.current.gains, inputs.current.discounts]).tolist()
@@ -137,9 +129,7 @@ def _distance(row: dict[str, Any]) -> float:
 
 
 def held_out_finding(inputs: Inputs) -> Finding:
-    """Return the shares of held-out judgements that metrics respect, the noise ceiling, and whether
-    a DCG is enough.
-    """
+    """Return the shares of held-out pairs respected, the ceiling, and whether a DCG is enough."""
     comparison = inputs.comparison
     if isinstance(comparison, str):
         return section("held_out", held_out=None, reason=comparison)
@@ -178,9 +168,7 @@ def held_out_finding(inputs: Inputs) -> Finding:
 
 
 def disagreement_finding(inputs: Inputs) -> Finding:
-    """Return whether and how often two metrics disagree, whom judges follow there, and pairs that
-    show it.
-    """
+    """Return how often two metrics disagree, whom judges follow there, and pairs that show it."""
     log, comparison = inputs.pairs, inputs.comparison
     metrics = {LEARNED: inputs.fit.dcg, inputs.name: inputs.current}
 

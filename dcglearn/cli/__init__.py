@@ -1,3 +1,1 @@
-"""The command line, and the report that it prints. Read `commands.py` first: it names the file of
-every command.
-"""
+"""The command line and its report. Read `commands.py` first: it names the file of every command."""

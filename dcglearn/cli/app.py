@@ -1,5 +1,4 @@
-"""The command line: results to standard output, words to standard error, exit status 2 for bad
-input.
+"""The command line: results to standard output, messages to standard error, status 2 for bad input.
 
 Modules are imported inside `main`, so that an interrupt while they are ends quietly too.
 """
@@ -36,9 +35,7 @@ def main(program: str = "dcglearn", commands: str = "dcglearn.cli.commands") -> 
 
 
 def _interrupted() -> None:
-    """End with status 130; Python would end by the signal if the interrupt met code that `exec`
-    runs, as imports do.
-    """
+    """End with status 130, even if the interrupt meets code that `exec` runs, such as an import."""
     with contextlib.suppress(OSError):
         sys.stdout.flush()
     atexit._run_exitfuncs()

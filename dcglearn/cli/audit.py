@@ -46,9 +46,7 @@ def audit(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Audit a metric on one page: whether it follows users, what it gets wrong, how sure that is,
-    and what to do.
-    """
+    """Audit a metric on one page: how well it follows users, where it errs, and what to do next."""
     metric_or_name(metric)
     systems = [*(runs or []), *(more_runs or [])]
     if bool(systems) != (qrels is not None):

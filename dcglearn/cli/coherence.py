@@ -63,9 +63,7 @@ def coherence(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Prove that two metrics never disagree, or show the rankings on which they do, and how often
-    they do.
-    """
+    """Prove that two metrics never disagree, or show on which rankings they do, and how often."""
     check_outputs(force=force, picture=plot, inputs=[a, b])
     documents = None if grades is None else _numbers(grades)
     (first, second), names = _two_metrics(a, b, documents, n_grades, depth, scale)

@@ -1,6 +1,4 @@
-"""A command and its help page: options in panels, one example a line; drawn on a terminal, plain
-text in a pipe.
-"""
+"""A command and its help page: panels of options, an example a line, plain text in a pipe."""
 
 import functools
 import inspect
@@ -49,9 +47,7 @@ def _option_row(panel: str, default: Any, summary: str, *names: str, **how: Any)
 first_row, input_row, model_row, output_row, scale_row = (
     partial(_option_row, panel) for panel in PANELS[1:]
 )
-"""Rows of options in each panel: default, help, names if not that of the parameter, and more for
-typer.
-"""
+"""Rows of options by panel: default, help, names unless the parameter's own, and more for typer."""
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 
@@ -72,9 +68,7 @@ def examples(*lines: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
 
 def program(summary: str, commands: Mapping[str, Sequence[Callable[..., None]]]) -> typer.Typer:
-    """Return a program of the commands in each panel of its help page, with --version and
-    --verbose.
-    """
+    """Return a program whose help page has the commands in panels, with --version and --verbose."""
     app = typer.Typer(
         name="dcglearn",
         help=summary,
@@ -121,9 +115,7 @@ def _common(
 
 
 def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
-    """Add a function with `examples` as a command; parameters that are dataclasses are replaced by
-    their fields.
-    """
+    """Add a function with `examples` as a command; fields replace dataclass parameters."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
 
@@ -236,9 +228,7 @@ class Command(_HelpPage, TyperCommand):
     """A command whose help page has a panel for each kind of option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the options and arguments; a value that is none of its kind is refused in a plain
-        sentence.
-        """
+        """Parse options and arguments, and refuse a value of the wrong type in a plain sentence."""
         try:
             return list(super().parse_args(ctx, args))
         except typer.BadParameter as error:
@@ -246,9 +236,7 @@ class Command(_HelpPage, TyperCommand):
             raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line: arguments as they are named, in any version of
-        typer.
-        """
+        """Return the words of the usage line, arguments as they are named, in any typer version."""
         arguments = [
             option for option in self.get_params(ctx) if option.param_type_name == "argument"
         ]
@@ -295,9 +283,7 @@ class Group(_HelpPage, TyperGroup):
 
 
 def _plain_refusal(error: typer.BadParameter) -> str:
-    """Return what is wrong with a value, by name: pydantic's sentence, which typer shows, does not
-    name it.
-    """
+    """Return what is wrong with a value, by name; pydantic's sentence in typer does not name it."""
     cause: Any = error.__cause__
     if not hasattr(cause, "errors"):
         return error.message

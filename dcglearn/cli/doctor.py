@@ -1,6 +1,4 @@
-"""``dcglearn doctor``: versions, kernels, extras, threads and rights, which a report of a bug
-should tell.
-"""
+"""``dcglearn doctor``: versions, kernels, extras, threads and permissions, for bug reports."""
 
 import contextlib
 import json
@@ -79,9 +77,7 @@ def facts() -> dict[str, Any]:
 
 
 def libraries_by_extra() -> dict[str, list[str]]:
-    """Return the names of the libraries that this package needs, by its extras; those of "" are
-    always needed.
-    """
+    """Return the libraries that this package needs, by extra; those of "" are always needed."""
     names: dict[str, list[str]] = {"": []}
     for name, inner, extra in _requirements("dcglearn"):
         libraries = names.setdefault(extra, [])

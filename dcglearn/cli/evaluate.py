@@ -99,9 +99,7 @@ class EvaluationOptions:
         return [file for file in files if file is not None]
 
     def evaluated(self, scale: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
-        """Read the files and return what `evaluate`, or a function that takes the same, makes of
-        them.
-        """
+        """Read the files and return the result of `evaluate`, or of a function called alike."""
         metrics = files_and_names(self.metric or ["nDCG@10"], scale)
         runs, judged = self._of_responses(metrics) if self.rank_eval else self._of_files()
 
@@ -133,9 +131,7 @@ class EvaluationOptions:
     def _of_responses(
         self, metrics: Mapping[str, DCG | ListUtility | str]
     ) -> tuple[list[Run], Judgements]:
-        """Return the hits of responses as runs, and all judgements or those of the hits; print
-        notes.
-        """
+        """Return hits of responses as runs, with all judgements or the hits' own; print notes."""
         if self.judgements is not None:
             remedy = f"leave out {self.judgements} or give it by --qrels"
             raise InputError(f"--rank-eval takes no runs; {remedy}")

@@ -1,6 +1,4 @@
-"""``dcglearn judge``, the judging page, and ``dcglearn prompts``, the same pairs as prompts for a
-model.
-"""
+"""``dcglearn judge``: the judging page; ``dcglearn prompts``: its pairs as prompts for a model."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ class AskingOptions:
         None, "Names, as ann,bob; without them the page asks for a name.", metavar="NAMES"
     )
     redundancy: int = model_row(1, "Ask R raters about each pair.", min=1, metavar="R")
-    random: bool = model_row(False, "Pairs at random, not the most telling ones.")
+    random: bool = model_row(False, "Pairs at random, not the most informative ones.")
     queries: bool = model_row(False, "Ask all queries about equally often.")
     strengths: int = model_row(1, "Strengths of preference.", min=1, max=5, metavar="S")
     width: float = model_row(0.1, "There are enough verdicts when the widest band is below this.")
@@ -73,9 +71,7 @@ class CandidateOptions:
     depth: int | None = input_row(None, "Cut lists to K positions; of runs, to 10.", metavar="K")
 
     def candidates(self, mapping: LogMapping) -> Candidates:
-        """Return the pairs of a file or of two runs; raise InputError if neither is given, or
-        both.
-        """
+        """Return the pairs of a file or of two runs; raise InputError for neither or both."""
         from dcglearn.judge.candidates import candidates_from_runs, read_candidates
 
         if (self.file is None) == (self.runs is None):
@@ -180,7 +176,7 @@ def judge(
 
 
 def _candidate_lines(pairs: Candidates) -> list[str]:
-    """Return what the candidates hold, and what was left out of them."""
+    """Return lines on the candidates, and on what was left out."""
     queries = len({pair.query for pair in pairs.pairs})
     held = f"{number_of(len(pairs), 'pairs')}, {number_of(queries, 'queries')}"
     scale = f"{number_of(pairs.depth, 'positions')}, {number_of(pairs.n_grades, 'grades')}"

@@ -60,9 +60,7 @@ class OutputOptions:
         text: str,
         draw: Callable[[], Any],
     ) -> None:
-        """Write the files, print the report or the text, and draw: nothing is lost if there is no
-        picture.
-        """
+        """Write the files, print the report or the text, and only then draw, which may fail."""
         # files
         if self.utility is not None:
             utility.save(self.utility, force=self.force)
@@ -108,9 +106,7 @@ def learn(
         False, "Print what was recognised in the log; learn and write nothing."
     ),
 ) -> None:
-    """Learn the gains and discounts of DCG from judgements of which list is better, and say how far
-    to trust them.
-    """
+    """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
     # files that cannot be read or written
     for metric in (learner.prior, trust.current):
         if metric is not None:
@@ -123,7 +119,7 @@ def learn(
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
     if trust.ranges and learner.zero not in (None, "0"):
-        reason = "--ranges are those of DCGs whose worst grade is worth 0"
+        reason = "--ranges hold for DCGs whose worst grade has gain 0"
         raise InputError(f"{reason}; leave out --zero {learner.zero}")
 
     # outcomes of answers or tests are no verdicts
@@ -190,7 +186,7 @@ def _learn_outcomes(
     for name, default in defaults.items():
         if (values[name] or None) != default:
             option = option_name(name)
-            raise InputError(f"{option} does not go with --{kind}, which holds some out by itself")
+            raise InputError(f"{option} does not go with --{kind}, which holds out its own pairs")
     if len(source.log) > 1:
         raise InputError(f"--{kind}: give one file, not {len(source.log)}")
     from dcglearn.plots import banded_figure

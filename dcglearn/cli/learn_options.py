@@ -40,7 +40,7 @@ class LearnerOptions:
         metavar="METRIC",
     )
     zero: str | None = model_row(
-        None, "dcg: the grade worth nothing; none: an empty place alone.", metavar="GRADE|none"
+        None, "dcg: the grade with gain 0; none: an empty place alone.", metavar="GRADE|none"
     )
     proxy: str | None = first_row(
         None, "dcg: an LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG"
@@ -53,7 +53,7 @@ class LearnerOptions:
     )
     monotone: bool = model_row(
         True,
-        "qp: whether a better grade must be worth at least as much.",
+        "qp: whether a better grade has at least the same utility.",
         "--monotone/--no-monotone",
     )
     tie_epsilon: float | None = model_row(
@@ -142,9 +142,7 @@ class TrustOptions:
             raise InputError(f"--holdout {self.holdout}: {remedy}")
 
     def unit(self, log: Preferences | PartedLog) -> str:
-        """Return what to hold out whole: a rated list is in many pairs, so a split by pair would
-        leak it.
-        """
+        """Return the unit to hold out whole: a split by pair would leak the rated lists."""
         if self.holdout_by is not None or not of_ratings(log):
             return self.holdout_by or "pair"
         return "list" if getattr(log, "rater", None) is None else "rater"

@@ -120,9 +120,7 @@ def convert(
 def _with_learned_cutoffs(
     log: Any, reading: Any, joins: JoinOptions, prompts: str | None
 ) -> MappingOptions:
-    """Return how a log is read with the cut-offs of N levels that fit it best, ``--cutoffs
-    learned:N``.
-    """
+    """Return how to read a log with N levels' best-fitting cut-offs, ``--cutoffs learned:N``."""
     n_levels = str(reading.cutoffs).removeprefix("learned:")
     if not n_levels.isdecimal() or log == "-" or prompts is not None:
         remedy = "give a number of levels, learned:4, say, and pairs in a file"
@@ -137,9 +135,7 @@ def _with_learned_cutoffs(
 def _answers(
     log: Any, prompts: str, reading: MappingOptions, asked: list[str]
 ) -> tuple[Any, LogMapping]:
-    """Return the verdicts in a model's answers as records, and how the lists of the prompts are
-    read; print counts.
-    """
+    """Return a model's answers as verdicts, and how to read the prompts' lists; print counts."""
     if reading.ratings or reading.skip_bad or asked:
         option = (*asked, "--ratings or --skip-bad")[0]
         reason = "whose pairs have grades; what is not read is listed"
@@ -154,9 +150,7 @@ def _answers(
 def _pairs(
     log: Any, mapping: LogMapping, reading: MappingOptions, joins: JoinOptions, inconsistent: str
 ) -> Preferences:
-    """Return a log that is not read line for line: rated lists, joined lists, or reconciled
-    verdicts.
-    """
+    """Return a log not read line by line: rated lists, joined lists, or reconciled verdicts."""
     skip_bad = reading.skip_bad
     if reading.ratings:
         if joins.asked or inconsistent != "keep":
@@ -251,7 +245,7 @@ class MachineOptions:
     )
     taste: str | None = model_row(None, "machine: its metric; else the truth.", metavar="METRIC")
     error: float = model_row(0.1, "machine: share of pairs that it gets wrong, by its taste.")
-    side: float = model_row(0.1, "machine: share of verdicts for whatever list is shown first.")
+    side: float = model_row(0.1, "machine: share of verdicts that name the first list unread.")
     consistency: float = model_row(
         0.9, "machine: share of repeated pairs on which it repeats its verdict."
     )

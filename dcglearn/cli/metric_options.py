@@ -1,6 +1,4 @@
-"""How commands read metrics: files and names, the depth of a name, and the scale of a file beside
-that of the data.
-"""
+"""Reading of metrics by commands: files and names, depths of names, and the scale of the data."""
 
 import contextlib
 import warnings
@@ -22,7 +20,7 @@ Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
 @dataclass(frozen=True)
 class ScaleOptions:
-    """What to do where the scale of a metric is not that of the data."""
+    """Options for a metric whose scale differs from the scale of the data."""
 
     map_grades: str | None = input_row(
         None,
@@ -32,9 +30,7 @@ class ScaleOptions:
     strict: bool = input_row(False, "Refuse a metric of more grades than the data.")
 
     def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
-        """Return the metrics of files on the scale of the data; raise InputError if the map fits
-        none of them.
-        """
+        """Return the metrics on the scale of the data; raise InputError if the map fits no file."""
         if self.map_grades is None:
             return dict(files)
         grades = _map_of(self.map_grades)
@@ -52,9 +48,7 @@ class ScaleOptions:
 
     @contextlib.contextmanager
     def watched(self, declare: str | None = "--grades") -> Iterator[None]:
-        """Print the first `ScaleWarning`, which names the option `declare`, or raise it as
-        InputError (--strict).
-        """
+        """Print the first `ScaleWarning` with the option `declare`, or raise it (--strict)."""
         printed: list[ScaleWarning] = []
         with warnings.catch_warnings():
             others = warnings.showwarning
@@ -111,9 +105,7 @@ def files_and_names(
 
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
-    """Return the DCGs named, by name; names have the files' number of grades (5 without a file) and
-    largest depth.
-    """
+    """Return DCGs by name; names take the files' grades (5 without a file) and largest depth."""
     parsed = {name: metric_or_name(name) for name in names}
 
     # names have as many grades as the files

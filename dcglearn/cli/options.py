@@ -155,8 +155,7 @@ def print_result(result: Any, as_json: bool) -> None:
 
 
 def said_now(text: str, *, err: bool) -> bool:
-    """Print a text to a terminal before the work that it belongs to; return whether the report need
-    not repeat it.
+    """Print a text to a terminal before its work begins; return whether the report may omit it.
 
     `err` tells whether the report goes to standard error. Without a terminal nothing is printed, so
     that a command that fails leaves its standard output empty.

@@ -10,8 +10,7 @@ from dcglearn.foundation.validation import InputError, PathLike
 
 
 def command_line(error: InputError, command: str, options: Mapping[str, Any]) -> str:
-    """Return the ``dcglearn convert`` command that would read a refused log; nothing where no
-    option would.
+    """Return the ``dcglearn convert`` command that would read a refused log, or "" without one.
 
     `options` holds the options and arguments of the command that differ from their defaults, by
     name. Those of ``convert`` itself are kept, and those of reading if another command was given.
@@ -52,7 +51,7 @@ def _text(value: Any) -> str:
 
 
 def _new_file(log: PathLike) -> str:
-    """Return the name of a file that is not there, other than that of the log."""
+    """Return the name of a file that does not exist and is not the log."""
     names = ("log.jsonl", "converted.jsonl", "converted_again.jsonl")
     free = [name for name in names if name != Path(log).name and not Path(name).exists()]
     return free[0] if free else names[-1]

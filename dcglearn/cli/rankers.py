@@ -1,6 +1,4 @@
-"""Commands that train a ranker against a metric and rank with it: ``dcglearn train``, ``dcglearn
-rank``.
-"""
+"""``dcglearn train`` and ``dcglearn rank``: train a ranker against a metric, and rank with it."""
 
 from __future__ import annotations
 
@@ -85,9 +83,7 @@ class TrainingData:
     zero_based: ZeroBased = False
 
     def read(self, *, missing: bool) -> tuple[Queries, Queries | None]:
-        """Read both on one scale of grades and features; ``nan`` is a missing value if
-        `missing`.
-        """
+        """Read both on one scale of grades and features; `missing` admits ``nan`` as a value."""
         common: dict[str, Any] = {"n_grades": self.grades, "zero_based": self.zero_based}
         common["missing"] = missing
         queries = dl.read_queries(self.data, self.groups, n_features=self.features, **common)
@@ -213,9 +209,7 @@ def train(
     dry_run: DryRun = False,
     force: Force = False,
 ) -> None:
-    """Train a ranker against a metric: a linear model, or boosted trees, also over a Dask
-    cluster.
-    """
+    """Train a ranker against a metric: a linear model or boosted trees, also on a Dask cluster."""
     from dcglearn.rankers.model_files import CHECKPOINT, refuse_folder
 
     # refuse options that contradict each other
@@ -343,9 +337,7 @@ def rank(
 
 
 def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
-    """Yield the lines of a TREC run, the best document first; without names, documents are numbered
-    as ``QID-1``.
-    """
+    """Yield a TREC run's lines, best document first; unnamed documents are called ``QID-1``."""
     import numpy as np
 
     for q, name in enumerate(queries.names):
@@ -365,9 +357,7 @@ def _metric_on_queries(
     n_grades: int = 1,
     accept: Sequence[type] = (DCG,),
 ) -> tuple[str, Any]:
-    """Return the name and the metric of a file, mapped, or of a name, as deep as the longest list
-    if it has no K.
-    """
+    """Return name and metric of a file (mapped) or a name, by default for the longest list."""
     metric = metric_or_name(name, accept=accept)
     if not isinstance(metric, MetricName):
         return name, _on_scale(metric, name, scale, data)
@@ -384,9 +374,7 @@ def _metric_on_queries(
 def _judge(
     own: DCG, name: str | None, whose: str, scale: ScaleOptions, data: dict[Any, Queries]
 ) -> Any:
-    """Return the metric that judges a ranking, the model's `own` or a named one; None for data
-    without grades.
-    """
+    """Return the metric that judges a ranking, the model's or another; None without grades."""
     if not any(queries.grades.any() for queries in data.values()):
         return None
     if name is not None:

@@ -1,6 +1,4 @@
-"""How a log is read: files, mappings, joins with judgements, limits of memory; and what was
-recognised in it.
-"""
+"""Reading of logs by commands: files, mappings, joins, limits of memory, recognised columns."""
 
 from __future__ import annotations
 
@@ -52,9 +50,7 @@ Ratings = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How every command reads a log: as a saved mapping says, with the options that are given
-    beside it.
-    """
+    """How a command reads a log: a saved mapping, with the options given beside it."""
 
     read: Read = None
     grades: Grades = None
@@ -62,9 +58,7 @@ class Reading:
 
     @property
     def mapping(self) -> LogMapping:
-        """The mapping of the file with the options: an option that is given replaces that of the
-        file.
-        """
+        """The mapping of the file; an option that is given replaces the file's own."""
         values = {name: getattr(self, name.removeprefix("n_"), None) for name in OPTIONS}
         options = {name: value for name, value in values.items() if value is not None}
         return LogMapping.of(mapping=self.read, **options)
@@ -101,9 +95,7 @@ FullReading: Any = make_dataclass(
 
 @dataclass(frozen=True, kw_only=True)
 class MappingOptions(FullReading):
-    """All that can be said of how a file is read: the options of the table, and what becomes of bad
-    lines.
-    """
+    """Options of how a file is read: those of the table, and the treatment of bad lines."""
 
     ratings: Ratings = False
     equal_groups: bool = input_row(False, "With --ratings: a group counts once.")
@@ -155,9 +147,7 @@ class LogOptions(CheckedReading):
         return pattern or len(self.log) > 1 or Path(first).is_dir()
 
     def in_parts(self, cluster: Cluster) -> bool:
-        """Return whether the log is to be learned from in parts; InputError if a cluster is to
-        limit its memory.
-        """
+        """Return whether to learn in parts; raise InputError if a cluster has a limit of memory."""
         if self.memory is not None and cluster.engine is not None:
             raise InputError("--memory is for this process alone: give it, or --workers")
         return self._are_parquet() or self.memory is not None or cluster.engine is not None
@@ -170,9 +160,7 @@ class LogOptions(CheckedReading):
         return {suffix_of(file) for file in files} & {*FORMATS, ".zip"} == {".parquet"}
 
     def refuse_in_parts(self, **options: Any) -> None:
-        """Raise InputError for the first option given, by name and value, that needs the whole log
-        in memory.
-        """
+        """Raise InputError for the first option, by name and value, that needs the log whole."""
         for name, value in {"ratings": self.ratings, **options}.items():
             if not value:
                 continue
@@ -213,9 +201,7 @@ def one_or_all(paths: list[str]) -> Any:
 
 @dataclass(frozen=True)
 class JoinOptions:
-    """Where the grades of documents are, what unjudged ones count as, and which lists a verdict or
-    click is about.
-    """
+    """Options of a join: judgements, the grade of unjudged documents, the lists of a verdict."""
 
     qrels: str | None = first_row(
         None,
@@ -252,9 +238,7 @@ class JoinOptions:
         return [path for path in (self.qrels, self.run_a, self.run_b) if path is not None]
 
     def joined(self, log: Any, mapping: LogMapping, skip_bad: Path | None) -> Preferences:
-        """Return the log in a file, joined with the judgements; InputError if options contradict
-        each other.
-        """
+        """Return a file's log joined with the judgements; raise InputError if options conflict."""
         # judgements, and what of them is missing
         if "scale" in mapping.given:
             asked = ", ".join(self.asked)
@@ -299,9 +283,7 @@ def n_pairs(log: Preferences | PartedLog) -> int:
 
 
 def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]:
-    """Return a line that counts what a log holds, and a line for each reason to leave something
-    out.
-    """
+    """Return a line that counts a log's content, and a line for each reason to leave out pairs."""
     from dcglearn.parts.parts import PartedLog
 
     # pairs and what they carry
@@ -330,9 +312,7 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
 
 
 def left_out(dropped: dict[str, int]) -> list[str]:
-    """Return a line for each reason to leave something out; what is wrong with one line is not
-    counted.
-    """
+    """Return a line for each reason to leave something out, with a count unless it names a line."""
     return [
         f"left out: {reason if ': ' in reason else number_of(n, reason, ',')}"
         for reason, n in dropped.items()
@@ -341,9 +321,7 @@ def left_out(dropped: dict[str, int]) -> list[str]:
 
 
 def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> LogMapping:
-    """Return a mapping with the columns and the words for winners that a reader recognised without
-    being told.
-    """
+    """Return a mapping with the columns and the words for winners that a reader recognised."""
     # of a row for each document, the columns name no list
     if recognised is None or "position" in recognised.columns:
         return mapping
@@ -363,9 +341,7 @@ def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> Lo
 
 
 def say_reading(recognised: Recognised | None) -> None:
-    """Print remarks and, to standard error, what winners were taken to mean; a, b and tie mean
-    themselves.
-    """
+    """Print remarks, and to standard error how winners were read; a, b and tie mean themselves."""
     if recognised is None:
         return
     for remark in recognised.remarks:

@@ -89,7 +89,7 @@ class Report:
 
     @property
     def utility(self) -> Utility:
-        """The learned worth of every grade at every position."""
+        """The learned utility of every grade at every position."""
         return self.dcg.utility if isinstance(self.learner, DirectFit) else self.learner.utility
 
     def figure(self) -> Figure:
@@ -231,9 +231,9 @@ def learn_report(
     """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
     A log in parts can be learned from, not measured. The DCG is learned from the whole log,
-    whatever is held out; `keeping` is of that fit. Raises InputError if the log cannot be learned
-    from, or cannot be split; with `strict_log` also if no metric orders its pairs better than a
-    coin.
+    also with held-out data; `keeping` is of that fit. Raises InputError if the log cannot be
+    learned from, or cannot be split; with `strict_log` also if no metric orders its pairs better
+    than a coin.
     """
     began = time.perf_counter()
 
@@ -324,9 +324,7 @@ def _held_out(
 
 
 def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement | None:
-    """Return how far the raters of a log agree; None where no pair was judged twice and no side is
-    known.
-    """
+    """Return the raters' agreement; None if no pair was judged twice and no side is known."""
     if log.rater is None and log.swapped is None:
         return None
     agreement = dl.rater_agreement(log, errors=False)
@@ -427,9 +425,7 @@ def _form_lines(learner: DirectFit) -> list[str]:
 
 
 def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> LackOfFit | None:
-    """Return what a DCG cannot express of a log; None for a learner beyond it, or if too little can
-    be held out.
-    """
+    """Return what a DCG cannot express; None for another learner, or too little to hold out."""
     if not isinstance(learner, DirectFit) or learner.description.form != "dcg":
         return None
     try:

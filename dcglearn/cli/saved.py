@@ -67,9 +67,7 @@ def export(
     output: Output = None,
     force: Force = False,
 ) -> None:
-    """Export a metric to another tool: a program, settings as JSON, or lines of code where settings
-    do not suffice.
-    """
+    """Export a metric to another tool, as a program, settings in JSON, or lines of code."""
     from dcglearn.exports.settings import carried
     from dcglearn.exports.targets import exported, list_of_targets, target_of
 

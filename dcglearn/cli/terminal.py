@@ -59,9 +59,7 @@ class Escaped:
 
 
 def drawn(output: Path | None) -> bool:
-    """Return whether a result is drawn: no output file is named, and standard output is a
-    terminal.
-    """
+    """Return whether to draw a result: no output file is named, and output is a terminal."""
     return output is None and sys.stdout.isatty()
 
 
@@ -84,9 +82,7 @@ def draw_table(head: list[str], rows: list[list[str]], notes: list[str], n_left:
 
 
 def console() -> Console:
-    """Return what draws on standard output, past the escaping: text that is not ours has to be
-    `escaped` before.
-    """
+    """Return a console on unescaped standard output; text of others must be `escaped` before."""
     from rich.console import Console
 
     return Console(file=getattr(sys.stdout, "unescaped", sys.stdout), highlight=False)

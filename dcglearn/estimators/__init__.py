@@ -1,3 +1,1 @@
-"""scikit-learn's shells around the fits: learners that can be cloned, searched over, saved and
-loaded.
-"""
+"""scikit-learn estimators around the fits: they can be cloned, searched over, saved and loaded."""

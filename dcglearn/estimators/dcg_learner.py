@@ -52,16 +52,14 @@ TYPES: dict[str, type] = {
 """The keys of a file, which are fields of `DirectFit`, each with the type of its value."""
 
 OF_CURVES = ("gains", "discounts", "sharpness", "errors", "thresholds", "biases")
-"""The keys of "curves"; "thresholds" holds those of the strengths, without the infinite one at the
-end.
-"""
+"""Keys of "curves"; "thresholds" are those of the strengths, without the infinite last one."""
 
 
 class DCGLearner(PairLearner):
     """Learn gains and discounts directly from preferences, clean or noisy.
 
     Source: Zhou et al. 2008, section 5, case 1, with the likelihood in place of the margin. Pairs
-    of the same few lists are not independent (all pairs of a list share its worth beyond its
+    of the same few lists are not independent (all pairs of a list share its value beyond its
     grades), hence `n_effective_`. Strengths of preference are ordered verdicts; ties lie between
     them (Rao and Kupper 1967).
 
@@ -89,12 +87,12 @@ class DCGLearner(PairLearner):
     max_iter : int
         Maximum iterations of each descent. Raise it after a ConvergenceWarning.
     form : {"dcg", "saturation", "best", "auto"}
-        What a list is worth: the sum of gains times discounts, or a `ListUtility` with stop
+        Value of a list: the sum of gains times discounts, or a `ListUtility` with stop
         probabilities, or with a share of the best result. "auto" leaves the DCG only for a form
         that fits the log better than nearly all logs simulated from the DCG, and predicts held-out
         judgements no worse.
     zero : int or "none"
-        The grade that is worth nothing, as an empty place (-2) is; worse grades have negative
+        The grade whose gain is 0, like an empty place's (-2); worse grades have negative
         gains. With "none", the log tells how much worse an empty place is than the best grade, if
         one list of a pair has a result where the other has none. A grade that is not known (-1)
         counts as the worst, with any zero.
@@ -106,7 +104,7 @@ class DCGLearner(PairLearner):
     ----------
     dcg_ : DCG
         Gains up to 1, from 0 unless `zero` says otherwise, and discounts from 1, decreasing unless
-        they are free; whatever the form, the DCG that fits the log best.
+        they are free; in every form, the DCG that fits the log best.
     form_ : str
         The form chosen.
     utility_, metric_ : ListUtility, DCG or ListUtility
@@ -230,14 +228,14 @@ class DCGLearner(PairLearner):
             by a tenth.
         refit : {"never", "if_worse"}
             With a `start`: "if_worse" tries all starts too if one of them has a lower objective
-            than the warm fit, and keeps the better fit, and finds the weights of a blend anew. The
+            than the warm fit, keeps the better fit, and computes new weights of a blend. The
             objective is not convex.
         proxy : log or DCG, optional
             Many verdicts of a machine, such as a language model, on other pairs or the same; or the
             DCG that was learned from them. It becomes a member of the blend, and so do fits that
             have it as their prior at three strengths, weighed by the people's own verdicts: a
             machine that disagrees with people loses its weight. It is left out, with a warning,
-            where nothing can be learned from it. By default that of the start.
+            where nothing can be learned from it. By default the start's proxy.
         """
         description, keeping = self.description, Keeping(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
@@ -256,8 +254,7 @@ class DCGLearner(PairLearner):
         return DirectDescription(**self.get_params())
 
     def predict_proba(self, X: Preferences | ArrayLike) -> Floats:
-        """Return the probabilities that a judge prefers the first list, calls a tie, prefers the
-        second; shape (n, 3).
+        """Return the probabilities of a win of the first list, a tie, and its loss; shape (n, 3).
 
         Raises InputError if the loss is not a likelihood, so that verdicts have no probabilities.
         """
@@ -265,8 +262,7 @@ class DCGLearner(PairLearner):
         return self.fit_.probabilities(as_preferences(X, self.dcg_.n_grades))
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the fitted learner, without its log, as strict JSON; ``force=False`` refuses an
-        existing file.
+        """Write the fitted learner, without its log, as strict JSON; only `force` replaces a file.
 
         Raises NotFittedError or InputError if the learner is not fitted; or the file cannot be
         written (or replaced).
@@ -276,9 +272,7 @@ class DCGLearner(PairLearner):
 
     @classmethod
     def load(cls, path: PathLike) -> DCGLearner:
-        """Read what `save` wrote, to predict or to start a fit from. Raises InputError as in
-        `DCG.load`.
-        """
+        """Read what `save` wrote, to predict or start a fit from; for errors see `DCG.load`."""
         fit = read_saved(path, _fit_of)
 
         # as if it had been fitted here
@@ -336,9 +330,7 @@ def _dict_of(metric: DCG | ListUtility | None) -> dict[str, Any] | None:
 
 
 def _fit_of(values: dict[str, Any]) -> DirectFit:
-    """Return the fit of a file's fields; raise InputError if one is damaged, or they do not belong
-    together.
-    """
+    """Return the fit of a file's fields; raise InputError for damaged or contradictory ones."""
     check_format(values, [KIND], VERSION)
     return _fit_of_fields(fields_of(values, TYPES, (), "a saved learner"))
 

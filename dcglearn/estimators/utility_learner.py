@@ -37,16 +37,14 @@ class PairLearner(BaseEstimator):
         return {**bundle, "text/html": self._repr_html_()} if hasattr(self, "fit_") else bundle
 
     def decision_function(self, X: Preferences | ArrayLike) -> Floats:
-        """Return the score of the first list of each pair minus that of the second, shape (n,)."""
+        """Return the first list's score minus the second list's for each pair, shape (n,)."""
         check_is_fitted(self)
         metric = self.fit_.metric
         log = as_preferences(X, metric.n_grades)
         return metric.score(log.preferred) - metric.score(log.other)
 
     def predict(self, X: Preferences | ArrayLike) -> Grades:
-        """Return 1 where the first list of a pair is better, -1 where the second is, 0 for a tie;
-        shape (n,).
-        """
+        """Return 1 where a pair's first list is better, -1 for the second, 0 for a tie; (n,)."""
         check_is_fitted(self)
         return as_preferences(X, self.fit_.metric.n_grades).verdicts(self.fit_.metric)
 
@@ -57,15 +55,11 @@ class PairLearner(BaseEstimator):
         return log.agreement(self.fit_.metric)
 
     def score(self, X: Preferences | PartedLog | ArrayLike, y: None = None) -> float:
-        """Return the share of preferences respected; a tie of the metric counts half (`agreement`
-        counts it apart).
-        """
+        """Return the share of preferences respected; ties count half (see `agreement`)."""
         return self.agreement(X).share
 
     def _take(self, fit: QPFit | DirectFit) -> None:
-        """Set what the fit returned as attributes, and warn as it says, at the line that called
-        `fit`.
-        """
+        """Set the results of the fit as attributes, and issue its warnings to the user of `fit`."""
         self.fit_ = fit
 
         # a result that this fit does not have is no attribute
@@ -76,7 +70,7 @@ class PairLearner(BaseEstimator):
 
 
 class UtilityLearner(PairLearner):
-    """Learn the worth of each grade at each position from preferences, by the paper's QP.
+    """Learn the utility of each grade at each position from preferences, by the paper's QP.
 
     Source: Zhou et al. 2008, eq. 1 (unit margin), 4 (Hamming margin), 6 (documents).
 
@@ -91,7 +85,7 @@ class UtilityLearner(PairLearner):
         the difference of the two under that metric. A metric that is about right beats 1 if you
         have one; "hamming" does not.
     monotone : bool
-        Whether a better grade must be worth at least as much (ignored for logs of documents).
+        Whether a better grade has at least the same utility (ignored for logs of documents).
     solver : {"newton", "cvxpy"}
         Newton's method, or the independent slow reference, for `constraints` or to check a result.
     tie_epsilon : float, optional
@@ -186,8 +180,8 @@ class UtilityLearner(PairLearner):
         Parameters
         ----------
         X : Preferences, array_like of int, path, ParquetLog, DaskLog or Dask dataframe
-            Pairs of shape (n, 2, K), the preferred list first; or Parquet files, a folder or a
-            pattern of them, however large. The `y` that scikit-learn passes is ignored.
+            Pairs of shape (n, 2, K), the preferred list first; or Parquet files of any size, by
+            paths, a folder or a pattern. The `y` that scikit-learn passes is ignored.
         start : Utility, optional
             Initial W, such as the solution at another `C`.
         engine : distributed.Client, str or int, optional

@@ -40,7 +40,7 @@ def evaluate_arrays(
         One row per query; -1 = no document.
     scores : array_like, shape (Q, N)
         Documents are ranked by score, highest first.
-    metrics : DCG, file or name, several of these, or mapping of str to these
+    metrics : DCG, file or name, a sequence, or a mapping of names to metrics
         One metric, or several with the same number of grades. A name without ``@K`` is N deep.
     normalise, empty
         As in `evaluate`.
@@ -91,9 +91,7 @@ def evaluate_arrays(
 
 
 def _dcgs(metrics: Mapping[str, DCGLike], grades: ArrayLike) -> dict[str, DCG]:
-    """Return metrics as DCGs; names take the number of grades of the others, or else of the
-    data.
-    """
+    """Return metrics as DCGs; names take the others' number of grades, or else the data's."""
     parsed = {name: metric_or_name(metric) for name, metric in metrics.items()}
     own = [metric.n_grades for metric in parsed.values() if isinstance(metric, DCG)]
     if len(own) == len(parsed):
@@ -114,8 +112,7 @@ def _without_ties(scores: Floats) -> Floats:
 def _values_and_counts(
     scores: Floats, grades: Grades, metrics: Sequence[DCG], most_entries: int = 1 << 24
 ) -> tuple[Floats, Floats]:
-    """Return the DCG of each row under each metric, shape (Q, M), and how many documents have each
-    grade, (Q, L).
+    """Return DCGs by row and metric, shape (Q, M), and numbers of documents by grade, (Q, L).
 
     `most_entries` bounds the query x position x grade table of long rows, 8 bytes each.
     """
@@ -156,9 +153,7 @@ def _in_parts(part: Callable[[int, int], None], scores: Floats) -> None:
 
 
 def _sorted_values(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -> Floats:
-    """Return the DCG of each row under each metric, shape (Q, M); documents with equal scores share
-    their positions.
-    """
+    """Return DCGs by row and metric, shape (Q, M); equal scores share their positions."""
     # sort each row, places without a document last
     width = scores.shape[1]
     keys = np.where(grades >= 0, -scores, np.inf)

@@ -1,6 +1,4 @@
-"""Paired tests of systems against a baseline, with intervals of their differences, under one metric
-or several.
-"""
+"""Paired tests of systems against a baseline, with intervals, under one metric or several."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -46,11 +44,12 @@ class SystemComparison(Shown):
     ``p_corrected`` (the latter after `correction` for the number of rows). Where the measure
     compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. With a
     machine's judgements, intervals and p-values are by Student's t, ``p_permutation`` is null, and
-    ``lambda`` and ``worth`` say how far the machine is followed, and how many topics judged by
-    people it is worth. `samples` has ``n_topics`` (paired differences), ``n_shared``, ``n_run`` and
-    ``n_baseline`` (topics that both runs, the run and the baseline have), ``n_measured`` (topics
-    with a judged document that the measure values differently from the worst grade, and a judged
-    document in either run) and ``spread`` (the differences' standard deviation) of each row.
+    ``lambda`` and ``worth`` are the weight of the machine, and the number of topics judged by
+    people that it replaces. `samples` has ``n_topics`` (paired differences), ``n_shared``,
+    ``n_run`` and ``n_baseline`` (topics that both runs, the run and the baseline have),
+    ``n_measured`` (topics with a judged document that the measure values differently from the worst
+    grade, and a judged document in either run) and ``spread`` (the differences' standard deviation)
+    of each row.
     """
 
     frame: PolarsFrame
@@ -106,9 +105,7 @@ class SystemComparison(Shown):
 
     @property
     def note(self) -> str:
-        """How many queries there are, how p-values are corrected, and which runs lack most topics,
-        a line each.
-        """
+        """Lines on the number of queries, the correction of p-values, and runs that lack topics."""
         # the test
         how = "not corrected"
         if self.correction != "none":
@@ -225,9 +222,7 @@ def compare_systems(
 def evaluated_and_paired(
     runs: RunsLike, judgements: JudgementsLike, metrics: Metrics, **settings: Any
 ) -> tuple[Evaluation, PairedRuns | None]:
-    """Return the evaluation of runs by metrics, and the runs to compare by preferences such as RPP,
-    if any is named.
-    """
+    """Return the runs' evaluation by metrics, and the runs for preferences such as RPP, if any."""
     by_name = labelled(metrics)
     names = [name for word in by_name if (name := companion_of(word))]
     if not names:
@@ -260,9 +255,7 @@ def compared(
     paired: PairedRuns | None = None,
     machine: tuple[Evaluation, PairedRuns | None] | None = None,
 ) -> SystemComparison:
-    """Return the comparison of evaluated systems, by preferences too, and with both by a machine's
-    judgements.
-    """
+    """Return the comparison of evaluated systems, also by preferences and an LLM judge's grades."""
     import polars as pl
 
     if not 0 < level < 1:
@@ -293,7 +286,7 @@ def compared(
                 f"too few queries to compare: {len(differences)} in common, and two are needed"
             )
 
-        # test the differences; a run lacks a query whoever judges it
+        # test the differences; judges do not change which queries a run lacks
         if machine:
             shared, further = by_machine[i][:, :n][:, kept], by_machine[i][:, n:]
             further = further[:, ~np.isnan(further[0])]
@@ -327,16 +320,14 @@ def compared(
 
 
 def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
-    """Return the numbers of the machine's queries, those that people judged too first, in their
-    order.
-    """
+    """Return the numbers of the LLM judge's queries, those judged by people first, in order."""
     place = {query: q for q, query in enumerate(machine)}
     shared = [place.pop(query) for query in people if query in place]
     if len(shared) < len(people) or len(place) < 2:
         raise InputError(
             f"the machine has judged {len(shared)} of the {len(people)} queries that people "
-            f"judged, and {len(place)} others: it must judge all of them, by which it is "
-            "corrected, and two or more others, which it adds"
+            f"judged, and {len(place)} others: it must judge all queries of people, "
+            "which correct it, and two or more others, which it adds"
         )
     return [*shared, *place.values()]
 
@@ -344,8 +335,9 @@ def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]
 def _by_query(
     evaluation: Evaluation, paired: PairedRuns | None, b: int
 ) -> Iterator[tuple[str, int, Floats, Flags]]:
-    """Yield measure, run and, by query, its differences from run b and its values, shape (2, Q);
-    (1, Q) without any.
+    """Yield measure, run, and by query its differences from run b and its values, shape (2, Q).
+
+    A preference has differences only, shape (1, Q).
 
     Also whether the measure has something to measure in either run, shape (Q,).
     """
@@ -371,9 +363,7 @@ def _by_query(
 def _tests(
     differences: Floats, level: float, n_resamples: int, seed: int
 ) -> dict[str, float | None]:
-    """Return the mean difference, its bootstrap interval, and p-values of a t-test and of sign
-    permutations.
-    """
+    """Return mean difference, bootstrap interval, and p-values by t-test and sign permutation."""
     from scipy.stats import permutation_test, ttest_1samp
 
     mean = float(differences.mean())

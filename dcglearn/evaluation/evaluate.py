@@ -124,9 +124,7 @@ class Evaluation(Shown):
         return counted.with_columns(pl.col("^residual$").fill_nan(None))
 
     def ordered(self) -> Evaluation:
-        """Return the same evaluation with the runs sorted by their means under the first metric,
-        best first.
-        """
+        """Return the same evaluation with runs sorted by the first metric's mean, best first."""
         best = np.argsort(-self.means[:, 0], kind="stable")
         rows: dict[str, Any] = {
             name: x[best] for name, x in vars(self).items() if isinstance(x, np.ndarray)
@@ -207,7 +205,7 @@ def evaluate(
     runs, judgements
         The ranked documents and the grades, in any form that `read_runs` and `read_judgements`
         accept.
-    metrics : DCG, ListUtility, file or name, several of these, or a mapping of names to them
+    metrics : DCG, ListUtility, file or name, a sequence, or a mapping of names to metrics
         An object of `textbook_list_metrics` has the same values as its name. ``nDCG@10`` (linear
         gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
         ranked or judged. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of
@@ -237,7 +235,7 @@ def evaluate(
         a gain), or those in the run's own list, for rankers of the same candidates. With
         ``unjudged="best"`` a list may beat the former.
     empty : float
-        NDCG of a query whose best ranking is worth nothing. Some libraries, such as LightGBM, take
+        NDCG of a query whose best ranking has value 0. Some libraries, such as LightGBM, take
         1.
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
         What to do with a document that occurs twice for one query. "first" suits joined runs, if it
@@ -345,9 +343,7 @@ def evaluate(
 
 
 def _common_scale(metrics: Mapping[str, ListMetric | str], judged: Judgements) -> int:
-    """Return the number of grades that all metrics have, no fewer than the judgements; warn if one
-    has more.
-    """
+    """Return the metrics' number of grades, no fewer than the judgements'; warn if one has more."""
     sizes = {name: dcg.n_grades for name, dcg in metrics.items() if not isinstance(dcg, str)}
     for name, size in sizes.items():
         if judged.n_grades > size:
@@ -381,9 +377,7 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) 
 def as_metrics(
     metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()
 ) -> dict[str, ListMetric | str]:
-    """Return one or more metrics or names by name; names of other metrics stay strings, for
-    ir_measures.
-    """
+    """Return metrics or names by name; names of other metrics stay strings, for ir_measures."""
     by_name: dict[str, ListMetric | str] = {}
     for name, metric in labelled(metrics).items():
         if isinstance(metric, (str, os.PathLike)):
@@ -399,9 +393,7 @@ def as_metrics(
 def named(
     word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()
 ) -> tuple[str, ListMetric | str]:
-    """Return the name, with a depth (the longest list's by default), and the metric; foreign names
-    as they are.
-    """
+    """Return a name with a depth (the longest list's by default) and its metric, if it is ours."""
     name = os.fspath(word)
     if companion_of(name):
         raise InputError(

@@ -51,7 +51,7 @@ WORDS: dict[str, dict[Any, str]] = {
         "judgements": "the ideal of all judged documents",
         "list": "the ideal of the run's own documents (--ideal list)",
         "top": "the ideal of the run's documents above the cut-off",
-        "uncut": "an ideal that goes on below the cut-off",
+        "uncut": "an ideal that continues below the cut-off",
     },
     "ties": {
         "docno-desc": "ties by descending names (--ties docno-desc)",
@@ -59,7 +59,7 @@ WORDS: dict[str, dict[Any, str]] = {
         "stable": "ties in the order of the file (--ties stable)",
         "reversed": "ties in the reverse order of the file",
         "average": "tied documents that share their gains",
-        "file": "the order of the file, whatever the scores",
+        "file": "the order of the file, regardless of scores",
         "ascending": "the lowest score first",
     },
     "unjudged": {
@@ -89,9 +89,7 @@ The column of values may also be called as its measure.
 """
 
 Definition = Mapping[str, Any]
-"""How a (N)DCG is computed: a convention of each kind ("" for the metric's own gains or discounts),
-and the cut-off.
-"""
+"""Conventions of a (N)DCG, one of each kind ("" for the metric's own curves), and the cut-off."""
 
 Tried = list[tuple[Definition, Floats]]
 """Definitions with their values, shape (R, Q)."""
@@ -102,7 +100,7 @@ class ExplainedValues:
     """What `explain_values` found; prints as sentences.
 
     `n_agreeing` of the `n` values agree with ours. `explained` tells whether some convention agrees
-    with all of them; `changes` say where such conventions or, if there is none, the nearest differ
+    with all values; `changes` say where such conventions or, if there is none, the nearest differ
     from ours, the best first. `notes` are on missing queries and on the mean.
     """
 
@@ -124,8 +122,7 @@ def explain_values(
     metric: Any = "nDCG@10",
     **settings: Any,
 ) -> ExplainedValues:
-    """Compare values of a (N)DCG from elsewhere with ours, and name the conventions that explain
-    where they differ.
+    """Compare values of a (N)DCG from elsewhere with ours, and name the conventions that differ.
 
     Single changes of convention are tried first, then any two: gains, discounts (base of the
     logarithm, off by one), cut-off, the ideal ranking, order of ties, unjudged documents, queries
@@ -169,7 +166,7 @@ def explain_values(
     ours = np.nan_to_num(evaluation.values[present, 0])
     n_ours = theirs.fit(ours)[0]
 
-    # conventions that agree with most of them
+    # conventions that agree with most values
     base = definition_of(own, **settings)
     tried = [(base, ours)]
     if n_ours < theirs.n:
@@ -199,9 +196,7 @@ def explain_values(
 
 @dataclass(frozen=True, eq=False)
 class _Theirs:
-    """Values from elsewhere, shape (R, Q), NaN where there is none; up to which difference values
-    agree.
-    """
+    """Values from elsewhere, shape (R, Q), NaN where missing, and the tolerance of equality."""
 
     values: Floats
     close: float
@@ -282,9 +277,7 @@ def changes_of(base: Definition, longest: int) -> list[Definition]:
 def _tried(
     base: Definition, runs: Sequence[Run], judged: Judgements, own: DCG, theirs: _Theirs
 ) -> Tried:
-    """Return definitions with their values, the best first: the base, single changes, pairs of
-    them.
-    """
+    """Return definitions with values, best first: the base, single changes, pairs of changes."""
     import polars as pl
 
     # some of the queries that have values
@@ -318,9 +311,7 @@ def _tried(
 def valued(
     definitions: Iterable[Definition], runs: Sequence[Run], judged: Judgements, own: DCG
 ) -> Tried:
-    """Return definitions, those without a meaning left out, with their values, shape (R, Q), 0 for
-    missing queries.
-    """
+    """Return the definitions with a meaning and their values, (R, Q), 0 for missing queries."""
     longest = max(own.depth, longest_list(judged, *runs))
 
     # definitions that one evaluation gives
@@ -368,9 +359,7 @@ def _metric(definition: Definition, own: DCG, longest: int) -> DCG:
 
 
 def _reordered(run: Run, ties: str, cut: int | None) -> Run:
-    """Return the run in an order of `WORDS`, for ``ties="stable"`` where that has no such order,
-    down to a rank.
-    """
+    """Return the run in an order that ``ties="stable"`` lacks (see `WORDS`), down to a rank."""
     import polars as pl
 
     frame = run.frame
@@ -457,9 +446,7 @@ def _number(text: str) -> float:
 
 
 def _closeness(table: Floats) -> float:
-    """Return up to which difference values agree: half a unit of their last digit, at least
-    1e-4.
-    """
+    """Return the tolerance of equal values: half a unit of their last digit, at least 1e-4."""
     values = table[~np.isnan(table)]
     exact = (d for d in range(10) if np.allclose(np.round(values, d), values, rtol=0, atol=1e-12))
     return max(1e-4, 0.5 * 10.0 ** -next(exact, 10)) + 1e-9
@@ -494,8 +481,9 @@ def _rows(
 
 
 def _without_header(data: bytes, evaluation: Evaluation) -> dict[str, Role]:
-    """Return the roles of columns by number, if the first line of a text has a value: trec_eval and
-    ir_measures print no header.
+    """Return the roles of columns by number, if the first line of a text has a value.
+
+    trec_eval and ir_measures print no header.
     """
     lines = data.decode(errors="replace").strip().splitlines()
     mark = next((mark for mark in "\t;," if mark in lines[0]), "\t")
@@ -514,8 +502,9 @@ def _without_header(data: bytes, evaluation: Evaluation) -> dict[str, Role]:
 
 
 def _roles(names: Sequence[str], metric: str) -> dict[str, Role]:
-    """Return the roles of columns: queries may be in the first, and values in one called as the
-    metric, or the rest.
+    """Return the roles of columns.
+
+    Queries may stand in the first column; values in one named like the metric, or in the rest.
     """
     roles = first_names(names, ROLES)
     lower = [name.strip().lower() for name in names]

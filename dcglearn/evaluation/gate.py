@@ -17,7 +17,7 @@ UNMEASURED = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a gate says of one run under one measure.
+    """A gate's verdict on one run under one measure.
 
     `difference`, `low` and `high` are the mean difference from the baseline over topics and the
     limits of its interval. `verdict` is "worse" if `high` is below the margin, "not worse" if `low`

@@ -44,7 +44,7 @@ ALIASES = {
 
 
 def usual_name(word: str) -> str:
-    """Return our name, or that of ir_measures, for another tool's; other words unchanged.
+    """Return our name or ir_measures' for another tool's name; return other words unchanged.
 
     Examples
     --------
@@ -61,9 +61,7 @@ def usual_name(word: str) -> str:
 def measured_elsewhere(
     names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]
 ) -> Floats:
-    """Return the values of ir_measures' measures, (R, M, Q), NaN for missing queries; raise
-    InputError if it cannot.
-    """
+    """Return ir_measures' values, (R, M, Q), NaN for missing queries, or raise InputError."""
     try:
         import ir_measures
     except ImportError as error:
@@ -102,9 +100,7 @@ def _nested(frame: PolarsFrame) -> dict[str, dict[str, Any]]:
 
 
 def _parsed(name: str) -> Any:
-    """Return a measure of ir_measures; raise InputError if it has none of this name, or the cut-off
-    is below 1.
-    """
+    """Return a measure of ir_measures; raise InputError for unknown names and cut-offs below 1."""
     import ir_measures
 
     try:

@@ -13,8 +13,9 @@ from dcglearn.foundation.validation import Floats
 
 @dataclass(frozen=True)
 class PoweredMean:
-    """A mean of `n` outcomes by people, with its standard error; `share` is lambda, how far the
-    machine is followed.
+    """A mean of `n` outcomes by people, with its standard error.
+
+    `share` is lambda, the weight of the LLM judge.
 
     `worth` is the number of further outcomes by people that would make the mean as precise without
     the machine.
@@ -27,9 +28,7 @@ class PoweredMean:
     worth: float
 
     def tests(self, level: float) -> dict[str, float | None]:
-        """Return the mean, its interval and two-sided p-value by Student's t, as in a comparison of
-        systems.
-        """
+        """Return mean, interval and two-sided p-value by Student's t, as for pairs of systems."""
         from scipy.special import stdtr, stdtrit
 
         # half the interval, and the p-value
@@ -52,13 +51,12 @@ class PoweredMean:
 def powered_mean(
     people: Floats, machine: Floats, further: Floats, *, cross_fitted: bool | None = None
 ) -> PoweredMean:
-    """Return the mean of outcomes by people, shape (n,), with the machine's on the same cases and
-    on N further ones.
+    """Return the mean outcome by people, with an LLM judge's outcomes on these and N further cases.
 
-    The estimate is mean(people) + lambda (mean(further) - mean(machine)): right on average whatever
-    the machine does. Lambda has the smallest variance, as `ppi-python` computes it; with
-    `cross_fitted`, by default up to 30 cases, each case has that of the others, since lambda
-    follows chance where it is tuned on the case itself.
+    The estimate is mean(people) + lambda (mean(further) - mean(machine)): unbiased for any machine.
+    Lambda has the smallest variance, as `ppi-python` computes it; with `cross_fitted`, by default
+    up to 30 cases, the lambda of each case is computed from the others, since a lambda tuned on the
+    case itself follows chance.
     """
     n, everyone = len(people), np.arange(len(people))
 

@@ -27,7 +27,7 @@ Ties = Literal["docno-desc", "stable", "average"]
 TIES: tuple[str, ...] = get_args(Ties)
 
 UNJUDGED = ("worst", "best", "drop")
-"""What a document without a judgement counts as: the worst grade, the best, or nothing at all."""
+"""How a document without a judgement counts: as the worst grade, as the best, or not at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +100,7 @@ def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...
 
 
 def as_judged(grades: Grades, shown: Flags, n_grades: int, unjudged: str | float) -> Grades:
-    """Return grades by position with those of unjudged documents, -2 where there is no document,
-    shape (n, K).
+    """Return grades by position, unjudged documents filled in, -2 for no document; shape (n, K).
 
     `grades` holds -1 where no judged document is, and `shown` tells where there is a document.
     Unjudged ones have the "worst" or the "best" grade, an "unknown" one (-1) or a given one; "drop"
@@ -121,9 +120,7 @@ def averaged(gains: Floats, groups: Integers) -> Floats:
 
 
 def in_order(lines: PolarsFrame, ties: str = "docno-desc") -> PolarsFrame:
-    """Return lines with columns ``query``, ``score``, ``document`` by query and rank; see
-    `ranked_grades`.
-    """
+    """Return lines of ``query``, ``score``, ``document`` by query and rank; see `ranked_grades`."""
     query = lines["query"].rank("dense").to_numpy().astype(np.int64)
     score = lines["score"].to_numpy().astype(np.float32)
     return lines[_order(query, score, lines["document"], ties, np.arange(len(lines)))]
@@ -132,8 +129,7 @@ def in_order(lines: PolarsFrame, ties: str = "docno-desc") -> PolarsFrame:
 def ranked_grades(
     run: Run, judgements: Judgements, depth: int | None = None, ties: str = "docno-desc"
 ) -> RankedGrades:
-    """Return the grades that a run puts at each of K positions, by default as many as its longest
-    list.
+    """Return the grades that a run puts at K positions, by default as many as its longest list.
 
     With `ties` "docno-desc", documents with equal scores (as float32, which is how trec_eval
     compares) are ranked in descending order of their names, as in trec_eval; with "stable" they
@@ -175,9 +171,7 @@ def ranked_grades(
 
 
 def grades_of_documents(documents: PolarsFrame, judgements: Judgements) -> Integers:
-    """Return the grade of each query and document, shape (n,), 0 for one below 0, -1 for an
-    unjudged one.
-    """
+    """Return the documents' grades, shape (n,): 0 for one below 0, -1 for an unjudged document."""
     keys = ["query", "document"]
     joined = documents.join(judgements.frame, on=keys, how="left", maintain_order="left")
     return joined["grade"].clip(0).fill_null(-1).to_numpy()
@@ -193,8 +187,9 @@ def _numbers(names: Any, queries: Any) -> Integers:
 
 
 def _first_lines(query: Integers, score: NDArray[np.float32], depth: int) -> Integers:
-    """Return the lines that may rank among the first `depth`: all, unless a query's lines adjoin
-    and scores fall.
+    """Return the lines that may rank among the first `depth`.
+
+    These are all lines, unless a query's lines adjoin and its scores fall.
     """
     # compare, since a difference of infinities is not a number
     starts = np.flatnonzero(np.diff(query, prepend=-1))
@@ -214,9 +209,7 @@ def _first_lines(query: Integers, score: NDArray[np.float32], depth: int) -> Int
 def _groups(
     query: Integers, score: NDArray[np.float32], ranks: Integers, shape: tuple[int, int]
 ) -> Integers:
-    """Return a number for each run of equal scores, shape (Q, K); an empty position has a number of
-    its own.
-    """
+    """Return a number for each run of equal scores, (Q, K); empty positions have their own."""
     # the first line of each run of equal scores
     new = (np.diff(query, prepend=-1) != 0) | np.append(True, score[1:] != score[:-1])
     first = np.flatnonzero(new)[np.cumsum(new) - 1]
@@ -232,9 +225,7 @@ def _groups(
 def _order(
     query: Integers, score: NDArray[np.float32], names: Any, ties: str, rows: Integers
 ) -> Integers:
-    """Return the order of lines `rows` by query and falling score, equal scores by falling name or
-    as they stand.
-    """
+    """Return the order of lines `rows` by query and falling score; ties by falling name or line."""
     # most files need no sorting within a query
     order = np.argsort(query, kind="stable")
     same_query = np.diff(query[order]) == 0
@@ -271,15 +262,13 @@ def check_list_settings(
     if not isinstance(unjudged, str):
         refusal = ": documents without a judgement count as worst or best, or are dropped"
     if residuals:
-        refusal = ": a better document may make those below it worth less, so no residual"
+        refusal = ": a better document may lower the value of later ones, so no residual"
     if refusal:
         raise InputError(f"{name} is not a DCG{refusal}")
 
 
 def judged_ideal(metric: DCG | ListUtility, counts: Integers, unjudged: str | float) -> Floats:
-    """Return the largest value of the judged documents, followed by unjudged ones if these have a
-    gain, shape (Q,).
-    """
+    """Return the best value of judged, then unjudged documents if these have a gain; shape (Q,)."""
     padded = np.pad(counts, ((0, 0), (0, metric.n_grades - counts.shape[1])))
     if isinstance(metric, DCG):
         filler = 0.0 if unjudged == "best" else max(_gain_of_unjudged(metric, unjudged), 0.0)

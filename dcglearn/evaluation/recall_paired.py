@@ -119,9 +119,7 @@ def _both(x: Ranks, y: Ranks) -> tuple[Floats, Floats]:
 
 
 def _votes(x: Floats, y: Floats) -> Floats:
-    """Return 1 where x has the i-th relevant document higher, -1 where y has, else 0; infinities
-    tie.
-    """
+    """Return 1 where x ranks the i-th relevant document higher, -1 where y does, else 0."""
     return (x < y).astype(np.float64) - (y < x)
 
 
@@ -162,9 +160,7 @@ Those named RPP are averaged over the grades, the others are of all relevant doc
 
 
 def companion_of(word: Any) -> str | None:
-    """Return the name of the preference that a word names, whatever its case, hyphens and
-    underscores; else None.
-    """
+    """Return the preference that a word names, whatever its case and hyphens; else None."""
     if not isinstance(word, str):
         return None
     plain = {name.lower().replace("-", ""): name for name in COMPANIONS}
@@ -176,8 +172,8 @@ class PairedRuns:
     """Runs whose rankings can be compared query by query, each with each.
 
     `ranked` holds the grades of each run by position, and `counts`, shape (Q, L), the judged
-    documents by grade. Each grade stands for the documents of at least this grade, and weighs as
-    many as there are of them.
+    documents by grade. Each grade stands for the documents of at least this grade, and their number
+    is its weight.
     """
 
     names: tuple[str, ...]
@@ -189,8 +185,9 @@ class PairedRuns:
     def of(
         cls, names: Sequence[str], runs: Sequence[Run], judged: Judgements, ties: str, missing: str
     ) -> Self:
-        """Join runs with judgements; raise InputError if `ties` is "average", or a run has no
-        judged query.
+        """Join runs with judgements.
+
+        Raise InputError if `ties` is "average", or a run has no judged query.
         """
         if ties == "average":
             raise InputError(f'{names[0]} compares ranks: give ties="docno-desc" or "stable"')
@@ -209,9 +206,7 @@ class PairedRuns:
         return seen & self.counts[:, 1:].any(axis=1)
 
     def against(self, name: str, run: int, baseline: int) -> Floats:
-        """Return the preference for a run over the baseline, shape (Q,); NaN for queries that are
-        left out.
-        """
+        """Return preferences for a run over the baseline, shape (Q,); NaN for omitted queries."""
         ours, theirs = self.ranked[run], self.ranked[baseline]
         values = np.zeros(len(self.counts))
         for q, counts in enumerate(self.counts):
@@ -222,9 +217,7 @@ class PairedRuns:
 
     @staticmethod
     def _of_query(name: str, ours: Any, theirs: Any, counts: Integers) -> float:
-        """Return the preference of a query: over all relevant documents, or the mean over grades,
-        see `PairedRuns`.
-        """
+        """Return a query's preference, by all relevant documents or by grade (`PairedRuns`)."""
         levels = [1]
         if name.endswith("RPP"):
             levels = [level for level in range(1, len(counts)) if counts[level]]

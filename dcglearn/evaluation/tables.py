@@ -1,6 +1,4 @@
-"""Read runs and judgements from TREC files, JSON, Parquet, CSV, data frames and nested
-dictionaries.
-"""
+"""Runs and judgements from TREC files, JSON, Parquet, CSV, data frames and nested dictionaries."""
 
 from __future__ import annotations
 
@@ -38,8 +36,7 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.openers import opener_of, opener_of_bytes
 
 RunsLike: TypeAlias = Any
-"""A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these.
-"""
+"""A `Run`, a path, a data frame, a dict ``{query: {document: score}}``, or a list of runs."""
 
 JudgementsLike: TypeAlias = Any
 """`Judgements`, a path, a data frame, or a dictionary ``{query: {document: grade}}``."""
@@ -137,7 +134,7 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
 
     Parameters
     ----------
-    runs : Run, path, data frame, dict, or a list of these
+    runs : Run, path, data frame, dict, or a list of runs
         As for `read_judgements`, with scores or ranks instead of grades; a table of several runs
         also has a column of their names; dictionaries are ``{query: {document: score}}`` or ``{run:
         {query: {document: score}}}``. Quepid's snapshots, predictions of sentence-transformers and
@@ -185,9 +182,7 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
 
 
 def _deduplicated(table: Table, duplicates: Duplicates) -> Table:
-    """Return judgements or a run with one row per query and document, if `duplicates` says which
-    row to keep.
-    """
+    """Return one row per query and document, if `duplicates` says which row to keep."""
     if duplicates == "error":  # refused where they were read
         return table
     return replace(table, frame=without_duplicates(table.name, table.frame, [*KEYS], duplicates))
@@ -198,9 +193,7 @@ def _is_path(value: Any) -> bool:
 
 
 def is_trec(source: Any) -> bool:
-    """Return whether a source is a path whose suffix is that of no table: it is read in TREC's
-    format.
-    """
+    """Return whether a source is read as TREC: a path with the suffix of no table format."""
     return _is_path(source) and suffix_of(source) not in FORMATS.keys() - {".txt"}
 
 
@@ -211,9 +204,7 @@ def _table(
     expected: str = "one judgement a line",
     duplicates: Duplicates = "error",
 ) -> tuple[str, PolarsFrame]:
-    """Return the name, of a file its path, and the columns by role of a dictionary, a data frame or
-    a file.
-    """
+    """Return the name, a file's path, and the columns by role of a dictionary, frame or file."""
     # tables of other shapes than a row per document
     frame = None
     if isinstance(source, Mapping):
@@ -247,9 +238,7 @@ def _reshaped(name: str, data: bytes, roles: Roles, duplicates: Duplicates) -> P
 
 
 def _columns(name: str, lines: Source) -> PolarsFrame:
-    """Return the columns by role, names as text and scores as floats; raise InputError for the
-    first bad line.
-    """
+    """Return columns by role, names as text, scores as floats; raise InputError for a bad one."""
     import polars as pl
 
     from dcglearn.readers.cells import read_checked
@@ -287,9 +276,7 @@ def _scored_or_ranked(names: Sequence[str], roles: Roles) -> Roles:
 
 
 def _by_rank(table: PolarsFrame, name: str) -> PolarsFrame:
-    """Return the table of runs with scores in place of ranks; raise InputError if two documents
-    share a rank.
-    """
+    """Return runs with scores in place of ranks; raise InputError if documents share a rank."""
     import polars as pl
 
     if "rank" not in table.columns:
@@ -327,9 +314,7 @@ def nested_json(name: str, data: bytes, number: str) -> PolarsFrame | None:
 
 
 def nested_table(values: Any, number: str) -> PolarsFrame:
-    """Return the table of ``{query: {document: number}}`` or ``{run: ...}``, a dict or pairs, or
-    raise InputError.
-    """
+    """Return the table of ``{query: {document: number}}`` or of runs, or raise InputError."""
     import polars as pl
 
     # the queries of each run; runs hold objects of objects

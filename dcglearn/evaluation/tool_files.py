@@ -1,6 +1,4 @@
-"""Files of other tools: judgements of Quepid and OpenSearch, rankings as JSON lines, responses of
-``_rank_eval``.
-"""
+"""Files of other tools: judgements of Quepid and OpenSearch, JSON rankings, ``_rank_eval``."""
 
 from __future__ import annotations
 
@@ -26,8 +24,7 @@ Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 
 
 def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> PolarsFrame | None:
-    """Return the table in a file of these tools, with query, document and grade; None for other
-    files.
+    """Return query, document and grade from a file of these tools; None for other files.
 
     - OpenSearch: ``{"judgmentRatings": [{"query": ..., "ratings": [{"docId": ..., "rating":
       ...}]}]}``, alone, as an array of such queries, or as a saved answer of the server.
@@ -149,9 +146,7 @@ def _of_rre(part: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _from_csv(name: str, data: bytes) -> list[Rating] | None:
-    """Return the ratings of a CSV of Quepid; None if every line has one rating, and for other
-    tables.
-    """
+    """Return the ratings of a CSV of Quepid; None for one rating on each line, and other tables."""
     with errors_in(name):
         names = TextLines(data, {}).names
         roles = {place: Role("name", (place,)) for place in map(str, range(1, len(names) + 1))}
@@ -237,10 +232,11 @@ class RankEval:
 
 
 def read_rank_eval(path: PathLike) -> RankEval:
-    """Read a saved response of ``_rank_eval``, also compressed (.gz, .zst, .xz); ``-`` is standard
-    input.
+    """Read a saved response of ``_rank_eval``, also compressed; ``-`` is standard input.
 
-    Documents are named by their ``_id``; they keep the order of the response, whatever their
+    Compressed files end in .gz, .zst or .xz.
+
+    Documents are named by their ``_id``; they keep the order of the response, not of their
     scores. Raises InputError if the file is the response of another endpoint, an error, or the
     request; if a hit has no ``_id``, a document occurs twice in the hits of a query, a rating is
     not a whole number, or no query has a hit.
@@ -299,9 +295,7 @@ def read_rank_eval(path: PathLike) -> RankEval:
 
 
 def _body(name: str, data: bytes) -> dict[str, Any]:
-    """Return the object with the details; raise InputError for what is not a response of
-    _rank_eval.
-    """
+    """Return the object with the details; raise InputError unless it is from _rank_eval."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -392,9 +386,7 @@ def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = Non
 
 
 def notes_of_responses(responses: Sequence[RankEval], judged: Judgements, depth: int) -> list[str]:
-    """Return sentences on failures, queries without judgements, ratings that differ, and lists that
-    are short.
-    """
+    """Return notes on failures, queries without judgements, differing ratings and short lists."""
     judged_queries = set(judged.frame["query"])
     notes = []
     for response in responses:

@@ -1,6 +1,4 @@
-"""Read TREC files: runs (the documents that systems ranked) and judgements (the grades of
-documents).
-"""
+"""TREC files: runs (documents as systems ranked them) and judgements (grades of documents)."""
 
 from __future__ import annotations
 
@@ -72,7 +70,7 @@ class Run:
     """The documents that a system ranked.
 
     `frame` has the columns ``query``, ``document`` (text) and ``score`` (float), in the order of
-    the file; `name` is that of the system.
+    the file; `name` is the system's.
 
     See Also
     --------
@@ -215,9 +213,7 @@ def _parsed(
 
 
 def _tidied(data: bytes, columns: Sequence[str]) -> bytes:
-    """Return the lines without comments, with one blank between columns, and tags cut at a
-    blank.
-    """
+    """Return lines without comments, one blank between columns, and tags cut at a blank."""
     data = re.sub(rb"(?m)^#[^\n]*\n?", b"", data)
     if columns[-1] == "run":
         cells = len(columns) - 1

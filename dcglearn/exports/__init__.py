@@ -1,6 +1,4 @@
-"""A DCG in other tools: programs and settings where they hold it, callables where not, errors where
-values differ.
-"""
+"""A DCG in other tools: programs, settings or callables, and errors where values would differ."""
 
 from dcglearn.exports.callables import (
     ir_measure,

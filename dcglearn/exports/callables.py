@@ -57,8 +57,9 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
 
 
 def _lightgbm_queries(first: Any, second: Any, group: Any) -> Queries:
-    """Return what ``lightgbm.train`` passes as scores and a Dataset, and LGBMRanker as labels,
-    scores and groups.
+    """Return scores, grades and groups from LightGBM's arguments, in either of its two orders.
+
+    ``lightgbm.train`` passes scores and a Dataset; LGBMRanker passes labels, scores and groups.
     """
     scores, grades = second, first
     if hasattr(second, "get_label"):
@@ -70,8 +71,7 @@ def _lightgbm_queries(first: Any, second: Any, group: Any) -> Queries:
 
 
 def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
-    """Return an objective and a metric for ``xgboost.train``: ``obj`` and ``custom_metric``
-    (``maximize=True``).
+    """Return ``obj`` and ``custom_metric`` for ``xgboost.train`` (with ``maximize=True``).
 
     Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
 
@@ -101,9 +101,7 @@ def _xgboost_queries(scores: Floats, data: Any) -> Queries:
 
 
 def _callables(dcg: DCG, loss: Objective | None) -> Callables:
-    """Return gradient and curvature, and the mean NDCG, as functions of scores, grades and sizes of
-    queries.
-    """
+    """Return gradient with curvature, and mean NDCG, as functions of scores, grades and sizes."""
     objective = ApproxNDCG(dcg) if loss is None else loss
 
     def descended(scores: Floats, grades: Floats, sizes: Integers) -> tuple[Floats, Floats]:
@@ -118,9 +116,7 @@ def _callables(dcg: DCG, loss: Objective | None) -> Callables:
 
 
 def _rows(grades: Floats, scores: Floats, sizes: Integers) -> tuple[Floats, Floats]:
-    """Return grades and scores of documents as tables with a row for each query; a grade of -1 is
-    no document.
-    """
+    """Return grades and scores as tables, a row for each query; a grade of -1 is no document."""
     present = np.arange(sizes.max()) < sizes[:, None]
     padded, values = np.full(present.shape, -1.0), np.zeros(present.shape)
     padded[present], values[present] = grades, scores

@@ -50,8 +50,9 @@ class Provider(providers.Provider):
 
 
 def measure_of(dcg: DCG, name: str, normalise: bool) -> LearnedMeasure:
-    """Register a DCG as a measure of ir_measures and return it; for errors see
-    `exports.ir_measure`.
+    """Register a DCG as a measure of ir_measures and return it.
+
+    For errors see `exports.ir_measure`.
     """
     # a plain name that no other measure has
     registered = ir_measures.measures.registry.get(name)

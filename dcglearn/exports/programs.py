@@ -1,6 +1,4 @@
-"""A DCG as a program: a scorer for Quepid in JavaScript, a query in standard SQL, a few lines of
-Python.
-"""
+"""A DCG as a program: a Quepid scorer in JavaScript, a query in standard SQL, lines of Python."""
 
 from pathlib import Path
 from string import Template
@@ -31,8 +29,7 @@ UNJUDGED = Template(
 
 
 def to_python(dcg: DCGLike, name: str = "the metric") -> str:
-    """Return a program of twenty lines with the functions ``dcg(grades)`` and ``ndcg(run,
-    judged)``.
+    """Return a twenty-line program with the functions ``dcg(grades)`` and ``ndcg(run, judged)``.
 
     Values are those of `evaluate`; a document without a judgement counts as the worst grade, the
     ideal ranking is made from the judgements, and a grade above the metric's raises an IndexError.
@@ -60,10 +57,9 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
 
 
 def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
-    """Return the NDCG of a DCG as a scorer for Quepid, in JavaScript; parameters and errors are
-    those of `to_python`.
+    """Return a DCG's NDCG as a Quepid scorer in JavaScript; for parameters see `to_python`.
 
-    The value is that of `evaluate`; the ideal ranking is made from all ratings of the query.
+    The value equals `evaluate`'s; the ideal ranking is made from all ratings of the query.
 
     See Also
     --------
@@ -120,9 +116,7 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
 
 
 def _carried(metric: DCGLike, tool: str) -> DCG:
-    """Return the DCG to carry into a program, as `carried`; raise InputError for discounts below 0
-    too.
-    """
+    """Return the DCG to write, as `carried`; raise InputError for negative discounts too."""
     dcg = carried(metric, tool)
     if dcg.discounts.min() < 0:
         rank = int(dcg.discounts.argmin())
@@ -138,9 +132,7 @@ def _filled(template: str, **places: Any) -> str:
 
 
 def _title(dcg: DCG, name: str) -> str:
-    """Return the first words of a program: what it computes, from which metric, by which
-    version.
-    """
+    """Return a program's first words: what it computes, from which metric, by which version."""
     return f"NDCG@{dcg.depth} of {one_line(name)}, written by dcglearn {__version__}"
 
 
@@ -150,9 +142,7 @@ def _row(values: Floats) -> str:
 
 
 def _weights(dcg: DCG) -> str:
-    """Return rows of rank, discount and the discount in descending order, as selections that every
-    dialect has.
-    """
+    """Return rank, discount and descending discount as rows of selections in any SQL dialect."""
     # the first row names the columns
     pos, discount, ideal = " AS pos", " AS discount", " AS ideal"
     rows = []
@@ -164,8 +154,6 @@ def _weights(dcg: DCG) -> str:
 
 
 def _double(value: float) -> str:
-    """Return a number in the notation that makes it floating-point, with all its digits:
-    ``0.5e0``.
-    """
+    """Return a number as a floating-point literal with all its digits: ``0.5e0``."""
     text = repr(float(value)).removesuffix(".0")
     return text if "e" in text else f"{text}e0"

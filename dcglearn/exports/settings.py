@@ -1,6 +1,4 @@
-"""Settings that make LightGBM, trec_eval, pytrec_eval, ranx or cwl_eval compute a DCG; checks
-before any export.
-"""
+"""Settings for LightGBM, trec_eval, pytrec_eval, ranx and cwl_eval, and checks of any export."""
 
 from __future__ import annotations
 
@@ -17,19 +15,18 @@ from dcglearn.metric.textbook import textbook_discounts
 
 
 def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | None = None) -> DCG:
-    """Return the DCG to carry into a tool (a `ListUtility` without stops or a share of the best
-    result is one).
+    """Return the DCG to carry into a tool; a `ListUtility` without stops or best share is one.
 
     Raise InputError if it is no DCG, its best grade gains nothing, no position counts, or it is
-    plain and the tool normalises; `n_grades` is that of a name.
+    plain and the tool normalises; `n_grades` is for a name.
     """
     dcg: DCG = _summed(metric, tool, n_grades)
 
-    # something must be worth something
+    # a positive ideal value is needed
     if dcg.gains[-1] <= 0:
         raise InputError(
             f"{tool}: the best grade, {dcg.n_grades - 1}, has the gain {dcg.gains[-1]:g}, so the "
-            "best documents would be worth nothing; are the gains in order, worst grade first?"
+            "best documents would have value 0; are the gains in order, worst grade first?"
         )
     if dcg.discounts.max() <= 0:
         raise InputError(
@@ -57,7 +54,7 @@ def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
         if metric.form == "dcg":
             return metric.dcg
         forms = {
-            "saturation": "a good result makes those below it worth less",
+            "saturation": "a good result lowers the value of later ones",
             "best": "the best result counts extra",
         }
         holds = "a sum over positions"
@@ -118,9 +115,7 @@ def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> N
 
 
 def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
-    """Raise InputError if a gain is below 0, or below the worst grade's, for tools that count gains
-    from 0.
-    """
+    """Raise InputError for gains below 0 or the worst grade's, for tools that count from 0."""
     grade = int(dcg.gains.argmin())
     if dcg.gains[grade] < 0:
         gain = f"grade {grade} has the gain {dcg.gains[grade]:g}"
@@ -173,8 +168,7 @@ def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_e
 def to_trec_eval(
     dcg: DCGLike, scale: int | None = None, *, lossy: bool = False, tool: str = "trec_eval"
 ) -> dict[str, Any]:
-    """Return the grades to write into judgements for trec_eval, pytrec_eval and ranx, and the name
-    of the measure.
+    """Return the measure's name, and grades for judgements of trec_eval, pytrec_eval and ranx.
 
     For `scale` and `tool` see `integer_gains`; `lossy` exports the gains without the discounts.
     Raises InputError if the discounts are not log2 and `lossy` is not set, or gains fall or are
@@ -222,8 +216,7 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
 
 
 def cwl_continuation(dcg: DCGLike) -> list[float]:
-    """Return cwl_eval's continuation probabilities, ``C(i) = W(i+1) / W(i)``, 0 after the last
-    position.
+    """Return cwl_eval's continuation probabilities, ``C(i) = W(i+1) / W(i)``, 0 at the end.
 
     Raises InputError if the discounts are not positive and decreasing, since a continuation
     probability is at most 1.

@@ -1,6 +1,4 @@
-"""The tools that a metric can be exported to, by name: what each can hold, and what is written for
-it.
-"""
+"""The tools that a metric can be exported to, what each can hold, and what is written for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +33,7 @@ TARGETS = {
     "ranx": "whole grades for the judgements: log2 discounts, gains that do not fall",
     "cwl-eval": "gains from 0 to 1, and discounts that never rise as continuation probabilities",
 }
-"""What each target can hold, by its name."""
+"""Each target by its name, with the metrics that it can hold."""
 
 FIXED = ("elasticsearch", "opensearch")
 """Tools whose DCG has fixed gains and discounts."""
@@ -60,9 +58,7 @@ class Export:
 
 
 def target_of(word: str) -> str:
-    """Return the target that a word names, with hyphens or underscores; raise InputError if there
-    is none.
-    """
+    """Return a target by name, with hyphens or underscores, or raise InputError."""
     # other names of the same tools
     aliases = {
         "torch": "pytorch",

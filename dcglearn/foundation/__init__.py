@@ -1,3 +1,1 @@
-"""Checks, files, bytes, threads and clusters: the tools of every wing, without any knowledge of
-DCG.
-"""
+"""Checks, files, bytes, threads and clusters: tools for every wing, without knowledge of DCG."""

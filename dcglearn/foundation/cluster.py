@@ -44,8 +44,7 @@ class ClusterLost(RuntimeError):
 
 
 def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str] = ()) -> Client:
-    """Return a client of an engine: a client, the address of a scheduler, or a number of local
-    processes to start.
+    """Return a client from a client, a scheduler's address, or a number of local processes.
 
     `closing` closes what is started here. Raise InputError if Dask is not installed, no scheduler
     answers, or the workers have other versions of dcglearn, Python or `packages` than this process.
@@ -135,8 +134,9 @@ def _keys_of_this_run() -> Any:
 
 
 def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
-    """Raise InputError unless all workers have the dcglearn, `packages` and Python of this process;
-    of Python's version, the first two numbers count.
+    """Raise InputError unless workers have this process's dcglearn, `packages` and Python.
+
+    Of Python's version, the first two numbers count.
     """
     versions = {"dcglearn": __version__}
     versions |= {name: import_module(name).__version__ for name in packages}

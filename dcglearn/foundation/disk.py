@@ -1,6 +1,6 @@
 """The steps by which an output reaches the disk, one function each.
 
-Whatever dcglearn keeps goes through these functions. Callers name them as ``disk.renamed``, so that
+All files that dcglearn writes go through these functions. Callers use ``disk.renamed``, so that
 the tests can wrap them and stop the program at each.
 """
 
@@ -21,7 +21,7 @@ MARK = ".dcglearn-"
 """Beginning of the names of files that are still being written."""
 
 _RENAMES_OPEN_FILES = sys.platform != "win32"
-"""Whether an open file can be renamed, so that an unfinished one can stay locked until then."""
+"""True if open files can be renamed: then an unfinished file stays locked until its renaming."""
 
 _LOCKED_BYTE = (1 << 31) - 2
 """Position of the byte that is locked on Windows: beyond any content, since others may not read it.

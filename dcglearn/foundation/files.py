@@ -103,9 +103,7 @@ def _set_mode(temporary: Path, target: Path) -> None:
 
 
 def refuse_existing(path: PathLike, *, force: bool) -> None:
-    """Raise InputError if an output path is a folder, has no folder, or is a file and `force` is
-    false.
-    """
+    """Raise InputError if an output path is a folder, has no folder, or exists without `force`."""
     # whether anything can be there
     target = as_path(path)
     try:

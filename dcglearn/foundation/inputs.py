@@ -20,7 +20,7 @@ PIPE_WAIT = 60.0
 """Longest wait for a program that writes to a named pipe, in seconds."""
 
 CGROUP = Path("/sys/fs/cgroup")
-"""Where Linux keeps the limits of a container."""
+"""Folder in which Linux keeps the limits of a container."""
 
 
 def is_path(value: Any) -> bool:

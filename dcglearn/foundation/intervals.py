@@ -20,9 +20,7 @@ def normal_quantile(level: float = LEVEL) -> float:
 
 
 def percentile_interval(draws: Floats, level: float = LEVEL) -> Any:
-    """Return the quantiles of draws, shape (B, ...), that leave out as many on either side; NaN do
-    not count.
-    """
+    """Return the central interval of draws, shape (B, ...), as two quantiles; ignore NaN."""
     return np.nanquantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0)
 
 

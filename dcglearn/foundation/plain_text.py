@@ -44,9 +44,7 @@ def number_of(n: int, things: str, form: str = "") -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], n_left: int = 1, least: int = 0) -> list[str]:
-    """Return a table's lines: `n_left` columns flush left, the others right, `least` wide or
-    more.
-    """
+    """Return a table's lines: `n_left` columns flush left, others right, at least `least` wide."""
     rows = [[one_line(cell) for cell in row] for row in rows]
 
     # width of each column

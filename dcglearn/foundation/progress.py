@@ -24,7 +24,7 @@ def stage(name: str | None) -> Iterator[None]:
 
 
 def counted(items: Iterable[Item], total: int, name: str) -> Iterable[Item]:
-    """Return the items, `total` of them, counted by a bar where bars are shown."""
+    """Return the `total` items, counted by a progress bar where bars are shown."""
     return bar(total, name, iterable=items) if total and _shown() else items
 
 

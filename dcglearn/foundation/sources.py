@@ -128,7 +128,7 @@ def _plain(
 
 def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
     """Return text as UTF-8; raise InputError if its encoding is unknown, or not the one given."""
-    # without an encoding, only UTF-16 is told
+    # without an encoding, only UTF-16 is recognised
     if encoding is None:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             refusal = (
@@ -230,7 +230,7 @@ _OTHERS = (
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", AS_TABLE),
     (rb"%PDF-", "a PDF document", AS_TABLE),
 )
-"""How files of other kinds begin, what they are, and what to do."""
+"""First bytes of files of other kinds, their names, and the remedy."""
 
 
 _MEMBERS: dict[bytes, Callable[[int], Any]] = {
@@ -265,8 +265,7 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
 
 
 def lines_of(path: PathLike) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file that are not blank, with their numbers; raise InputError if it
-    cannot be read.
+    """Yield a file's lines that are not blank, with numbers; raise InputError if unreadable.
 
     They are decompressed and yielded one by one, so that the file may be larger than the memory.
     """
@@ -282,7 +281,7 @@ def lines_of(path: PathLike) -> Iterator[tuple[int, bytes]]:
 
 
 def suffix_of(path: PathLike) -> str:
-    """Return a name's suffix in lower case, less that of a compression: ".csv" of "Run.CSV.xz"."""
+    """Return a name's suffix in lower case, without a compression's: ".csv" of "Run.CSV.xz"."""
     return Path(re.sub(r"(\.(gz|bz2|xz|zst))+\Z", "", str(path).lower())).suffix
 
 

@@ -21,7 +21,7 @@ _LIMIT = threading.local()
 
 @contextlib.contextmanager
 def at_most(n_threads: int) -> Iterator[None]:
-    """Let the pools that are started in this thread have at most so many threads."""
+    """Limit the pools that are started in this thread to `n_threads` threads."""
     before = getattr(_LIMIT, "most", MAX_CHUNKS)
     _LIMIT.most = min(before, n_threads)
     try:

@@ -37,7 +37,7 @@ PolarsFrame: TypeAlias = "pl.DataFrame"
 """A table of polars, which is imported where tables are made."""
 
 Seed: TypeAlias = int | np.random.Generator | None
-"""What `numpy.random.default_rng` takes: an int repeats itself, None does not."""
+"""A seed for `numpy.random.default_rng`: an int repeats its numbers, None does not."""
 
 MAX_GRADES = 127
 """Largest number of grades: int8 also holds -1 and -2, for unknown grades and no result."""
@@ -220,8 +220,9 @@ def scale_size(n_grades: int | None, top: int, name: str = "n_grades") -> int:
 
 
 def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
-    """Return a read-only float64 copy; raise InputError if it is empty, not finite, or of another
-    number of dimensions than `ndim`.
+    """Return a read-only float64 copy.
+
+    Raise InputError if it is empty, not finite, or of another number of dimensions than `ndim`.
     """
     try:
         array = np.array(values, dtype=np.float64)
@@ -362,13 +363,13 @@ def flag(value: Any, name: str) -> None:
 
 
 def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> None:
-    """Raise InputError that lists the choices, then `remedy`, unless `value` is one of them."""
+    """Raise InputError that lists the choices, then `remedy`, unless `value` is a choice."""
     if not isinstance(value, str) or value not in choices:
         raise InputError(f"{name}={value!r}: give one of {', '.join(choices)}{remedy}")
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:
-    """Return names for a message, separated by commas, the first `most` of them."""
+    """Return the first `most` names for a message, separated by commas."""
     texts = [name if len(name) <= 60 else f"{name[:57]}..." for name in map(str, names)]
     if len(texts) > most:
         texts[most:] = [f"and {len(texts) - most:,} more"]

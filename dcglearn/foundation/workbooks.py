@@ -26,7 +26,7 @@ _CELL = re.compile(r"\$?([A-Z]+)\$?([0-9]+)")
 def sheet_text(name: str, data: bytes, sheet: str | int | None = None) -> bytes:
     """Return a sheet of an Excel workbook, by default the first, as tab-separated text.
 
-    A sheet is told by its name or its number from 1. Raise InputError if there is no such sheet, if
+    `sheet` is a name or a number from 1. Raise InputError if there is no such sheet, if
     the file is damaged, if no engine is installed, or if its sheets span more cells than `SPARSE`
     and `PLAIN` allow or the memory holds.
     """

@@ -7,7 +7,7 @@ import zipfile
 from dcglearn.foundation.validation import InputError
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-"""How a zip file begins, and one without a file inside."""
+"""First bytes of a zip file, with files inside and without."""
 
 WORKBOOK = {"[Content_Types].xml", "mimetype"}
 """Files inside a zip file that make it a workbook."""

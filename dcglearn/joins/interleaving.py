@@ -40,14 +40,13 @@ CREDITED = {
 }
 """The columns of credited impressions besides the rankings.
 
-``difference`` is the number of clicks of a minus that of b, ``left out`` why a line does not count.
+``difference`` is a's number of clicks minus b's, ``left out`` the reason to leave out a line.
 """
 
 
 @dataclass(frozen=True)
 class Impression:
-    """One interleaved list that was shown: the two rankings, the list or its teams, and the
-    positions clicked.
+    """One interleaved list as shown: both rankings, the list or its teams, and clicked positions.
 
     `a` and `b` hold grades or names of documents, `merged` names, `teams` ``"a"``, ``"b"`` or None
     (neither) for each position shown, `clicks` positions from 1. Raises InputError if they
@@ -106,9 +105,7 @@ class Impression:
         return clicked.count("a"), clicked.count("b")
 
     def _teams(self) -> list[str | None]:
-        """Return the team of each position of a merged list; None where either ranking can have
-        drafted it.
-        """
+        """Return the team of each position; None where either ranking can have drafted it."""
         merged = self._merged("teams or merged")
         teams: list[str | None] = []
         while len(teams) < len(merged):
@@ -136,8 +133,9 @@ class Impression:
         return teams
 
     def _credits_of_balanced(self) -> tuple[int, int]:
-        """Return the clicks on the top k of each ranking, k the depth at which one of them has the
-        lowest click (Joachims 2002).
+        """Return clicks on the top k of each ranking (Joachims 2002).
+
+        k is the depth at which one ranking has the lowest click.
         """
         merged = self._merged("merged")
         if not self.clicks:

@@ -1,6 +1,4 @@
-"""Logs whose lists name documents, or runs with a verdict a query, joined with judgements to a log
-of grades.
-"""
+"""Logs of documents, or runs with verdicts by query, joined with judgements to logs of grades."""
 
 from __future__ import annotations
 
@@ -82,7 +80,7 @@ def join_judgements(
     unjudged : {"worst", "best", "drop", "unknown"} or int
         What a document without a judgement counts as: the worst grade, the best, nothing at all
         (documents below it move up), a position without a known grade, or this grade. Keep "worst"
-        if what was worth judging was judged; take "drop" if the judgements leave out much of what
+        if all documents that matter were judged; take "drop" if the judgements leave out much that
         was shown.
     missing : {"error", "skip"}
         Whether a query without judgements is an error, or its pairs are left out and counted.
@@ -135,9 +133,7 @@ def join_judgements(
 
 
 def _roles_of_documents(open_with: Opener, mapping: LogMapping) -> dict[str, Role]:
-    """Return the roles of a log of documents: `docs_a` and `docs_b` where it has them, else `a` and
-    `b`.
-    """
+    """Return the roles of a log of documents: `docs_a` and `docs_b`, else `a` and `b`."""
     names = {name.lower() for name in open_with({}).names}
     roles = mapping.roles(PREFERENCE)
     lists = {side: roles[side].names for side in ("a", "b")}
@@ -290,9 +286,7 @@ def _lists(run: Run, query: Texts, depth: int | None, ties: str) -> Texts:
 
 @dataclass(frozen=True)
 class Joining:
-    """How lists of documents become lists of grades; for `depth`, `unjudged` and the others see
-    `join_judgements`.
-    """
+    """How lists of documents become lists of grades; for the fields see `join_judgements`."""
 
     depth: int | None = None
     unjudged: str | int = "worst"
@@ -317,9 +311,7 @@ class Joining:
             )
 
     def scale(self, judged: Judgements) -> int:
-        """Return the number of grades; raise InputError if a grade of the judgements or of unjudged
-        lies above it.
-        """
+        """Return the number of grades; raise InputError if any grade lies above the scale."""
         size = self.n_grades or max(judged.n_grades, 2)
         top = max(judged.n_grades - 1, self.unjudged if isinstance(self.unjudged, int) else 0)
         if top >= size:
@@ -330,9 +322,7 @@ class Joining:
         return size
 
     def filled(self, grades: Grades, shown: Flags, n_grades: int) -> Grades:
-        """Return grades by position with those of unjudged documents, shape (n, K), as
-        `as_judged`.
-        """
+        """Return grades by position, unjudged documents filled in as by `as_judged`; (n, K)."""
         grades = as_judged(grades, shown, n_grades, self.unjudged)
         depth = self.depth or int(np.flatnonzero((grades >= 0).any(axis=0)).max(initial=0)) + 1
         filled = np.full((len(grades), depth), EMPTY, dtype=np.int8)
@@ -385,9 +375,7 @@ def joined_lists(
     place: Callable[[int], str],
     entries: str = "pairs",
 ) -> JoinedLists:
-    """Return the grades of the lists of entries, whose documents `docs`, (n, S), names, or raise
-    InputError.
-    """
+    """Return the grades of lists whose documents `docs`, (n, S), names, or raise InputError."""
     # entries whose query is judged
     is_judged = _in_column(query, judged.frame["query"])
     lacking = np.flatnonzero(~is_judged)

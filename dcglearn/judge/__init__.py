@@ -1,5 +1,4 @@
-"""The judging page: pairs of lists shown in a browser, verdicts kept safely, and the DCG that they
-teach so far.
+"""The judging page: pairs of lists in a browser, verdicts kept safely, and the DCG learned so far.
 
 Read `study.py` first: it says what is asked of whom. `server.py` is the server, `page/` is the
 page.

@@ -48,9 +48,7 @@ Item = dict[str, str]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two lists that could be judged; `key` is the same for these lists and this query in every run
-    and log.
-    """
+    """Two lists that could be judged; `key` is equal for equal lists and query in runs and logs."""
 
     query: str
     a: tuple[int, ...]
@@ -82,8 +80,9 @@ def pair_key(query: str, a: Sequence[int], b: Sequence[int], items_a: Any, items
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Distinct pairs that could be judged, of one depth, the names of the two systems and of the
-    grades, and what was left out.
+    """Distinct pairs that could be judged, of one depth.
+
+    With them stand the names of the two systems and of the grades, and what was left out.
     """
 
     pairs: tuple[Pair, ...]
@@ -118,9 +117,7 @@ class Candidates:
 
 
 def known_pairs(candidates: Candidates) -> list[Pair]:
-    """Return pairs that every sensible metric orders alike: a list best first, and worst first;
-    most telling ahead.
-    """
+    """Return pairs with a sure winner: a list best and worst first; most informative ahead."""
     pairs = []
     for pair in candidates.pairs:
         # the first list in both orders, with its items
@@ -140,9 +137,7 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
 def distinct(
     pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[str, str] | None = None
 ) -> Candidates:
-    """Return the pairs that tell something, each once, and count the others; raise InputError if
-    none is left.
-    """
+    """Return informative pairs, each once, and count others; raise InputError if none is left."""
     kept: dict[str, Pair] = {}
     dropped = Counter[str]()
     for pair in pairs:
@@ -215,9 +210,7 @@ def read_candidates(
 def _extras(
     path: PathLike, n_items: int, mapping: LogMapping, *, named: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield intent and items of every line; with `named`, the items are the names of the
-    documents.
-    """
+    """Yield the intent and items of every line; with `named`, items are names of documents."""
     columns = {f"items_{side}": f"{'docs' if named else 'items'}_{side}" for side in ("a", "b")}
     for place, record in records_of(path, EXTRAS, mapping):
         with errors_in(place):
@@ -252,8 +245,9 @@ def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> dict[str, int
 def checked_items(
     items: Any, role: str, n_items: int, depth: int | None = None
 ) -> tuple[Item, ...] | None:
-    """Return a list's items by position, in the fields of `TEXT_LIMITS`, or None; raise InputError
-    if wrong.
+    """Return a list's items by position, or None; raise InputError if wrong.
+
+    Items have the fields of `TEXT_LIMITS`.
     """
     if items is None:
         return None
@@ -304,9 +298,7 @@ def _text(value: Any, role: str, most: int) -> str:
 
 
 def web_origin(url: str) -> str | None:
-    """Return the scheme and host of an address that a page may use, None unless it is plain
-    http(s).
-    """
+    """Return the scheme and host that a page may use; None unless the address is plain http(s)."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -320,9 +312,7 @@ def web_origin(url: str) -> str | None:
 
 
 def seen_items(items: Sequence[Mapping[str, str]], *, images: bool) -> list[Item]:
-    """Return what a page may show of a list's items: addresses only if they are http(s), pictures
-    only if allowed.
-    """
+    """Return the items as a page may show them: http(s) addresses, pictures only if allowed."""
 
     def is_seen(name: str, text: str) -> bool:
         is_link = name == "url" or (name == "image" and images)
@@ -349,7 +339,7 @@ def candidates_from_runs(
     `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, and a `snippet` or
     `text`; `url` and `image`; without them, lists are shown as grades. `topics` are lines of a
     query's name, a tab and its text. Lists shorter than `depth` end in positions without a grade;
-    `n_grades` counts where it is larger than that of the judgements; `unjudged` is a setting of
+    `n_grades` counts where it exceeds the judgements' number; `unjudged` is a setting of
     `evaluate`. Raises InputError if there are not two runs, they share no judged query, or a file
     cannot be read.
     """
@@ -393,8 +383,9 @@ def candidates_from_runs(
 def _top(
     run: PolarsFrame, judged: PolarsFrame, depth: int, unjudged: str, top: int
 ) -> dict[str, tuple[tuple[int, ...], tuple[Item, ...]]]:
-    """Return the grades and the names of the first documents of each judged query, as trec_eval
-    ranks them, filled to `depth` with positions that hold nothing.
+    """Return grades and names of the first documents of each judged query.
+
+    Documents rank as in trec_eval; positions without one are filled up to `depth`.
     """
     import polars as pl
 
@@ -418,9 +409,7 @@ def _top(
 
 
 def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:
-    """Return the items of the wanted documents; the file is read line by line, since collections
-    are large.
-    """
+    """Return the items of the wanted documents, line by line, since collections are large."""
     items: dict[str, Item] = {}
     keys = DOCUMENT["name"]
     for number, line in lines_of(path):

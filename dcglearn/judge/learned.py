@@ -67,7 +67,7 @@ class Newest(Generic[Work]):
                     return
                 work, number = self._work, self._given
 
-            # call the function, whatever it raises
+            # call the function and catch all errors
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a short log is no surprise while one judges
                 try:
@@ -144,7 +144,7 @@ def expected_verdicts(
     """Return the number of verdicts at which the widest band is expected to be `width` wide.
 
     After n verdicts it is `widest` wide. The wide bands of a short log follow the prior, and get
-    narrow within a few verdicts: from them nobody can tell. So the estimate begins as that of
+    narrow within a few verdicts, so they predict nothing. The estimate begins as in
     simulations, and follows the measured width, which shrinks by the root of the number of
     verdicts, as far as this is near the wanted one. It stays within a factor of the estimate
     `before`.
@@ -168,9 +168,7 @@ class Chooser:
         self._lists, self._active, self._rng = lists, active, np.random.default_rng(seed)
 
     def choose(self, allowed: Integers, latest: LatestFit, asked: Grades) -> int:
-        """Return one of the allowed candidates, given by number, for a log of the pairs asked so
-        far, (n, 2, K).
-        """
+        """Return the number of an allowed candidate, given the log of pairs asked, (n, 2, K)."""
         if self._active:
             if len(allowed) > MOST_PAIRS:
                 allowed = self._rng.choice(allowed, MOST_PAIRS, replace=False)
@@ -217,7 +215,7 @@ class Learned(Newest["Preferences | None"]):
             self.latest = self._first
             return
 
-        # cold: from the last fit it may end in another minimum than that of ``dcglearn learn``
+        # cold: from the last fit it may end in another minimum than ``dcglearn learn``
         fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades), proxy=self._proxy)
         told = beats_coin(fit, len(log.decided), before=self.latest.beats_coin)
         latest = LatestFit(fit.dcg, len(log), fit, log, None, self.latest.expected, told)

@@ -185,7 +185,7 @@ def side_of(left: dict[str, float] | None) -> str:
     """Return the side that a rater favours, by the share of verdicts for the left list.
 
     The side is empty if 1/2 is within errors. Sides are drawn, so the share of a rater without a
-    position bias is 1/2, whatever the pairs and the metric.
+    position bias is 1/2 for all pairs and metrics.
     """
     if left is None or left["low"] <= 0.5 <= left["high"]:
         return ""
@@ -253,7 +253,7 @@ def _curves(latest: LatestFit) -> dict[str, Any] | None:
 def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     """Return the share of held-out verdicts respected by what was learned from the first n others.
 
-    The same fifth of the pairs is held out whatever n, by a digest of their grades and query, so
+    The same fifth of the pairs is held out at every n, by a digest of their grades and query, so
     the curve does not jump as the log grows. Each point has n, the share, and Wilson's interval.
     """
     out = np.array([_is_held_out(log, i) for i in range(len(log))])

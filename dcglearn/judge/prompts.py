@@ -66,9 +66,7 @@ def write_prompts(
 
 
 def request(key: str, text: str, shape: str, model: str | None) -> dict[str, Any]:
-    """Return the request for a reply: a line of a batch for OpenAI, Anthropic or Gemini, or the
-    messages alone.
-    """
+    """Return a request: a batch line for OpenAI, Anthropic or Gemini, or the messages alone."""
     named = {} if model is None else {"model": model}
     body = {**named, "messages": [{"role": "user", "content": text}]}
     if shape == "openai":

@@ -29,7 +29,7 @@ CHOICES = {
     "skip": ("open", None),
     "undo": ("open", None),
 }
-"""What a rater may answer, as winner and kind of tie."""
+"""The answers of a rater, as winner and kind of tie."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Rules:
 
     `raters` are the names allowed, empty for any; each pair is asked of `redundancy` raters;
     `active` is false for pairs at random; `balanced` asks all queries about equally often;
-    `strengths` is the number of strengths of preference; `width` is that of the widest band at
+    `strengths` is the number of strengths of preference; `width` is the width of the widest band at
     which there are enough verdicts; `images` shows pictures. With `practice`, a rater begins with
     three pairs whose answer is known; `checks` is the share of such pairs later.
     """
@@ -165,7 +165,7 @@ class Study:
             return dropped
 
     def next_pairs(self, rater: str, tab: str, holding: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the pairs that a page lacks: leased earlier, or the most telling ones."""
+        """Return the pairs that a page lacks: leased earlier, or the most informative ones."""
         with self._lock:
             self._refreshed()
             now = time.monotonic()
@@ -443,7 +443,7 @@ class Study:
             asked_before = np.array([times[pairs[i].query] for i in chosen])
             chosen = chosen[asked_before == asked_before.min()]
 
-        # the most telling pair, given those that are judged or out
+        # the most informative pair, given those that are judged or out
         asked = [(v["a"], v["b"]) for v in self.standing if v["winner"] != "open"]
         asked += [(pair.a, pair.b) for pair in out]
         lists = np.array(asked, np.int8).reshape(-1, 2, self.candidates.depth)

@@ -45,8 +45,7 @@ class NotSaved(Exception):
 
 
 class VerdictLog:
-    """An open log of verdicts as JSON lines, which no other server can open; made if it does not
-    exist.
+    """An open log of verdicts as JSON lines, created if missing, that no other server can open.
 
     `verdicts` holds every line by its id, in order, without repeated ones; `changes` counts how
     often another program has changed the log; `cut_short` is the file with the end of a line that a

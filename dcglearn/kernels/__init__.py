@@ -1,9 +1,5 @@
-"""The sums of the hot loops in C: sources, compilation, and the loader through which Python calls
-them.
-"""
+"""Hot loops in C: sources, compilation, and the loader through which Python calls the sums."""
 
 
 class KernelError(ImportError):
-    """The compiled kernels are missing, or of another version or platform; the message says what to
-    do.
-    """
+    """Compiled kernels are missing, or of another version or platform; the message has a remedy."""

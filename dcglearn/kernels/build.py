@@ -38,7 +38,7 @@ TARGETS = {
     "windows-x86_64": "x86_64-windows-gnu",
     "windows-arm64": "aarch64-windows-gnu",
 }
-"""Platforms that zig compiles for, with zig's own names of them.
+"""Platforms that zig compiles for, with zig's own names.
 
 The libraries for Linux call no libc: they load where glibc is in use as well as musl.
 """
@@ -193,7 +193,7 @@ def compile_kernels(
     target : str, optional
         A platform of `TARGETS` to compile for; by default this one.
     version : str, optional
-        What the libraries say of their version; by default the package's.
+        The version that the libraries state; by default the package's.
 
     Raises
     ------

@@ -24,9 +24,7 @@ from dcglearn.kernels import KernelError
 
 HERE = Path(__file__).parent
 BASELINE, AVX2 = "kernels.lib", "kernels.avx2.lib"
-"""Names of the libraries: for any processor of the platform, and for x86-64 with AVX2. Their
-results are the same.
-"""
+"""Names of the libraries, for any processor and for x86-64 with AVX2; their results are equal."""
 
 COUNT, ARRAY, NUMBER = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 """Types of parameters: a whole number, the address of an array, and a number."""
@@ -42,8 +40,7 @@ def function(name: str, *parameters: Any, result: Any = None) -> Callable[..., A
 
 @cache
 def library() -> ctypes.CDLL:
-    """Load the kernels, the fastest that this processor can run; raise KernelError with a remedy if
-    there are none.
+    """Load the fastest kernels that this processor runs; raise KernelError with a remedy if none.
 
     In a clone whose C has changed since they were built, they are built again. The variable
     ``DCGLEARN_KERNELS`` takes others: ``baseline`` those for any processor of the platform, a path
@@ -61,24 +58,20 @@ def library() -> ctypes.CDLL:
 
 
 def about() -> str:
-    """Return version, platform and fingerprint of the kernels in use, and whether they are those
-    for AVX2.
-    """
+    """Return version, platform and fingerprint of the kernels in use, and whether they use AVX2."""
     loaded = library()
     return said_by(loaded) + (", for AVX2" if Path(loaded._name).name == AVX2 else "")
 
 
 def said_by(loaded: ctypes.CDLL) -> str:
-    """Return what a library of kernels says of itself."""
+    """Return the version, platform and fingerprint that a library states."""
     loaded.dcglearn_library.restype = ctypes.c_char_p
     said: bytes = loaded.dcglearn_library()
     return said.decode()
 
 
 def load(path: Path) -> ctypes.CDLL:
-    """Load one library and return it, unless it is missing, of another platform or of another
-    version.
-    """
+    """Load and return a library, unless it is missing or of another platform or version."""
     try:
         loaded = ctypes.CDLL(str(path))
     except OSError as error:
@@ -148,11 +141,10 @@ floats, int8s, int32s, int64s = map(_argument, (np.float64, np.int8, np.int32, n
 
 
 class Bound:
-    """Arrays that stay, as a struct for C: some whole numbers, then the arrays' addresses, then
-    more numbers.
+    """Arrays kept as a struct for C: whole numbers, addresses of the arrays, further numbers.
 
     Each array has a type and the number of entries that a kernel reads. The struct belongs to this
-    process: whoever holds one leaves it out of what is pickled.
+    process: its owner leaves it out of pickles.
     """
 
     def __init__(
@@ -167,7 +159,7 @@ class Bound:
         addresses = [array.ctypes.data for _, array, _ in arrays]
         self._struct = numbers("q", [*first, *addresses, *last])
         self.address = self._struct.buffer_info()[0]
-        """Where the struct lies in memory."""
+        """Address of the struct in memory."""
 
 
 class Stretch(NamedTuple):

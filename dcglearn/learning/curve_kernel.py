@@ -31,8 +31,7 @@ def fill_points(
     thresholds: Floats,
     errors: Floats,
 ) -> None:
-    """Set gains, shape (B, L), discounts times sharpness, (B, K), thresholds and judges' error
-    rates of B points.
+    """Set gains, (B, L), discounts times sharpness, (B, K), thresholds and judges' error rates.
 
     What is not a parameter stays as it is: the gain of the worst grade, other thresholds, errors
     without logits. The gain of an empty place, if it is one, follows those of the grades.
@@ -55,8 +54,9 @@ def add_prior(
     gradients: Floats,
     dense: Floats,
 ) -> None:
-    """Add a `CurvePrior` at B points, with derivatives, to values, (B,), gradients, (B, p), and
-    Hessians, (B, d, d).
+    """Add a `CurvePrior` and its derivatives at B points.
+
+    Values have shape (B,), gradients (B, p), and Hessians (B, d, d).
 
     `linear`, shape (q, d), are the linear functions that it charges, of which the first are
     curvatures, less `centre`; `normals` holds precision and pull, (p,) each, and `size` the ridge
@@ -80,8 +80,7 @@ def add_in_parameters(
     gradient: Floats,
     dense: Floats,
 ) -> Floats:
-    """Add derivatives of a loss at B points, times `share`, to the gradients, shape (B, p), and to
-    `dense`, (B, d, d).
+    """Add derivatives of a loss, times `share`, to gradients, (B, p), and to `dense`, (B, d, d).
 
     `points` are gains and discounts. `slopes`, shape (B, m), and `joint`, shape (B, m, m), if there
     is one, are the first and second derivatives in gains, discounts, thresholds and, last, the

@@ -39,9 +39,7 @@ class CurvePrior:
     ridge: float
 
     def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return values (B,), gradients (B, p) and, of the first d parameters, the Hessians (B, d,
-        d).
-        """
+        """Return values (B,), gradients (B, p), Hessians (B, d, d) of the first d parameters."""
         n, d = len(thetas), self.rows.shape[1]
         sums = np.full(n, self.level), np.zeros(thetas.shape), np.zeros((n, d, d))
         normals, size = (self.precision, self.pull), (self.ridge, KNEE)
@@ -59,7 +57,7 @@ class CurveShape:
     """What one log curve costs: the curvatures, differences of its slopes, and their mean.
 
     `at` is the slice of its parameters. Their slopes are ``(parameters - target) / scale`` or, with
-    `of_levels`, the differences of these. Mean and standard deviation of the mean slope are
+    `of_levels`, their differences. Mean and standard deviation of the mean slope are
     `expected`.
     """
 

@@ -46,15 +46,12 @@ PRIOR = PriorNumbers()
 """The prior of every direct fit."""
 
 BIAS_SPREAD = 2.0
-"""Prior standard deviation of the common position bias and, around it, of single judges', in units
-of their noise.
-"""
+"""Prior standard deviation of position bias, common and by judge, in units of judges' noise."""
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Gains that rise by 1 from the worst grade to the best, discounts that sum to 1, and the
-    parameters of the judges.
+    """Gains that rise by 1 from worst to best grade, discounts of sum 1, and judges' parameters.
 
     `gains`, shape (L,), and `discounts`, shape (K,), are the metric; in units of the judges' noise
     two lists differ by ``z = sharpness * (DCG of one list - DCG of the other)``. `errors`, shape
@@ -108,17 +105,16 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """The model to fit: K positions, L grades, R raters, M levels of strength, the loss, and the
-    prior.
+    """The model to fit: K positions, L grades, R raters, M levels of strength, loss and prior.
 
     `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties`
     whether the log holds ties, and `sided` whether it tells which list was shown first: then
-    position biases are parameters. `form` is that of `ListUtility`; its further parameters are the
-    last, from 0 to 1, and at 0 the model is that of the DCG. `ridge` is the strength of the prior
+    position biases are parameters. `form` is as in `ListUtility`; its further parameters are the
+    last, from 0 to 1, and at 0 the model is the DCG. `ridge` is the strength of the prior
     on the two curves (on their curvatures, times `straighter`), `centre` the prior mean of the log
     sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to
     (straight lines by default). `margins` are fixed thresholds of the hinge, shape (M + 2,). `zero`
-    is the grade that is worth nothing, L for none: then the gain of an empty place is a parameter,
+    is the grade with gain 0, L for none: then the gain of an empty place is a parameter,
     expected at `empty`. Discounts may rise unless they are `falling`.
     """
 
@@ -228,13 +224,13 @@ class Model:
         )
 
     def zeroed(self, gains: Floats) -> Floats:
-        """Return the gains of the grades, (B, L), less those of what is worth nothing."""
+        """Return the gains of the grades, (B, L), minus the gain that counts as 0."""
         return gains[:, : self.n_grades] - gains[:, [self.zero]]
 
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p).
 
-        With a free zero, the last gain is that of an empty place.
+        With a free zero, the last gain is an empty place's.
         """
         at, n = self.places, len(thetas)
 
@@ -317,7 +313,7 @@ def log_metrics(metrics: Iterable[tuple[Floats, Floats]], *, falling: bool = Tru
 
 
 def empty_gain(gains: Floats) -> float:
-    """Return the gain of an empty place, worth 0, on the scale on which gains rise from 0 to 1."""
+    """Return the gain of an empty place, whose value is 0, where gains rise from 0 to 1."""
     span = float(gains[-1] - gains[0])
     return -float(gains[0]) / span if span > 0 else 0.0
 

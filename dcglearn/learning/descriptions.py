@@ -42,18 +42,16 @@ OF_MEMBERS = {
     "prior": "the metric given as prior",
     MACHINE: "the LLM judge's DCG",
 }
-"""Members of a blend by name, and what they are; the others are textbook DCGs and fits near the LLM
-judge's.
-"""
+"""Members of a blend, by name; the others are textbook DCGs and fits near the LLM judge's."""
 
 FORMS = ("dcg", "saturation", "best")
-"""Forms of what a list is worth, the simplest first."""
+"""Forms of the value of a list, the simplest first."""
 
 MARGINS = ("unit", "hamming", "log")
 """Margins of the QP by name: 1, the number of positions that differ, and the log's own."""
 
 DISCOUNTS = ("falling", "free")
-"""Whether discounts may only fall from one position to the next."""
+"""Shapes of discounts: falling from position to position, or free."""
 
 
 class Description:
@@ -197,10 +195,10 @@ class FormScore:
     """How well a form predicts held-out judgements, and how well it fits the whole log.
 
     `log_likelihood` and `error` are the mean log likelihood of a held-out judgement and its
-    standard error, `share` is that of preferences respected; `ahead` and `ahead_error` are the mean
-    less that of the DCG, and its error. `gain` is by how much the whole log's objective is lower
-    than that of the DCG, and `p_value` how often, if tested, it is so on logs simulated from the
-    fitted DCG.
+    standard error, `share` is the share of preferences respected; `ahead` and `ahead_error` are the
+    mean minus the DCG's, and its error. `gain` is by how much the whole log's objective is lower
+    than the DCG's, and `p_value`, if tested, the share of logs simulated from the fitted DCG with
+    such a gain.
     """
 
     log_likelihood: float
@@ -218,10 +216,10 @@ class Member:
 
     `name` is "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; "prior";
     "machine", the DCG of a proxy, or "near machine 4" and so on, fits that have it as their prior,
-    and the strength of that. `weight` is its share of the blend; `share` that of the preferences
+    and the prior's strength. `weight` is its share of the blend; `share` the share of preferences
     that it respects where it was learned or chosen without them, ties half, and `error` its
     standard error, nan where no preference could be held out. `dcg` has gains from 0 to 1, or 0 for
-    what is worth nothing, and discounts from 1; `fit` is the fit, where it is one.
+    the grade without value, and discounts from 1; `fit` is the fit, where it is one.
     """
 
     name: str
@@ -289,8 +287,8 @@ class DirectFit:
     `raters` names the judges of ``curves.errors``, if several, `ties` tells whether the log held
     ties, `list_utility` is the metric in a form beyond the DCG, and `visible` is None in a fit that
     was loaded. `members` are those of a blend. `weighed_on` is the weight of the judgements; of a
-    blend that keeps the weights of its start, that of those which they were found on. `cautions`
-    are warnings of the log, `unconverged` that of a descent that stopped too early, or empty.
+    blend that keeps the weights of its start, the weight of the judgements behind these. `cautions`
+    are warnings of the log, `unconverged` warns of a descent that stopped too early, or is empty.
     """
 
     results: ClassVar = (
@@ -382,8 +380,7 @@ class DirectFit:
         return self.scale * (self.metric.score(log.preferred) - self.metric.score(log.other))
 
     def probabilities(self, log: PreferencePairs) -> Floats:
-        """Return the probabilities that a judge prefers the first list, calls a tie, prefers the
-        second; shape (n, 3).
+        """Return the probabilities of a win of the first list, a tie, and its loss; shape (n, 3).
 
         Raise InputError if the loss is no likelihood.
         """

@@ -1,8 +1,7 @@
-"""The search for the best gains, discounts and judges: multistart with successive halving, then
-basin hopping.
+"""Search for gains, discounts and judges: multistart, successive halving, then basin hopping.
 
-The objective is not convex. All starts are evaluated in one pass over a few pairs; descents from
-the best of them go on side by side, fewer and fewer of them; then from hops around the lowest end.
+The objective is not convex. All starts are evaluated in one pass over a few pairs. The best starts
+descend side by side, in ever smaller numbers; then descents follow from hops around the lowest end.
 Long logs are learned from samples first.
 """
 
@@ -99,8 +98,7 @@ def fit(
     n_starts: int = 2,
     max_iter: int = 2000,
 ) -> Fit:
-    """Descend from the best of several starts; the objective of the result is at most that of every
-    descent.
+    """Descend from the best of several starts; no descent ends below the result's objective.
 
     `share` is the factor of the loss: the number of independent judgements that a unit of weight
     counts for. `starts` holds groups of parameters, shape (S, p) each; `n_starts` of each group are
@@ -247,7 +245,7 @@ def _hopped(objective: DirectObjective, thetas: Floats, max_iter: int) -> Floats
     model, rng = objective.model, np.random.default_rng(0)
     competing = partial(descend, objective, bounds=model.bounds, tol=SCHEDULE.rough, to_beat=np.inf)
 
-    # from all starts, ever fewer of them
+    # from all starts, in ever smaller numbers
     few_steps = min(SCHEDULE.first_steps, max_iter)
     ends = competing(thetas, max_iter=few_steps, rungs=SCHEDULE.rungs)
     lowest = np.lexsort((ends.local.value, ~ends.leads))

@@ -157,7 +157,7 @@ def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
         names = ", ".join(str(grade) for grade in visible.unseen_grades)
         notes.append(
             f"grade {names} never occurs in the log: its gain is not learned but placed between "
-            "its neighbours' (beyond the last of them, equal to it)"
+            "its neighbours' (beyond the last one, equal to it)"
         )
 
     # gains that fall

@@ -1,6 +1,6 @@
 """The direct fit of gains, discounts and judges to a log: a description in, a frozen fit out.
 
-The DCG is fitted first, whatever the form; a form beyond it is then fitted to the same judgements,
+In every form, the DCG is fitted first; a form beyond it is then fitted to the same judgements,
 from around it.
 """
 
@@ -128,8 +128,7 @@ def fit_dcg(
     kept: Callable[[Any], Any] = lambda source: source,
     independent: bool = False,
 ) -> tuple[DirectFit, FittedDCG]:
-    """Return the fit of the DCG to an opened log, and what other forms are fitted from; `kept`: see
-    `Keeping.kept`.
+    """Fit the DCG to an opened log, and keep what other forms start from; see `Keeping.kept`.
 
     Judgements that are `independent` all count, however few their lists.
     """
@@ -185,8 +184,7 @@ def fit_dcg(
 
 
 def distinct(judgements: JudgementSource) -> JudgementSource:
-    """Return judgements with identical ones merged, so that the search does not depend on how often
-    each is repeated.
+    """Merge identical judgements, so that the search does not depend on how often they repeat.
 
     Many judgements are left as they are, since samples of them are alike.
     """
@@ -199,7 +197,7 @@ def distinct(judgements: JudgementSource) -> JudgementSource:
 
 
 def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:
-    """Return the grade that is worth nothing, L for an empty place, and a note on it."""
+    """Return the grade with gain 0, L for an empty place, and a note on it."""
     if zero == 0:
         return 0, ()
     names = log.grade_names or [f"grade {grade}" for grade in range(log.n_grades)]
@@ -217,7 +215,7 @@ def zero_of(log: OpenLog, zero: int | str) -> tuple[int, tuple[str, ...]]:
             why = "by convention: the lists are full, so any grade could be"
         return zero, (f"{names[zero]} is worth nothing, {why}",)
 
-    # an empty place, if its worth shows
+    # an empty place, if its value shows
     if in_one_only:
         return log.n_grades, ()
     why = "no pair has a result in one list only" if with_empty else "the lists are full"
@@ -329,8 +327,7 @@ def _notes(visible: Visibility) -> tuple[str, ...]:
     if visible.free_columns:
         notes.append(
             "both lists of every pair hold the same grades in another order, so only the steps "
-            "between discounts are learned; how high all of them lie is that of the smoothest "
-            "curve"
+            "between discounts are learned; their common height is the smoothest curve's"
         )
     return tuple(notes)
 

@@ -42,7 +42,7 @@ def fit_qp(
     message = "QP with C=%g: relative duality gap %.1e after %d iterations"
     _LOG.log(level, message, description.C, solution.gap, solution.n_iter)
 
-    # what a user is told of a QP that stopped early
+    # warning of a QP that stopped early
     unconverged = ""
     if not solution.converged:
         unconverged = (
@@ -97,7 +97,7 @@ def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: flo
 
 
 def seen_pairs(log: PreferencePairs) -> PreferencePairs:
-    """Return the pairs that differ not only between -1 and -2, which are worth nothing."""
+    """Return the pairs that differ not only between -1 and -2, which both have value 0."""
     seen = log.filled().differing
     return log if seen.all() else log[seen]
 

@@ -20,8 +20,7 @@ FINE = "20"
 
 
 def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...]:
-    """Return the cut-offs of the levels that fit a log best, among the cut-offs with which it was
-    read.
+    """Return the cut-offs of the levels that fit best, among those with which the log was read.
 
     Two neighbouring levels after another are joined: those with which the robust fit of a DCG keeps
     the best objective, where a pair whose lists then are equal counts as a guess. The search is
@@ -43,7 +42,7 @@ def learned_cutoffs(log: PreferencePairs, n_levels: int = 4) -> tuple[float, ...
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> grades = rng.random((2, 300, 3))  # of which only 0.6 and more is worth anything
+    >>> grades = rng.random((2, 300, 3))  # only 0.6 and more has a gain
     >>> ahead = ((grades >= 0.6) @ [1, 0.6, 0.4])[..., None]
     >>> a, b = np.where(ahead[0] >= ahead[1], grades, grades[::-1])
     >>> records = [{"a": x, "b": y, "winner": "a"} for x, y in zip(a.tolist(), b.tolist())]

@@ -2,7 +2,7 @@
 
 A value is ``sum_k c_k g_{l_k} P_k`` with the survival ``P_k = prod_{m<k} (1 - s_{l_m})``, or ``(1 -
 x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``; with no stop and no share of the best result it is
-that of a DCG. Tables of grades have an entry for -1, the grade that is not known, in front.
+a DCG's. Tables of grades have an entry for -1, the unknown grade, in front.
 """
 
 from typing import Any
@@ -24,8 +24,7 @@ _add_curvatures = function("add_curvatures", *[COUNT] * 5, *[ARRAY] * 5)
 
 
 def value_slopes(utility: ListUtility, lists: Grades) -> Floats:
-    """Return the slopes of the values of lists in all weights and further parameters, shape (n, K *
-    L + E).
+    """Return slopes of lists' values in all weights and further parameters, shape (n, K * L + E).
 
     The first columns are those of the weight ``W[k, l] = c_k g_l`` of each grade at each position,
     in the order of ``W.ravel()``; W times these is the value itself. The others are those of the L
@@ -92,11 +91,10 @@ def spread_slopes(
     of_stops: Floats,
     of_best: Floats,
 ) -> None:
-    """Add slopes in the values, shape (B, m), to those in the further parameters and in what these
-    multiply.
+    """Add slopes in the values, (B, m), to those in further parameters and in their factors.
 
     `moment`, shape (B, K, L + 1), holds for every grade at every position the sum of the slopes
-    times what a unit of discount times gain is worth there. `of_stops` has shape (B, L + 1), or (B,
+    times the value of a unit of discount times gain there. `of_stops` has shape (B, L + 1), or (B,
     0) where it is not wanted, `of_best` (B,).
     """
     sizes, listed, tables = _arguments(lists, (gains, discounts, stops, best))

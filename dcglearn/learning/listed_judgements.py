@@ -1,4 +1,4 @@
-"""Judgements of few lists, such as all pairs of rated lists: a list's worth is computed once."""
+"""Judgements of few lists, such as all pairs of rated lists: a list's value is computed once."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ListedJudgements(JudgedPairs):
         size = n_grades + depth
         curved = order == CURVATURE
 
-        # what each list is worth, once
+        # value of each list, once
         tables = points.tables
         values = list_values(self.lists, tables)
         factors = list_factors(self.lists, tables) if curved else np.zeros((n, 0, size))

@@ -1,5 +1,4 @@
-"""The margin QP on plain arrays: a projected Newton method, its certificate, and cvxpy as
-reference.
+"""The margin QP on plain arrays: projected Newton, its certificate, and cvxpy as reference.
 
     min  ||W||^2 + C sum_i v_i xi_i^2   s.t.  <W, d_i> >= m_i - xi_i   and, if monotone,  W[k, l+1]
     >= W[k, l]
@@ -105,7 +104,7 @@ def solve(
 ) -> Solution:
     """Solve the QP by Newton's method, from the solution on a subsample where the log is long.
 
-    `C` weights the shortfalls; `monotone` asks that a better grade is worth at least as much at
+    `C` weights the shortfalls; `monotone` asks that a better grade has at least the same weight at
     every position; `start` is an initial W, shape (K, L); `tol` is the relative duality gap to
     reach within `max_iter` Newton steps (then as many again from the solution at a smaller C).
     Raises InputError if the Hessian, of (K L)^2 entries, does not fit in memory, or is singular in
@@ -164,8 +163,8 @@ def newton(
 
     Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the
     method ends at the exact optimum when the set of pairs with a shortfall stops changing. The
-    curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; that of
-    the first step may come from a sample.
+    curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; for
+    the first step, it may come from a sample.
     """
     weights = np.zeros(shape)
     if start is not None:
@@ -233,8 +232,7 @@ def solve_cvxpy(
     monotone: bool = True,
     constraints: Callable[[Any], list[Any]] | None = None,
 ) -> Solution:
-    """Solve the same QP with cvxpy and Clarabel, slowly and independently; for the parameters see
-    `solve`.
+    """Solve the same QP with cvxpy and Clarabel, slowly, as a check; for parameters see `solve`.
 
     `constraints` maps the cvxpy variable W, shape (K, L), to further constraints; with them, the
     gap is between the solver's own primal and dual values. Raise RuntimeError, with the solver's
@@ -375,7 +373,7 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
         if n_wrong == 0:
             return np.maximum(x, lower)
 
-        # exchange all of them
+        # exchange all wrong signs
         patience = 3 if n_wrong < best else patience - 1
         best = min(best, n_wrong)
         free ^= wrong

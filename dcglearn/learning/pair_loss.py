@@ -1,6 +1,6 @@
 """The loss of utilities on judgements, with slopes and curvature: what `DCGLearner` sees of a log.
 
-With ``z = <W, d>`` the utility of a pair's first list minus that of its second, a judgement costs
+With ``z = <W, d>`` the utility of a pair's first list minus its second list's, a judgement costs
 
 - likelihood: minus the log of its probability. A preference of strength j = 1..M has probability
   ``P(j) = sigma(z - t_j) - sigma(z - t_(j+1))``, a tie ``sigma(z + t_1) - sigma(z - t_1)``, with
@@ -62,7 +62,7 @@ class Points:
 
     @property
     def tables(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """What grades and positions are worth, as kernels over lists take it: see `list_kernel`."""
+        """Values of grades and positions, as kernels over lists take them: see `list_kernel`."""
         n, n_grades = self.gains.shape
         stops = np.zeros((n, n_grades)) if self.stops is None else self.stops
         best = np.zeros(n) if self.best is None else self.best
@@ -139,8 +139,7 @@ class JudgedPairs(Weighted):
         return packed(self.first), packed(self.second)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points, with slopes if the order is SLOPES, and curvature if it
-        is CURVATURE.
+        """Return losses at the points, with slopes from SLOPES on, and curvature for CURVATURE.
 
         Linear in n, without temporary memory; the bytes depend on neither the number of threads nor
         other points.
@@ -199,8 +198,7 @@ def pair_loss(
     errors: Floats,
     kind: int = LIKELIHOOD,
 ) -> LossSums:
-    """Return the loss of one utility `weights`, shape (K, L), in units of the judges' noise, and
-    its slopes.
+    """Return loss and slopes of one utility `weights`, (K, L), in units of the judges' noise.
 
     `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`; `kind`
     is LIKELIHOOD, SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for

@@ -1,5 +1,4 @@
-"""Draws of gains, discounts and judges from the posterior of a direct fit, by a population of
-Markov chains.
+"""Posterior draws of a fit's gains, discounts and judges by a population of Markov chains.
 
 A chain moves by the difference of two others (differential evolution, ter Braak 2006), so that
 nothing is tuned to the log. Half of the chains start around the fit, half at textbook curves: noisy
@@ -19,8 +18,10 @@ from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 
 STRAIGHTER = 2.0
-"""Factor on the curvature prior during sampling. Under the fit's own prior, most posterior mass
-lies on curves rougher than any in use."""
+"""Factor on the curvature prior during sampling.
+
+Under the fit's own prior, most posterior mass lies on curves rougher than any in use.
+"""
 
 MOST_JUDGED = 1 << 13
 """Draws are from at most this many judgements: of a longer log from a sample by weight."""
@@ -182,8 +183,7 @@ def _moves(others: Floats, free: Indices, rng: np.random.Generator) -> Floats:
 
 
 def dispersion(fitted: FittedDCG, cluster: Indices, seed: int) -> float:
-    """Return how many times more the slopes of the loss vary by cluster than by judgement, at least
-    1.
+    """Return how many times the slopes vary more by cluster than by judgement, at least 1.
 
     `cluster`, shape (n,), numbers the cluster of each judgement. Both variances are those of sums
     over 64 random groups of clusters, in units of the curvature: the magnitude adjustment of

@@ -1,4 +1,4 @@
-"""How alike two utilities are: the paper's cosine, and the cosine of what a log can tell."""
+"""Similarity of two utilities: the paper's cosine, and the cosine of their identifiable parts."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -53,10 +53,9 @@ class WarmStart:
 
     @classmethod
     def of(cls, start: Any, name: str | None = None) -> WarmStart:
-        """Return the start that a direct fit, a learner that holds one, `Curves` or a DCG stands
-        for.
+        """Return the start from a direct fit, a learner that holds one, `Curves` or a DCG.
 
-        Raise InputError if it is none of these, the learner is not fitted, or a number is
+        Raise InputError if it is another object, the learner is not fitted, or a number is
         impossible.
         """
         if isinstance(start, WarmStart):
@@ -72,7 +71,7 @@ class WarmStart:
             warm = cls(name, start.gains, start.discounts)
         elif isinstance(start, DirectFit):
             warm = cls._of_fit(name, start)
-        # none of them
+        # other objects
         else:
             raise InputError(
                 f"{name} is no fitted DCGLearner, saved file of one, Curves or DCG; fit or load "
@@ -83,7 +82,7 @@ class WarmStart:
 
     @classmethod
     def _of_fit(cls, name: str, fit: DirectFit) -> WarmStart:
-        """Return the start of a fit; in a form beyond the DCG, that of the DCG beside it."""
+        """Return the start of a fit; in a form beyond the DCG, start from the DCG beside it."""
         curves = fit.curves
         blend: dict[str, Any] = {"members": fit.members, "weighed_on": fit.weighed_on}
         warm = cls(name, curves.gains, curves.discounts, curves, fit.loss, fit.raters, **blend)
@@ -124,7 +123,7 @@ class WarmStart:
             raise InputError(f"{self.name}: thresholds={curves.thresholds} must not fall")
 
     def of_loss(self, loss: str) -> WarmStart:
-        """Return the start with this loss: that of a blend's member, or the start itself."""
+        """Return the start with this loss: a blend's member, or the start itself."""
         for member in self.members:
             if member.fit is not None and member.name == loss:
                 return WarmStart.of(member.fit, f"{self.name}, {loss} loss")
@@ -151,8 +150,7 @@ class WarmStart:
         return np.append(self.in_form[1].parameters(model, raters)[0], self.in_form[2])
 
     def parameters(self, model: Model, raters: Sequence[str]) -> list[Floats]:
-        """Return the parameters to start from, shape (p,), within the bounds: one vector where the
-        judges are known.
+        """Return start parameters, (p,), within the bounds: one vector if judges are known.
 
         Numbers outside the bounds are moved to the nearest allowed. A judge whom the start does not
         name starts from the common error rate, thresholds afresh where the log has other strengths
@@ -194,11 +192,10 @@ class WarmStart:
     def _of_raters(
         self, numbers: Floats, raters: Sequence[str], mean: float, spread: float
     ) -> Floats:
-        """Return the common logit of error, or bias, and, for several raters, each one's distance
-        from it.
+        """Return the common logit of error, or bias, and raters' distances from it, if several.
 
-        `mean` is the prior's of the common one, and `spread` its deviation in units of that of
-        raters.
+        `mean` is the prior mean of the common one, and `spread` its prior deviation in units of the
+        raters' deviation.
         """
         if not len(raters):
             return np.array([numbers.mean()])
@@ -222,8 +219,7 @@ class WarmStart:
 
 
 def with_curves(model: Model, theta: Floats, gains: Floats, discounts: Floats) -> Floats:
-    """Return parameters, shape (p,), with the curves of a metric, in which an empty place is worth
-    0.
+    """Return parameters, shape (p,), with a metric's curves, in which an empty place has value 0.
 
     They are exact unless a step or discount is not positive, see `log_curves`.
     """

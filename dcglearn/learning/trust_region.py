@@ -23,8 +23,8 @@ class Local:
     """A function near B points: values (B,), gradients (B, p) and Hessians.
 
     The Hessians' parts are `dense`, shape (B, d, d), `cross`, shape (B, p - d, d), `diagonal`,
-    shape (B, p - d), and `coupled`: that of each of the first half of these p - d with one of the
-    second, shape (B, (p - d) / 2), or (B, 0).
+    shape (B, p - d), and `coupled`: the entries of the first half of the last p - d parameters with
+    the second half, shape (B, (p - d) / 2), or (B, 0).
     """
 
     value: Floats
@@ -103,13 +103,12 @@ def descend(
     spared: int = 0,
     rungs: Mapping[int, int] = MappingProxyType({}),
 ) -> Descents:
-    """Descend from every row of `theta`, shape (B, p), between lower and upper bounds, shape (p,)
-    or (B, p) each.
+    """Descend from every row of `theta`, (B, p), between bounds of shape (p,) or (B, p).
 
     A descent has converged if the quadratic that it steps to the minimum of promised less than
     `tol` of the value. One that comes near a lower one follows it: it stops, and has the end and
     the convergence of its leader. With a value `to_beat`, descents stop that are not likely to fall
-    below it and the lowest of them. `rungs` holds numbers of steps, and how many of the lowest
+    below it and the lowest descent. `rungs` holds numbers of steps, and how many of the lowest
     descents continue after each, with the first few that are `spared`.
     """
     lows, highs = (np.broadcast_to(end, theta.shape) for end in bounds)
@@ -201,7 +200,7 @@ def leave_followers(go: Descents) -> None:
 
 
 def _end_with_leaders(go: Descents) -> None:
-    """Move the descents that followed others to the ends of these, converged or not."""
+    """Move the descents that followed leaders to the leaders' ends, converged or not."""
     followers = np.flatnonzero(~go.leads)
     leaders = np.array([go.led_from(int(i)) for i in followers], np.intp)
     go.move(followers, go.theta[leaders], go.local[leaders])
@@ -209,11 +208,10 @@ def _end_with_leaders(go: Descents) -> None:
 
 
 def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floats) -> Floats:
-    """Return steps to about the minimum of each quadratic between `low` and `high`, within the
-    radius, shape (B, p).
+    """Return steps near each quadratic's minimum, within `low`, `high` and the radius; (B, p).
 
     `low` and `high`, shape (B, p), are bounds of the steps and hold 0 between them. `damping`, what
-    is added to the Hessian's diagonal, is the last steps'; it becomes that of these: 0 for full
+    is added to the Hessian's diagonal, is updated from the last steps to these steps: 0 for full
     Newton steps. The diagonal part is eliminated first; where an entry curves down, it is taken to
     curve up as much.
     """
@@ -275,12 +273,11 @@ def dense_steps(
     dampings: Floats,
     out: Floats,
 ) -> None:
-    """Set the first d columns of `out` to steps to the minima of quadratics, damped until they keep
-    to the radii.
+    """Set the first d columns of `out` to steps to minima, damped until they keep to the radii.
 
     `gradients` have shape (B, p), of which the first d columns count, `hessians` (B, d, d), and
     `rooms`, the bounds of the steps, (B, d) each; the `dampings`, (B,), are those of the steps
-    before, and become those of these.
+    before, and are updated to these steps'.
     """
     (n, p), d, (low, high) = gradients.shape, hessians.shape[1], rooms
     quadratics = floats(gradients, n * p), floats(hessians, n * d * d)

@@ -174,7 +174,7 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
 
 
 def _most_levels(kind: int) -> int:
-    """Return how many strengths are told apart: each costs a parameter, but not with the hinge."""
+    """Return how many strengths can differ: each costs a parameter, but not with the hinge."""
     return 100 if kind == HINGE else 7
 
 
@@ -192,7 +192,7 @@ class Strengths:
 
 
 def strengths_of(log: PreferencePairs, most: int) -> Strengths:
-    """Return the strengths of the decided pairs of a part, at most ``most + 1`` of them."""
+    """Return at most ``most + 1`` strengths of the decided pairs of a part."""
     log = _counted(log, HINGE)
     strength = _strength(log)
     if strength is None:
@@ -267,8 +267,7 @@ def _with_ties(log: PreferencePairs, level: Grades) -> Grades:
 
 
 def _margins(values: Floats, size: float) -> Floats:
-    """Return the margins of the hinge, shape (M + 2,): strengths in units of their mean `size`,
-    which is positive.
+    """Return the hinge's margins, (M + 2,): strengths in units of their positive mean `size`.
 
     Raise InputError if no strength is positive: metrics that hardly differ between lists would be
     the best.

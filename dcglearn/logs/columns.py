@@ -114,7 +114,7 @@ class Columns:
         missing="",
     )
 
-    # names of the grades, or of the documents that stand for them
+    # names of the grades, or of the documents in their place
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
 

@@ -280,8 +280,7 @@ class PreferencePairs(Columns, Weighted):
         return self if same else self.changed(**lists, rated=None, group=None, all_differ=False)
 
     def merged(self) -> Self:
-        """Return the distinct pairs, in order of first appearance, the weights of identical ones
-        added.
+        """Return the distinct pairs in order of first appearance, with summed weights.
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
@@ -322,7 +321,7 @@ class PreferencePairs(Columns, Weighted):
             needs = "must know the list shown first: give the column swapped"
             raise InputError(f"inconsistent={inconsistent!r} {needs}")
 
-        # verdicts of a rater who contradicts them; the last entry is that of all other pairs
+        # verdicts of a rater who contradicts them; the last entry is for all other pairs
         repeated = shown_both_ways(self)
         differ: Flags = ~np.append(repeated.same, True)[repeated.member]
 

@@ -12,7 +12,7 @@ from dcglearn.logs.columns import Columns
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
 
 INCONSISTENT = ("keep", "half", "tie")
-"""What two verdicts that one rater gave on a pair shown both ways count where they differ."""
+"""How two differing verdicts of one rater on a pair shown both ways count."""
 
 COUNTS, SUPERSEDED, REPEATED, WITHDRAWING = range(4)
 
@@ -21,7 +21,7 @@ REASONS = {
     REPEATED: "verdicts already read under the same id",
     WITHDRAWING: "lines withdrawing a verdict",
 }
-"""What a reader calls the lines that it leaves out."""
+"""A reader's reasons for lines that it leaves out."""
 
 
 @dataclass(frozen=True, eq=False)

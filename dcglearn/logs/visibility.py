@@ -120,7 +120,7 @@ class Visibility:
 
 def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = True) -> Visibility:
     """Return what pairs of lists, shape (n, K) each, identify."""
-    # grades that occur; the first lists often hold all of them
+    # grades that occur; the first lists often hold all grades
     shape = (first.shape[1], n_grades)
     occurring = np.flatnonzero(grade_counts(first[:SAMPLE], second[:SAMPLE])[:n_grades]).tolist()
     if len(occurring) < n_grades:

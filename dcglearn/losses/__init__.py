@@ -1,5 +1,6 @@
-"""Objectives: smooth metrics and losses of scores, ``objective(scores, grades, offsets, weight) ->
-(value, gradient)``.
+"""Objectives: smooth metrics and losses of scores.
+
+The signature is ``objective(scores, grades, offsets, weight) -> (value, gradient)``.
 
 Read `objective.py` first, for what all of them share, then `approx.py`: the DCG at soft ranks.
 Objectives are classes with few lines; the sums over documents are C, behind the functions of the

@@ -9,9 +9,9 @@ from dcglearn.foundation.validation import Floats, one_of
 from dcglearn.losses.objective import Objective
 
 DIRECTIONS = ("lambdas", "gradient")
-"""What trees can follow."""
+"""Directions that trees can follow."""
 CURVATURES = ("diagonal", "constant")
-"""How leaves divide it."""
+"""Curvatures by which leaves divide the direction."""
 
 
 def check_words(follow: str, curvature: str) -> None:

@@ -3,7 +3,7 @@
 Source of the ranks: Wu et al. 2009, equations 12-17.
 
 A pair of a better and a worse document, ``x = f_better - f_worse``, adds ``A(x)`` to the rank of
-the better one and ``1 + A(x)`` to that of the worse one, with ``A(x) = sigma(-alpha x)`` in the
+the better one and ``1 + A(x)`` to the worse one's, with ``A(x) = sigma(-alpha x)`` in the
 right order (x >= 0) and ``1/2 - (alpha/4) x`` in the wrong order. Documents of one class add
 ``sigma(alpha (f_j - f_i))``. For one document, each other class is a range in the right order, of
 which only a window counts, and a range in the wrong order, whose linear terms are a difference of

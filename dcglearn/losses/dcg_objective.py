@@ -1,4 +1,4 @@
-"""What objectives that follow a DCG share: its depth, ideal values, and lambdas by swaps."""
+"""Base of objectives that follow a DCG: its depth, ideal values, and lambdas by swaps."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -26,7 +26,7 @@ def depth_of(k: int | str | None, dcg: DCG) -> float:
     if isinstance(k, str) and k == "depth":
         return dcg.depth
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        allowed = 'a positive integer, "depth" (that of the DCG), nor None (all ranks)'
+        allowed = 'a positive integer, "depth" (of the DCG), nor None (all ranks)'
         raise InputError(f"k={k!r} is neither {allowed}")
     return int(k)
 
@@ -75,7 +75,7 @@ class DCGObjective(Objective):
     def swap_discounts(self, longest: int) -> Floats:
         """Return the discounts at ranks 1..longest by which `lambdas` weighs a swap.
 
-        Half is that of log2, since discounts nearly flat, or nearly all at the first rank, leave
+        Half is log2's discount, since discounts nearly flat, or nearly all at the first rank, leave
         pairs without weight.
         """
         own = self._tailed(longest)
@@ -102,7 +102,7 @@ class DCGObjective(Objective):
 
 
 class WholeRankObjective(DCGObjective):
-    """An objective at whole ranks: the DCG's discounts act as they are, whatever their signs."""
+    """An objective at whole ranks: the DCG's discounts act as they are, with any signs."""
 
     def _discounts(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in queries of up to `longest` documents."""

@@ -1,4 +1,4 @@
-"""What all objectives share: the signature of a call, its checks, and the checked batch."""
+"""Base of all objectives: the signature of a call, its checks, and the checked batch."""
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property

@@ -166,7 +166,7 @@ def _sweep(
 
     In the order of scores, the worse documents within the margin of a better one are a run from the
     top, whose end moves in one direction only: running counts and sums by grade give every sum over
-    pairs in O(n log n). Returns the sum of ``(values_i - values_j - margin)^2``, which is that of
+    pairs in O(n log n). Returns the sum of ``(values_i - values_j - margin)^2``, the sum of
     squared hinges if values are scores.
     """
     n, n_queries, n_grades = len(scores), len(offsets) - 1, int(grades.max(initial=0)) + 1

@@ -70,7 +70,7 @@ class GBRank(RankHinge):
 
     See Also
     --------
-    LambdaRank : Pairs weighted by what they are worth.
+    LambdaRank : Pairs weighted by the change of DCG that a swap makes.
 
     Examples
     --------

@@ -78,7 +78,7 @@ class SmoothAP(PrecisionObjective):
     Parameters
     ----------
     sigma : float
-        The ``s`` of h, in squared units of score, or that of the direct form, in units of score. 1
+        The ``s`` of h, in squared units of score, or of the direct form, in units of score. 1
         suits scores whose spread is about 1.
     form : {"positions", "direct"}
         Soft positions, or soft ranks.
@@ -171,7 +171,7 @@ class SoftRankNDCG(WholeRankObjective):
     dcg, k, normalise
         As in `SmoothNDCG`.
     sigma : float
-        Standard deviation of the noise of a score, in units of score; that of a difference is
+        Standard deviation of the noise of a score, in units of score; a difference has
         ``sqrt(2) sigma``. 0.1 to 1 suit scores whose spread is 1. A larger one is smoother and
         slower.
 

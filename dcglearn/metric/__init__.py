@@ -1,3 +1,1 @@
-"""A DCG: gains and discounts, those of the textbooks, and discounts at real-valued ranks. Read
-`dcg.py` first.
-"""
+"""DCG: gains and discounts, textbook DCGs, discounts at real-valued ranks. Read `dcg.py` first."""

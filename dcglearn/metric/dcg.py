@@ -97,7 +97,7 @@ class Utility(SavedMetric):
         return self._score(lists, np.zeros(self.depth))
 
     def _score(self, lists: ArrayLike, unknown: Floats) -> Floats:
-        """Return the values of lists; `unknown`, shape (K,), is that of an unknown grade."""
+        """Return the values of lists; `unknown`, shape (K,), holds an unknown grade's values."""
         grades = graded_lists(lists, n_grades=self.n_grades, empty=True)
         # the last columns are those of -2, -1
         table = np.column_stack([self.weights, np.zeros(self.depth), unknown])
@@ -181,7 +181,7 @@ class DCG(NormalisedMetric):
     grade_names, notes
         As in `Utility`.
     plain : bool
-        Whether values count as they are: `evaluate` does not divide them by the ideal, whatever its
+        Whether values count as they are: `evaluate` never divides them by the ideal, despite its
         `normalise`. True for RBP of `textbook_list_metrics`.
 
     See Also
@@ -219,7 +219,7 @@ class DCG(NormalisedMetric):
     ) -> DCG:
         """Return a textbook DCG.
 
-        Raises InputError if a name is not one of these, or a number is out of range.
+        Raises InputError if a name is unknown, or a number is out of range.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class DCG(NormalisedMetric):
 
     @classmethod
     def parse(cls, file_or_name: PathLike, n_grades: int, depth: int | None = None) -> DCG:
-        """Return the DCG in a file, or that of a name, with L and K (where the name has none).
+        """Return the DCG of a file, or of a name with L and K (where the name has none).
 
         It is a file if it exists, or if the name ends in ``.json`` or contains a path separator.
         Raises InputError if the file does not hold a DCG, and as in `from_name`.
@@ -253,10 +253,9 @@ class DCG(NormalisedMetric):
 
     @classmethod
     def from_name(cls, name: str, n_grades: int, depth: int | None = None) -> DCG:
-        """Return the textbook DCG called ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``, which is
-        ``linear-log2``.
+        """Return the textbook DCG of ``GAIN-DISCOUNT[@K]``; ``nDCG[@K]`` is ``linear-log2[@K]``.
 
-        `depth` is that of a name without ``@K``: the length of the lists to evaluate. Raises
+        `depth` is for a name without ``@K``: the length of the lists to evaluate. Raises
         InputError if it is not of this form, a gain or discount is not one of `standard`'s, or K is
         missing or out of range.
 

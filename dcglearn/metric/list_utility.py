@@ -24,12 +24,12 @@ from dcglearn.metric.dcg import DCG, NormalisedMetric, short_row
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListUtility(NormalisedMetric):
-    """A utility that contains DCG, in which a good result can make those below it worth less.
+    """A utility that contains DCG, in which a good result can lower the value of later results.
 
-    With the grade ``l_k`` at position ``k``, a list is worth one of
+    With the grade ``l_k`` at position ``k``, a list has one of these values:
 
     - saturation: ``sum_k c_k g_{l_k} prod_{m<k} (1 - s_{l_m})``. After a result of grade ``l`` the
-      user goes on with probability ``1 - s_l``. ``s = 0`` is DCG; ``s_l = g_l`` and ``c_k = 1/k``
+      user continues with probability ``1 - s_l``. ``s = 0`` is DCG; ``s_l = g_l`` and ``c_k = 1/k``
       is ERR (Chapelle et al. 2009); one ``s`` for all grades and positions is RBP's persistence
       (Moffat and Zobel 2008).
     - best result: ``(1 - x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``. ``x = 0`` is DCG, ``x = 1``
@@ -145,7 +145,7 @@ class ListUtility(NormalisedMetric):
         """Return the largest value of a ranking of documents; for parameters see `DCG.ideal`.
 
         Under saturation the order by grade is not the best in general: a document that stops the
-        user may be worth more below others. The maximum is exact; for errors see `ideal_of_counts`.
+        user may count more below others. The maximum is exact; for errors see `ideal_of_counts`.
 
         Examples
         --------
@@ -211,7 +211,7 @@ class ListUtility(NormalisedMetric):
         if self.form == "best":
             return "\n".join([head, *rows, f"share of the best result{float(self.best):>16.4f}"])
 
-        # a column of stops behind that of gains
+        # a column of stops behind the gains
         stops = [f"{stop:>8.4f}" for stop in self.stops[::-1]]
         wide = [f"{head[:26]}{'stop':>8}{head[26:]}"]
         for row, stop in zip_longest(rows, stops, fillvalue=" " * 8):

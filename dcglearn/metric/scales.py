@@ -1,4 +1,4 @@
-"""Scales of grades: comparison of a metric's with that of the data, and maps between them."""
+"""Scales of grades: comparison of a metric's scale with the data's, and maps between scales."""
 
 import warnings
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from dcglearn.foundation.validation import InputError, pointer, whole_number
 class ScaleWarning(UserWarning):
     """A metric has gains for more grades than the data have: the two scales may not be the same.
 
-    `declared` holds the number of grades of each such metric, `n_grades` is that of the data,
+    `declared` holds the number of grades of each such metric, `n_grades` the data's number,
     `fact` says what differs.
 
     See Also
@@ -55,7 +55,7 @@ def warn_of_scale(
     """Warn once, by `ScaleWarning`, if metrics have gains for more grades than the data have.
 
     `declared` has the number of grades of each metric with a scale of its own (a file or a DCG, not
-    a name), `n_grades` that of the `data`, which are called so. `stacklevel` is as in
+    a name), `n_grades` the number in the data, and `data` their name. `stacklevel` is as in
     `warnings.warn`, 1 for the caller of this function.
     """
     larger = {name: size for name, size in declared.items() if size > n_grades}

@@ -37,7 +37,7 @@ class SmoothDiscount:
     made positive and strictly decreasing: negative discounts become 0, a vector that rises
     somewhere is replaced by the nearest non-increasing one, and drops smaller than ``TILT / K`` of
     the largest discount are made that large. A piecewise cubic goes through these knots (PCHIP; the
-    slope at rank 1 is that of the first secant, at rank K that of the tail or three times the last
+    slope at rank 1 is the first secant's, at rank K the tail's or three times the last
     secant, if that is less steep), and after rank K follows the tail ``c[K-1] log2(K+1) /
     log2(r+1)``.
     """

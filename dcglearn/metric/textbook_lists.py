@@ -165,9 +165,7 @@ class ListMetricName(NamedMetric):
 
     @classmethod
     def of(cls, word: str) -> ListMetricName:
-        """Return the metric that a word names, K before or after the parameter, or raise
-        InputError.
-        """
+        """Return a word's metric, K before or after the parameter, or raise InputError."""
         match = re.fullmatch(cls._pattern, word)
         if match is None or (match[2] and match[8]):
             raise InputError(f"metric {word!r} is not one of {LIST_NAMES}")

@@ -14,7 +14,7 @@ from dcglearn.metric.dcg import DCG, textbook_dcgs
 class TextbookDCGs:
     """The M textbook DCGs of `textbook_dcgs`, in their order, as one metric of M scores.
 
-    `gains`, shape (G, L + 1), end with that of an unknown grade, 0; `discounts` have the shape
+    `gains`, shape (G, L + 1), end with the gain of an unknown grade, 0; `discounts` have the shape
     (D, K), and M is G D.
     """
 

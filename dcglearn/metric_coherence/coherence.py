@@ -1,4 +1,4 @@
-"""Whether two metrics can disagree: a proof that they cannot, or the lists where they most do."""
+"""Coherence of two metrics: a proof that they never disagree, or the lists where they most do."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def coherence(
         Time limit of each of the two integer programmes, in seconds; used if there are too many
         lists to enumerate.
     n_grades : int, optional
-        Number of grades of the documents' scale, which is also that of names. By default that of
+        Number of grades of the documents' scale, also for names. By default the number of
         the metrics.
     names : (str, str), optional
         Names of the metrics in print.
@@ -279,9 +279,7 @@ class _Comparison:
         return factor <= 0 or bool(np.abs(b - factor * a).max() > 1e-12 * largest)
 
     def _visible(self, weights: Floats) -> Floats:
-        """Subtract the terms that all lists share: a constant per position and, if all documents
-        are ranked, per grade.
-        """
+        """Subtract constants that lists share: per position and, if all are ranked, per grade."""
         # centred by position, then by grade
         visible = weights[:, self.rankings.present]
         visible = visible - visible.mean(axis=1, keepdims=True)

@@ -173,7 +173,7 @@ def flip_points(
     --------
     The counter-example of Zhou et al. 2008, section 4: three documents with gains 2, 3 and 1/2 to a
     power, and two rankings down to position 2. The order of the gains is the same for all powers,
-    that of the rankings reverses.
+    but the order of the rankings reverses.
 
     >>> def powers(e):
     ...     return lambda t: dl.DCG([0.5**t, 2.0**t, 3.0**t], [1 + e, 1 - e])

@@ -140,7 +140,7 @@ def disagreement(
 
 
 def _list_utility(source: Metric, name: str) -> Callable[[Grades], Floats]:
-    """Return the values of lists under a metric, in units of the most that a list can be worth."""
+    """Return the values of lists under a metric, in units of the largest value of a list."""
     metric = source if isinstance(source, ListUtility) else Utility(as_weights(source, name))
     table = metric.dcg.utility if isinstance(metric, ListUtility) else metric
     size = float(np.abs(table.weights).sum())
@@ -214,7 +214,7 @@ class DisagreementMatrix:
         how = "all" if self.exact else "random"
         note = f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"
         if self.constant:
-            left_out = "left out, all rankings being worth the same to them"
+            left_out = "left out, since all rankings have the same value under them"
             note += f"; {left_out}: {', '.join(self.constant)}"
         return "\n".join([*aligned(rows), f"({note})"])
 

@@ -1,5 +1,4 @@
-"""What holds under every DCG that respects a log: which list is better, ranges of gains and
-discounts.
+"""Dominance under every DCG that respects a log: better lists, ranges of gains and discounts.
 
 Linear programs over the cone of metrics ``W[k, l] = sum_(j >= k, m <= l) B[m, j]`` with B >= 0.
 Every DCG with increasing gains from 0 and decreasing discounts has this form, so what holds for all
@@ -115,9 +114,7 @@ class Cone:
         return self._solved(np.concatenate([-budget * self.advantage, self.weight]), unit, None)
 
     def least(self, cost: Floats, unit: Floats, budget: float, slack: float = 0.0) -> LeastCost:
-        """Minimise a cost over metrics with ``unit . B = 1`` and a mean violation within the budget
-        plus slack.
-        """
+        """Minimise a cost with ``unit . B = 1`` and a mean violation within budget plus slack."""
         spent = np.concatenate([-budget * self.advantage - slack * unit, self.weight])
         return self._solved(np.concatenate([cost, np.zeros(len(self.rows))]), unit, spent)
 
@@ -181,7 +178,7 @@ class Dominance:
         x, y = map(one_line, self.names)
         scope = scope_of(self.budget)
         if self.verdict == "equal":
-            return f"{x} and {y} are worth the same under {scope}"
+            return f"{x} and {y} have the same value under {scope}"
 
         # examples of either order
         if self.verdict == "open":
@@ -302,8 +299,7 @@ def _check_lists(sides: dict[str, Grades], log: Preferences | None) -> None:
 
 @dataclass(frozen=True, eq=False)
 class AllowedMetrics:
-    """The metrics over which lists are compared: those in the `cone` of a log, or all if it is
-    None.
+    """The metrics over which lists are compared: the `cone` of a log, or all metrics if None.
 
     `unit`, shape (p,), is the span as a linear function of B; `budget` is the allowed mean
     violation (see `Dominance`).
@@ -324,9 +320,7 @@ class AllowedMetrics:
         budget: float | None,
         max_pairs: int,
     ) -> AllowedMetrics:
-        """Return the metrics that respect a log, or all metrics without one; for errors see
-        `dominance`.
-        """
+        """Return the metrics that respect a log, or all without one; for errors see `dominance`."""
         unit = span(n_grades, depth)
         if log is None:
             if budget is not None:

@@ -19,8 +19,7 @@ from dcglearn.metric.reading import SAVED, metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
 
 Metric: TypeAlias = "DCG | Utility | ListUtility | ArrayLike | PathLike"
-"""A DCG, a utility, or its weights, shape (K, L); the file of a metric, or a textbook metric's
-name.
+"""A DCG, a utility or its weights, shape (K, L), a metric's file, or a textbook metric's name.
 
 A `ListUtility` is refused where what is asked for is only true of sums over positions.
 """
@@ -132,9 +131,7 @@ class Rankings:
         )
 
     def _multiplicity(self, sizes: dict[Left, int]) -> Floats | None:
-        """Return the number of orders of all documents that begin with each list; None if it is
-        1.
-        """
+        """Return how many full orders begin with each list; None if always 1."""
         if self.counts is None or self.full:
             return None
         # orders of the documents below the last position
@@ -221,12 +218,11 @@ def resolved(
     n_grades: int | None = None,
     depth: int | None = None,
 ) -> tuple[list[Metric], list[str | None]]:
-    """Return metrics with files read and textbook metrics made of their names, and those names with
-    their depths.
+    """Return metrics, with files read and names resolved, and the names with their depths.
 
     `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
-    Raises InputError if none says them. `names` are for messages; a metric that is none by name has
-    None in the second list.
+    Raises InputError if no metric states them. `names` are for messages; the second list has None
+    for a metric that is not a name.
     """
     read: list[Any] = [
         metric_or_name(m, accept=SAVED) if isinstance(m, (str, os.PathLike)) else m for m in metrics

@@ -97,9 +97,7 @@ class ExhaustiveSearch:
 
 
 class IntegerProgramme:
-    """Search by an integer programme whose 0/1 variables are two lists, solved by HiGHS in
-    `time_limit` seconds.
-    """
+    """Search two lists as 0/1 variables by integer programming (HiGHS) in `time_limit` seconds."""
 
     resolution = 2e-6
     """Least margin, as a share of a metric's span (the feasibility tolerance is 1e-6)."""

@@ -1,4 +1,4 @@
-"""Whether the order of systems depends on the metric, beyond chance."""
+"""Dependence of the order of systems on the metric, beyond chance."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class SystemOrder:
 
     `tau`, shape (M, M), is Kendall's tau (b) between the orders of the systems; `tau_ap` is tau_AP,
     which weights the top more, with the row's order as the reference. `beats`, shape (R, R), tells
-    whether the system of the row is at least as good as that of the column under every allowed DCG
+    whether the row's system is at least as good as the column's under every allowed DCG
     (described by `scope`), and better under some. `swaps` are by pair of metrics; `level` is the
     share of the bootstrap samples that must keep an order for it to be solid.
     """
@@ -284,7 +284,7 @@ def _swaps(
 
 
 def _beats(allowed: AllowedMetrics, mean_counts: list[Floats]) -> Flags:
-    """Return whether the system of the row beats that of the column under all allowed DCGs."""
+    """Return whether the row's system beats the column's under all allowed DCGs."""
     n = len(mean_counts)
     beats = np.zeros((n, n), dtype=bool)
     for i, j in combinations(range(n), 2):

@@ -27,8 +27,10 @@ DRAWN = 999
 """Number of draws of the null hypothesis."""
 
 CERTAIN = 5.0
-"""A textbook DCG ahead of coins by this many standard errors needs no draws: winners that are
-tossed lead to one in less than one log of 7,000 (Hoeffding's inequality)."""
+"""A textbook DCG this many standard errors ahead of coin tosses needs no draws.
+
+Tossed winners lead to one in less than one log of 7,000 (Hoeffding's inequality).
+"""
 
 
 def warn_of_coins(log: OpenLog, *, strict: bool = False) -> None:
@@ -82,8 +84,8 @@ def _winners_are_tossed(pairs: PreferencePairs, rng: np.random.Generator) -> boo
 
 
 def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.Generator) -> bool:
-    """Return whether ratings exchanged within groups lead to statistics as large as theirs."""
-    # the lines, each a rating of a list, or a sample of them
+    """Return whether ratings permuted within groups lead to statistics as large as theirs."""
+    # the lines, each a rating of a list, or a sample
     lines = np.repeat(np.arange(len(counts)), np.maximum(np.rint(counts.weight), 1).astype(np.intp))
     if len(lines) > CHECKED_PAIRS:
         lines = rng.choice(lines, CHECKED_PAIRS, replace=False)
@@ -115,7 +117,7 @@ def _ratings_fall_at_random(counts: RatingCounts, n_grades: int, rng: np.random.
 def _without_rounding(differences: Floats, scores: Floats) -> Floats:
     """Return differences of scores, shape (M, n) both, 0 where they are those of rounding.
 
-    Under a flat discount all permutations of a list are worth the same.
+    Under a flat discount all permutations of a list have the same value.
     """
     largest = np.abs(scores).max(axis=1, keepdims=True)
     return np.where(np.abs(differences) > TIE_TOLERANCE * largest, differences, 0.0)

@@ -47,7 +47,7 @@ def opened_log(
 
     `log` is a Preferences, an array of pairs, a data frame, records, a path or sequence of paths, a
     PartedLog or a Dask dataframe; the rest is as in `DaskLog` and `ParquetLog`. Raises InputError
-    if the log is none of these, or they do not fit it.
+    if the log is of another type, or the options do not fit it.
     """
     # options that do not fit the input
     files = is_path(log)

@@ -153,8 +153,9 @@ class CodeStore:
         self.n_grades = 1
 
     def append(self, log: Preferences, name: str) -> None:
-        """Add the pairs of a log whose lists differ; raise InputError if there is no room, or only
-        some have a margin.
+        """Append a log's pairs of different lists.
+
+        Raise InputError if there is no room, or only some have a margin.
         """
         log = differing_pairs(log)
         if not len(log):

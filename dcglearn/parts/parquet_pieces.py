@@ -40,7 +40,7 @@ BATCH = 1 << 16
 class Piece:
     """Some row groups of some files, `n` rows in all.
 
-    Each slice is a file, numbers of row groups, and the number of rows before the first of them.
+    Each slice is a file, numbers of row groups, and the number of rows before the first group.
     `reasons` says of the files of a log with superseded verdicts which rows do not count, shape
     (rows of the file,).
     """

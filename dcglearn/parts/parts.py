@@ -48,7 +48,7 @@ class Facts:
 
     `depths` are those of the parts that hold pairs (a sound log has one); `n_equal` counts the
     pairs of equal lists, `n_ties` the ties among the pairs whose lists differ, and `weight` is the
-    weight of these, ties included; `grades`, shape (256,), says how often each grade occurs as
+    weight of the latter, ties included; `grades`, shape (256,), says how often each grade occurs as
     uint8 (255 = unknown); `raters` is None if no part has that column; `dropped` counts what the
     reader left out; `sided` tells whether it is known which list was shown first.
     """
@@ -276,9 +276,7 @@ def _hashes(keys: Integers) -> NDArray[np.uint64]:
 def checked_scale(
     facts: Sequence[Facts], names: Sequence[str], n_grades: int | None
 ) -> tuple[Facts, int]:
-    """Return the whole log's facts and number of grades; raise InputError naming a part that does
-    not fit.
-    """
+    """Return the whole log's facts and number of grades; raise InputError for an unfit part."""
     held = [(part, name) for part, name in zip(facts, names, strict=True) if part.n]
     if not held:
         raise InputError(

@@ -45,7 +45,7 @@ class FeatureColumns:
         return self.names.index(name)
 
     def aligned(self, features: Any, columns: Self) -> Any:
-        """Return the features of `columns` in the order and codes of these.
+        """Return the features of `columns` in the order and codes of these columns.
 
         Another category is NaN, with a warning.
         """
@@ -67,7 +67,7 @@ class FeatureColumns:
         return features
 
     def _check_names(self, columns: Self) -> None:
-        """Raise InputError unless `columns` have the names and kinds of these."""
+        """Raise InputError unless `columns` have the names and kinds of these columns."""
         missing = [name for name in self.names if name not in columns.names]
         if missing:
             raise InputError(f"X has no column {missing[0]!r}, on which the model was trained")
@@ -85,7 +85,7 @@ class FeatureColumns:
                 )
 
     def _recoded(self, name: str, codes: Floats, categories: list[Category]) -> Floats:
-        """Return codes of other categories as codes of these, NaN for one not among them."""
+        """Return codes of other categories as codes of these columns, NaN for an unknown one."""
         place = {value: float(i) for i, value in enumerate(self.categories[name])}
         table = np.array([*(place.get(value, np.nan) for value in categories), np.nan])
         present = ~np.isnan(codes)

@@ -46,7 +46,7 @@ class LinearRanker(LinearModel):
         gradients over shuffled queries (Qin et al.). Keep "cg"; "sgd" suits many random starts.
     annealing : "auto", sequence of float, or None
         Sharpness at each stage, in increasing order, per unit of the spread of scores within
-        queries, measured anew at each stage. A sharpness of a means ``alpha = a``, SoftRank's
+        queries, measured at each stage. A sharpness of a means ``alpha = a``, SoftRank's
         ``sigma = 1/a``, and SmoothNDCG's ``sigma = 1/a^2``, and replaces the loss's own. "auto" is
         2.5, 5, 10 for smooth metrics and 1 for losses of pairs. None uses the loss's own sharpness,
         on the scores of the start as they are.

@@ -1,4 +1,4 @@
-"""What linear rankers share, and those at which others start: ridge regression and RankSVM."""
+"""Base of linear rankers, and the rankers at which others start: ridge regression and RankSVM."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class RidgeRanker(LinearModel):
     Parameters
     ----------
     metric : DCG, file or name, optional
-        The metric whose gains are predicted, and that of `score`; by default, grades and the
+        The metric whose gains are predicted, also for `score`; by default, grades and the
         textbook DCG.
     l2 : float
         Weight of the squared coefficients of scaled features, relative to the mean squared error.

@@ -184,7 +184,7 @@ def ndcg_by_query(
 
     Query q holds documents ``offsets[q]:offsets[q + 1]`` of `scores` and `grades`, shape (n,).
     Documents with equal scores keep their order (``"stable"``) or rank worst grade first
-    (``"worst"``). The ideal value is that of all documents of the query; where it is not positive
+    (``"worst"``). The ideal value counts all documents of the query; where it is not positive
     (no relevant document), the value is `empty`.
     """
     ranked, place, query = _ranked(scores, grades, offsets, dcg.n_grades, ties, "the DCG's scale")

@@ -1,4 +1,4 @@
-"""What every ranker shares: `fit` on checked queries, scores, evaluation by a DCG, files."""
+"""Base of every ranker: `fit` on checked queries, scores, evaluation by a DCG, files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Ranker(BaseEstimator):
     """Names and categories of the features that the model was trained on, if they are known."""
 
     takes_missing: ClassVar[bool] = False
-    """Whether the model takes NaN as a missing value, and categories."""
+    """True if the model takes NaN as a missing value, and categories."""
     _options: ClassVar[tuple[str, ...]] = ()
     """Options of `fit` that only this kind of ranker takes; scikit-learn routes them."""
     _default_loss: ClassVar[type[Any] | None] = None
@@ -55,7 +55,7 @@ class Ranker(BaseEstimator):
     _also_reads: ClassVar[tuple[str, ...]] = ()
     """Kinds of saved models, beside its own, that `load` reads as this class."""
 
-    # Pipeline.score routes a sample_weight of None to its last step, whatever that takes.
+    # Pipeline.score routes a sample_weight of None to its last step, even if it takes none.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
     __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": None}
 
@@ -96,7 +96,7 @@ class Ranker(BaseEstimator):
         **options
             `LinearRanker` and `BoostedRanker` take ``checkpoint=FILE``, to which the state is
             written after each stage or every ``checkpoint_every=50`` trees (LightGBM's random
-            choices then begin anew, with a seed of their own), and ``resume=True``, to continue
+            choices then start again, with another seed), and ``resume=True``, to continue
             from it to the model of an uninterrupted training. Trees take ``query_weight``, shape
             (m,), of each query's value in the mean that is maximised, and ``sample_weight``, shape
             (n,), of each document's slope and curvature, as in LightGBM. `DaskBoostedRanker` takes
@@ -217,7 +217,7 @@ class Ranker(BaseEstimator):
     ) -> tuple[dict[str, Any] | None, Callable[[dict[str, Any]], None] | None]:
         """Return the state to resume from, and a function that saves one.
 
-        A state is that of equal parameters, data and `more`.
+        States with equal parameters, data and `more` have equal fingerprints.
         """
         path, resume = training.options.get("checkpoint"), training.options.get("resume", False)
         if path is None:

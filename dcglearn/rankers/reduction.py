@@ -29,7 +29,7 @@ from dcglearn.rankers.ranker import Ranker, Training
 class PairwiseRanker(Ranker):
     """Rank with any classifier that decides between two documents.
 
-    NDCG-Train fits the classifier in `n_rounds` rounds. A pair's weight is what its order is worth
+    NDCG-Train fits the classifier in `n_rounds` rounds. A pair's weight is the value of its order
     at the positions that the last round's classifier gives the two: ``|(a_i - a_j)(D(r_i) -
     D(r_j))|`` over the ideal value. NDCG-Test ranks a query's documents by how many others beat
     them. Source: Sun, Qin, Tao and Wang 2009, procedures 1 and 2, where label and decision do not
@@ -185,7 +185,7 @@ def weighted_pairs(queries: Queries, q: int, scores: Floats, dcg: DCG) -> tuple[
     discount = np.append(dcg.discounts, 0.0)[np.minimum(rank, dcg.depth)]
     gain = dcg.gains[grades]
 
-    # what each order is worth, over the ideal value
+    # value of each order, over the ideal value
     ideal = float(dcg.ideal(grades))
     better, worse = np.nonzero(grades[:, None] > grades[None, :])
     weight = np.abs((gain[better] - gain[worse]) * (discount[better] - discount[worse]))

@@ -17,7 +17,7 @@ def letor_queries(
 ) -> Queries:
     """Return queries like LETOR's OHSUMED: 106 queries, 45 features, 3 grades, 35 to 320 documents.
 
-    A document has three hidden variables, and every feature is a noisy view of one of them, or
+    A document has three hidden variables, and every feature is a noisy view of one variable, or
     noise:
 
     - *topic* makes it relevant at all (a grade above 0);
@@ -111,7 +111,7 @@ def nonlinear_queries(
     n_queries, size, n_features : int
         Number of queries, of documents per query, and of features, 7 or more.
     noise : float
-        Standard deviation of the judges' noise; that of the utility is about 1.5.
+        Standard deviation of the judges' noise; the utility's is about 1.5.
     n_grades, seed
         As in `letor_queries`.
 

@@ -25,8 +25,7 @@ OWN_NAMES |= dict.fromkeys(("objective", "label_gain", "init_score"), "loss")
 
 
 class BoostedRanker(Ranker):
-    """Rank by boosted trees that maximise a smooth metric, or any loss of `dcglearn.losses`, on
-    LightGBM.
+    """Rank by LightGBM trees that maximise a smooth metric, or any loss of `dcglearn.losses`.
 
     Source: Wu et al. 2009. The first tree fits gains by least squares, since many losses are flat
     where all scores are equal. LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their

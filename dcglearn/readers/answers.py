@@ -13,9 +13,7 @@ from dcglearn.readers.column_roles import Counts
 from dcglearn.readers.preferences import Preferences
 
 AnswerPairs: TypeAlias = tuple[Indices, Indices, Floats]
-"""Comparisons of answers: the rows of the right and of the wrong ones, and their weights; shape
-(m,) each.
-"""
+"""Comparisons of answers: rows of the right and of the wrong ones, weights; shape (m,) each."""
 
 
 @dataclass(frozen=True, eq=False)

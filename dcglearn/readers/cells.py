@@ -1,4 +1,4 @@
-"""The raw cells of a log by role, and the checked columns that become of them.
+"""The raw cells of a log by role, and the checked columns made from them.
 
 Polars reads a source whose lines are all alike at once, see `plain_frame`; everything else is read
 line by line. `KINDS` then says, of both alike, what the cells mean.

@@ -99,7 +99,7 @@ LOGPROBS = {
     "logprob_a": Role("number", ("logprob_a", "logprob", "log_probability"), required=True),
     "logprob_b": Role("number", ("logprob_b",)),
 }
-"""The same as logarithms, as of a model's two answers; what both leave of 1 does not count."""
+"""The same as logarithms, for a model's two answers; probability left for others does not count."""
 
 RATING = {
     "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),

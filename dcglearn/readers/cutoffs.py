@@ -11,12 +11,10 @@ from dcglearn.foundation.validation import EMPTY, UNKNOWN, InputError, PolarsFra
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
 Cutoffs: TypeAlias = str | float | Sequence[float] | None
-"""Where grades are cut, such as ".2,.5,.8" or [0.2, 0.5, 0.8], or the number of levels of equally
-many grades.
-"""
+"""Cut-offs, such as ".2,.5,.8" or [0.2, 0.5, 0.8], or a number of equally frequent levels."""
 
 CUT = "cutoffs= (--cutoffs .2,.5,.8) cuts fractions"
-"""What a refusal of a fraction says."""
+"""Remedy in the refusal of a fraction."""
 
 
 def text_of(cutoffs: Any) -> str:
@@ -26,9 +24,7 @@ def text_of(cutoffs: Any) -> str:
 
 
 def cut_points(cutoffs: Cutoffs, grades: Iterable[Any] | None = None) -> tuple[float, ...] | None:
-    """Return where grades are cut, in order; None where this depends on `grades`. Raise InputError
-    for wrong ones.
-    """
+    """Return sorted cut-offs, None if they depend on `grades`; raise InputError for wrong ones."""
     numbers = tuple(map(_number, text_of(cutoffs).split(",")))
 
     # a number of levels of equally many grades

@@ -30,7 +30,7 @@ WORDS = {
     "outcome": {"better": 1, "worse": -1, "a/a": 0, "aa": 0},
     "arm": {"control": -1, "treatment": 1, "a": -1, "b": 1},
 }
-"""What is known of the treatment, and the names of arms: of a and b, b is the treatment."""
+"""Words for the known outcome of the treatment, and for arms: of a and b, b is the treatment."""
 
 ROUNDING = 1e-6
 """Rounding that is allowed in sums of shares and, relative to its trace, in a covariance."""
@@ -40,10 +40,10 @@ ROUNDING = 1e-6
 class Experiments:
     """Experiments, as `read_experiments` reads them.
 
-    `difference`, shape (n, K, L), is the mean encoding of the treatment's lists minus that of the
-    control's, `covariance`, (n, K L, K L), that of this difference, and `outcome`, (n,), 1 where
-    the treatment is known to be better, -1 worse, 0 for A/A tests. `ndcg`, (n,), are the z-scores
-    of nDCG, NaN where lists are not known.
+    `difference`, shape (n, K, L), is the mean encoding of the treatment's lists minus the
+    control's, `covariance`, (n, K L, K L), the covariance of `difference`, and `outcome`, (n,), 1
+    where the treatment is known to be better, -1 worse, 0 for A/A tests. `ndcg`, (n,), are the
+    z-scores of nDCG, NaN where lists are not known.
     """
 
     difference: Floats
@@ -69,13 +69,12 @@ class Experiments:
 def read_experiments(
     path: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]
 ) -> Experiments:
-    """Read experiments whose outcome is known: the lists by arm and randomised unit, or the arms'
-    mean encodings.
+    """Read experiments of known outcome: lists by arm and unit, or the arms' mean encodings.
 
     A line is ``{"experiment": "e1", "arm": "treatment", "unit": "user 7", "list": [2, 0, 1],
     "outcome": "better"}``, in any format that `read_preferences` reads; a unit may have several
     lists. The outcome is what is known of the treatment by another measure: better, worse or A/A.
-    With a column `query`, the ideal of nDCG is that of the query's lists, else that of each list's
+    With a column `query`, the ideal of nDCG comes from the query's lists, else from each list's
     own grades. Or a line of JSON has, in place of arm, unit and list, `control` and `treatment`,
     the mean encodings, K rows of L shares, and the `covariance` of their difference, K L rows.
 
@@ -167,8 +166,9 @@ def _by_unit(
 
 
 def _refuse_large(name: str, n: int, depth: int, n_grades: int) -> None:
-    """Raise InputError if the covariances of n experiments take too much memory: more than 1,000
-    positions times grades, or 10^8 numbers in all.
+    """Raise InputError if the covariances of n experiments take too much memory.
+
+    The limits are 1,000 positions times grades, and 10^8 numbers in all.
     """
     width = depth * n_grades
     if width > 1000 or n * width**2 > 10**8:

@@ -22,7 +22,7 @@ from dcglearn.readers.winner_words import word_of
 JUDGE_DOCUMENTS = (
     "for names of documents, give judgements (dl.join_judgements); for names of grades, scale="
 )
-"""What to do where a grade looks like the name of a document."""
+"""Remedy where a grade looks like the name of a document."""
 
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null", "na", "n/a", "#n/a")
 """Texts that stand for an unknown grade, -1. No result is -2, as below a shorter list."""
@@ -136,7 +136,7 @@ def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:
     characters = np.frombuffer(texts.str.join("\n").item().encode() + b"\n", np.uint8)
     digits, marks = characters[::2] - ord("0"), characters[1::2]
 
-    # lines of digits with blanks between them
+    # lines of digits separated by blanks
     ends = np.flatnonzero(marks == ord("\n"))
     alternate = len(digits) == len(marks) and len(ends) == len(texts) and (digits <= 9).all()
     if not alternate or np.count_nonzero(marks == ord(" ")) + len(ends) < len(marks):

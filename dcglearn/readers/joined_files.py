@@ -20,10 +20,9 @@ MOST_FILES = 10_000
 
 
 def log_files(log: Paths) -> list[PathLike]:
-    """Return the files that paths, folders and patterns name, each once; those of a folder in the
-    order of their names.
+    """Return the files of paths, folders and patterns, each once; a folder's in order of name.
 
-    Raise InputError if a folder holds no file, too many, or one whose suffix is that of no log;
+    Raise InputError if a folder holds no file, too many, or one whose suffix belongs to no log;
     hidden ones are left out.
     """
     files: list[PathLike] = []

@@ -38,7 +38,7 @@ RIGHT |= dict.fromkeys(("false", "no", "wrong", "incorrect"), 0.0)
 """Words for whether an answer is right, in lower case."""
 
 PlainColumn: TypeAlias = "tuple[pl.Series, Flags] | None"
-"""What a log keeps of a column of plain cells, and which of them are bad."""
+"""The values of a column of plain cells in a log, and flags of bad cells."""
 
 Plain: TypeAlias = "Callable[[pl.Series, Column], PlainColumn]"
 """Converts a column of one type, or returns None unless its cells are plain."""
@@ -207,7 +207,7 @@ def _strength(word: str, column: Column) -> float:
 
 
 def _share(value: Any, column: Column) -> float:
-    """Return a number from 0 to 1, or that of a word for right or wrong."""
+    """Return a number from 0 to 1, or the number of a word for right or wrong."""
     number = RIGHT.get(word_of(value).lower(), value) if isinstance(value, str | bool) else value
     if isinstance(number, str | bool) or not 0 <= _number(number, column) <= 1:
         raise InputError(

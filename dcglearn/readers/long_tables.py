@@ -79,8 +79,7 @@ def rows_of(roles: Roles) -> dict[str, Role]:
 
 
 class LongTable(Rebuilt):
-    """Judgements whose documents have a row each, joined by pair, query and rater (by list and
-    group for ratings).
+    """Judgements with a row per document, joined by pair, query and rater (ratings: list, group).
 
     Positions count from 0 if any row of the table has position 0, otherwise from 1. The values of a
     judgement, such as its winner, stand on one of its rows or on several.
@@ -149,9 +148,7 @@ class LongTable(Rebuilt):
         return with_sides(cells) if "winner" in columns else cells
 
     def _by_position(self, lowest: int) -> dict[str, pl.Expr]:
-        """Return the grades of each list of a judgement whose rows are in order, its last position,
-        and the first one that it lacks.
-        """
+        """Return each list's grades, last position and first missing one, for rows in order."""
         import polars as pl
 
         lists = {}
@@ -166,8 +163,9 @@ class LongTable(Rebuilt):
     def _faults(
         self, rows: RawCells, table: pl.DataFrame, told: Mapping[str, pl.Expr]
     ) -> Iterator[tuple[int, str]]:
-        """Yield the judgements with a row of no side, or one that repeats a position or contradicts
-        a value of an earlier row; and the refusal of their first such row.
+        """Yield faulty judgements, each with the refusal of its first faulty row.
+
+        A row is faulty if it has no side, repeats a position, or contradicts an earlier row.
         """
         import polars as pl
 
@@ -251,7 +249,7 @@ def _placed(rows: RawCells, keys: Sequence[str], unread: Refusals, *, paired: bo
     if not paired:
         return table
 
-    # sides, or two words that are none, the first of which is that of a
+    # sides, or two other words, the first of which names a
     values, index = rows.distinct("side", "label")
     words = [str(value).strip().lower() for value in values]
     sides = np.array([SIDE_NUMBERS.get(word, -1) for word in words], np.intp)[index]

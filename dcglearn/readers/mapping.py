@@ -1,4 +1,4 @@
-"""How a log is read, as one frozen object that TOML files hold."""
+"""Options of reading a log, as one frozen object that TOML files hold."""
 
 import json
 import re
@@ -348,7 +348,7 @@ class LogMapping:
     def of(
         cls, n_grades: int | None = None, *, mapping: MappingLike = None, **options: Any
     ) -> Self:
-        """Return a mapping, or that in a file, with the options beside it, None included."""
+        """Return a mapping, or a file's mapping, with the options beside it, None included."""
         if n_grades is not None:
             options["n_grades"] = n_grades
         if mapping is None:

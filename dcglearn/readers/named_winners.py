@@ -45,8 +45,9 @@ def with_sides(
     names: Sequence[str | None] = (None, None),
     told: Container[str] = (),
 ) -> RawCells:
-    """Return cells with a side in place of a winner that is the name of its system, or of its
-    column, and has not been told to mean something else.
+    """Return cells with a side in place of a winner that names its system or its column.
+
+    Winners that the options define keep their meaning.
     """
     # the side that has the name of the winner, or whose column has
     values, index = rows.distinct("winner", "winner")
@@ -89,7 +90,7 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
             for _, record in islice(rows.readable(), 1_000)
         ]
 
-        # words that were told and mean another side there
+        # given words that mean another side there
         contrary = _n_contrary(lines, told)
         if contrary:
             source.doubt = (
@@ -105,7 +106,7 @@ def with_names(source: Source, open_with: Opener, mapping: LogMapping) -> Source
 
 
 def _pairs_of_columns(source: Source, mapping: LogMapping) -> list[tuple[str, str]]:
-    """Return the columns that were told, or pairs whose names differ in the side alone."""
+    """Return the given columns, or pairs whose names differ in the side alone."""
     if SYSTEMS.keys() & mapping.columns.keys():
         told = by_role(source.names, mapping.roles(SYSTEMS))
         return [(str(told["system_a"]), str(told["system_b"]))]
@@ -138,7 +139,7 @@ def _n_names(lines: Looked, names: Sequence[str], told: Mapping[str, int]) -> in
 
 
 def _n_contrary(lines: Looked, told: Mapping[str, int]) -> int:
-    """Return how many winners are names of the system on the other side than was told."""
+    """Return how many winners name the system on the side opposite to the given one."""
     contrary = 0
     for word, systems in lines if told else ():
         at_a, at_b = (word == name for name in systems)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dcglearn.readers.cells import RawCells
 
 MARKS = {"1": 1, "true": 1, "0": 0, "false": 0, "": 0}
-"""What the cell of an outcome says, in lower case: whether it is the one."""
+"""Cells of an outcome in lower case, and whether they mean that it occurred."""
 
 
 def tables_without_winner(roles: Roles) -> Iterator[tuple[type[Rebuilt], Roles]]:

@@ -117,7 +117,7 @@ class Preferences(PreferencePairs, Shown):
         codes = codes.reshape(2, *first.shape)
         wrong = (np.sort(codes, axis=-1) != np.arange(first.shape[1])).any(axis=-1)
 
-        # name the first of them
+        # name the first wrong one
         if wrong.any():
             side, row = np.argwhere(wrong)[0]
             shown = ", ".join(str(x) for x in (first, second)[side][row])

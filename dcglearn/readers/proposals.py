@@ -22,7 +22,7 @@ def proposing(function: str, log: Any, mapping: LogMapping, **given: Any) -> Ite
     try:
         yield
     except InputError as error:
-        # words and columns beside those that were told
+        # words and columns beside the given ones
         cure = error.cure
         if "winner_words" in cure:
             told = {word.lower() for word in cure["winner_words"]}

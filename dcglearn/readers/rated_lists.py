@@ -12,8 +12,9 @@ from dcglearn.readers.column_roles import Counts, Table
 from dcglearn.readers.mapping import LogMapping
 
 MAX_PAIRS = 100_000_000
-"""Maximum number of distinct pairs of a log of ratings; each takes 2 K + 16 bytes, and as much
-again while reading.
+"""Maximum number of distinct pairs of a log of ratings.
+
+Each takes 2 K + 16 bytes, and as much again while reading.
 """
 
 COMPARED = 1 << 22

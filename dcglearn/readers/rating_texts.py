@@ -1,4 +1,4 @@
-"""How often each list got each rating, as text in files: ``2:1 4:12``, rating and number."""
+"""Counts of each list's ratings, as text in files: ``2:1 4:12``, rating and number."""
 
 from typing import Any
 

@@ -40,7 +40,7 @@ class Column:
         return self.value(cell.to_list() if isinstance(cell, pl.Series) else cell)
 
     def distinct(self) -> tuple[list[Any], Integers]:
-        """Return the distinct cells, and the number of that of each row, shape (n,)."""
+        """Return the distinct cells, and the number of each row's cell, shape (n,)."""
         # a column of one plain type
         cells = self.cells
         if isinstance(cells, pl.Series) and not cells.dtype.is_nested():

@@ -36,7 +36,7 @@ def read_preferences(
     columns or such text. Of an Excel workbook (.xlsx) one sheet is read, where openpyxl or
     fastexcel is installed. Gzip, bzip2, xz, zstd and zip are recognised by content. Several files,
     the files in a folder, in the order of their names, and those in a zip file are one log,
-    whatever the form of each; hidden ones are left out. Columns may also be called
+    in the same form or not; hidden ones are left out. Columns may also be called
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
     - winner: preferred, preference, label, choice, verdict, holding a or left or first, b or right
@@ -80,7 +80,7 @@ def read_preferences(
     Parameters
     ----------
     path : path, data frame or sequence
-        The file, a folder or a sequence of them; ``-`` is standard input. Or a table of polars,
+        A file, a folder or a sequence of both; ``-`` is standard input. Or a table of polars,
         pandas or any library with Arrow's interchange, or dictionaries, or tuples ``(a, b,
         winner)``; see `Preferences.from_frame` and `Preferences.from_records`.
     skip_bad : path, optional
@@ -176,7 +176,7 @@ def read_questions(
 
     See Also
     --------
-    suggest_pairs : Choose the most informative of them.
+    suggest_pairs : Choose the most informative pairs.
     read_preferences : Read answers.
 
     Examples

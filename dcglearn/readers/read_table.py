@@ -169,7 +169,7 @@ def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> Non
 
 
 def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") -> Reversal:
-    """Return the reversal of the grades, and how it is told: by an option, or in other words."""
+    """Return the reversal of the grades, and its remedy: an option, or other words."""
     name = "With the grades turned round"
     if told:
         return Reversal(name, turned(log), told)

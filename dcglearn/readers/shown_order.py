@@ -1,4 +1,4 @@
-"""Which list was shown first: columns that tell it, winners and raters that name a side."""
+"""The order of presentation: columns that tell it, winners and raters that name a side."""
 
 import re
 import warnings
@@ -213,7 +213,7 @@ def check_first(log: PreferencePairs, *, translated: bool) -> None:
     if log.rater is not None:
         names = np.unique(log.rater, return_inverse=True)[1]
 
-    # each rater, and all of them
+    # each rater, and all raters together
     n = np.append(np.bincount(names), len(names))
     second = np.append(np.bincount(names, swapped), swapped.sum())
     always = one_sided(n, second)

@@ -20,8 +20,7 @@ class StatedMapping(LogMapping):
 
 
 def scale_to_state(names: Any, n_grades: int | None, first: Grades, second: Grades) -> Any:
-    """Return what the column `scale` of a log says: names of grades, or a number that its lists do
-    not show, or None.
+    """Return what a log's column `scale` says: grade names, a number beyond its lists', or None.
 
     The number is also given where a reader that is not told it would refuse the grades.
     """

@@ -1,4 +1,4 @@
-"""Check that a log is not upside down: its winners or grades reversed, its sides exchanged."""
+"""Check that a log is not upside down: winners or grades reversed, or sides swapped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECKED_PAIRS = 5_000
 class Reversal:
     """One way in which a log may be upside down: in words, the log without it, and its remedy.
 
-    It is `likely` if it undoes what was told, or the grades begin with 1.
+    It is `likely` if it undoes an option of the user, or the grades begin with 1.
     """
 
     name: str
@@ -201,7 +201,7 @@ def _most_respected(log: PreferencePairs, most_values: int = 1_000) -> float:
     root = np.linalg.cholesky(ahead.T @ weighted + 1e-6 * weight.sum() * np.eye(size)).T
     try:
         values, _ = nnls(root, np.linalg.solve(root.T, weighted.sum(axis=0)), maxiter=30 * size)
-    except RuntimeError:  # no end after so many steps
+    except RuntimeError:  # no end within maxiter steps
         return 0.0
     return float(weight @ (ahead @ values > 1e-9)) / float(weight.sum())
 
@@ -233,7 +233,7 @@ def _upside_down(
 
 
 def turned(log: PreferencePairs) -> PreferencePairs:
-    """Return a log with its grades turned round: the largest that occurs is the worst."""
+    """Return a log with its grades reversed: the largest that occurs is the worst."""
     lists = (log.preferred, log.other)
     top = max(int(x.max(initial=0)) for x in lists)
     first, second = (np.where(x < 0, x, top - x).astype(np.int8) for x in lists)
@@ -241,7 +241,7 @@ def turned(log: PreferencePairs) -> PreferencePairs:
 
 
 def exchanged(log: PreferencePairs) -> PreferencePairs:
-    """Return a log with the winners exchanged."""
+    """Return a log with the winners swapped."""
     return log.changed(preferred=log.other, other=log.preferred)
 
 

@@ -14,7 +14,7 @@ from dcglearn.readers.column_roles import Remedy
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
 MEANINGS = ("a", "b", "tie", "open", "left", "right")
-"""What a winner can be, by its code; readers make a or b of left and right, see `with_lists`."""
+"""Meanings of a winner, by code; readers turn left and right into a or b, see `with_lists`."""
 
 WINNERS = {"a": 0, "model_a": 0, "b": 1, "model_b": 1, "open": 3}
 WINNERS |= dict.fromkeys(("tie", "draw", "equal", "same", "both good", "both bad"), 2)
@@ -33,8 +33,8 @@ class Winners:
     """The winners of a log.
 
     `codes`, shape (n,), index `MEANINGS`; `words` has for each word its meaning and how often it
-    occurs; `strength`, shape (n,), is that of the words, None if none has any; `sides` says what
-    left and right were taken for, and `names` in which columns names of systems were looked up.
+    occurs; `strength`, shape (n,), is the words' strength, None if none has any; `sides` says how
+    left and right were understood, and `names` in which columns names of systems were looked up.
     """
 
     codes: Integers

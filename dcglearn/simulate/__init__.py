@@ -1,6 +1,4 @@
-"""Logs and queries of known truth: metrics, judges who err, logs, synthetic queries. Read
-`judges.py` first.
-"""
+"""Data of known truth: metrics, judges who err, logs and queries. Read `judges.py` first."""
 
 from dcglearn.rankers.synthetic import letor_queries, nonlinear_queries
 from dcglearn.simulate.clicks import ClickModel, click_log

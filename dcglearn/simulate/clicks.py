@@ -119,7 +119,7 @@ def click_log(
     impressions: list[dict[str, Any]] = []
     judgements: dict[str, dict[str, int]] = {}
     for number in range(whole_number(n, "n")):
-        # two rankings, and what is shown of them
+        # two rankings, and the list that is shown
         grades = rng.integers(0, len(model.attraction), n_documents)
         a, b = (np.argsort(rng.normal(0, spread, n_documents) - grades)[:depth] for _ in range(2))
         interleave = _team_draft if method == "team-draft" else _balanced
@@ -155,7 +155,7 @@ def _team_draft(
 
 
 def _balanced(a: list[int], b: list[int], rng: np.random.Generator) -> tuple[list[int], list[str]]:
-    """Return the list: both add their documents in turn, one of them, drawn by chance, first."""
+    """Return the list: both add their documents in turn, and chance decides which one begins."""
     # one leads throughout (Joachims 2002)
     rankings = [a, b] if rng.random() < 0.5 else [b, a]
     merged = dict.fromkeys(chain.from_iterable(zip(*rankings, strict=True)))

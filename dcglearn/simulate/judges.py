@@ -203,7 +203,7 @@ def preference_pairs(
         Assign each pair at random to one of the raters ``rater 1``, ``rater 2``, ... (queries
         ``query 1``, ...).
     seed : int or Generator, optional
-        Same seed, same log, and same lists whatever the noise.
+        Same seed, same log, and same lists at any noise.
     **judge_options
         `n_flips`, `flip_rate`, `temperature`, `tie_below`, `rater`, `rater_error`, `query`,
         `n_grades`: see `judge`.
@@ -246,8 +246,8 @@ def machine_verdicts(
         As in `preference_pairs`; the taste, in place of a truth, is the machine's own.
     error, side, consistency : float
         Probabilities that it prefers the wrong list of a pair, by its own taste; that it names the
-        list shown first, whatever the lists; and that it makes the same mistake, or none, when it
-        is asked again: else it may err afresh.
+        list shown first without reading; and that it makes the same mistake, or none, when it
+        is asked again: else it errs independently.
 
     See Also
     --------
@@ -357,8 +357,7 @@ def ungraded_pairs(
     n_queries: int | None = None,
     **judge_options: Any,
 ) -> Preferences:
-    """Draw pairs of rankings of the same documents, judge them by hidden grades, and log only the
-    documents.
+    """Draw pairs of rankings of the same documents, judge hidden grades, and log documents only.
 
     Zhou et al. 2008, section 8. The `documents` of the log are ``d00``, ``d01``, ..., so that
     column j of the encoding is document j, and the utility to find is ``discounts[k] *
