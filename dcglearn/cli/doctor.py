@@ -10,7 +10,6 @@ import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -18,6 +17,7 @@ from dcglearn.cli.command import examples
 from dcglearn.cli.options import AsJson
 from dcglearn.foundation.inputs import available
 from dcglearn.foundation.threads import free_threads, threads
+from dcglearn.foundation.validation import Fields
 from dcglearn.foundation.version import __version__
 
 
@@ -53,7 +53,7 @@ def doctor(as_json: AsJson = False) -> None:
     typer.echo("\n".join(lines))
 
 
-def facts() -> dict[str, Any]:
+def facts() -> Fields:
     """Return what `doctor` prints, as plain values."""
     from dcglearn.kernels.library import about
 

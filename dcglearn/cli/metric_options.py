@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from dcglearn.cli.command import input_row
 from dcglearn.cli.options import say
-from dcglearn.foundation.validation import InputError, errors_in, pointer
+from dcglearn.foundation.validation import Fields, InputError, errors_in, pointer
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
@@ -103,7 +103,7 @@ def _map_of(text: str) -> dict[int, int]:
 
 def files_and_names(
     metrics: list[str], scale: ScaleOptions, accept: Sequence[type] = SCORING
-) -> dict[str, Any]:
+) -> Fields:
     """Return the metrics of files, mapped, and names as they are, by file or name."""
     read = {name: metric_or_name(name, accept=accept) for name in metrics if is_metric_file(name)}
     files = scale.mapped(read)

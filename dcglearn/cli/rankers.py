@@ -41,7 +41,7 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.saved import most_important
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
 from dcglearn.metric.scales import warn_of_scale
@@ -88,7 +88,7 @@ class TrainingData:
         """Read both on one scale of grades and features; ``nan`` is a missing value if
         `missing`.
         """
-        common: dict[str, Any] = {"n_grades": self.grades, "zero_based": self.zero_based}
+        common: Fields = {"n_grades": self.grades, "zero_based": self.zero_based}
         common["missing"] = missing
         queries = dl.read_queries(self.data, self.groups, n_features=self.features, **common)
         if self.valid is None:
@@ -167,9 +167,9 @@ class ModelOptions:
             return self._trees(dcg, validated, over_cluster)
 
         # linear models
-        penalty: dict[str, Any] = {} if self.l2 is None else {"l2": self.l2}
+        penalty: Fields = {} if self.l2 is None else {"l2": self.l2}
         if self.method_name in LOSSES:
-            options: dict[str, Any] = {"solver": self.solver, "start": self.start, **penalty}
+            options: Fields = {"solver": self.solver, "start": self.start, **penalty}
             options |= {"n_restarts": self.restarts, "seed": self.seed}
             return dl.LinearRanker(self._loss(dcg), metric=dcg, **options)
         if self.method_name == "rsrank":
@@ -181,7 +181,7 @@ class ModelOptions:
     def _trees(self, dcg: DCG, validated: bool, over_cluster: bool) -> Any:
 
         kind: Any = dl.DaskBoostedRanker if over_cluster else dl.BoostedRanker
-        shape: dict[str, Any] = {"n_trees": self.trees, "num_leaves": self.leaves}
+        shape: Fields = {"n_trees": self.trees, "num_leaves": self.leaves}
         shape["learning_rate"] = self.learning_rate
         if self.threads is not None:
             shape["num_threads"] = self.threads
@@ -321,7 +321,7 @@ def rank(
 
     # read the model, and data with its features
     ranker = dl.load_ranker(model)
-    how: dict[str, Any] = {"n_grades": grades, "zero_based": zero_based}
+    how: Fields = {"n_grades": grades, "zero_based": zero_based}
     how |= {"missing": ranker.takes_missing, "n_features": ranker.n_features_in_}
     queries = dl.read_queries(data, groups, **how)
     judge = _judge(ranker.metric_, metric, f"the metric of {model}", scale, {data: queries})
@@ -458,7 +458,7 @@ def _report(
     typer.echo("\n".join(lines))
 
 
-def _stage_line(row: dict[str, Any]) -> str:
+def _stage_line(row: Fields) -> str:
     """Return the line of a stage of the training."""
     where = f"restart {row['restart'] + 1}, stage {row['stage']}"
     values = f"objective {row['objective']:.4f}, normalised DCG {row['train']:.4f}"

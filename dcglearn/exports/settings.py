@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Fields, InputError, whole_number
 from dcglearn.metric.dcg import DCG, DCGLike, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, read_metric
@@ -172,7 +172,7 @@ def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_e
 
 def to_trec_eval(
     dcg: DCGLike, scale: int | None = None, *, lossy: bool = False, tool: str = "trec_eval"
-) -> dict[str, Any]:
+) -> Fields:
     """Return the grades to write into judgements for trec_eval, pytrec_eval and ranx, and the name
     of the measure.
 
@@ -197,7 +197,7 @@ def to_trec_eval(
     return {"relevance_of_grade": gains, **names}
 
 
-def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
+def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> Fields:
     """Return LightGBM's parameters for this metric: ``label_gain`` and the depth.
 
     LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the

@@ -16,7 +16,14 @@ import numpy as np
 from dcglearn.evaluation.ranked import UNJUDGED, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.sources import lines_of
-from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in
+from dcglearn.foundation.validation import (
+    Fields,
+    Grades,
+    InputError,
+    PathLike,
+    PolarsFrame,
+    errors_in,
+)
 from dcglearn.readers.column_roles import PREFERENCE, Role
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping, TableOptions
@@ -193,7 +200,7 @@ def read_candidates(
     roles = {role: PREFERENCE[role] for role in ("a", "b", "query", "scale")}
     table, _, recognised = read_columns(path, roles, mapping)
     queries = table.get("query", [""] * len(table["a"]))
-    extras: Iterable[dict[str, Any]] = repeat({}, len(queries))
+    extras: Iterable[Fields] = repeat({}, len(queries))
     if "position" not in recognised.columns:
         extras = _extras(path, table["a"].shape[1], mapping, named=documents is not None)
 
@@ -212,9 +219,7 @@ def read_candidates(
     return replace(candidates, grade_names=None if names is None else list(names))
 
 
-def _extras(
-    path: PathLike, n_items: int, mapping: LogMapping, *, named: bool
-) -> Iterator[dict[str, Any]]:
+def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -> Iterator[Fields]:
     """Yield intent and items of every line; with `named`, the items are the names of the
     documents.
     """
@@ -441,7 +446,7 @@ def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:
     return items
 
 
-def _item_of(document: dict[str, Any], name: str) -> Item:
+def _item_of(document: Fields, name: str) -> Item:
     """Return the fields of a document that are shown, of long texts the first 300 characters."""
     texts = {}
     for part, most in TEXT_LIMITS.items():

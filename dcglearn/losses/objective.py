@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import (
     MAX_GRADES,
+    Fields,
     Flags,
     Floats,
     InputError,
@@ -149,7 +150,7 @@ class Objective:
             raise InputError(f"iteration={iteration} lies outside 1..total={total}")
         return self
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> Fields:
         """Return the parameters by name, as scikit-learn's estimators do; `deep` has no effect."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import expand_paths, read_bytes, refuse_beyond_memory
 from dcglearn.foundation.sources import decompressed
-from dcglearn.foundation.validation import InputError, PathLike, as_path, errors_in
+from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path, errors_in
 from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, usable_features
 
 
@@ -113,7 +113,7 @@ def read_query_files(
         fact = "there are group sizes (.query), but no documents"
         raise InputError(f"{paths}: {fact}; name the files with features too")
 
-    options: dict[str, Any] = {"n_features": n_features, "sparse": True, "missing": missing}
+    options: Fields = {"n_features": n_features, "sparse": True, "missing": missing}
     parts = [read_queries(path, **options) for path in files]
 
     # each query is in one file; with group sizes, names count the queries of a file
