@@ -5,7 +5,6 @@ rank``.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -237,7 +236,7 @@ def train(
         data[source.valid] = validation
 
     # the metric on their scale, and the ranker
-    name, dcg = _metric_on_queries(options.metric, scale, data)
+    name, dcg = _on_scale(options.metric, options.metric, scale, data)
     ranker = options.ranker(dcg, **where)
     read = f"read: {queries}"
     if dry_run:
@@ -358,29 +357,6 @@ def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
             yield f"{name} Q0 {document} {place} {float(scores[row])!r} {tag}\n"
 
 
-def _metric_on_queries(
-    name: str,
-    scale: ScaleOptions,
-    data: dict[Any, Queries],
-    n_grades: int = 1,
-    accept: Sequence[type] = (DCG,),
-) -> tuple[str, Any]:
-    """Return the name and the metric of a file, mapped, or of a name, as deep as the longest list
-    if it has no K.
-    """
-    metric = metric_or_name(name, accept=accept)
-    if not isinstance(metric, MetricName):
-        return name, _on_scale(metric, name, scale, data)
-
-    # a name takes its grades and its depth from the data; there is nothing to map
-    scale.mapped({})
-    longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
-    size = max(n_grades, *(queries.n_grades or 1 for queries in data.values()))
-    dcg = read_metric(metric, size, longest)
-    _refuse_grades(dcg, metric.at(longest), data)
-    return metric.at(longest), dcg
-
-
 def _judge(
     own: DCG, name: str | None, whose: str, scale: ScaleOptions, data: dict[Any, Queries]
 ) -> Any:
@@ -390,22 +366,42 @@ def _judge(
     if not any(queries.grades.any() for queries in data.values()):
         return None
     if name is not None:
-        return _metric_on_queries(name, scale, data, own.n_grades, SCORING)[1]
+        return _on_scale(name, name, scale, data, own.n_grades)[1]
     # a name has no scale of its own
-    return _on_scale(own, whose, scale, data, warn=not has_textbook_gains(own.gains))
+    return _on_scale(own, whose, scale, data, warn=not has_textbook_gains(own.gains))[1]
 
 
 def _on_scale(
-    metric: Any, name: str, scale: ScaleOptions, data: dict[Any, Queries], *, warn: bool = True
-) -> Any:
-    """Return a metric mapped to the grades of the data; if asked, warn of one with more grades."""
-    mapped = scale.mapped({name: metric})[name]
-    _refuse_grades(mapped, name, data)
+    metric: Any,
+    label: str,
+    scale: ScaleOptions,
+    data: dict[Any, Queries],
+    n_grades: int = 1,
+    *,
+    warn: bool = True,
+) -> tuple[str, Any]:
+    """Return the label and the metric on the grades of the data: an object or a file mapped, a name
+    as deep as the longest list if it has no K; if asked, warn of one with more grades.
+    """
+    metric = metric_or_name(metric, accept=SCORING)
+    sizes = [queries.n_grades or 1 for queries in data.values()]
+
+    # a name takes its grades and its depth from the data; there is nothing to map
+    if isinstance(metric, MetricName):
+        scale.mapped({})
+        longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
+        label = metric.at(longest)
+        dcg = read_metric(metric, max(n_grades, *sizes), longest)
+        _refuse_grades(dcg, label, data)
+        return label, dcg
+
+    # others have a scale of their own
+    mapped = scale.mapped({label: metric})[label]
+    _refuse_grades(mapped, label, data)
     if warn:
-        size = max(queries.n_grades or 1 for queries in data.values())
         with scale.watched():
-            warn_of_scale({name: mapped.n_grades}, size, " with ".join(map(str, data)))
-    return mapped
+            warn_of_scale({label: mapped.n_grades}, max(sizes), " with ".join(map(str, data)))
+    return label, mapped
 
 
 def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries]) -> None:
