@@ -74,7 +74,7 @@ class DaskBoostedRanker(BoostedRanker):
         if y is not None or qid is not None:
             raise InputError("X names files, which have grades and qid: leave y and qid out")
         sparse = options.get("sparse", False)
-        return read_query_files(X, n_features=n_features, sparse=sparse, missing=True)
+        return read_query_files(X, n_features=n_features, sparse=sparse)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

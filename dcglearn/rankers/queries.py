@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -237,11 +237,8 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
     # sparse features
     if hasattr(features, "tocsr"):
         matrix = features.tocsr().astype(np.float64)
-        usable = usable_features(matrix.data, missing=missing)
-        if not usable.all():
-            at = int((~usable).argmax())
-            row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
-            _refuse_feature(row, int(matrix.indices[at]), matrix.data[at])
+        for row, column, value in unusable_features(matrix, missing=missing):
+            _refuse_feature(row, column, value)
         return matrix
 
     # numbers in a table
@@ -261,14 +258,21 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
         required = f"(shape={shape}) while a minimum of 1 is required."
         raise InputError(f"features have 0 feature(s) {required}")
 
-    usable = usable_features(table, missing=missing)
+    usable = _are_usable(table, missing)
     if not usable.all():
         row, column = np.argwhere(~usable)[0]
         _refuse_feature(int(row), int(column), table[row, column])
     return frozen(table.view())
 
 
-def usable_features(values: Floats, *, missing: bool) -> Flags:
+def unusable_features(matrix: Any, *, missing: bool) -> Iterator[tuple[int, int, float]]:
+    """Yield row, column and value of what is no feature in a CSR matrix."""
+    for at in np.flatnonzero(~_are_usable(matrix.data, missing)):
+        row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+        yield row, int(matrix.indices[at]), matrix.data[at]
+
+
+def _are_usable(values: Floats, missing: bool) -> Flags:
     """Return which values are numbers with a finite square, or NaN if `missing`."""
     usable = np.abs(values) <= LARGEST_FEATURE  # not NaN
     return usable | np.isnan(values) if missing else usable
