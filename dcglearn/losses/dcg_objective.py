@@ -10,7 +10,7 @@ from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Flags, Floats, InputError, Integers
 from dcglearn.kernels.library import floats, int64s
 from dcglearn.losses import dcg_kernel, pair_kernel
-from dcglearn.losses.objective import Batch, Objective, positive
+from dcglearn.losses.objective import Batch, Objective, ValueAndGradient, positive
 from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.smooth_discount import SmoothDiscount
@@ -123,7 +123,7 @@ class WholeRankObjective(DCGObjective):
         setting: int,
         number: float,
         memory: int = 0,
-    ) -> tuple[float, Floats]:
+    ) -> ValueAndGradient:
         """Return the sum of a kernel over chunks of sorted documents, and its gradient.
 
         `setting` and `number` are parameters of the kernel, `n_pairs` is its work, and `memory` the
@@ -184,7 +184,7 @@ class SoftRankObjective(DCGObjective):
 
     def _dcg_of_ranks(
         self, ranks: Floats, order: Integers, batch: Batch, edges: Floats
-    ) -> tuple[float, Floats]:
+    ) -> ValueAndGradient:
         """Return the value at the ranks of the documents `order`, and its slope in each rank."""
         factor = self._factors(batch, batch.weight)
         curves = self.dcg.gains, self._discount, edges, self.beta, factor

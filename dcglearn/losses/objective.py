@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,9 @@ from dcglearn.foundation.validation import (
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import metric_or_name
 from dcglearn.metric.textbook import MetricName
+
+ValueAndGradient: TypeAlias = tuple[float, Floats]
+"""A value, and its derivative in each score, rank or mean."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class Objective:
         grades: ArrayLike,
         offsets: ArrayLike | None = None,
         weight: ArrayLike | None = None,
-    ) -> tuple[float, Floats]:
+    ) -> ValueAndGradient:
         """Return the value and its gradient with respect to the scores.
 
         Raises InputError if a score is not finite, a grade is not on the scale, or offsets or
@@ -218,7 +221,7 @@ class Objective:
         dcg = getattr(self, "dcg", None)
         return MAX_GRADES - 1 if dcg is None or isinstance(dcg, str) else dcg.n_grades - 1
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         raise NotImplementedError
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
