@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.validation import Floats, within
 from dcglearn.losses.class_kernel import Classes, HingeRanks
 from dcglearn.losses.dcg_kernel import average_precision, relevant_of
-from dcglearn.losses.dcg_objective import SoftRankObjective, depth_of
+from dcglearn.losses.dcg_objective import LastRank, SoftRankObjective, depth_of
 from dcglearn.losses.listwise import Regression
 from dcglearn.losses.objective import Batch, PrecisionObjective, ValueAndGradient, check, positive
 from dcglearn.losses.pair_kernel import Comparison
@@ -84,7 +84,7 @@ class ApproxNDCG(SoftRankObjective):
 
     dcg: DCG
     alpha: float = 10.0
-    k: int | Literal["depth"] | None = "depth"
+    k: LastRank = "depth"
     beta: float = 1.0
     shift: float = 0.5
     normalise: bool = True
@@ -208,7 +208,7 @@ class SHFSDCG(SoftRankObjective):
     """
 
     dcg: DCG
-    k: int | Literal["depth"] | None = "depth"
+    k: LastRank = "depth"
     alpha: float = 10.0
     beta: float = 1.0
     annealed: bool = True

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,11 +15,14 @@ from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.smooth_discount import SmoothDiscount
 
+LastRank: TypeAlias = int | Literal["depth"] | None
+"""The last rank that counts: that of the DCG ("depth"), a number, or None for all ranks."""
+
 SWAP_COST = 16.0
 """Time of a pair in `pair_kernel.lambdas`, in units of a pair of soft ranks."""
 
 
-def depth_of(k: int | str | None, dcg: DCG) -> float:
+def depth_of(k: LastRank, dcg: DCG) -> float:
     """Return the last rank that counts: the DCG's depth for "depth", k, or infinity for None."""
     if k is None:
         return np.inf
@@ -35,7 +38,7 @@ class DCGObjective(Objective):
     """An objective that follows a DCG, with parameters as in `ApproxNDCG`."""
 
     dcg: DCG
-    k: int | Literal["depth"] | None
+    k: LastRank
     normalise: bool
 
     log2_share: ClassVar[float] = 0.5

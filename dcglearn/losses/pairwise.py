@@ -1,14 +1,14 @@
 """Losses of pairs of documents: hinges, and pairs weighted by what a swap changes in a DCG."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes
-from dcglearn.losses.dcg_objective import WholeRankObjective
+from dcglearn.losses.dcg_objective import LastRank, WholeRankObjective
 from dcglearn.losses.objective import Batch, Objective, ValueAndGradient
 from dcglearn.losses.rank_kernel import n_chunks_of, unsorted
 from dcglearn.metric.dcg import DCG
@@ -111,7 +111,7 @@ class LambdaRank(WholeRankObjective):
 
     dcg: DCG
     alpha: float = 1.0
-    k: int | Literal["depth"] | None = "depth"
+    k: LastRank = "depth"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "alpha"

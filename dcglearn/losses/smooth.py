@@ -9,7 +9,7 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, one_of
 from dcglearn.losses import smooth_kernel
 from dcglearn.losses.dcg_kernel import average_precision, relevant_of
-from dcglearn.losses.dcg_objective import WholeRankObjective
+from dcglearn.losses.dcg_objective import LastRank, WholeRankObjective
 from dcglearn.losses.objective import Batch, PrecisionObjective, ValueAndGradient
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
 from dcglearn.losses.smooth_kernel import SoftPositions
@@ -48,7 +48,7 @@ class SmoothNDCG(WholeRankObjective):
 
     dcg: DCG
     sigma: float = 1.0
-    k: int | Literal["depth"] | None = "depth"
+    k: LastRank = "depth"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "sigma"
@@ -189,7 +189,7 @@ class SoftRankNDCG(WholeRankObjective):
 
     dcg: DCG
     sigma: float = 0.1
-    k: int | Literal["depth"] | None = "depth"
+    k: LastRank = "depth"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "sigma"
