@@ -190,10 +190,9 @@ def _two_metrics(
 
     # two names take their number of grades from the documents
     highest = max(documents or [0])
-    if n_grades is None and not files:
-        size: int | None = max(5, highest + 1)
-    else:
-        size = n_grades
+    size = n_grades
+    if size is None and not files:
+        size = max(5, highest + 1)
     metrics, names = resolved([by_name[a], by_name[b]], (a, b), documents, size, depth)
 
     # warn if a file has another scale than the documents

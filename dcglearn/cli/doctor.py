@@ -3,7 +3,6 @@ should tell.
 """
 
 import contextlib
-import json
 import os
 import platform
 import re
@@ -14,7 +13,7 @@ from pathlib import Path
 import typer
 
 from dcglearn.cli.command import examples
-from dcglearn.cli.options import AsJson
+from dcglearn.cli.options import AsJson, print_result
 from dcglearn.foundation.inputs import available
 from dcglearn.foundation.threads import free_threads, threads
 from dcglearn.foundation.validation import Fields
@@ -29,7 +28,7 @@ def doctor(as_json: AsJson = False) -> None:
     """
     seen = facts()
     if as_json:
-        typer.echo(json.dumps(seen))
+        print_result(seen, as_json)
         return
 
     # the package and its libraries
