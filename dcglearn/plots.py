@@ -13,7 +13,14 @@ import numpy as np
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import escaped
-from dcglearn.foundation.validation import Floats, InputError, Integers, PathLike, suffix_among
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    Integers,
+    PathLike,
+    suffix_among,
+)
 from dcglearn.foundation.working_folder import import_matplotlib
 
 if TYPE_CHECKING:
@@ -32,7 +39,7 @@ if TYPE_CHECKING:
     from dcglearn.trust.lack_of_fit import LackOfFit
     from dcglearn.trust.segment_test import SegmentTest
 
-LINE_STYLES: tuple[dict[str, Any], ...] = (
+LINE_STYLES: tuple[Fields, ...] = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
     {"color": "#009E73", "marker": "^", "linestyle": "-."},
@@ -461,7 +468,7 @@ def fit_figure(fit: LackOfFit) -> Figure:
         panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
 
         # how far each is ahead of the DCG
-        look: dict[str, Any] = {"color": _COLOR, "ms": 4}
+        look: Fields = {"color": _COLOR, "ms": 4}
         for place, part in enumerate(fit.parts):
             ends = reach * part.ahead_error
             panels[0].errorbar(part.ahead, place, xerr=ends, fmt="o", **look)
@@ -557,7 +564,7 @@ def _dcg_of(metric: Any) -> DCG:
     return drawn
 
 
-def _styles(n: int) -> Sequence[dict[str, Any]]:
+def _styles(n: int) -> Sequence[Fields]:
     looks = itertools.islice(itertools.cycle(LINE_STYLES), n)
     return [{"markersize": 4, "linewidth": 1.4, **look} for look in looks]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -22,7 +22,7 @@ from dcglearn.cli.options import (
     write_figure,
 )
 from dcglearn.cli.reading import Read
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED
 from dcglearn.metric.scales import warn_of_scale
@@ -99,7 +99,7 @@ def coherence(
         raise typer.Exit({True: 0, False: 1, None: 3}[verdict.coherent])
 
 
-def _proof(verdict: Coherence) -> dict[str, Any]:
+def _proof(verdict: Coherence) -> Fields:
     names = ("coherent", "margin", "regret", "regret_reverse", "bound", "bound_reverse")
     return {
         "metrics": list(verdict.names),
@@ -110,7 +110,7 @@ def _proof(verdict: Coherence) -> dict[str, Any]:
     }
 
 
-def _witness_json(witness: Witness | None) -> dict[str, Any] | None:
+def _witness_json(witness: Witness | None) -> Fields | None:
     if witness is None:
         return None
     return {name: getattr(witness, name).tolist() for name in ("lists", "first", "second")}
@@ -188,10 +188,9 @@ def _two_metrics(
 
     # two names take their number of grades from the documents
     highest = max(documents or [0])
-    if n_grades is None and not files:
-        size: int | None = max(5, highest + 1)
-    else:
-        size = n_grades
+    size = n_grades
+    if size is None and not files:
+        size = max(5, highest + 1)
     metrics, names = resolved([by_name[a], by_name[b]], (a, b), documents, size, depth)
 
     # warn if a file has another scale than the documents

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from dcglearn.cli.proposals import command_line
 from dcglearn.cli.terminal import console, show_log
-from dcglearn.foundation.validation import InputError, shortened
+from dcglearn.foundation.validation import Fields, InputError, shortened
 from dcglearn.foundation.version import __version__
 
 PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scale")
@@ -117,7 +117,7 @@ def _common(
 def _add_command(app: typer.Typer, command: Any, panel: str) -> None:
     """Add a function with `examples` as a command; fields replace dataclass parameters."""
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    groups: Fields = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
 
     # all options, those of groups in the place of the group
     options: list[inspect.Parameter] = []

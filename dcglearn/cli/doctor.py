@@ -1,21 +1,20 @@
 """``dcglearn doctor``: versions, kernels, extras, threads and permissions, for bug reports."""
 
 import contextlib
-import json
 import os
 import platform
 import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from dcglearn.cli.command import examples
-from dcglearn.cli.options import AsJson
+from dcglearn.cli.options import AsJson, print_result
 from dcglearn.foundation.inputs import available
 from dcglearn.foundation.threads import free_threads, threads
+from dcglearn.foundation.validation import Fields
 from dcglearn.foundation.version import __version__
 
 
@@ -27,7 +26,7 @@ def doctor(as_json: AsJson = False) -> None:
     """
     seen = facts()
     if as_json:
-        typer.echo(json.dumps(seen))
+        print_result(seen, as_json)
         return
 
     # the package and its libraries
@@ -51,7 +50,7 @@ def doctor(as_json: AsJson = False) -> None:
     typer.echo("\n".join(lines))
 
 
-def facts() -> dict[str, Any]:
+def facts() -> Fields:
     """Return what `doctor` prints, as plain values."""
     from dcglearn.kernels.library import about
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -15,7 +15,7 @@ from dcglearn.cli.options import DryRun, Force, check_outputs, say
 from dcglearn.cli.reading import Reading, left_out, read_proxy
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import LINES
-from dcglearn.foundation.validation import InputError, suffix_among
+from dcglearn.foundation.validation import Fields, InputError, suffix_among
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
@@ -86,7 +86,7 @@ class CandidateOptions:
         # two runs, with grades to learn from
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
-        how: dict[str, Any] = {"n_grades": mapping.n_grades, "unjudged": self.unjudged}
+        how: Fields = {"n_grades": mapping.n_grades, "unjudged": self.unjudged}
         how["depth"] = mapping.depth or 10
         return candidates_from_runs(list(self.runs), self.qrels, self.documents, self.topics, **how)
 

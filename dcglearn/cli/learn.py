@@ -21,7 +21,7 @@ from dcglearn.cli.options import (
     write_figure,
 )
 from dcglearn.cli.reading import LogOptions, describe, one_or_all, recognised_lines, say_reading
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metric.dcg import Utility
 from dcglearn.metric.reading import metric_or_name
 
@@ -53,12 +53,7 @@ class OutputOptions:
         return self.as_json or self.output is None
 
     def write(
-        self,
-        metric: Any,
-        utility: Utility,
-        report: dict[str, Any],
-        text: str,
-        draw: Callable[[], Any],
+        self, metric: Any, utility: Utility, report: Fields, text: str, draw: Callable[[], Any]
     ) -> None:
         """Write the files, print the report or the text, and only then draw, which may fail."""
         # files
@@ -170,12 +165,12 @@ def _learn_outcomes(
     outputs: OutputOptions,
     learner: LearnerOptions,
     trust: TrustOptions,
-    others: dict[str, Any],
+    others: Fields,
 ) -> None:
     """Learn from answers or experiments; raise InputError for options that go with verdicts."""
     # options that go with verdicts alone, by their values where they are not given
     kind = "experiments" if source.experiments else "answers"
-    defaults: dict[str, Any] = {"method": "dcg", "form": "dcg"}
+    defaults: Fields = {"method": "dcg", "form": "dcg"}
     defaults |= dict.fromkeys(("bands", "ranges", "holdout", "holdout_by", "ratings", "memory"))
     defaults |= dict.fromkeys(("proxy", "dry_run", "checkpoint", "workers"))
     if source.experiments:

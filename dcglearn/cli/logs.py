@@ -31,7 +31,7 @@ from dcglearn.cli.reading import (
     say_reading,
 )
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 
 if TYPE_CHECKING:
     from dcglearn.readers.mapping import LogMapping
@@ -253,7 +253,7 @@ class MachineOptions:
     def refuse(self, **of_people: Any) -> None:
         """Raise InputError for an option of the other kind of judge."""
         other, options = "people", of_people
-        defaults: dict[str, Any] = {}
+        defaults: Fields = {}
         if self.judge == "people":
             other, options, defaults = "machine", vars(self), vars(MachineOptions())
         for name, value in options.items():
@@ -293,7 +293,7 @@ def simulate(
 
     # options of one kind of judge refuse the other
     dcg = ground_truth(truth) if truth in ("D1", "D2") else read_metric(truth, n_grades=5)
-    noise: dict[str, Any] = {"temperature": temperature, "tie_below": tie_below}
+    noise: Fields = {"temperature": temperature, "tie_below": tie_below}
     machine.refuse(**noise, flips=flips, raters=raters, queries=queries)
 
     # simulate verdicts

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from dcglearn.cli.command import input_row
 from dcglearn.cli.options import say
-from dcglearn.foundation.validation import InputError, errors_in, pointer
+from dcglearn.foundation.validation import Fields, InputError, errors_in, pointer
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
+from dcglearn.metric.reading import SCORING, metric_or_name
 from dcglearn.metric.scales import ScaleWarning, example_map, grades_of
-from dcglearn.metric.textbook import MetricName, is_metric_file
+from dcglearn.metric.textbook import is_metric_file
 
 Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
@@ -97,7 +97,7 @@ def _map_of(text: str) -> dict[int, int]:
 
 def files_and_names(
     metrics: list[str], scale: ScaleOptions, accept: Sequence[type] = SCORING
-) -> dict[str, Any]:
+) -> Fields:
     """Return the metrics of files, mapped, and names as they are, by file or name."""
     read = {name: metric_or_name(name, accept=accept) for name in metrics if is_metric_file(name)}
     files = scale.mapped(read)
@@ -106,16 +106,11 @@ def files_and_names(
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
     """Return DCGs by name; names take the files' grades (5 without a file) and largest depth."""
-    parsed = {name: metric_or_name(name) for name in names}
+    from dcglearn.metric_coherence.rankings import resolved
 
-    # names have as many grades as the files
-    sizes = [dcg.n_grades for dcg in parsed.values() if isinstance(dcg, DCG)]
-    size = n_grades or max(sizes, default=5)
-
-    # names without @K are as deep as the deepest
-    depth = max((metric.depth for metric in parsed.values() if metric.depth), default=None)
-    metrics = {}
-    for file, metric in parsed.items():
-        name = metric.at(metric.deep(depth)) if isinstance(metric, MetricName) else file
-        metrics[name] = read_metric(metric, size, depth)
-    return metrics
+    parsed: list[Any] = [metric_or_name(name) for name in names]
+    if not any(isinstance(metric, DCG) for metric in parsed):
+        n_grades = n_grades or 5
+    dcgs: Any
+    dcgs, labels = resolved(parsed, names, n_grades=n_grades)
+    return {label or name: dcg for label, name, dcg in zip(labels, names, dcgs, strict=True)}

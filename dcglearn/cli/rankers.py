@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -39,7 +38,7 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.saved import most_important
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
 from dcglearn.metric.scales import warn_of_scale
@@ -84,7 +83,7 @@ class TrainingData:
 
     def read(self, *, missing: bool) -> tuple[Queries, Queries | None]:
         """Read both on one scale of grades and features; `missing` admits ``nan`` as a value."""
-        common: dict[str, Any] = {"n_grades": self.grades, "zero_based": self.zero_based}
+        common: Fields = {"n_grades": self.grades, "zero_based": self.zero_based}
         common["missing"] = missing
         queries = dl.read_queries(self.data, self.groups, n_features=self.features, **common)
         if self.valid is None:
@@ -163,9 +162,9 @@ class ModelOptions:
             return self._trees(dcg, validated, over_cluster)
 
         # linear models
-        penalty: dict[str, Any] = {} if self.l2 is None else {"l2": self.l2}
+        penalty: Fields = {} if self.l2 is None else {"l2": self.l2}
         if self.method_name in LOSSES:
-            options: dict[str, Any] = {"solver": self.solver, "start": self.start, **penalty}
+            options: Fields = {"solver": self.solver, "start": self.start, **penalty}
             options |= {"n_restarts": self.restarts, "seed": self.seed}
             return dl.LinearRanker(self._loss(dcg), metric=dcg, **options)
         if self.method_name == "rsrank":
@@ -177,7 +176,7 @@ class ModelOptions:
     def _trees(self, dcg: DCG, validated: bool, over_cluster: bool) -> Any:
 
         kind: Any = dl.DaskBoostedRanker if over_cluster else dl.BoostedRanker
-        shape: dict[str, Any] = {"n_trees": self.trees, "num_leaves": self.leaves}
+        shape: Fields = {"n_trees": self.trees, "num_leaves": self.leaves}
         shape["learning_rate"] = self.learning_rate
         if self.threads is not None:
             shape["num_threads"] = self.threads
@@ -231,7 +230,7 @@ def train(
         data[source.valid] = validation
 
     # the metric on their scale, and the ranker
-    name, dcg = _metric_on_queries(options.metric, scale, data)
+    name, dcg = _on_scale(options.metric, options.metric, scale, data)
     ranker = options.ranker(dcg, **where)
     read = f"read: {queries}"
     if dry_run:
@@ -315,7 +314,7 @@ def rank(
 
     # read the model, and data with its features
     ranker = dl.load_ranker(model)
-    how: dict[str, Any] = {"n_grades": grades, "zero_based": zero_based}
+    how: Fields = {"n_grades": grades, "zero_based": zero_based}
     how |= {"missing": ranker.takes_missing, "n_features": ranker.n_features_in_}
     queries = dl.read_queries(data, groups, **how)
     judge = _judge(ranker.metric_, metric, f"the metric of {model}", scale, {data: queries})
@@ -350,27 +349,6 @@ def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
             yield f"{name} Q0 {document} {place} {float(scores[row])!r} {tag}\n"
 
 
-def _metric_on_queries(
-    name: str,
-    scale: ScaleOptions,
-    data: dict[Any, Queries],
-    n_grades: int = 1,
-    accept: Sequence[type] = (DCG,),
-) -> tuple[str, Any]:
-    """Return name and metric of a file (mapped) or a name, by default for the longest list."""
-    metric = metric_or_name(name, accept=accept)
-    if not isinstance(metric, MetricName):
-        return name, _on_scale(metric, name, scale, data)
-
-    # a name takes its grades and its depth from the data; there is nothing to map
-    scale.mapped({})
-    longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
-    size = max(n_grades, *(queries.n_grades or 1 for queries in data.values()))
-    dcg = read_metric(metric, size, longest)
-    _refuse_grades(dcg, metric.at(longest), data)
-    return metric.at(longest), dcg
-
-
 def _judge(
     own: DCG, name: str | None, whose: str, scale: ScaleOptions, data: dict[Any, Queries]
 ) -> Any:
@@ -378,22 +356,42 @@ def _judge(
     if not any(queries.grades.any() for queries in data.values()):
         return None
     if name is not None:
-        return _metric_on_queries(name, scale, data, own.n_grades, SCORING)[1]
+        return _on_scale(name, name, scale, data, own.n_grades)[1]
     # a name has no scale of its own
-    return _on_scale(own, whose, scale, data, warn=not has_textbook_gains(own.gains))
+    return _on_scale(own, whose, scale, data, warn=not has_textbook_gains(own.gains))[1]
 
 
 def _on_scale(
-    metric: Any, name: str, scale: ScaleOptions, data: dict[Any, Queries], *, warn: bool = True
-) -> Any:
-    """Return a metric mapped to the grades of the data; if asked, warn of one with more grades."""
-    mapped = scale.mapped({name: metric})[name]
-    _refuse_grades(mapped, name, data)
+    metric: Any,
+    label: str,
+    scale: ScaleOptions,
+    data: dict[Any, Queries],
+    n_grades: int = 1,
+    *,
+    warn: bool = True,
+) -> tuple[str, Any]:
+    """Return the label and the metric on the grades of the data: an object or a file mapped, a name
+    as deep as the longest list if it has no K; if asked, warn of one with more grades.
+    """
+    metric = metric_or_name(metric, accept=SCORING)
+    sizes = [queries.n_grades or 1 for queries in data.values()]
+
+    # a name takes its grades and its depth from the data; there is nothing to map
+    if isinstance(metric, MetricName):
+        scale.mapped({})
+        longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
+        label = metric.at(longest)
+        dcg = read_metric(metric, max(n_grades, *sizes), longest)
+        _refuse_grades(dcg, label, data)
+        return label, dcg
+
+    # others have a scale of their own
+    mapped = scale.mapped({label: metric})[label]
+    _refuse_grades(mapped, label, data)
     if warn:
-        size = max(queries.n_grades or 1 for queries in data.values())
         with scale.watched():
-            warn_of_scale({name: mapped.n_grades}, size, " with ".join(map(str, data)))
-    return mapped
+            warn_of_scale({label: mapped.n_grades}, max(sizes), " with ".join(map(str, data)))
+    return label, mapped
 
 
 def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries]) -> None:
@@ -446,7 +444,7 @@ def _report(
     typer.echo("\n".join(lines))
 
 
-def _stage_line(row: dict[str, Any]) -> str:
+def _stage_line(row: Fields) -> str:
     """Return the line of a stage of the training."""
     where = f"restart {row['restart'] + 1}, stage {row['stage']}"
     values = f"objective {row['objective']:.4f}, normalised DCG {row['train']:.4f}"

@@ -24,7 +24,7 @@ from dcglearn.cli.options import Cluster, Grades, option_of, say
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import FORMATS, suffix_of
-from dcglearn.foundation.validation import EMPTY, InputError
+from dcglearn.foundation.validation import EMPTY, Fields, InputError
 from dcglearn.readers.mapping import OPTIONS, LogMapping
 from dcglearn.readers.winner_words import WINNERS
 
@@ -246,7 +246,7 @@ class JoinOptions:
         judged: Any = None
         if self.qrels is not None:
             judged = dl.read_judgements(self.qrels, self.duplicates, cutoffs=mapping.cutoffs)
-        options: dict[str, Any] = {"missing": self.missing, "duplicates": self.duplicates}
+        options: Fields = {"missing": self.missing, "duplicates": self.duplicates}
         options["unjudged"] = int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged
 
         # documents that lists name

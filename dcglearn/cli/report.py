@@ -13,7 +13,7 @@ from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.reading import describe, left_out, n_pairs, read_proxy
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.descriptions import (
     DirectDescription,
@@ -113,7 +113,7 @@ class Report:
             add_shares(figure, self.comparison)
         return figure
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Return the report as plain Python values, for programs."""
         log, learner = self.log, self.learner
         visible, recognised = learner.visible, getattr(log, "recognised", None)
@@ -159,7 +159,7 @@ class Report:
         own = _direct_dict(learner) if isinstance(learner, DirectFit) else self._qp_dict(learner)
         return {**values, **own, "seconds": round(self.seconds, 3)}
 
-    def _qp_dict(self, learner: QPFit) -> dict[str, Any]:
+    def _qp_dict(self, learner: QPFit) -> Fields:
         path = None
         if self.chosen is not None:
             c = self.chosen
@@ -313,7 +313,7 @@ def _held_out(
     with stage("held out"):
         learner, _ = fitted(train)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
-        metrics: dict[str, Any] = {"current": trust.current, "utility": learner.list_utility}
+        metrics: Fields = {"current": trust.current, "utility": learner.list_utility}
         dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
         comparison = compare_dcg(dcg, train, test, C=reference_C, seed=trust.seed, **metrics)
 
@@ -337,7 +337,7 @@ def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement |
     return dl.rater_agreement(log, learner)
 
 
-def _direct_dict(learner: DirectFit) -> dict[str, Any]:
+def _direct_dict(learner: DirectFit) -> Fields:
     """Return what belongs to a DCG fitted directly, as plain Python values."""
     names = ["loss", "error_rate", "rater_error", "scale", "n_effective"]
     if len(learner.curves.biases):

@@ -22,7 +22,7 @@ from dcglearn.cli.options import (
 )
 from dcglearn.foundation.checkpoints import inspect_checkpoint
 from dcglearn.foundation.inputs import read_json_object
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.plots import dcg_figure
 
 
@@ -104,7 +104,7 @@ def verify(
     # a folder may hold a model, a checkpoint, or both
     folder = model.is_dir()
     checkpoint = model / CHECKPOINT if folder else model
-    parts: dict[str, Any] = {}
+    parts: Fields = {}
     if folder and ((model / "model.json").exists() or not checkpoint.exists()):
         parts["model"] = _model(model)
     if not folder or checkpoint.exists():
@@ -119,7 +119,7 @@ def verify(
         typer.echo("\n".join([f"{kind}: whole", *lines]))
 
 
-def _model(folder: Path) -> dict[str, Any]:
+def _model(folder: Path) -> Fields:
     """Return the facts of a model; raise InputError if it is damaged."""
     ranker: Any = dl.load_ranker(folder)
     saved = read_json_object(folder / "model.json")

@@ -7,14 +7,14 @@ import ir_measures
 from ir_measures import Metric, providers, util
 
 from dcglearn.evaluation.evaluate import evaluate
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metric.dcg import DCG
 
 
 class LearnedMeasure(ir_measures.measures.Measure):
     """A learned DCG or NDCG; `measure_of` makes a subclass for each metric."""
 
-    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {}
+    SUPPORTED_PARAMS: ClassVar[Fields] = {}
     dcg: ClassVar[DCG]
     normalise: ClassVar[bool]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Fields, InputError, whole_number
 from dcglearn.metric.dcg import DCG, DCGLike, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, read_metric
@@ -167,7 +167,7 @@ def integer_gains(dcg: DCGLike, scale: int | None = None, *, tool: str = "trec_e
 
 def to_trec_eval(
     dcg: DCGLike, scale: int | None = None, *, lossy: bool = False, tool: str = "trec_eval"
-) -> dict[str, Any]:
+) -> Fields:
     """Return the measure's name, and grades for judgements of trec_eval, pytrec_eval and ranx.
 
     For `scale` and `tool` see `integer_gains`; `lossy` exports the gains without the discounts.
@@ -191,7 +191,7 @@ def to_trec_eval(
     return {"relevance_of_grade": gains, **names}
 
 
-def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
+def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> Fields:
     """Return LightGBM's parameters for this metric: ``label_gain`` and the depth.
 
     LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from dcglearn.exports.programs import to_python, to_quepid, to_sql
 from dcglearn.exports.settings import (
@@ -14,7 +13,7 @@ from dcglearn.exports.settings import (
     to_trec_eval,
 )
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import is_metric_file
 
@@ -54,7 +53,7 @@ class Export:
     """What is written for a target: a text, or settings that are written as JSON."""
 
     text: str | None = None
-    settings: dict[str, Any] | None = None
+    settings: Fields | None = None
 
 
 def target_of(word: str) -> str:
@@ -114,7 +113,7 @@ def exported(
         return Export(text=programs[target](dcg, name))
 
     # settings, where the tool can hold the metric
-    settings: dict[str, Any] | None = None
+    settings: Fields | None = None
     lost = lost_in_settings(dcg)
     if target == "lightgbm" and (lossy or not lost):
         settings = {"params": to_lightgbm(dcg, lossy=lossy), "lost": lost}

@@ -10,10 +10,9 @@ import hashlib
 import json
 import re
 import struct
-from typing import Any
 
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.validation import InputError, PathLike, as_path
+from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path
 from dcglearn.foundation.version import __version__
 
 FORMAT = 1
@@ -25,7 +24,7 @@ _WRITER = re.compile(rb"dcglearn checkpoint (\d{1,6}) of (dcglearn [!-~]{1,40})\
 _IDENTITY = re.compile(rb"([0-9a-f]{64}) (.*)\n")
 
 
-def write_checkpoint(path: PathLike, identity: dict[str, Any], *parts: bytes) -> int:
+def write_checkpoint(path: PathLike, identity: Fields, *parts: bytes) -> int:
     """Write a checkpoint whole or not at all; return its size in bytes."""
     text = json.dumps(identity, sort_keys=True).encode()
     lines = (
@@ -44,7 +43,7 @@ def framed(part: bytes) -> bytes:
     return length + hashlib.sha256(length + part).digest() + part
 
 
-def read_checkpoint(path: PathLike, identity: dict[str, Any]) -> tuple[list[bytes], int]:
+def read_checkpoint(path: PathLike, identity: Fields) -> tuple[list[bytes], int]:
     """Return a checkpoint's whole parts and the size up to their end.
 
     Raise InputError if it is the checkpoint of another training.
@@ -62,7 +61,7 @@ def read_checkpoint(path: PathLike, identity: dict[str, Any]) -> tuple[list[byte
     return _whole_parts(content, end)
 
 
-def inspect_checkpoint(path: PathLike) -> dict[str, Any]:
+def inspect_checkpoint(path: PathLike) -> Fields:
     """Return a checkpoint's training, its number of whole parts, and the bytes behind them."""
     kept, content, start = _opened(path)
     parts, end = _whole_parts(content, start)
@@ -73,7 +72,7 @@ def inspect_checkpoint(path: PathLike) -> dict[str, Any]:
     }
 
 
-def _opened(path: PathLike) -> tuple[dict[str, Any], bytes, int]:
+def _opened(path: PathLike) -> tuple[Fields, bytes, int]:
     """Return a checkpoint's identity, its content, and where its parts begin."""
     try:
         content = as_path(path).read_bytes()
@@ -115,12 +114,12 @@ def _whole_parts(content: bytes, end: int) -> tuple[list[bytes], int]:
     return parts, end
 
 
-def write_state(path: PathLike, identity: dict[str, Any], state: dict[str, Any]) -> None:
+def write_state(path: PathLike, identity: Fields, state: Fields) -> None:
     """Write a checkpoint whose only part is a state, in JSON."""
     write_checkpoint(path, identity, json.dumps(state).encode())
 
 
-def read_state(path: PathLike, identity: dict[str, Any]) -> dict[str, Any]:
+def read_state(path: PathLike, identity: Fields) -> Fields:
     """Return the state that `write_state` wrote; see `read_checkpoint`."""
     parts, _ = read_checkpoint(path, identity)
     if not parts:

@@ -9,10 +9,9 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.validation import InputError, PathLike, as_path
+from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path
 
 _LOG = logging.getLogger(__name__)
 
@@ -138,7 +137,7 @@ def try_to_write(target: Path, path: PathLike) -> None:
         raise InputError(f"{path}: cannot write there ({error.strerror})") from error
 
 
-def write_json(path: PathLike, value: dict[str, Any], *, force: bool = True) -> None:
+def write_json(path: PathLike, value: Fields, *, force: bool = True) -> None:
     """Write a JSON object, a line a key, beside `path` and rename it into place."""
     lines = []
     for key, item in value.items():

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from dcglearn.foundation.validation import InputError, PathLike, as_path
+from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path
 
 Paths: TypeAlias = PathLike | Sequence[PathLike]
 """A path, or several."""
@@ -126,7 +126,7 @@ def _from_pipe(path: PathLike) -> bytes:
         return read_within(pipe, str(path))
 
 
-def read_json_object(path: PathLike) -> dict[str, Any]:
+def read_json_object(path: PathLike) -> Fields:
     """Return the JSON object in a file.
 
     Raise InputError for any other content, NaN, Infinity and repeated keys.
@@ -156,7 +156,7 @@ def refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number that JSON allows")
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> Fields:
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError("a key occurs twice")

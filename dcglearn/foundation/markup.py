@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.plain_text import escaped
+from dcglearn.foundation.validation import Fields
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,7 +39,7 @@ def rendered(template: str, **values: Any) -> str:
 class Shown:
     """Mixin of results that notebooks show as pictures and their printed table."""
 
-    def _pictures(self) -> list[dict[str, Any]]:
+    def _pictures(self) -> list[Fields]:
         """Return the arguments of each picture, as ``foundation/pictures.html`` takes them."""
         return []
 

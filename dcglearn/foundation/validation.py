@@ -33,6 +33,9 @@ Flags: TypeAlias = NDArray[np.bool_]
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path to a file or a folder."""
 
+Fields: TypeAlias = dict[str, Any]
+"""Values by name: the fields of a record of JSON, or the arguments of a call."""
+
 PolarsFrame: TypeAlias = "pl.DataFrame"
 """A table of polars, which is imported where tables are made."""
 

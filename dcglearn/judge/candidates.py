@@ -16,7 +16,14 @@ import numpy as np
 from dcglearn.evaluation.ranked import UNJUDGED, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.sources import lines_of
-from dcglearn.foundation.validation import Grades, InputError, PathLike, PolarsFrame, errors_in
+from dcglearn.foundation.validation import (
+    Fields,
+    Grades,
+    InputError,
+    PathLike,
+    PolarsFrame,
+    errors_in,
+)
 from dcglearn.readers.column_roles import PREFERENCE, Role
 from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping, TableOptions
@@ -188,7 +195,7 @@ def read_candidates(
     roles = {role: PREFERENCE[role] for role in ("a", "b", "query", "scale")}
     table, _, recognised = read_columns(path, roles, mapping)
     queries = table.get("query", [""] * len(table["a"]))
-    extras: Iterable[dict[str, Any]] = repeat({}, len(queries))
+    extras: Iterable[Fields] = repeat({}, len(queries))
     if "position" not in recognised.columns:
         extras = _extras(path, table["a"].shape[1], mapping, named=documents is not None)
 
@@ -207,9 +214,7 @@ def read_candidates(
     return replace(candidates, grade_names=None if names is None else list(names))
 
 
-def _extras(
-    path: PathLike, n_items: int, mapping: LogMapping, *, named: bool
-) -> Iterator[dict[str, Any]]:
+def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -> Iterator[Fields]:
     """Yield the intent and items of every line; with `named`, items are names of documents."""
     columns = {f"items_{side}": f"{'docs' if named else 'items'}_{side}" for side in ("a", "b")}
     for place, record in records_of(path, EXTRAS, mapping):
@@ -430,7 +435,7 @@ def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:
     return items
 
 
-def _item_of(document: dict[str, Any], name: str) -> Item:
+def _item_of(document: Fields, name: str) -> Item:
     """Return the fields of a document that are shown, of long texts the first 300 characters."""
     texts = {}
     for part, most in TEXT_LIMITS.items():

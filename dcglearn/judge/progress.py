@@ -7,13 +7,12 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.special import bdtr
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.learned import LatestFit, Newest
 from dcglearn.judge.study import Study
 from dcglearn.judge.verdict_log import Verdict
@@ -42,7 +41,7 @@ class Progress(Newest["LatestFit"]):
 
     def __init__(self, study: Study) -> None:
         self._study = study
-        self._details: dict[str, Any] = {
+        self._details: Fields = {
             "alpha": None,
             "n_units": 0,
             "errors": {},
@@ -52,7 +51,7 @@ class Progress(Newest["LatestFit"]):
         self._log: Preferences | None = None
         super().__init__("details", self._work_out)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Fields:
         """Return what the view of progress shows, as plain values."""
         study, rules = self._study, self._study.rules
         learned = study.learned
@@ -120,12 +119,12 @@ class Progress(Newest["LatestFit"]):
         }
 
 
-def sentences(report: dict[str, Any]) -> list[str]:
+def sentences(report: Fields) -> list[str]:
     """Return a report in words, without findings that a coin could have brought about."""
     return [*_of_learning(report), *_of_raters(report), *_of_systems(report)]
 
 
-def _of_learning(report: dict[str, Any]) -> list[str]:
+def _of_learning(report: Fields) -> list[str]:
     """Return what was learned, and how much is missing."""
     lines, width = [], report["width"]
     if report["curves"] is None:
@@ -152,7 +151,7 @@ def _of_learning(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _of_raters(report: dict[str, Any]) -> list[str]:
+def _of_raters(report: Fields) -> list[str]:
     """Return who favours a side, and how far raters agree."""
     lines = []
     for row in report["raters"]:
@@ -167,7 +166,7 @@ def _of_raters(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _of_systems(report: dict[str, Any]) -> list[str]:
+def _of_systems(report: Fields) -> list[str]:
     """Return which of two systems is preferred, and how far the proxy agrees."""
     lines = []
     if report["wins"] is not None and report["wins"]["share"] is not None:
@@ -192,7 +191,7 @@ def side_of(left: dict[str, float] | None) -> str:
     return "left" if left["value"] > 0.5 else "right"
 
 
-def _of_wins(counts: dict[str, Any]) -> str:
+def _of_wins(counts: Fields) -> str:
     """Return which of two systems is preferred, if either is, and the test that says so."""
     (old, new), (share, low, high), p_value = (
         counts[name] for name in ("systems", "share", "p_value")
@@ -205,9 +204,7 @@ def _of_wins(counts: dict[str, Any]) -> str:
     return f"{verdict}: {won}; sign test by query: p = {p_value:.2g}."
 
 
-def _raters(
-    standing: list[Verdict], checks: list[Verdict], errors: dict[str, Any]
-) -> list[dict[str, Any]]:
+def _raters(standing: list[Verdict], checks: list[Verdict], errors: Fields) -> list[Fields]:
     """Return each rater's counts, outcomes of checks, share for the left list, and error rate."""
     rows = []
     for name in sorted({verdict["rater"] or "" for verdict in (*standing, *checks)}):
@@ -231,13 +228,13 @@ def _raters(
     return rows
 
 
-def _curves(latest: LatestFit) -> dict[str, Any] | None:
+def _curves(latest: LatestFit) -> Fields | None:
     """Return gains and discounts with the ends of their bands; None before anything is learned."""
     if latest.fit is None:
         return None
     dcg, bands = latest.dcg, latest.bands
     gains, discounts = dcg.gains.tolist(), dcg.discounts.tolist()
-    curves: dict[str, Any] = {"n": latest.n, "gains": gains, "discounts": discounts}
+    curves: Fields = {"n": latest.n, "gains": gains, "discounts": discounts}
 
     # pointwise and simultaneous bands
     if bands is not None:
@@ -250,7 +247,7 @@ def _curves(latest: LatestFit) -> dict[str, Any] | None:
     return curves
 
 
-def learning_curve(log: Preferences) -> list[dict[str, Any]]:
+def learning_curve(log: Preferences) -> list[Fields]:
     """Return the share of held-out verdicts respected by what was learned from the first n others.
 
     The same fifth of the pairs is held out at every n, by a digest of their grades and query, so
@@ -270,7 +267,7 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     return curve
 
 
-def machine_curve(log: Preferences, machine: DCG) -> list[dict[str, Any]]:
+def machine_curve(log: Preferences, machine: DCG) -> list[Fields]:
     """Return the share of the first n decided verdicts that a machine's DCG orders alike.
 
     Each point has n, the share, and Wilson's interval.
@@ -291,7 +288,7 @@ def _respected(log: Preferences, dcg: DCG) -> dict[str, float]:
     return {"share": value, "low": share.low, "high": share.high}
 
 
-def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any]:
+def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> Fields:
     """Return how often each of two systems won, and a sign test by query, by its majority."""
     counts = Counter(verdict["winner"] for verdict in verdicts)
     by_query: dict[str, int] = defaultdict(int)

@@ -4,11 +4,10 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.inputs import read_bytes
-from dcglearn.foundation.validation import InputError, errors_in
+from dcglearn.foundation.validation import Fields, InputError, errors_in
 from dcglearn.judge.candidates import Candidates, Item
 from dcglearn.readers.line_formats import decoded
 
@@ -65,7 +64,7 @@ def write_prompts(
             part.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def request(key: str, text: str, shape: str, model: str | None) -> dict[str, Any]:
+def request(key: str, text: str, shape: str, model: str | None) -> Fields:
     """Return a request: a batch line for OpenAI, Anthropic or Gemini, or the messages alone."""
     named = {} if model is None else {"model": model}
     body = {**named, "messages": [{"role": "user", "content": text}]}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.prompts import pairs_beside
 from dcglearn.readers.column_roles import PREFERENCE, Role
 from dcglearn.readers.line_formats import shown
@@ -26,9 +26,7 @@ REPLY = {
 """The columns of a file of replies; `answer` is a text, or the provider's object around it."""
 
 
-def read_replies(
-    path: str, prompts: str, mapping: LogMapping
-) -> tuple[list[dict[str, Any]], list[str]]:
+def read_replies(path: str, prompts: str, mapping: LogMapping) -> tuple[list[Fields], list[str]]:
     """Return the verdicts in provider replies as records of a log, and lines about what was read.
 
     The file is a provider's batch of results, or a table of `custom_id` and `answer`. A verdict is
@@ -45,7 +43,7 @@ def read_replies(
     names = {*mapping.roles(PREFERENCE)["winner"].names, "answer"}
 
     # the verdict of every reply, on the pair whose order it saw
-    verdicts: list[dict[str, Any]] = []
+    verdicts: list[Fields] = []
     unread: list[str] = []
     orders: dict[str, set[str]] = defaultdict(set)
     winners: dict[str, set[str]] = defaultdict(set)

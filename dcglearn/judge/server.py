@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.progress import Progress
 from dcglearn.judge.study import Refused, Study
 from dcglearn.judge.verdict_log import NotSaved
@@ -154,7 +154,7 @@ def _same(text: str, token: str) -> bool:
 def judging_app(study: Study, access: Access) -> Starlette:
     """Return the server of a study."""
     progress = Progress(study)
-    calls: dict[str, Callable[[dict[str, Any]], Response]] = {
+    calls: dict[str, Callable[[Fields], Response]] = {
         # for raters
         "/api/session": lambda _: _session(study),
         "/api/next": lambda body: JSONResponse(_pairs(study, body)),
@@ -193,7 +193,7 @@ def _file(name: str, kind: str) -> Callable[[Request], Any]:
     return respond
 
 
-def _called(function: Callable[[dict[str, Any]], Response]) -> Callable[[Request], Any]:
+def _called(function: Callable[[Fields], Response]) -> Callable[[Request], Any]:
     """Return an endpoint that calls a function with the JSON object it was sent, in a thread."""
 
     async def respond(request: Request) -> Response:
@@ -226,7 +226,7 @@ def _session(study: Study) -> Response:
     return JSONResponse({**session, **scale, "width": rules.width})
 
 
-def _save(study: Study, body: dict[str, Any]) -> Response:
+def _save(study: Study, body: Fields) -> Response:
     rater = study.rater(body.get("rater"))
     answers, most = body.get("verdicts"), 200
     if not isinstance(answers, list) or len(answers) > most:
@@ -235,7 +235,7 @@ def _save(study: Study, body: dict[str, Any]) -> Response:
     return JSONResponse({"saved": saved, "refused": refused, **_pairs(study, body)})
 
 
-def _pairs(study: Study, body: dict[str, Any]) -> dict[str, Any]:
+def _pairs(study: Study, body: Fields) -> Fields:
     """Return the next pairs of a rater, and what the rater may know of the progress."""
     rater, tab = study.rater(body.get("rater")), _tab(body)
     holding = body.get("holding", [])
@@ -262,7 +262,7 @@ def _pairs(study: Study, body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tab(body: dict[str, Any]) -> str:
+def _tab(body: Fields) -> str:
     tab = body.get("tab")
     if not isinstance(tab, str) or not 1 <= len(tab) <= 64:
         raise Refused("tab is a short text")
@@ -338,7 +338,7 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
         webbrowser.open(url)
 
     # run until interrupted
-    quiet: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
+    quiet: Fields = {"log_level": "warning", "access_log": False, "server_header": False}
     config = uvicorn.Config(
         app, http=PatientProtocol, ws="none", lifespan="off", timeout_graceful_shutdown=2, **quiet
     )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, PathLike, whole_number, within
+from dcglearn.foundation.validation import Fields, InputError, PathLike, whole_number, within
 from dcglearn.judge.candidates import Candidates, known_pairs, pair_key, seen_items
 from dcglearn.judge.learned import Chooser, Learned
 from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields
@@ -164,8 +164,8 @@ class Study:
                     mine[key] = self._new_lease(now)
             return dropped
 
-    def next_pairs(self, rater: str, tab: str, holding: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the pairs that a page lacks: leased earlier, or the most informative ones."""
+    def next_pairs(self, rater: str, tab: str, holding: Sequence[str]) -> list[Fields]:
+        """Return the pairs that a page lacks: leased earlier, or the most telling ones."""
         with self._lock:
             self._refreshed()
             now = time.monotonic()
@@ -189,7 +189,7 @@ class Study:
             offered = offered[: max(ahead - len(holding), 0)]
             return [self._shown(key, mine[key].left_is_a) for key in offered]
 
-    def spare_pairs(self, rater: str, n: int, held: Sequence[str]) -> list[dict[str, Any]]:
+    def spare_pairs(self, rater: str, n: int, held: Sequence[str]) -> list[Fields]:
         """Return up to n pairs, at most 20, at random for the time without a server.
 
         Others may be asked them too.
@@ -251,7 +251,7 @@ class Study:
             if stands and verdict["rater"] == rater and _key(verdict) == answer["pair"]:
                 raise Refused("you have judged this pair already, in another tab")
 
-    def progress(self, rater: str) -> dict[str, Any]:
+    def progress(self, rater: str) -> Fields:
         """Return what a rater may know: own verdicts, those of all, and how many are wanted."""
         with self._lock:
             own = Counter(v["winner"] == "open" for v in self.standing if v["rater"] == rater)
@@ -449,10 +449,10 @@ class Study:
         lists = np.array(asked, np.int8).reshape(-1, 2, self.candidates.depth)
         return pairs[self._chooser.choose(chosen, self.learned.latest, lists)].key
 
-    def _shown(self, key: str, left_is_a: bool) -> dict[str, Any]:
+    def _shown(self, key: str, left_is_a: bool) -> Fields:
         """Return a pair as a page shows it: without scores and systems, grades only if need be."""
         pair = self._pairs[key]
-        sides: list[dict[str, Any]] = []
+        sides: list[Fields] = []
         for grades, items in ((pair.a, pair.items_a), (pair.b, pair.items_b)):
             if items is None:
                 sides.append({"grades": list(grades)})
@@ -558,7 +558,7 @@ def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
     tie = [v["winner"] == "tie" for v in verdicts]
 
     # columns that hold anything
-    columns: dict[str, Any] = {}
+    columns: Fields = {}
     for name in ("rater", "query", "time"):
         labels = [v.get(name) or "" for v in verdicts]
         if any(labels):

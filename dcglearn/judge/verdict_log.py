@@ -6,11 +6,10 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from dcglearn.foundation import disk
 from dcglearn.foundation.inputs import read_bytes, refuse_constant
-from dcglearn.foundation.validation import InputError, PathLike, errors_in
+from dcglearn.foundation.validation import Fields, InputError, PathLike, errors_in
 from dcglearn.judge.candidates import checked_items
 from dcglearn.readers.line_formats import shown
 
@@ -37,7 +36,7 @@ FIELDS = {
 }
 """The fields of a line, in this order, and the kinds of those that are checked as in any log."""
 
-Verdict = dict[str, Any]
+Verdict = Fields
 
 
 class NotSaved(Exception):

@@ -51,13 +51,6 @@ INLINE i64 part_of(i64 n, const i64 *offsets, i64 i) {
     return low - 1;
 }
 
-/* The number of documents of the longest query. */
-EXPORT i64 longest_query(i64 n_queries, const i64 *restrict offsets) {
-    i64 longest = 0;
-    for (i64 q = 0; q < n_queries; q++) longest = most(longest, offsets[q + 1] - offsets[q]);
-    return longest;
-}
-
 /* ---- A DCG and an average precision at real-valued ranks --------------------------------- */
 
 #define NEGLIGIBLE 40.0 /* exp(-40) is below the precision of a number, relative to 1 */

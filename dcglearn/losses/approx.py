@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.validation import Floats, within
 from dcglearn.losses.class_kernel import Classes, HingeRanks
 from dcglearn.losses.dcg_kernel import average_precision, relevant_of
-from dcglearn.losses.dcg_objective import SoftRankObjective, depth_of
+from dcglearn.losses.dcg_objective import LastRank, SoftRankObjective, depth_of
 from dcglearn.losses.listwise import Regression
-from dcglearn.losses.objective import Batch, PrecisionObjective, check, positive
+from dcglearn.losses.objective import Batch, PrecisionObjective, ValueAndGradient, check, positive
 from dcglearn.losses.pair_kernel import Comparison
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
 from dcglearn.metric.dcg import DCG
@@ -84,12 +84,12 @@ class ApproxNDCG(SoftRankObjective):
 
     dcg: DCG
     alpha: float = 10.0
-    k: int | Literal["depth"] | None = "depth"
+    k: LastRank = "depth"
     beta: float = 1.0
     shift: float = 0.5
     normalise: bool = True
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         order, soft = SoftRanks.of(batch.scores, batch.offsets, self.alpha)
         # past this rank the truncation is exp(-746), which is 0 in float64
         ranks = soft.ranks(self._edge + 746.0 / self.beta)
@@ -155,7 +155,7 @@ class ApproxAP(PrecisionObjective):
         super().__post_init__()
         positive(beta=self.beta)
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         # ranks among all documents
         order, soft = SoftRanks.of(batch.scores, batch.offsets, self.alpha)
         ranks = soft.ranks()
@@ -208,7 +208,7 @@ class SHFSDCG(SoftRankObjective):
     """
 
     dcg: DCG
-    k: int | Literal["depth"] | None = "depth"
+    k: LastRank = "depth"
     alpha: float = 10.0
     beta: float = 1.0
     annealed: bool = True
@@ -237,7 +237,7 @@ class SHFSDCG(SoftRankObjective):
             return np.array([k + self.shift])
         return documents.widest_ranks(ranks, batch.offsets, int(k), self.shift)
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         # ranks grow with the number of pairs in the wrong order
         hinge = self._hinge_ranks(batch, n_chunks_of(8 * batch.n_pairs()))
         ranks, documents = hinge.ranks(), hinge.documents
@@ -300,7 +300,7 @@ class RegSHFSDCG(SHFSDCG):
     def _regression(self) -> Regression:
         return Regression(self.dcg)
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         fit = self._regression._evaluate(batch)
         value, gradient = _mixed(super()._evaluate(batch), fit, self.tau)
         return value, gradient

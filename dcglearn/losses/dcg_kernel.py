@@ -6,7 +6,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
-from dcglearn.losses.objective import Batch
+from dcglearn.losses.objective import Batch, ValueAndGradient
 from dcglearn.metric.smooth_discount import SmoothDiscount
 
 _truncated_sums = function("truncated_sums", *[COUNT] * 3, *[NUMBER] * 2, *[ARRAY] * 2)
@@ -86,7 +86,7 @@ def dcg_of_ranks(
     edges: Floats,
     beta: float,
     factor: Floats,
-) -> tuple[float, Floats]:
+) -> ValueAndGradient:
     """Return ``sum_q factor_q sum_i G_i D(r_i) sigma(beta (edge_q - r_i))``, and its slope in r.
 
     Ranks are those of the documents `order`, sorted by query. `edges` holds one value for each

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -10,16 +10,19 @@ from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Flags, Floats, InputError, Integers
 from dcglearn.kernels.library import floats, int64s
 from dcglearn.losses import dcg_kernel, pair_kernel
-from dcglearn.losses.objective import Batch, Objective, positive
+from dcglearn.losses.objective import Batch, Objective, ValueAndGradient, positive
 from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.smooth_discount import SmoothDiscount
+
+LastRank: TypeAlias = int | Literal["depth"] | None
+"""The last rank that counts: that of the DCG ("depth"), a number, or None for all ranks."""
 
 SWAP_COST = 16.0
 """Time of a pair in `pair_kernel.lambdas`, in units of a pair of soft ranks."""
 
 
-def depth_of(k: int | str | None, dcg: DCG) -> float:
+def depth_of(k: LastRank, dcg: DCG) -> float:
     """Return the last rank that counts: the DCG's depth for "depth", k, or infinity for None."""
     if k is None:
         return np.inf
@@ -35,7 +38,7 @@ class DCGObjective(Objective):
     """An objective that follows a DCG, with parameters as in `ApproxNDCG`."""
 
     dcg: DCG
-    k: int | Literal["depth"] | None
+    k: LastRank
     normalise: bool
 
     log2_share: ClassVar[float] = 0.5
@@ -123,7 +126,7 @@ class WholeRankObjective(DCGObjective):
         setting: int,
         number: float,
         memory: int = 0,
-    ) -> tuple[float, Floats]:
+    ) -> ValueAndGradient:
         """Return the sum of a kernel over chunks of sorted documents, and its gradient.
 
         `setting` and `number` are parameters of the kernel, `n_pairs` is its work, and `memory` the
@@ -184,7 +187,7 @@ class SoftRankObjective(DCGObjective):
 
     def _dcg_of_ranks(
         self, ranks: Floats, order: Integers, batch: Batch, edges: Floats
-    ) -> tuple[float, Floats]:
+    ) -> ValueAndGradient:
         """Return the value at the ranks of the documents `order`, and its slope in each rank."""
         factor = self._factors(batch, batch.weight)
         curves = self.dcg.gains, self._discount, edges, self.beta, factor

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Integers
-from dcglearn.losses.objective import Batch, Objective
+from dcglearn.losses.objective import Batch, Objective, ValueAndGradient
 from dcglearn.metric.dcg import DCG
 
 
@@ -25,7 +25,7 @@ class Regression(Objective):
 
     dcg: DCG
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         # gains over the largest
         top = np.abs(self.dcg.gains).max()
         targets = self.dcg.gains / top if top > 0 else self.dcg.gains
@@ -59,7 +59,7 @@ class ListNet(Objective):
 
     dcg: DCG | None = None
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         # targets: grades, or gains on their scale
         targets = batch.grades.astype(np.float64)
         if self.dcg is not None:

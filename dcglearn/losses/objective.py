@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import (
     MAX_GRADES,
+    Fields,
     Flags,
     Floats,
     InputError,
@@ -20,6 +21,9 @@ from dcglearn.foundation.validation import (
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import metric_or_name
 from dcglearn.metric.textbook import MetricName
+
+ValueAndGradient: TypeAlias = tuple[float, Floats]
+"""A value, and its derivative in each score, rank or mean."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class Objective:
         grades: ArrayLike,
         offsets: ArrayLike | None = None,
         weight: ArrayLike | None = None,
-    ) -> tuple[float, Floats]:
+    ) -> ValueAndGradient:
         """Return the value and its gradient with respect to the scores.
 
         Raises InputError if a score is not finite, a grade is not on the scale, or offsets or
@@ -149,7 +153,7 @@ class Objective:
             raise InputError(f"iteration={iteration} lies outside 1..total={total}")
         return self
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> Fields:
         """Return the parameters by name, as scikit-learn's estimators do; `deep` has no effect."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
@@ -217,7 +221,7 @@ class Objective:
         dcg = getattr(self, "dcg", None)
         return MAX_GRADES - 1 if dcg is None or isinstance(dcg, str) else dcg.n_grades - 1
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         raise NotImplementedError
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:

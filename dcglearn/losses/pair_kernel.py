@@ -8,7 +8,7 @@ from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Grades, Integers
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int8s, int64s
 from dcglearn.losses.class_kernel import Classes
-from dcglearn.losses.objective import Batch
+from dcglearn.losses.objective import Batch, ValueAndGradient
 
 _over_pairs = function("over_pairs", *[COUNT] * 2, *[ARRAY] * 3)
 _hinge = function("hinge", *[COUNT] * 5, NUMBER, *[ARRAY] * 9, result=NUMBER)
@@ -49,7 +49,7 @@ def over_pairs(segments: Integers, n_classes: int, weight: Floats) -> Floats:
 
 def hinge(
     c: Classes, factor: Floats, margin: float, squared: bool, n_chunks: int
-) -> tuple[float, Floats]:
+) -> ValueAndGradient:
     """Return the sum of ``max(0, margin - (f_better - f_worse))`` over pairs, and minus its slope.
 
     If `squared`, the terms are halves of the squares. `factor` weighs queries. The slope has the
@@ -138,7 +138,7 @@ def sorted_by_score(scores: Floats, offsets: Integers) -> Integers:
 
 def hinge_sums(
     scores: Floats, grades: Grades, offsets: Integers, order: Integers
-) -> tuple[float, Floats]:
+) -> ValueAndGradient:
     """Return the sum of ``max(0, 1 - f_i + f_j)^2`` over pairs, grade_i > grade_j, and slope."""
     slope = np.zeros_like(scores)
     return _sweep(scores, scores, grades, offsets, order, 1.0, slope), slope

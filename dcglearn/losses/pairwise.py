@@ -1,15 +1,15 @@
 """Losses of pairs of documents: hinges, and pairs weighted by what a swap changes in a DCG."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes
-from dcglearn.losses.dcg_objective import WholeRankObjective
-from dcglearn.losses.objective import Batch, Objective
+from dcglearn.losses.dcg_objective import LastRank, WholeRankObjective
+from dcglearn.losses.objective import Batch, Objective, ValueAndGradient
 from dcglearn.losses.rank_kernel import n_chunks_of, unsorted
 from dcglearn.metric.dcg import DCG
 
@@ -47,7 +47,7 @@ class RankHinge(Objective):
     sharpness_power = 1
     _squared: ClassVar[bool] = False
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         # documents by grade and score
         n_classes = int(batch.grades.max()) + 1
         n_chunks = n_chunks_of(512.0 * len(batch.scores) * n_classes)
@@ -111,13 +111,13 @@ class LambdaRank(WholeRankObjective):
 
     dcg: DCG
     alpha: float = 1.0
-    k: int | Literal["depth"] | None = "depth"
+    k: LastRank = "depth"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "alpha"
     _loss: ClassVar[int] = pair_kernel.PairLoss.LOG
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         work = 16 * batch.n_pairs(len(self._discounts(batch.longest)))
         kernel = pair_kernel.weighted_pairs
         loss, gradient = self._summed(kernel, batch, work, self._loss, self.alpha)

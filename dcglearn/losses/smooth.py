@@ -9,8 +9,8 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, one_of
 from dcglearn.losses import smooth_kernel
 from dcglearn.losses.dcg_kernel import average_precision, relevant_of
-from dcglearn.losses.dcg_objective import WholeRankObjective
-from dcglearn.losses.objective import Batch, PrecisionObjective
+from dcglearn.losses.dcg_objective import LastRank, WholeRankObjective
+from dcglearn.losses.objective import Batch, PrecisionObjective, ValueAndGradient
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
 from dcglearn.losses.smooth_kernel import SoftPositions
 from dcglearn.metric.dcg import DCG
@@ -48,16 +48,16 @@ class SmoothNDCG(WholeRankObjective):
 
     dcg: DCG
     sigma: float = 1.0
-    k: int | Literal["depth"] | None = "depth"
+    k: LastRank = "depth"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "sigma"
     sharpness_power = 2
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
 
-        def metric(_: Floats, mean: Floats) -> tuple[float, Floats]:
+        def metric(_: Floats, mean: Floats) -> ValueAndGradient:
             return smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean)
 
         gain = self.dcg.gains[batch.grades]
@@ -110,17 +110,17 @@ class SmoothAP(PrecisionObjective):
         super().__post_init__()
         one_of(self.form, "form", ("positions", "direct"))
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         if self.form == "direct":
             return self._evaluate_direct(batch)
 
-        def metric(gain: Floats, mean: Floats) -> tuple[float, Floats]:
+        def metric(gain: Floats, mean: Floats) -> ValueAndGradient:
             return smooth_kernel.precision_of_means(batch.offsets, gain, batch.weight, mean)
 
         relevant = (batch.grades >= self.min_grade).astype(np.float64)
         return _at_soft_positions(batch, relevant, self.sigma, batch.longest, metric)
 
-    def _evaluate_direct(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate_direct(self, batch: Batch) -> ValueAndGradient:
         # ranks among all, and among the relevant documents
         order, soft = SoftRanks.of(batch.scores, batch.offsets, 1 / self.sigma)
         relevant, ends = relevant_of(order, batch, self.min_grade)
@@ -140,8 +140,8 @@ def _at_soft_positions(
     gain: Floats,
     s: float,
     depth: int,
-    metric: Callable[[Floats, Floats], tuple[float, Floats]],
-) -> tuple[float, Floats]:
+    metric: Callable[[Floats, Floats], ValueAndGradient],
+) -> ValueAndGradient:
     """Return a metric of the mean gains of soft positions, and its gradient.
 
     ``metric(gain, mean)`` takes the gains of sorted documents and the means, and returns its value
@@ -189,13 +189,13 @@ class SoftRankNDCG(WholeRankObjective):
 
     dcg: DCG
     sigma: float = 0.1
-    k: int | Literal["depth"] | None = "depth"
+    k: LastRank = "depth"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "sigma"
     sharpness_power = 1
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+    def _evaluate(self, batch: Batch) -> ValueAndGradient:
         depth, longest = len(self._discounts(batch.longest)), batch.longest
         kernel, memory = smooth_kernel.expected_dcg, smooth_kernel.memory_of_noise(depth, longest)
         n_pairs = batch.n_pairs() * longest

@@ -14,6 +14,7 @@ import numpy as np
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.kernels.library import ARRAY, COUNT, NUMBER, floats, function, int64s
+from dcglearn.losses.objective import ValueAndGradient
 
 _soft_positions = function("soft_positions", *[COUNT] * 4, NUMBER, *[ARRAY] * 6)
 _soft_positions_vjp = function("soft_positions_vjp", *[COUNT] * 4, NUMBER, *[ARRAY] * 8)
@@ -60,7 +61,7 @@ class SoftPositions:
 
 def dcg_of_means(
     offsets: Integers, discounts: Floats, factor: Floats, mean: Floats
-) -> tuple[float, Floats]:
+) -> ValueAndGradient:
     """Return ``sum_q factor_q sum_j D_j mean_j``, and its derivative in each mean."""
     n, n_queries, depth = len(mean), len(offsets) - 1, len(discounts)
     slope = np.empty(n)
@@ -78,7 +79,7 @@ def dcg_of_means(
 
 def precision_of_means(
     offsets: Integers, gain: Floats, weight: Floats, mean: Floats
-) -> tuple[float, Floats]:
+) -> ValueAndGradient:
     """Return the weighted sum of ``1/R sum_j mean_j Prec@j`` (see `SmoothAP`), and its slope."""
     n, n_queries = len(mean), len(offsets) - 1
     slope = np.empty(n)

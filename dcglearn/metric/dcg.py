@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import (
+    Fields,
     Floats,
     InputError,
     PathLike,
@@ -352,7 +353,7 @@ class DCG(NormalisedMetric):
         rows = [f"{left:<26}    {right}".rstrip() for left, right in columns]
         return "\n".join([f"{'grade':<16}{'gain':>10}    {'position':>8}{'discount':>10}", *rows])
 
-    def _pictures(self) -> list[dict[str, Any]]:
+    def _pictures(self) -> list[Fields]:
         return as_curves({"DCG": self})
 
     def __repr__(self) -> str:
@@ -360,7 +361,7 @@ class DCG(NormalisedMetric):
         return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
 
 
-def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[dict[str, Any]]:
+def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[Fields]:
     """Return gains and discounts as curves, with the bands of the first DCG; see `Shown`."""
     # the names of grades and positions
     first = next(iter(dcgs.values()))

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 from math import comb
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import (
+    Fields,
     Floats,
     Indices,
     InputError,
@@ -105,7 +106,7 @@ class ListUtility(NormalisedMetric):
     @classmethod
     def of_dcg(cls, dcg: DCG) -> ListUtility:
         """Return a DCG as a list utility without stops; its numbers must suit one."""
-        texts: dict[str, Any] = {"grade_names": dcg.grade_names, "notes": dcg.notes}
+        texts: Fields = {"grade_names": dcg.grade_names, "notes": dcg.notes}
         return cls(dcg.gains, dcg.discounts, plain=dcg.plain, **texts)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.validation import InputError, PathLike, errors_in
+from dcglearn.foundation.validation import Fields, InputError, PathLike, errors_in
 from dcglearn.metric.scales import grade_map
 
 Kind = TypeVar("Kind", bound="SavedMetric")
@@ -48,16 +48,16 @@ class SavedMetric(Shown):
         DCG(gains=[0, 3, 15], discounts=[1, 0.5])
         """
         grades, names = grade_map(mapping, self.n_grades), self.grade_names
-        values: dict[str, Any] = {key: getattr(self, key)[..., grades] for key in self._by_grade}
+        values: Fields = {key: getattr(self, key)[..., grades] for key in self._by_grade}
         # no names where two grades of the data would have one
         values["grade_names"] = None
         if names is not None and len(set(grades)) == len(grades):
             values["grade_names"] = tuple(names[grade] for grade in grades)
         return replace(self, **values)  # type: ignore[type-var]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Return plain Python values, as `save` writes them."""
-        values: dict[str, Any] = {"format": f"dcglearn.{self._kind}", "version": self._version}
+        values: Fields = {"format": f"dcglearn.{self._kind}", "version": self._version}
         values |= {key: getattr(self, key).tolist() for key in self._arrays}
         if self.grade_names is not None:
             values["grade_names"] = list(self.grade_names)
@@ -68,7 +68,7 @@ class SavedMetric(Shown):
         return values
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
+    def from_dict(cls, values: Fields) -> Self:
         """Build a metric from exactly what `to_dict` returns.
 
         Raises InputError if a key is missing or unknown, a value has another type, or the format
@@ -120,7 +120,7 @@ class SavedMetric(Shown):
 def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
     """Return the metric in a file, of one of several kinds; an InputError names the file."""
 
-    def metric_of(values: dict[str, Any]) -> Kind:
+    def metric_of(values: Fields) -> Kind:
         by_name = {kind._kind: kind for kind in kinds}
         check_format(values, list(by_name), SavedMetric._version)
         return by_name[values["format"].removeprefix("dcglearn.")].from_dict(values)
@@ -128,16 +128,14 @@ def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
     return read_saved(path, metric_of)
 
 
-def read_saved(path: PathLike, made_of: Callable[[dict[str, Any]], Saved]) -> Saved:
+def read_saved(path: PathLike, made_of: Callable[[Fields], Saved]) -> Saved:
     """Return what is made of a JSON file's object; an InputError names the file."""
     values = read_json_object(path)
     with errors_in(path):
         return made_of(values)
 
 
-def fields_of(
-    values: dict[str, Any], needed: Iterable[str], optional: Sequence[str], thing: str
-) -> dict[str, Any]:
+def fields_of(values: Fields, needed: Iterable[str], optional: Sequence[str], thing: str) -> Fields:
     """Return a file's fields without format and version; raise InputError for a wrong one."""
     needed = list(needed)
     fields = {key: value for key, value in values.items() if key not in ("format", "version")}
@@ -150,7 +148,7 @@ def fields_of(
     return fields
 
 
-def check_format(values: dict[str, Any], kinds: Sequence[str], version: int) -> None:
+def check_format(values: Fields, kinds: Sequence[str], version: int) -> None:
     """Raise InputError unless a file's "format" is of one of the kinds, and of this "version"."""
     kind, written = values.get("format"), values.get("version")
     if kind not in [f"dcglearn.{name}" for name in kinds]:

@@ -4,12 +4,12 @@ import math
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
+from dcglearn.foundation.validation import Fields, Floats, InputError, finite_array, frozen
 from dcglearn.kernels.library import ARRAY, COUNT, floats, function
 from dcglearn.metric.textbook import textbook_discounts
 
@@ -87,7 +87,7 @@ def _closed_form(c: Floats) -> tuple[int, list[float]] | None:
     """Return kind and numbers of the closed form that `c` is a multiple of, or None."""
     if c[0] <= 0:
         return None
-    same: dict[str, Any] = {"rtol": 1e-12, "atol": 0.0}  # the factor may have been rounded
+    same: Fields = {"rtol": 1e-12, "atol": 0.0}  # the factor may have been rounded
     for kind in (Curve.LOG2, Curve.RECIPROCAL, Curve.SQRT):
         textbook = textbook_discounts(kind.name.lower(), len(c))
         if np.allclose(c, c[0] * textbook, **same):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import Floats, Grades, finite_array, scale_size, within
+from dcglearn.foundation.validation import Fields, Floats, Grades, finite_array, scale_size, within
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric_coherence.rankings import (
@@ -91,7 +90,7 @@ class Coherence(Shown):
         """
         return self._pair.search.tie_regret().regret if self._pair.differ else 0.0
 
-    def _pictures(self) -> list[dict[str, Any]]:
+    def _pictures(self) -> list[Fields]:
         if self.witness is None:
             return []
         lists = self.witness.lists.tolist()

@@ -96,10 +96,6 @@ class Cone:
         used = float(weight.sum() / merged.weight.sum())
         return cls(rows[violable], share[violable], share @ rows, heaviest[violable], used)
 
-    def restricted(self, basis: Floats) -> Cone:
-        """Return the part of the cone with ``B = basis @ v``, as a cone of v >= 0."""
-        return replace(self, rows=self.rows @ basis, advantage=self.advantage @ basis)
-
     def least_violation(self) -> float:
         """Return the least mean violation of the log, as a share of the mean advantage."""
         if not (self.advantage > 0).any():
@@ -400,7 +396,10 @@ class AllowedMetrics:
             if of_gains:
                 factors = np.eye(len(rises)), falls[:, None]
             basis: Floats = np.kron(*factors).astype(np.float64)
-            part, unit = self.cone.restricted(basis), self.unit @ basis
+
+            # as a cone of v >= 0, with B = basis @ v
+            rows, advantage = self.cone.rows @ basis, self.cone.advantage @ basis
+            part, unit = replace(self.cone, rows=rows, advantage=advantage), self.unit @ basis
 
             # respect the log, then lower the cost
             nearest = part.excess(unit, self.budget)

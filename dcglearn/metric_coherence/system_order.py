@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +13,7 @@ from dcglearn.evaluation.evaluate import Evaluation, Metrics, as_metrics, evalua
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
-from dcglearn.foundation.validation import Flags, Floats, Indices, InputError, whole_number
+from dcglearn.foundation.validation import Fields, Flags, Floats, Indices, InputError, whole_number
 from dcglearn.metric_coherence.dominance import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.readers.preferences import Preferences, as_preferences
 
@@ -94,7 +93,7 @@ class SystemOrder:
         changed = f"{len(swapped)} {pairs} within chance" if swapped else "it is the same"
         return f"the order does not depend on the metric: {changed}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Return plain Python values."""
         evaluation = self.evaluation
         columns = evaluation.means, self.ranks, self.beats.sum(axis=1)

@@ -18,7 +18,7 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_thread
-from dcglearn.foundation.validation import Flags, Floats, InputError
+from dcglearn.foundation.validation import Fields, Flags, Floats, InputError
 from dcglearn.rankers.growth import Slopes, Task, booster_of, main_names, warn_of_too_few
 from dcglearn.rankers.queries import Queries, balanced
 from dcglearn.rankers.ranker import Training
@@ -67,14 +67,14 @@ class DaskBoostedRanker(BoostedRanker):
     _options: ClassVar[Any] = ("eval_set", "query_weight", "sample_weight", "engine", "sparse")
 
     def _queries_of(
-        self, X: Any, y: Any, qid: Any, options: dict[str, Any], n_features: int | None = None
+        self, X: Any, y: Any, qid: Any, options: Fields, n_features: int | None = None
     ) -> Queries:
         if not is_path(X):
             return super()._queries_of(X, y, qid, options)
         if y is not None or qid is not None:
             raise InputError("X names files, which have grades and qid: leave y and qid out")
         sparse = options.get("sparse", False)
-        return read_query_files(X, n_features=n_features, sparse=sparse, missing=True)
+        return read_query_files(X, n_features=n_features, sparse=sparse)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -143,7 +143,7 @@ class DaskBoostedRanker(BoostedRanker):
             fitted = ranker.fit(**data, **task.columns)
         return str(fitted.booster_.model_to_string(num_iteration=-1))
 
-    def _placed(self, own: Any, task: Task, mine: list[Flags]) -> dict[str, Any]:
+    def _placed(self, own: Any, task: Task, mine: list[Flags]) -> Fields:
         """Send each worker its queries; return what `DaskLGBMRanker.fit` takes."""
         parts = [task.training.queries[chosen] for chosen in mine]
         data = {"X": [part.features for part in parts], "y": [part.grades for part in parts]}

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Fields, Floats, InputError
 
 Category = str | int | float | bool
 
@@ -100,7 +100,7 @@ class FeatureColumns:
         return new
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any], n_features: int) -> Self:
+    def from_dict(cls, fields: Fields, n_features: int) -> Self:
         """Build from a saved model's fields; raise InputError unless they name each feature."""
         if len(fields["names"]) != n_features:
             raise InputError("the columns in model.json are not one of each feature")

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import at_most, free_threads
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.losses import Regression
 from dcglearn.losses.boosting import descent
 from dcglearn.rankers.queries import Queries
@@ -31,11 +31,11 @@ class Task:
     ranker: Any
     weight: Floats | None
     by_document: Floats | None
-    parameters: dict[str, Any]
+    parameters: Fields
     categorical: list[int]
 
     @property
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Fields:
         """Names and categorical features, as LightGBM's data sets take them."""
         names = "auto" if self.ranker.columns_ is None else self.ranker.columns_.for_lightgbm()
         return {"feature_name": names, "categorical_feature": self.categorical}
@@ -120,7 +120,7 @@ class Growth:
         """Number of trees so far."""
         return 0 if self.booster is None else int(self.booster.num_trees())
 
-    def grow(self, save: Callable[[dict[str, Any]], None] | None) -> None:
+    def grow(self, save: Callable[[Fields], None] | None) -> None:
         """Grow all trees, or until patience ends; `save` the state after each segment."""
         n_trees = self.task.ranker.n_trees
         with bar(n_trees, "trees", initial=self.n_grown) as shown:
@@ -135,7 +135,7 @@ class Growth:
         if not self.task.is_stalled(self.history):
             warn_of_too_few(self.n_grown, n_trees)
 
-    def restore(self, state: dict[str, Any], name: str) -> None:
+    def restore(self, state: Fields, name: str) -> None:
         """Continue from a saved state, whose file is called `name`."""
         self.booster, self.history = booster_of(state["trees"], name), list(state["history"])
         for tree in range(self.n_grown):
@@ -190,7 +190,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _FORKED.append(os.getpid()))
 
 
-def threads_of(parameters: dict[str, Any]) -> int:
+def threads_of(parameters: Fields) -> int:
     """Return LightGBM's threads: its parameter, or the free processors."""
     if _FORKED:
         return 1  # with more, GNU's OpenMP would hang
@@ -206,7 +206,7 @@ def lightgbm_itself() -> Any:
     return lightgbm
 
 
-def main_names(parameters: dict[str, Any]) -> dict[str, Any]:
+def main_names(parameters: Fields) -> Fields:
     """Return LightGBM's parameters under their main names; of several aliases the last counts."""
     # main name of every alias
     aliases = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.progress import bar
-from dcglearn.foundation.validation import Floats, InputError, one_of, whole_number, within
+from dcglearn.foundation.validation import Fields, Floats, InputError, one_of, whole_number, within
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.losses.objective import positive
 from dcglearn.metric.dcg import DCGLike
@@ -168,20 +168,20 @@ class _State:
     v: Floats
     v0: Floats = field(default_factory=lambda: np.zeros(0))
     best: Floats = field(default_factory=lambda: np.zeros(0))
-    choice: dict[str, Any] = field(default_factory=dict)
+    choice: Fields = field(default_factory=dict)
     """Of `best`: value, by which set, restart and stage."""
-    history: list[dict[str, Any]] = field(default_factory=list)
+    history: list[Fields] = field(default_factory=list)
     restart: int = 0
     stage: int = 0
     stalled: int = 0
     """Stages of this restart since the last better value."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Return the state as JSON."""
         return vars(self) | {name: vars(self)[name].tolist() for name in ("v", "v0", "best")}
 
     @classmethod
-    def of(cls, state: dict[str, Any]) -> _State:
+    def of(cls, state: Fields) -> _State:
         """Build from what `to_dict` returned."""
         arrays = {name: np.array(state[name], dtype=np.float64) for name in ("v", "v0", "best")}
         return cls(**state | arrays)

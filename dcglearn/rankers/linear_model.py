@@ -13,7 +13,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, flag, within
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    Integers,
+    finite_array,
+    flag,
+    within,
+)
 from dcglearn.losses.objective import positive
 from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.metric.dcg import DCG, DCGLike
@@ -45,12 +53,12 @@ class LinearModel(Ranker):
     def _scores(self, features: Any) -> Any:
         return features @ self.coef_ + self.intercept_
 
-    def _numbers(self) -> tuple[bytes, dict[str, Any]]:
+    def _numbers(self) -> tuple[bytes, Fields]:
         buffer = io.BytesIO()
         np.savez(buffer, coef_=self.coef_, intercept_=np.asarray(self.intercept_))
         return buffer.getvalue(), {}
 
-    def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
+    def _set_numbers(self, content: bytes, fields: Fields) -> None:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             self.coef_, self.intercept_ = arrays["coef_"], float(arrays["intercept_"])
         if self.coef_.shape != (self.n_features_in_,) or not np.isfinite(self.coef_).all():

@@ -16,7 +16,7 @@ import numpy as np
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import try_to_write, write_json, written_beside
 from dcglearn.foundation.inputs import read_bytes, read_json_object
-from dcglearn.foundation.validation import InputError, PathLike, as_path
+from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.feature_columns import FeatureColumns
 
@@ -49,7 +49,7 @@ def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
 
     # parameters, metric and features
     parameters = ranker.get_params(deep=False)
-    fields: dict[str, Any] = {**_MODEL, "kind": kind}
+    fields: Fields = {**_MODEL, "kind": kind}
     fields["parameters"] = {name: _encoded(value) for name, value in parameters.items()}
     fields["metric"] = ranker.metric_.to_dict()
     fields["n_features"] = ranker.n_features_in_
@@ -163,7 +163,7 @@ def _check_format(path: PathLike, file: Path, fields: Any, kinds: Mapping[str, t
         )
 
 
-def _ranker_of(folder: Path, fields: dict[str, Any], kinds: Mapping[str, type[R]]) -> Any:
+def _ranker_of(folder: Path, fields: Fields, kinds: Mapping[str, type[R]]) -> Any:
     """Return the fitted ranker of the fields of ``model.json`` and the data file beside it."""
     parameters = {name: _decoded(value) for name, value in fields["parameters"].items()}
     ranker: Any = kinds[fields["kind"]](**parameters)

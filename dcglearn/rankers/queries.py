@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -187,7 +187,7 @@ def ndcg_by_query(
     (``"worst"``). The ideal value counts all documents of the query; where it is not positive
     (no relevant document), the value is `empty`.
     """
-    ranked, place, query = _ranked(scores, grades, offsets, dcg.n_grades, ties, "the DCG's scale")
+    ranked, place, query = as_ranked(scores, grades, offsets, dcg.n_grades, ties)
     sizes = np.diff(offsets)
     values = np.full(len(sizes), float(empty))
 
@@ -207,8 +207,8 @@ def ndcg_by_query(
     return values
 
 
-def _ranked(
-    scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int, ties: str, scale: str
+def as_ranked(
+    scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int, ties: str
 ) -> tuple[Grades, Integers, Integers]:
     """Return grades of each query's documents as ranked, positions from 0, and queries; (n,)."""
     if ties not in ("stable", "worst"):
@@ -216,7 +216,7 @@ def _ranked(
 
     # check scores and grades
     values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
-    labels = checked_grades(grades, ends[-1], n_grades, scale)
+    labels = checked_grades(grades, ends[-1], n_grades, "the DCG's scale")
     if values.shape != labels.shape:
         expected = f"expected one score per document, {labels.shape}"
         raise InputError(f"scores has shape {values.shape}; {expected}")
@@ -232,51 +232,13 @@ def _ranked(
     return ranked, np.arange(len(values)) - np.repeat(ends[:-1], sizes), query
 
 
-def precision_by_query(
-    scores: ArrayLike,
-    grades: ArrayLike,
-    offsets: ArrayLike,
-    ks: Sequence[int] = (),
-    ties: str = "stable",
-) -> Floats:
-    """Return each query's precision at each of `ks`, then its average precision.
-
-    The shape is (m, len(ks) + 1). Arguments are as in `ndcg_by_query`. Documents of grade 1 or
-    better are relevant; positions past the last document count as not relevant. All values of a
-    query without a relevant document are 0.
-
-    Examples
-    --------
-    >>> precision_by_query([0.2, 0.7, 0.1], [1, 0, 2], [0, 3], ks=[1, 3]).round(3)
-    array([[0.   , 0.667, 0.583]])
-    """
-    ranked, place, query = _ranked(scores, grades, offsets, MAX_GRADES, ties, "the scale")
-    ends = np.asarray(offsets, dtype=np.int64)
-    relevant = (ranked > 0).astype(np.float64)
-
-    def total(values: Floats) -> Any:
-        """Return the sum of each query, 0 for empty ones."""
-        return np.diff(np.concatenate([[0.0], np.cumsum(values)])[ends])
-
-    # relevant documents down to each rank
-    before = np.concatenate([[0.0], np.cumsum(relevant)])
-    hits = before[1:] - before[ends[query]]
-
-    n_relevant = total(relevant)
-    average = total(relevant * hits / (place + 1)) / np.maximum(n_relevant, 1)
-    return np.column_stack([*(total(relevant * (place < k)) / k for k in ks), average])
-
-
 def checked_features(features: Any, *, missing: bool = False) -> Any:
     """Return finite float64 features (or NaN if `missing`), (n, d), dense (read-only) or CSR."""
     # sparse features
     if hasattr(features, "tocsr"):
         matrix = features.tocsr().astype(np.float64)
-        usable = usable_features(matrix.data, missing=missing)
-        if not usable.all():
-            at = int((~usable).argmax())
-            row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
-            _refuse_feature(row, int(matrix.indices[at]), matrix.data[at])
+        for row, column, value in unusable_features(matrix, missing=missing):
+            _refuse_feature(row, column, value)
         return matrix
 
     # numbers in a table
@@ -296,14 +258,21 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
         required = f"(shape={shape}) while a minimum of 1 is required."
         raise InputError(f"features have 0 feature(s) {required}")
 
-    usable = usable_features(table, missing=missing)
+    usable = _are_usable(table, missing)
     if not usable.all():
         row, column = np.argwhere(~usable)[0]
         _refuse_feature(int(row), int(column), table[row, column])
     return frozen(table.view())
 
 
-def usable_features(values: Floats, *, missing: bool) -> Flags:
+def unusable_features(matrix: Any, *, missing: bool) -> Iterator[tuple[int, int, float]]:
+    """Yield row, column and value of what is no feature in a CSR matrix."""
+    for at in np.flatnonzero(~_are_usable(matrix.data, missing)):
+        row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+        yield row, int(matrix.indices[at]), matrix.data[at]
+
+
+def _are_usable(values: Floats, missing: bool) -> Flags:
     """Return which values are numbers with a finite square, or NaN if `missing`."""
     usable = np.abs(values) <= LARGEST_FEATURE  # not NaN
     return usable | np.isnan(values) if missing else usable

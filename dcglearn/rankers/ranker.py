@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import Floats, InputError, PathLike, whole_number
+from dcglearn.foundation.validation import Fields, Floats, InputError, PathLike, whole_number
 from dcglearn.losses import Objective
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.reading import read_metric
@@ -30,7 +30,7 @@ class Training:
     queries: Queries
     valid: Queries | None
     loss: Any
-    options: dict[str, Any]
+    options: Fields
 
 
 class Ranker(BaseEstimator):
@@ -55,9 +55,9 @@ class Ranker(BaseEstimator):
     _also_reads: ClassVar[tuple[str, ...]] = ()
     """Kinds of saved models, beside its own, that `load` reads as this class."""
 
-    # Pipeline.score routes a sample_weight of None to its last step, even if it takes none.
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
-    __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": None}
+    # Pipeline.score routes a sample_weight of None to its last step, whatever that takes.
+    __metadata_request__fit: ClassVar[Fields] = {"qid": True}
+    __metadata_request__score: ClassVar[Fields] = {"qid": True, "sample_weight": None}
 
     def __init_subclass__(cls, **named: Any) -> None:
         cls.__metadata_request__fit = dict.fromkeys(cls._options)  # beside those in the signature
@@ -122,7 +122,7 @@ class Ranker(BaseEstimator):
         return self
 
     def _queries_of(
-        self, X: Any, y: Any, qid: Any, options: dict[str, Any], n_features: int | None = None
+        self, X: Any, y: Any, qid: Any, options: Fields, n_features: int | None = None
     ) -> Queries:
         """Return X, y and qid as checked `Queries`; `options` and `n_features` are for files."""
         return as_queries(X, y, qid, missing=self.takes_missing)
@@ -204,17 +204,17 @@ class Ranker(BaseEstimator):
         """Read what `save` wrote; see `load_ranker`, which reads every kind of model."""
         return read_model(path, dict.fromkeys((cls.__name__, *cls._also_reads), cls), metric)
 
-    def _numbers(self) -> tuple[bytes, dict[str, Any]]:
+    def _numbers(self) -> tuple[bytes, Fields]:
         """Return the content of `_data_file`, and further fields of ``model.json``."""
         raise NotImplementedError
 
-    def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
+    def _set_numbers(self, content: bytes, fields: Fields) -> None:
         """Set what `_numbers` returned; `fields` are those of ``model.json``."""
         raise NotImplementedError
 
     def _checkpointing(
         self, training: Training, **more: Any
-    ) -> tuple[dict[str, Any] | None, Callable[[dict[str, Any]], None] | None]:
+    ) -> tuple[Fields | None, Callable[[Fields], None] | None]:
         """Return the state to resume from, and a function that saves one.
 
         States with equal parameters, data and `more` have equal fingerprints.
@@ -289,7 +289,7 @@ class Ranker(BaseEstimator):
         check_scale(queries, metric)
         return metric
 
-    def _validation_set(self, eval_set: Any, options: dict[str, Any]) -> Queries:
+    def _validation_set(self, eval_set: Any, options: Fields) -> Queries:
         """Return `Queries` or (X, y, qid) as `Queries` with the features of the training set."""
         parts = eval_set if isinstance(eval_set, tuple) else (eval_set, None, None)
         whole = isinstance(parts[0], Queries) or is_path(parts[0])

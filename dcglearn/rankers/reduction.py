@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from dcglearn.foundation.validation import (
+    Fields,
     Floats,
     Indices,
     InputError,
@@ -67,7 +68,7 @@ class PairwiseRanker(Ranker):
     True
     """
 
-    __metadata_request__predict: ClassVar[dict[str, Any]] = {"qid": True}
+    __metadata_request__predict: ClassVar[Fields] = {"qid": True}
 
     learner: Any = None
     metric: DCGLike | None = None
@@ -121,7 +122,7 @@ class PairwiseRanker(Ranker):
             offsets, _ = query_offsets(qid, n)
         return self._positions(features, offsets)
 
-    def _numbers(self) -> tuple[bytes, dict[str, Any]]:
+    def _numbers(self) -> tuple[bytes, Fields]:
         fact = "a PairwiseRanker's learner is another library's: no file without pickle"
         raise InputError(f"{fact}; keep it yourself")
 

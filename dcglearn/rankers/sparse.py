@@ -176,12 +176,12 @@ def soft_threshold(v: Floats, by: float) -> Floats:
     return np.sign(v) * np.maximum(np.abs(v) - by, 0.0)
 
 
-def largest_curvature(slope: Any, v: Floats, rounds: int = 12) -> float:
+def largest_curvature(slope: Any, v: Floats) -> float:
     """Estimate the largest curvature at v, by power iteration on differences of the slope."""
     here = slope(v)
     direction = np.where(here != 0, here, 1.0)
     size = 0.0
-    for _ in range(rounds):
+    for _ in range(12):
         direction = direction / np.linalg.norm(direction)
         change = (here - slope(v + 1e-7 * direction)) / 1e-7
         size = float(np.linalg.norm(change))

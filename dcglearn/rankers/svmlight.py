@@ -9,8 +9,8 @@ import numpy as np
 
 from dcglearn.foundation.inputs import expand_paths, read_bytes, refuse_beyond_memory
 from dcglearn.foundation.sources import decompressed
-from dcglearn.foundation.validation import InputError, PathLike, as_path, errors_in
-from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, usable_features
+from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path, errors_in
+from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, unusable_features
 
 
 def read_queries(
@@ -92,20 +92,14 @@ def _check_values(path: PathLike, data: bytes, features: Any, labels: Any, missi
         fact = f"label {labels[row]:g} is not a grade"
         raise InputError(f"{path}, {_line(data, row)}: {fact}; grades are 0, 1, 2, ...")
 
-    usable = usable_features(features.data, missing=missing)
-    if not usable.all():
-        at = int((~usable).argmax())
-        row = int(np.searchsorted(features.indptr, at, side="right")) - 1
-        value = features.data[at]
+    for row, _, value in unusable_features(features, missing=missing):
         remedy = "fill it in, or train trees" if np.isnan(value) else "scale the features"
         fact = f"feature value {value:g} is not a finite number up to {LARGEST_FEATURE:g}"
         raise InputError(f"{path}, {_line(data, row)}: {fact}; {remedy}")
 
 
-def read_query_files(
-    paths: Any, *, n_features: int | None = None, sparse: bool = False, missing: bool = False
-) -> Queries:
-    """Read files as one, in order: a path, pattern, folder, or sequence; see `read_queries`."""
+def read_query_files(paths: Any, *, n_features: int | None = None, sparse: bool = False) -> Queries:
+    """Read files, which may lack values, as one, in order: a path, pattern, folder, or sequence."""
     from scipy.sparse import vstack
 
     files = [path for path in expand_paths(paths, "*") if not path.endswith(".query")]
@@ -113,7 +107,7 @@ def read_query_files(
         fact = "there are group sizes (.query), but no documents"
         raise InputError(f"{paths}: {fact}; name the files with features too")
 
-    options: dict[str, Any] = {"n_features": n_features, "sparse": True, "missing": missing}
+    options: Fields = {"n_features": n_features, "sparse": True, "missing": True}
     parts = [read_queries(path, **options) for path in files]
 
     # each query is in one file; with group sizes, names count the queries of a file
@@ -138,7 +132,7 @@ def read_query_files(
     qid = np.repeat(list(place), np.concatenate([part.sizes for part in parts]))
     n_grades = max(part.n_grades or 1 for part in parts)
     table = features if sparse else features.toarray()
-    return Queries(table, grades, qid, n_grades, missing=missing)
+    return Queries(table, grades, qid, n_grades, missing=True)
 
 
 def _line(data: bytes, row: int) -> str:

@@ -7,7 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, InputError, pair_values, whole_number, within
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    pair_values,
+    whole_number,
+    within,
+)
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import check_words
 from dcglearn.metric.dcg import DCG, DCGLike
@@ -124,7 +131,7 @@ class BoostedRanker(Ranker):
         self._check_names(lightgbm)
         self._lightgbm = lightgbm
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> Fields:
         """Return the parameters by name, LightGBM's included."""
         return {**super().get_params(deep), **self._lightgbm}
 
@@ -151,7 +158,7 @@ class BoostedRanker(Ranker):
         growth = Growth(task, every)
 
         # continue from a checkpoint of the same training
-        more: dict[str, Any] = {"query_weight": task.weight, "sample_weight": task.by_document}
+        more: Fields = {"query_weight": task.weight, "sample_weight": task.by_document}
         more |= {"follow": self.follow, "checkpoint_every": str(every)}
         if self.columns_ is not None:
             more["columns"] = repr(self.columns_)
@@ -188,16 +195,12 @@ class BoostedRanker(Ranker):
         parameters = self._parameters()
         return Task(training, self, by_query, by_document, parameters, categorical)
 
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> Fields:
         """Return LightGBM's parameters; the trees are the same with any number of threads."""
         # defaults that differ from LightGBM's
         own = main_names(self._lightgbm)
         own.pop("categorical_feature", None)
-        defaults: dict[str, Any] = {
-            "verbosity": -1,
-            "feature_pre_filter": False,
-            "deterministic": True,
-        }
+        defaults: Fields = {"verbosity": -1, "feature_pre_filter": False, "deterministic": True}
         defaults |= {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
         if "force_row_wise" not in own:
             defaults["force_col_wise"] = True
@@ -247,19 +250,19 @@ class BoostedRanker(Ranker):
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
     @staticmethod
-    def _check_names(lightgbm: dict[str, Any]) -> None:
+    def _check_names(lightgbm: Fields) -> None:
         """Raise InputError for a parameter that LightGBM does not know, or of another name here."""
         for name in lightgbm:
             own_name = OWN_NAMES.get(name) or OWN_NAMES.get(main_name(name))
             if own_name:
                 raise InputError(f"{name}: give {own_name}= instead")
 
-    def _numbers(self) -> tuple[bytes, dict[str, Any]]:
+    def _numbers(self) -> tuple[bytes, Fields]:
         base = None if self.base_ is None else self.base_.tolist()
         fields = {"n_trees_used": self.n_trees_, "base": base}
         return self.booster_.model_to_string().encode(), fields
 
-    def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
+    def _set_numbers(self, content: bytes, fields: Fields) -> None:
         self.booster_ = booster_of(content.decode(), "trees.txt")
         self.n_trees_, self.base_ = int(fields["n_trees_used"]), None
         if fields.get("base") is not None:

@@ -10,8 +10,9 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, flag, one_of
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import Design, LinearModel
-from dcglearn.rankers.queries import Queries, precision_by_query
+from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training
+from simulations.letor.measures import precision_by_query
 
 MEASURES = ("ndcg", "map")
 

@@ -1,17 +1,18 @@
 """LETOR's measures: NDCG@1..10, P@1..10 and average precision of each query, by a named convention."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric.textbook import MetricName
-from dcglearn.rankers.queries import Queries, precision_by_query
+from dcglearn.rankers.queries import Queries, as_ranked
 
 DEPTH = 10
 MEASURES = (
@@ -86,3 +87,38 @@ class Convention:
         """
         counted = ~np.isnan(values[:, 0])
         return values[counted].mean(axis=0) if counted.any() else np.zeros(values.shape[1])
+
+
+def precision_by_query(
+    scores: ArrayLike,
+    grades: ArrayLike,
+    offsets: ArrayLike,
+    ks: Sequence[int] = (),
+    ties: str = "stable",
+) -> Floats:
+    """Return each query's precision at each of `ks`, then its average precision.
+
+    The shape is (m, len(ks) + 1). Arguments are as in `ndcg_by_query`. Documents of grade 1 or
+    better are relevant; positions past the last document count as not relevant. All values of a
+    query without a relevant document are 0.
+
+    Examples
+    --------
+    >>> precision_by_query([0.2, 0.7, 0.1], [1, 0, 2], [0, 3], ks=[1, 3]).round(3)
+    array([[0.   , 0.667, 0.583]])
+    """
+    ranked, place, query = as_ranked(scores, grades, offsets, MAX_GRADES, ties)
+    ends = np.asarray(offsets, dtype=np.int64)
+    relevant = (ranked > 0).astype(np.float64)
+
+    def total(values: Floats) -> Any:
+        """Return the sum of each query, 0 for empty ones."""
+        return np.diff(np.concatenate([[0.0], np.cumsum(values)])[ends])
+
+    # relevant documents down to each rank
+    before = np.concatenate([[0.0], np.cumsum(relevant)])
+    hits = before[1:] - before[ends[query]]
+
+    n_relevant = total(relevant)
+    average = total(relevant * hits / (place + 1)) / np.maximum(n_relevant, 1)
+    return np.column_stack([*(total(relevant * (place < k)) / k for k in ks), average])

@@ -40,7 +40,6 @@ PAIR_BLOCKS = (1, 3, 64, pair_sums.BLOCK)
 
 _elementary = function("elementary", COUNT, COUNT, ARRAY, ARRAY)
 _complementary_errors = function("complementary_errors", COUNT, ARRAY, ARRAY)
-_longest_query = function("longest_query", COUNT, ARRAY, result=COUNT)
 
 
 class Digests:
@@ -445,8 +444,7 @@ def add_dcgs(digests, rng, batch):
     checked = ObjectiveBatch(batch.scores, batch.grades, offsets, batch.weight)
     by_gain = np.argsort(-gains, kind="stable")
     depth, n = int(rng.integers(1, 60)), len(order)
-    longest = _longest_query(len(offsets) - 1, int64s(offsets, len(offsets)))
-    digests.add("longest_query", np.array([longest]))
+    longest = checked.longest
 
     numbers = (between(rng, -1, 1, 4 * depth), [1.7], [0.3], [2.0], [1.1, -0.35])
     ranks, edge, beta = (

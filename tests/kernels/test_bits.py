@@ -36,7 +36,6 @@ EXPECTED = {
     "grade_shares": "6068cc3703c5ce08",
     "inversions": "b80524c9e86b6eee",
     "elementary": "4b91c434d730701c",
-    "longest_query": "28c15f8fa943c6fa",
     "truncated_sums": "9a7cc294ef09d455",
     "over_soft_rank_ideals": "dcb9a55d3a5ab29b",
     "dcg_of_ranks": "c608d08ba72a2f4e",

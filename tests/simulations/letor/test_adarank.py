@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.queries import Queries, precision_by_query
+from dcglearn.rankers.queries import Queries
 from simulations.letor.adarank import AdaRankRanker
+from simulations.letor.measures import precision_by_query
 from tests.makers import refused
 from tests.rankers.makers import by_query, tiny
 
