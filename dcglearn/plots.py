@@ -78,24 +78,26 @@ def __dir__() -> list[str]:
 def plot_gains(dcgs: Any, axes: Axes) -> Axes:
     """Draw gains against grades, a line for each DCG, scaled from 0 (worst grade) to 1 (best).
 
-    `dcgs` is a DCG, a fitted learner, or maps legend entries to them; the axes are returned. Levels
-    of fractions stand in the middle of each.
+    `dcgs` is a DCG, a fitted learner, or maps legend entries to them; the axes are returned. The
+    DCG with the most grades names them. Grades cut from a score (`cutoffs=`), such as "0.2-0.4",
+    are drawn at the middle of their interval.
     """
-    # places of grades: their numbers, or the middles of levels of fractions
+    # names of the grades, and whether all are intervals of a score
     dcgs = _by_name(dcgs)
-    longest = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
-    names = longest.grade_names or [str(grade) for grade in range(longest.n_grades)]
-    ranges = [re.fullmatch(r"([0-9.]+)-([0-9.]+)", name) for name in names]
-    middles = [(float(ends[1]) + float(ends[2])) / 2 for ends in ranges if ends]
+    most_grades = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
+    names = most_grades.grade_names or [str(grade) for grade in range(most_grades.n_grades)]
+    number = r"(\d+\.?\d*|\.\d+)"
+    intervals = [re.fullmatch(f"{number}-{number}", name) for name in names]
+    middles = [(float(ends[1]) + float(ends[2])) / 2 for ends in intervals if ends]
     are_levels = len(middles) == len(names)
-    at = np.array(middles if are_levels else range(len(names)), np.float64)
+    x = np.array(middles if are_levels else range(len(names)), np.float64)
 
     # gains from 0 to 1
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
         gains = dcg.gains - dcg.gains[0]
-        axes.plot(at[: dcg.n_grades], gains / (gains[-1] or 1.0), label=name, **style)
+        axes.plot(x[: dcg.n_grades], gains / (gains[-1] or 1.0), label=name, **style)
     if not are_levels:
-        axes.set_xticks(at, names)
+        axes.set_xticks(x, names)
     axes.set(xlabel="grade (worst to best)", ylabel="gain (worst = 0, best = 1)")
     return axes
 

@@ -228,8 +228,9 @@ def disagreement_matrix(
 ) -> DisagreementMatrix:
     """Return the share of pairs of rankings that any two of several metrics order differently.
 
-    `metrics` are by name, for example `textbook_dcgs(5, 10)`, `grades` as in `coherence`. If there
-    are more than `max_lists` rankings, a random sample of 5,000 is compared; `seed` is its seed.
+    `metrics` maps names to metrics, for example `textbook_dcgs(5, 10)`; `grades` are as in
+    `coherence`. If there are more than `max_lists` rankings, 5,000 are drawn at random, with
+    replacement, and compared; `seed` is the seed of these draws.
     Raises InputError if there are fewer than two metrics, or they cannot be compared (see
     `coherence`).
 
@@ -244,15 +245,15 @@ def disagreement_matrix(
     >>> matrix.share.shape, bool(matrix.share.max() < 0.5)
     ((30, 30), True)
     """
-    # leave out metrics that tie all rankings
+    # leave out constant metrics, which are scaled to None
     scaled: dict[str, Floats | None] = {}
     if metrics:
         rankings, weights = padded_weights(list(metrics.values()), list(metrics), grades)
         scaled = dict(zip(metrics, map(rankings.scaled, weights), strict=True))
     kept = {name: table for name, table in scaled.items() if table is not None}
     if len(kept) < 2:
-        orders = f"{len(kept)} of {len(metrics)} metrics order these rankings at all"
-        raise InputError(f"{orders}; a matrix needs two")
+        problem = f"{len(kept)} of {len(metrics)} metrics order these rankings at all"
+        raise InputError(f"{problem}; a matrix needs two")
 
     # values of all rankings, or of a sample
     exact = rankings.n_lists <= whole_number(max_lists, "max_lists", 2)

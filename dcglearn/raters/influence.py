@@ -13,12 +13,11 @@ from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 
 
 def influence_of_raters(log: Preferences, fit: DirectFit) -> dict[str, Floats]:
-    """Return by how much gains and discounts move without each rater, shape (L + K,), the largest
-    move first.
+    """Return gains and discounts of the whole log minus those without each rater, shape (L + K,).
 
-    At most ten raters, those with the most judgements, are left out in turn. Each fit starts from
-    that of all, of a blend from its robust fit. A rater without whom nothing can be learned is left
-    out of the result.
+    The largest difference comes first. At most ten raters, those with the most judgements, are left
+    out in turn. Each refit starts from the fit of the whole log; for a blend, both use the robust
+    loss. A rater without whom nothing can be learned is left out of the result.
     """
     if log.rater is None:
         return {}
@@ -26,19 +25,20 @@ def influence_of_raters(log: Preferences, fit: DirectFit) -> dict[str, Floats]:
     if len(names) < 2:
         return {}
 
-    # fit the whole log
+    # refit the whole log as a plain DCG, to compare like with like
     loss = LOSSES_OF_MEMBERS[0] if fit.members else fit.loss
     description = replace(fit.description, loss=loss, form="dcg")
     whole = fit_direct(log, description, fit)
 
     # leave out each rater
     moves = {}
-    most = np.argsort(-judged, kind="stable")[:10].tolist()
-    for r in counted(most, len(most), "without each rater"):
+    busiest = np.argsort(-judged, kind="stable")[:10].tolist()
+    for rater in counted(busiest, len(busiest), "without each rater"):
         try:
-            rest = fit_direct(log[number != r], description, whole).dcg
+            without = fit_direct(log[number != rater], description, whole).dcg
         except InputError:  # the others' judgements are all ties, say
             continue
-        gains, discounts = whole.dcg.gains - rest.gains, whole.dcg.discounts - rest.discounts
-        moves[str(names[r])] = np.concatenate([gains, discounts])
+        gains = whole.dcg.gains - without.gains
+        discounts = whole.dcg.discounts - without.discounts
+        moves[str(names[rater])] = np.concatenate([gains, discounts])
     return dict(sorted(moves.items(), key=lambda item: -np.abs(item[1]).max()))

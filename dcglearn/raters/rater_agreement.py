@@ -163,8 +163,8 @@ def rater_agreement(
     the list shown first is named with probability ``(1 - e) sigma(z + b) + e sigma(-z - b)``. The
     bias has a weak prior, normal around 0 with a standard deviation of 2. Intervals of the error
     come from the profile of the likelihood, those of the bias from its curvature, those of shares
-    are Wilson's. Raises InputError if the log has no pair, or nothing can be learned from it; if
-    the learner's loss is no likelihood.
+    are Wilson's. Raises InputError if the log has no pair, nothing can be learned from it, or the
+    learner's loss is no likelihood.
 
     Parameters
     ----------
@@ -174,7 +174,8 @@ def rater_agreement(
         rater who judged a unit several times counts once in alpha, by the first verdict; without
         raters, each verdict counts as a rater's.
     learner : DCGLearner, optional
-        A fitted learner that tells how clear each pair is; by default ``DCGLearner().fit(log)``.
+        A fitted learner, which gives the utility difference of each pair; by default one with the
+        robust loss is fitted to the log.
     errors : bool
         Whether to estimate errors and position biases. False suits logs too small to learn from.
     level, seed
@@ -196,20 +197,20 @@ def rater_agreement(
     """
     log = as_preferences(log)
     if not len(log):
-        raise InputError("the log holds no pair, so there is nobody to agree")
+        raise InputError("the log has no pair: agreement cannot be measured")
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
 
     # the first verdict of each rater on each unit
     labels = np.full(len(log), "all") if log.rater is None else log.rater
     names, rater = np.unique(labels, return_inverse=True)
-    of = units(log)
-    unit, value = of.number, of.value
+    units_of_log = units(log)
+    unit, value = units_of_log.number, units_of_log.value
     if log.rater is not None:
         once = np.sort(unique_rows(np.column_stack([rater, unit]))[1])
         unit, value = unit[once], value[once]
 
-    # agreement of all, and each rater's habits
+    # repeated pairs, and each rater's error and bias
     repeated = shown_both_ways(log)
     estimates = [(UNKNOWN, UNKNOWN)] * len(names)
     if errors:

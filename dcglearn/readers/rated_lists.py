@@ -63,35 +63,36 @@ def pairs_of_ratings(
 class _Cells:
     """The distinct (group, list, rating) with their weights, ordered by group, then rating.
 
-    Lists are compared within a group and a segment: `groups` holds both labels, `outer` the number
-    of the group alone.
+    Lists are compared within a block, a group and a segment: `groups` holds both labels of each
+    block, `outer` the number of its group alone, and `group` the block of each cell.
     """
 
     def __init__(self, table: Table) -> None:
-        # groups and segments
+        # number groups and segments
         n = len(table["list"])
         labels = [
             table[role].astype(str) if role in table else np.full(n, "")
             for role in ("group", "segment")
         ]
-        (outer, group), (inner, segment) = (
-            np.unique(names, return_inverse=True) for names in labels
-        )
+        group_labels, group = np.unique(labels[0], return_inverse=True)
+        segment_labels, segment = np.unique(labels[1], return_inverse=True)
 
-        # their combinations
-        codes, group = np.unique(group * len(inner) + segment, return_inverse=True)
-        self.outer = codes // len(inner)
-        self.groups = np.column_stack([outer[self.outer], inner[codes % len(inner)]])
+        # number the (group, segment) blocks
+        n_segments = len(segment_labels)
+        codes, block = np.unique(group * n_segments + segment, return_inverse=True)
+        self.outer = codes // n_segments
+        names = group_labels[self.outer], segment_labels[codes % n_segments]
+        self.groups = np.column_stack(names)
 
-        # distinct lists and ratings, and the cells of both in each group
+        # merge equal (block, rating, list) rows into cells
         _, first, number = unique_rows(packed(table["list"]))
         self.lists = table["list"][first]
         self.ratings, rank = np.unique(table["rating"], return_inverse=True)
-        keys, _, cell = unique_rows(np.column_stack([group, rank, number]).astype(np.int64))
+        keys, _, cell = unique_rows(np.column_stack([block, rank, number]).astype(np.int64))
         self.group, self.rank, self.list = keys.T
         self.weight = np.bincount(cell, table.get("weight", np.ones(n))).astype(np.float64)
 
-        # where each group begins, and its number of cells
+        # first cell and number of cells of each block
         self.start = np.flatnonzero(np.diff(self.group, prepend=-1))
         self.size = np.diff(self.start, append=len(keys))
 

@@ -141,29 +141,39 @@ def preference_columns(
     return table, dropped, recognised
 
 
-def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> None:
-    """Raise InputError if the log in a table seems upside down, and the mapping does not insist."""
+def check_table(table: Table, mapping: LogMapping, grades_remedy: str = "") -> None:
+    """Raise UpsideDownError if winners or grades seem reversed, unless the mapping is `as_is`.
+
+    `grades_remedy` says how to reverse the grades, where no option of the mapping does.
+    """
     if mapping.as_is:
         return
+
+    # a sample of the rows
     step = len(table["a"]) // CHECKED_PAIRS + 1
     table = {role: values[::step] for role, values in table.items()}
     log = log_of_table(PreferencePairs, table, {}, mapping)
 
-    # grades and winners
+    # the log with its grades reversed, and with its winners swapped
     winners, swapped = table["winner"], table.get("swapped")
-    ways = [_grades_turned(log, mapping, turn_grades), _winners_exchanged(log, winners, mapping)]
+    reversals = [
+        _grades_turned(log, mapping, grades_remedy),
+        _winners_exchanged(log, winners, mapping),
+    ]
     if swapped is None:
-        check_sense(log, ways)
+        check_sense(log, reversals)
         return
 
-    # sides: lists a and b, or what was shown first
-    second = (swapped > 0) & (winners.codes < WINNERS["tie"])
-    of_lists = replace(winners, codes=np.where(second, 1 - winners.codes, winners.codes))
-    told = "listed" if winners.sides else "shown"
-    other = log_of_table(PreferencePairs, {**table, "winner": of_lists}, {}, mapping)
-    remedy = f"sides={told!r} (--sides {told})"
-    sides = Reversal("With sides told the other way", other, remedy, {"sides": told})
-    check_sense(log, [*ways, sides], (other.preferred != log.preferred).any(axis=1))
+    # and with the winner swapped where b was shown first
+    b_first = (swapped > 0) & (winners.codes < WINNERS["tie"])
+    flipped_winners = replace(winners, codes=np.where(b_first, 1 - winners.codes, winners.codes))
+    flipped = log_of_table(PreferencePairs, {**table, "winner": flipped_winners}, {}, mapping)
+    other_setting = "listed" if winners.sides else "shown"
+    remedy = f"sides={other_setting!r} (--sides {other_setting})"
+    sides = Reversal("With sides told the other way", flipped, remedy, {"sides": other_setting})
+    check_sense(log, [*reversals, sides], (flipped.preferred != log.preferred).any(axis=1))
+
+    # warn of raters who always name one side
     if 0 < np.count_nonzero(swapped) < len(swapped):
         check_first(log.decided, translated=bool(winners.sides))
 

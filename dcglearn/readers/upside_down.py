@@ -119,8 +119,8 @@ def check_sense(
     So they may contradict most of its raters.
 
     `reversals` are the ways in which the log may be upside down, by default those of arrays.
-    `swapped`, shape (n,), says which pairs have b shown first: an error is raised for them alone,
-    too.
+    `swapped`, shape (n,), marks the pairs whose winner depends on what sides mean, those with b
+    shown first: an error is raised for them alone, too.
     """
     fewest_pairs = 10
     if not log.graded:

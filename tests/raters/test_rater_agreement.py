@@ -172,7 +172,7 @@ def test_without_a_fit_and_without_raters(biased_log):
     assert (
         agreement.n_units == 120 and agreement.both_ways == 0 and agreement.raters[0].rater == "all"
     )
-    refused("nobody to agree", rater_agreement, biased_log[:0])
+    refused("agreement cannot be measured", rater_agreement, biased_log[:0])
     hinge = DCGLearner("squared_hinge", n_starts=1, max_iter=5).fit(biased_log[:40])
     refused("no likelihood", rater_agreement, biased_log, hinge)
 
