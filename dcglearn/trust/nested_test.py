@@ -57,6 +57,17 @@ def nested_test(
     return (as_large + 1) / (len(thetas) + 1), np.array(null)
 
 
+def with_blunter_judges(smaller: FittedDCG) -> FittedDCG:
+    """Return a fit from whose posterior the judges of simulated logs are drawn.
+
+    A typical pair is expected to differ by 10 times the noise, not by 100 times as in a fit: judges
+    that are too sharp make logs that vary too little.
+    """
+    return replace(
+        smaller, model=replace(smaller.model, centre=smaller.model.centre - np.log(10.0))
+    )
+
+
 @dataclass(frozen=True)
 class LogsOfDCG:
     """Logs on the same pairs of lists as a log, as a fitted DCG and its judges would have them.

@@ -9,7 +9,7 @@ that of logs simulated from DCGs (`nested_test`).
 """
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +33,7 @@ from dcglearn.logs.columns import weights_of
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.parts.telling_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, nested_test
+from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, nested_test, with_blunter_judges
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,8 @@ def position_dependence(
             simulated = _logistic(judgements.first, judgements.second, weight)
             return _likelihood_ratio(simulated, log.n_grades, near)[0]
 
-        # The same on logs of DCGs. A typical pair is expected to differ by 10 times the noise, not
-        # by 100 times as in a fit: judges that are too sharp make logs that vary too little.
-        model = replace(smaller.model, centre=smaller.model.centre - np.log(10.0))
-        smaller = replace(smaller, model=model)
+        # the same on logs of DCGs
+        smaller = with_blunter_judges(smaller)
         thetas = posterior_draws(smaller, smaller.theta, n_resamples, seed)
         p_value, null = nested_test(ratio, ratio_of, smaller, thetas, seed=seed)
 

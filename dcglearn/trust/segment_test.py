@@ -1,6 +1,12 @@
-"""Test of segments: a DCG for each against one for all, on held-out preferences."""
+"""Test of segments: a DCG for each against one for all.
 
-from dataclasses import dataclass
+The statistic is by how much the objective, loss and prior, falls where each segment has a DCG and a
+judge of its own, rather than one DCG for all and an error rate for each segment. It is compared
+with that on logs of the one DCG (`nested_test`). What own DCGs are good for is told by their gain
+on held-out preferences.
+"""
+
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,13 +15,23 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.progress import stage
+from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, Indices, InputError
 from dcglearn.learning.descriptions import DirectDescription
-from dcglearn.learning.fit_dcg import fit_direct
+from dcglearn.learning.direct_search import warm_fit
+from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.held_out_values import held_out_values
+from dcglearn.learning.pair_loss import JudgedPairs
+from dcglearn.learning.posterior import posterior_draws
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.held_out_frame import HeldOut, Rows, held_out_frame
-from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, unit_of
+from dcglearn.trust.nested_test import (
+    FALSE_POSITIVE_RATE,
+    N_SIMULATED,
+    nested_test,
+    with_blunter_judges,
+)
+from dcglearn.trust.resampling import decided_pairs, folds_of, sampled, unit_of, weights_of
 
 FEWEST_LEARNED = 20
 """A segment of fewer decided pairs has no DCG of its own."""
@@ -38,14 +54,16 @@ class Segment:
 
 @dataclass(frozen=True)
 class SegmentTest:
-    """The gain of a DCG for each segment over a common one, on held-out preferences; prints as a
-    table with a sentence.
+    """Whether segments differ, and the gain of a DCG for each over a common one; prints as a table
+    with a sentence.
 
-    `gain` is the share of preferences respected by the segments' DCGs minus that of the common DCG,
-    `error` its standard error and `interval` its 90% interval; `likelihood_gain` and
-    `likelihood_error` are the same for the mean log probability of a preference. `segments` come
-    the largest first, by the column `by`; `unit` was held out, and standard errors are by it.
-    `n_pairs` counts the held-out pairs of segments that have a DCG of their own.
+    `p_value` is the share of logs of one DCG, this one included, that fit as much better with a DCG
+    for each segment. All else is of held-out preferences: `gain` is the share respected by the
+    segments' DCGs minus that of the common DCG, `error` its standard error and `interval` its 90%
+    interval; `likelihood_gain` and `likelihood_error` are the same for the mean log probability of
+    a preference. `segments` come the largest first, by the column `by`; `unit` was held out, and
+    standard errors are by it. `n_pairs` counts the held-out pairs of segments that have a DCG of
+    their own.
     """
 
     gain: float
@@ -57,13 +75,12 @@ class SegmentTest:
     by: str
     unit: str
     n_pairs: int
+    p_value: float
 
     @property
     def found(self) -> bool:
-        """Whether segments are shown to need DCGs of their own: the interval of the gain lies above
-        0.
-        """
-        return self.interval[0] > 0
+        """Whether segments are shown to differ: the p-value is at most 5%."""
+        return self.p_value <= FALSE_POSITIVE_RATE
 
     @property
     def sentence(self) -> str:
@@ -71,10 +88,15 @@ class SegmentTest:
         low, high = self.interval
         n = sum(segment.own is not None for segment in self.segments)
         numbers = (
-            f"{self.gain:+.4f} of the held-out preferences, {LEVEL:.0%} interval {low:+.4f} to "
-            f"{high:+.4f}; {n} of them"
+            f"p = {self.p_value:.3f}; {self.gain:+.4f} of the held-out preferences, "
+            f"{LEVEL:.0%} interval {low:+.4f} to {high:+.4f}; {n} of them"
         )
         own = f"a DCG for each {self.by}"
+        if self.found and high < 0:
+            return (
+                f"{own} fits better than one for all, but there are too few judgements to learn it "
+                f"({numbers}): get more"
+            )
         if self.found:
             return f"{own} is better than one for all ({numbers}): learn one for each"
         if high < 0:
@@ -102,10 +124,13 @@ def segment_test(
 ) -> SegmentTest:
     """Test whether segments of queries or raters need DCGs of their own.
 
-    In each fold, a common DCG is learned from the training pairs, and a DCG for each segment from
-    its own, with the common one as the prior. A segment of fewer than 20 pairs, or beyond the 30
-    largest, keeps the common DCG. Fits and standard errors are as in `lack_of_fit`. Raises
-    InputError if the log lacks the column, or fewer than two segments have enough decided pairs.
+    A DCG for each segment is fitted, and one for all with an error rate for each segment; the
+    p-value tells how often logs of one DCG gain as much (at most 39 simulated logs). How much own
+    DCGs gain is told by held-out preferences: in each fold, a common DCG is learned from the
+    training pairs, and a DCG for each segment from its own, with the common one as the prior. A
+    segment of fewer than 20 pairs, or beyond the 30 largest, keeps the common DCG. Fits and
+    standard errors are as in `lack_of_fit`. Raises InputError if the log lacks the column, or fewer
+    than two segments have enough decided pairs.
 
     Parameters
     ----------
@@ -128,7 +153,8 @@ def segment_test(
     """
     # the segments, the largest first
     pairs = decided_pairs(log)
-    names, number, size = np.unique(_labels(pairs, by), return_inverse=True, return_counts=True)
+    labels = _labels(pairs, by)
+    names, number, size = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(-size, kind="stable")
     large = [int(s) for s in order[:30] if size[s] >= FEWEST_LEARNED]
 
@@ -143,8 +169,10 @@ def segment_test(
 
     # the segments are not held out whole
     unit = unit_of(pairs, without=by, per_list=1 if by == "segment" else 2)
+    tested = np.isin(number, large)
     with stage("segments"):
         frame = _held_out(pairs, number, large, unit, seed)
+        p_value = _p_value(pairs[tested], labels[tested], seed)
 
     # what own DCGs gain
     gains, errors = frame.leads()
@@ -171,6 +199,7 @@ def segment_test(
         by=by,
         unit=unit,
         n_pairs=len(frame.rows),
+        p_value=p_value,
     )
 
 
@@ -223,3 +252,57 @@ def _held_out(log: Preferences, number: Indices, large: list[int], unit: str, se
             f"{unit}: get more judgements"
         )
     return frame
+
+
+def _p_value(log: Preferences, labels: NDArray[np.str_], seed: int) -> float:
+    """Return the p-value of a DCG for each segment against one for all; `labels`, shape (n,), name
+    the segments.
+    """
+    # a segment is a judge with an error rate; sides are left out, since simulated logs have none
+    log = _of_each(log.changed(rater=labels, swapped=None), labels, np.random.default_rng(seed))
+    with one_blas_thread():
+        _, smaller = fit_dcg(log, DirectDescription(loss="robust", n_starts=2))
+
+        def gain_of(judgements: JudgedPairs, share: float) -> float:
+            """Return the gain of own DCGs on a simulated log."""
+            return _gain(smaller.on(judgements, share))
+
+        thetas = posterior_draws(with_blunter_judges(smaller), smaller.theta, N_SIMULATED, seed)
+        return nested_test(_gain(smaller), gain_of, smaller, thetas, seed=seed)[0]
+
+
+def _of_each(
+    log: Preferences, labels: NDArray[np.str_], rng: np.random.Generator, *, most: int = 4_000
+) -> Preferences:
+    """Return a log of at most `most` judgements, of as many of each large segment."""
+    if len(log) <= most:
+        return log
+    names, number = np.unique(labels, return_inverse=True)
+    weight = weights_of(log).copy()
+    for s in range(len(names)):
+        # draw by weight
+        own = np.flatnonzero(number == s)
+        n_drawn = most // len(names)
+        if len(own) > n_drawn:
+            drawn = rng.choice(len(own), n_drawn, p=weight[own] / weight[own].sum())
+            weight[own] = np.bincount(drawn, minlength=len(own))
+    return log.reweighted(weight)
+
+
+def _gain(smaller: FittedDCG) -> float:
+    """Return by how much own DCGs of the judges lower the objective.
+
+    Each is descended to from the common DCG. A search from all starts would find gains by chance:
+    curves on which a few judgements are all right, with judges too sharp.
+    """
+    judgements, common = smaller.judgements, smaller.theta[: smaller.model.places.own_errors.start]
+    model = replace(smaller.model, n_raters=1)
+    starts = list(model.sharpened(common[None], (0.0, -0.7, 0.7)))
+    gain = smaller.objective
+    for judge in range(smaller.model.n_raters):
+        # fit a DCG and its judge to the judgements of one segment
+        own = judgements.at(np.flatnonzero(judgements.rater == judge))
+        own = replace(own, rater=np.zeros(1, np.int32))
+        end = warm_fit(model, own, smaller.share, starts, max_iter=smaller.max_iter)
+        gain -= end.objective
+    return gain

@@ -91,9 +91,9 @@ def test_the_metric_of_then_holds_or_holds_no_longer(monkeypatch, gain, words):
 
     def by_hand(log, seed):
         tested.append(log)
-        return SegmentTest(
-            gain, 0.01, gain, 0.01, (gain - 0.02, gain + 0.02), (), "segment", "pair", len(log)
-        )
+        interval, p_value = (gain - 0.02, gain + 0.02), 0.025 if gain else 0.5
+        gains = gain, 0.01, gain, 0.01
+        return SegmentTest(*gains, interval, (), "segment", "pair", len(log), p_value)
 
     monkeypatch.setattr("dcglearn.audits.of_decisions.segment_test", by_hand)
     logs = (
