@@ -16,7 +16,7 @@ from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
 from dcglearn.parts.coin_test import tells_nothing
 from dcglearn.parts.open_log import check_log
-from dcglearn.parts.telling_pairs import telling_pairs
+from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands
 from dcglearn.trust.form_choice import fit_in_form
@@ -67,7 +67,7 @@ class Inputs:
     @cached_property
     def pairs(self) -> Preferences:
         """Pairs to learn from: of different lists, without raters who always name one side."""
-        return telling_pairs(self.log)
+        return usable_pairs(self.log)
 
     @cached_property
     def tells_nothing(self) -> bool:

@@ -21,7 +21,7 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import read_metric
 from dcglearn.metric.scales import ScaleWarning
 from dcglearn.metric_coherence.system_order import system_order
-from dcglearn.parts.parts import joined
+from dcglearn.parts.parted_log import joined
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import Bands
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs

@@ -151,7 +151,7 @@ def learn(
 
 def _show_log(source: LogOptions, outputs: OutputOptions, cluster: Cluster) -> None:
     """Print what was recognised in the log, and what would be written."""
-    from dcglearn.parts.parts import PartedLog
+    from dcglearn.parts.parted_log import PartedLog
 
     targets: list[Any] = [*outputs.files] or ["the DCG to standard output"]
     would = [f"would write: {target}" for target in targets]

@@ -12,7 +12,7 @@ from dcglearn.metric.reading import read_metric
 
 if TYPE_CHECKING:
     from dcglearn.learning.descriptions import DirectDescription, QPDescription
-    from dcglearn.parts.parts import PartedLog
+    from dcglearn.parts.parted_log import PartedLog
     from dcglearn.readers.answers import Answers
     from dcglearn.readers.preferences import Preferences
 

@@ -29,7 +29,7 @@ from dcglearn.readers.mapping import OPTIONS, LogMapping
 from dcglearn.readers.winner_words import WINNERS
 
 if TYPE_CHECKING:
-    from dcglearn.parts.parts import PartedLog
+    from dcglearn.parts.parted_log import PartedLog
     from dcglearn.readers.preferences import Preferences
     from dcglearn.readers.read_table import Recognised
 
@@ -277,14 +277,14 @@ class JoinOptions:
 
 def n_pairs(log: Preferences | PartedLog) -> int:
     """Return the number of pairs."""
-    from dcglearn.parts.parts import PartedLog
+    from dcglearn.parts.parted_log import PartedLog
 
     return log.facts.n if isinstance(log, PartedLog) else len(log)
 
 
 def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]:
     """Return a line that counts a log's content, and a line for each reason to leave out pairs."""
-    from dcglearn.parts.parts import PartedLog
+    from dcglearn.parts.parted_log import PartedLog
 
     # pairs and what they carry
     sizes = f"{number_of(log.depth, 'positions')}, {number_of(log.n_grades, 'grades')}"

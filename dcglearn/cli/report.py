@@ -28,8 +28,8 @@ from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.parts.coin_test import NO_SIGNAL, tells_nothing
 from dcglearn.parts.open_log import check_log
-from dcglearn.parts.parts import PartedLog
-from dcglearn.parts.telling_pairs import telling_pairs
+from dcglearn.parts.parted_log import PartedLog
+from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import OF_FORMS, fit_in_form, scores_table
 from dcglearn.trust.proxy import ProxyReport, proxy_dcg, proxy_report
@@ -307,7 +307,7 @@ def _held_out(
     from dcglearn.trust.held_out import compare_dcg
 
     share = 1 - (trust.holdout or 0)
-    train, test = telling_pairs(log).split(share, seed=trust.seed, by=trust.unit(log))
+    train, test = usable_pairs(log).split(share, seed=trust.seed, by=trust.unit(log))
 
     # learn from one part, compare on the other
     with stage("held out"):

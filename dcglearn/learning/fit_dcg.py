@@ -35,7 +35,7 @@ from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG
-from dcglearn.parts.parts import OpenLog, PartedLog, with_grades
+from dcglearn.parts.parted_log import OpenLog, PartedLog, with_grades
 
 _LOG = logging.getLogger(__name__)
 

@@ -17,8 +17,14 @@ from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solv
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.parts.parts import OpenLog, PartedLog, differing_pairs, log_fingerprint, with_grades
-from dcglearn.parts.telling_pairs import learnable, learnable_parts
+from dcglearn.parts.parted_log import (
+    OpenLog,
+    PartedLog,
+    differing_pairs,
+    log_fingerprint,
+    with_grades,
+)
+from dcglearn.parts.usable_pairs import learnable, learnable_parts
 
 _LOG = logging.getLogger(__name__)
 

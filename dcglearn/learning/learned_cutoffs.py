@@ -13,7 +13,7 @@ from dcglearn.learning.descriptions import DirectDescription
 from dcglearn.learning.fit_dcg import fit_dcg
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.parts.telling_pairs import learnable
+from dcglearn.parts.usable_pairs import learnable
 
 FINE = "20"
 """``--cutoffs learned:N`` chooses among the cut-offs of this many levels of equally many grades."""

@@ -11,7 +11,7 @@ from dcglearn.learning.margin_qp import Pairs
 from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
 from dcglearn.logs.thinning import marks_of_parts
-from dcglearn.parts.parts import Parts
+from dcglearn.parts.parted_log import Parts
 
 
 @dataclass(frozen=True)

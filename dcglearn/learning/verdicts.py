@@ -16,8 +16,8 @@ from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import may_repeat
-from dcglearn.parts.parts import PartedLog, differing_pairs
-from dcglearn.parts.telling_pairs import learnable, learnable_parts
+from dcglearn.parts.parted_log import PartedLog, differing_pairs
+from dcglearn.parts.usable_pairs import learnable, learnable_parts
 
 FEW = 1 << 12
 """Fewer judgements than this are summed one by one, however few their lists."""

@@ -28,7 +28,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts
-from dcglearn.parts.telling_pairs import learnable
+from dcglearn.parts.usable_pairs import learnable
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 SLACK = 1e-8

@@ -15,8 +15,8 @@ from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs, encode
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.metric.textbook_scores import textbook_scores
-from dcglearn.parts.parts import OpenLog, PartedLog
-from dcglearn.parts.telling_pairs import telling_pairs
+from dcglearn.parts.parted_log import OpenLog, PartedLog
+from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.upside_down import CHECKED_PAIRS, sampled
 
 NO_SIGNAL = (
@@ -51,7 +51,7 @@ def tells_nothing(log: OpenLog) -> bool:
 
     # preferences, or a sample; few show little, whatever the judges
     pairs = log.thinned(CHECKED_PAIRS) if isinstance(log, PartedLog) else log
-    pairs = telling_pairs(pairs).decided
+    pairs = usable_pairs(pairs).decided
     if len(pairs) < 50:
         return False
 

@@ -28,7 +28,7 @@ from dcglearn.parts.parquet_pieces import (
     read_piece,
     stated_in_files,
 )
-from dcglearn.parts.parts import PartedLog, checked_scale, facts_of, on_scale
+from dcglearn.parts.parted_log import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.readers.column_roles import PREFERENCE, by_role
 from dcglearn.readers.frames import polars_frame
 from dcglearn.readers.line_formats import FrameRows

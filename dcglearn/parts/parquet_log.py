@@ -29,7 +29,7 @@ from dcglearn.parts.parquet_pieces import (
     pieces,
     stated_in_files,
 )
-from dcglearn.parts.parts import Facts, PartedLog, checked_scale, differing_pairs, facts_of
+from dcglearn.parts.parted_log import Facts, PartedLog, checked_scale, differing_pairs, facts_of
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dcglearn.foundation.sources import plain_types
 from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PolarsFrame, errors_in
 from dcglearn.logs.repeats import marks_of, reasons_of_parts
-from dcglearn.parts.parts import Facts, checked_scale, facts_of, joined
+from dcglearn.parts.parted_log import Facts, checked_scale, facts_of, joined
 from dcglearn.readers.column_roles import PREFERENCE, ColumnsByRole, by_role
 from dcglearn.readers.grade_checks import place_of
 from dcglearn.readers.grade_scale import check_scale, is_stray

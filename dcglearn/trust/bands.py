@@ -29,7 +29,7 @@ from dcglearn.learning.posterior import dispersion, posterior_draws
 from dcglearn.learning.starts import WarmStart
 from dcglearn.metric.dcg import DCG, as_curves
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.parts.telling_pairs import telling_pairs
+from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 from dcglearn.trust.form_choice import fit_in_form
@@ -265,7 +265,7 @@ def bootstrap_bands(
         raise InputError(f"level={level!r} must lie between 0 and 1")
     if method not in (None, "posterior", "bootstrap"):
         raise InputError(f"method={method!r} is not one of posterior, bootstrap")
-    log = telling_pairs(as_preferences(log))
+    log = usable_pairs(as_preferences(log))
     unit = by or unit_of(log, fewest=FEWEST_DRAWN)
     if problem := why_no_bands(log, unit):
         raise InputError(problem)
@@ -310,7 +310,7 @@ def bootstrap_bands(
 def why_no_bands(log: Preferences, by: str | None = None) -> str:
     """Return why a log is too short for bands by a unit; empty if it is not."""
     # too few preferences
-    log, fewest = telling_pairs(log), 20
+    log, fewest = usable_pairs(log), 20
     by = by or unit_of(log, fewest=FEWEST_DRAWN)
     n_decided = len(log.decided)
     if n_decided < fewest:

@@ -27,8 +27,8 @@ from dcglearn.learning.trust_region import descend
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook_scores import textbook_scores
-from dcglearn.parts.parts import SAMPLE, OpenLog, with_grades
-from dcglearn.parts.telling_pairs import telling_pairs
+from dcglearn.parts.parted_log import SAMPLE, OpenLog, with_grades
+from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.trust.held_out_frame import Rows, held_out_frame
 from dcglearn.trust.resampling import (
     FEWEST_UNITS,
@@ -125,7 +125,7 @@ def fit_blend(
         every = dict(fits)
         if proxy is not None:
             every |= _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
-        pairs = telling_pairs(sample).decided
+        pairs = usable_pairs(sample).decided
         members = _members(every, pairs, description, proxy, fitted.model.zero)
 
         # weigh them, unless the weights of the start still hold

@@ -16,7 +16,7 @@ from dcglearn.foundation.validation import Grades, InputError
 from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectLearner, Member, fit_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.parts.open_log import Log, opened_log
-from dcglearn.parts.parts import OpenLog, PartedLog
+from dcglearn.parts.parted_log import OpenLog, PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.upside_down import CHECKED_PAIRS, check_sense
 from dcglearn.trust.bands import Bands, bootstrap_bands, why_no_bands

@@ -9,7 +9,7 @@ from dcglearn.foundation.validation import Floats, Indices, InputError, Integers
 from dcglearn.logs.columns import weights_of
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
 from dcglearn.logs.unique_rows import pair_numbers
-from dcglearn.parts.telling_pairs import telling_pairs
+from dcglearn.parts.usable_pairs import usable_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 FOLDS = 5
@@ -24,7 +24,7 @@ def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
 
     Raise InputError if there are none.
     """
-    pairs = telling_pairs(as_preferences(log)).decided
+    pairs = usable_pairs(as_preferences(log)).decided
     if not len(pairs):
         raise InputError("the log holds no preference between two different lists")
     return pairs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.parts.parts import joined
+from dcglearn.parts.parted_log import joined
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_log import read_preferences
 from tests.makers import refused

@@ -14,7 +14,7 @@ import dcglearn as dl
 from dcglearn.parts import parquet_log
 from dcglearn.parts.parquet_log import ParquetLog, n_bytes
 from dcglearn.parts.parquet_pieces import pieces
-from dcglearn.parts.parts import SKETCH, Sketch, sketch_of
+from dcglearn.parts.parted_log import SKETCH, Sketch, sketch_of
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH, random_log, refused, rich_log

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, Integers, shortened
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
-from dcglearn.parts.parts import Facts, OpenLog, PartedLog, differing_pairs, facts_of
+from dcglearn.parts.parted_log import Facts, OpenLog, PartedLog, differing_pairs, facts_of
 from dcglearn.readers.shown_order import FEWEST_VERDICTS, ONE_SIDED_LEVEL, one_sided
 
 REASON = "verdicts of raters who always name one side"
@@ -84,14 +84,14 @@ def warn_of_one_sided(log: OpenLog) -> None:
         )
 
 
-def telling_pairs(log: AnyLog) -> AnyLog:
+def usable_pairs(log: AnyLog) -> AnyLog:
     """Return the informative pairs of a log."""
     log = differing_pairs(log)
     raters = one_sided_raters(log)
     return _without(log, raters) if len(raters) else log
 
 
-def telling_parts(log: PartedLog) -> PartedLog:
+def usable_parts(log: PartedLog) -> PartedLog:
     """Return a log in parts without the raters who always name one side; no part is copied."""
     raters = one_sided_raters(log)
     if not len(raters):
@@ -116,14 +116,14 @@ def learnable(log: AnyLog) -> tuple[AnyLog, dict[str, int]]:
     Raise InputError if none with a winner is left.
     """
     n_differing = int(log.differing.sum())
-    kept = telling_pairs(log)
+    kept = usable_pairs(log)
     n_one_sided = n_differing - len(kept)
     return kept, _left_out(len(log) - n_differing, n_one_sided, len(kept), len(kept.ties))
 
 
 def learnable_parts(log: PartedLog) -> tuple[PartedLog, dict[str, int]]:
     """Return what `learnable` does for a log in parts, which may hold pairs of equal lists."""
-    kept = telling_parts(log)
+    kept = usable_parts(log)
     return kept, _left_out(log.facts.n_equal, len(log) - len(kept), len(kept), kept.facts.n_ties)
 
 

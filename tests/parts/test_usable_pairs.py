@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from dcglearn import DCGLearner, ParquetLog, Preferences, UtilityLearner
-from dcglearn.parts.telling_pairs import REASON, Sides, one_sided_raters, telling_pairs
+from dcglearn.parts.usable_pairs import REASON, Sides, one_sided_raters, usable_pairs
 from dcglearn.readers.shown_order import ONE_SIDED_LEVEL
 from tests.makers import random_log
 
@@ -26,7 +26,7 @@ def test_raters_of_one_side_are_left_out_if_the_others_name_both(side):
     log = judged(30, [0.5, 1, 0.6, 1])
     log = log if side == "left" else log.changed(swapped=~log.swapped)
     assert one_sided_raters(log).tolist() == ["r1", "r3"]
-    assert set(telling_pairs(log).rater) == {"r0", "r2"} and len(telling_pairs(log)) == 60
+    assert set(usable_pairs(log).rater) == {"r0", "r2"} and len(usable_pairs(log)) == 60
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_raters_of_one_side_are_left_out_if_the_others_name_both(side):
 )
 def test_raters_are_kept_who_may_have_meant_it(n, left):
     log = judged(n, left, seed=3)
-    assert telling_pairs(log) is log
+    assert usable_pairs(log) is log
 
 
 def test_sides_or_raters_that_are_unknown_leave_nothing_out():
     log = judged(30, [0.5, 1])
     for without in ("swapped", "rater"):
         blind = log.changed(**{without: None})
-        assert telling_pairs(blind) is blind
+        assert usable_pairs(blind) is blind
 
 
 def test_the_rule_is_a_binomial_test_against_the_other_raters():
@@ -90,6 +90,6 @@ def test_logs_in_parts_leave_out_the_same(tmp_path):
 
 def test_logs_without_sides_or_pairs_are_as_they_were():
     log = judged(30, [0.5, 1])
-    assert not len(telling_pairs(log[:0])) and not len(
+    assert not len(usable_pairs(log[:0])) and not len(
         one_sided_raters(Preferences([[1, 0]], [[0, 1]]))
     )
