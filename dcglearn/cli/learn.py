@@ -141,10 +141,10 @@ def learn(
         said = said_now("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_reading(getattr(log, "recognised", None))
         from dcglearn.cli.report import learn_report
-        from dcglearn.learning.checkpoint import Keeping
+        from dcglearn.learning.checkpoint import Checkpointing
 
-        keeping = Keeping(checkpoint=checkpoint, resume=resume)
-        report = learn_report(log, learner, trust, keeping, strict_log=source.strict_log)
+        checkpointing = Checkpointing(checkpoint=checkpoint, resume=resume)
+        report = learn_report(log, learner, trust, checkpointing, strict_log=source.strict_log)
     text = report.findings() if said else str(report)
     outputs.write(report.metric, report.utility, report.to_dict(), text, report.figure)
 

@@ -14,7 +14,7 @@ from dcglearn.cli.reading import describe, left_out, n_pairs, read_proxy
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.learning.checkpoint import NOWHERE, Keeping
+from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
@@ -224,14 +224,14 @@ def learn_report(
     log: Preferences | PartedLog,
     options: LearnerOptions,
     trust: TrustOptions,
-    keeping: Keeping = NOWHERE,
+    checkpointing: Checkpointing = NO_CHECKPOINT,
     *,
     strict_log: bool = False,
 ) -> Report:
     """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
     A log in parts can be learned from, not measured. The DCG is learned from the whole log,
-    also with held-out data; `keeping` is of that fit. Raises InputError if the log cannot be
+    also with held-out data; `checkpointing` is of that fit. Raises InputError if the log cannot be
     learned from, or cannot be split; with `strict_log` also if no metric orders its pairs better
     than a coin.
     """
@@ -251,7 +251,7 @@ def learn_report(
     if pairs is not None and trust.holdout is not None:
         comparison = _held_out(pairs, fitted, trust)
     with stage("learning"):
-        learner, chosen = fitted(log, keeping=keeping)
+        learner, chosen = fitted(log, checkpointing=checkpointing)
 
     # what a log in memory can tell of the fit
     bands, no_bands = None, ""
@@ -440,20 +440,20 @@ def _fitted(
     options: LearnerOptions,
     trust: TrustOptions,
     proxy: DCG | None,
-    keeping: Keeping = NOWHERE,
+    checkpointing: Checkpointing = NO_CHECKPOINT,
 ) -> tuple[DirectFit | QPFit, ChosenC | None]:
     """Return the fit to a log and, of a QP, how C was chosen."""
     # gains and discounts, or the QP with C chosen by validation
     fit: DirectFit | QPFit
     chosen = None
     if isinstance(description, DirectDescription):
-        fit = fit_in_form(log, description, keeping=keeping, proxy=proxy)
+        fit = fit_in_form(log, description, checkpointing=checkpointing, proxy=proxy)
     else:
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)
             by = "pair" if unit == "list" else unit
             chosen = dl.choose_C(log, description, by=by, seed=trust.seed)
             description = replace(description, C=chosen.C)
-        fit = fit_qp(log, description, keeping=keeping)
+        fit = fit_qp(log, description, checkpointing=checkpointing)
     warn_of(fit)
     return fit, chosen

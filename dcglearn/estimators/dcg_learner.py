@@ -15,7 +15,7 @@ from dcglearn.estimators.utility_learner import PairLearner
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import is_path, read_json_object
 from dcglearn.foundation.validation import Floats, InputError, PathLike, finite_array
-from dcglearn.learning.checkpoint import Keeping
+from dcglearn.learning.checkpoint import Checkpointing
 from dcglearn.learning.dcg_model import Curves
 from dcglearn.learning.descriptions import FORMS, DirectDescription, DirectFit, FormScore, Member
 from dcglearn.learning.starts import WarmStart
@@ -237,14 +237,16 @@ class DCGLearner(PairLearner):
             machine that disagrees with people loses its weight. It is left out, with a warning,
             where nothing can be learned from it. By default the start's proxy.
         """
-        description, keeping = self.description, Keeping(checkpoint, resume)
+        description, checkpointing = self.description, Checkpointing(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
             check_log(log, as_is=as_is)
 
             # the machine's DCG comes first: it may be left out
             machine, warm = proxy_dcg(proxy, log, as_is=as_is), _warm_start(start)
             self._take(
-                fit_in_form(log, description, warm, refit=refit, keeping=keeping, proxy=machine)
+                fit_in_form(
+                    log, description, warm, refit=refit, checkpointing=checkpointing, proxy=machine
+                )
             )
         return self
 

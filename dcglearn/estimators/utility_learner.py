@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import Floats, Grades, PathLike
-from dcglearn.learning.checkpoint import Keeping
+from dcglearn.learning.checkpoint import Checkpointing
 from dcglearn.learning.descriptions import DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit_utility import fit_qp
@@ -200,7 +200,7 @@ class UtilityLearner(PairLearner):
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
             # refuse one that seems upside down
             check_log(log, as_is=as_is)
-            self._take(fit_qp(log, description, start, Keeping(checkpoint, resume)))
+            self._take(fit_qp(log, description, start, Checkpointing(checkpoint, resume)))
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:

@@ -92,15 +92,15 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class Checkpointing:
     """Where the sums of a fit are kept; the parameters of that name of `UtilityLearner.fit`."""
 
     checkpoint: PathLike | None = None
     resume: bool = False
 
     @contextlib.contextmanager
-    def kept(self, identity: Callable[[], dict[str, Any]]) -> Iterator[Callable[[Any], Any]]:
-        """Yield what makes a source of pairs keep its sums; without a checkpoint, the identity."""
+    def opened(self, identity: Callable[[], dict[str, Any]]) -> Iterator[Callable[[Any], Any]]:
+        """Yield a function that makes a source of pairs keep its sums, if there is a checkpoint."""
         if self.checkpoint is None:
             if self.resume:
                 raise InputError(
@@ -110,15 +110,15 @@ class Keeping:
             yield lambda source: source
             return
         with Checkpoint(self.checkpoint, identity(), resume=self.resume) as checkpoint:
-            yield partial(KeptPairs, checkpoint=checkpoint)
+            yield partial(CheckpointedPairs, checkpoint=checkpoint)
 
 
-NOWHERE = Keeping()
+NO_CHECKPOINT = Checkpointing()
 """Sums are not kept."""
 
 
 @dataclass(frozen=True)
-class KeptPairs:
+class CheckpointedPairs:
     """A source of pairs or judgements whose sums over the whole log are kept in a checkpoint."""
 
     source: Any

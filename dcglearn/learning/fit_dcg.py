@@ -22,12 +22,12 @@ from dcglearn.foundation.validation import (
     one_of,
     pointer,
 )
-from dcglearn.learning.checkpoint import NOWHERE, Keeping
+from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.dcg_model import Model, empty_gain, log_curves
 from dcglearn.learning.descriptions import FORMS, LOSSES, DirectDescription, DirectFit
 from dcglearn.learning.direct_search import Fit, fit, fit_from
 from dcglearn.learning.fit_form import bases_near, fit_form
-from dcglearn.learning.fit_utility import identity
+from dcglearn.learning.fit_utility import fit_settings
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import SMALL, Verdicts, verdicts_in_memory, verdicts_in_parts
@@ -80,7 +80,7 @@ def fit_direct(
     start: Any = None,
     *,
     refit: str = "never",
-    keeping: Keeping = NOWHERE,
+    checkpointing: Checkpointing = NO_CHECKPOINT,
 ) -> DirectFit:
     """Return the fit of gains, discounts and judges, in the form that the description names.
 
@@ -92,13 +92,13 @@ def fit_direct(
     warm = None if start is None else WarmStart.of(start).of_loss(description.loss_used)
     log = with_grades(log, description.n_grades)
     if description.form != "dcg":
-        whole(description, log, keeping)
+        whole(description, log, checkpointing)
 
     with one_blas_thread():
         # the DCG, of which a checkpoint is
-        of_dcg = partial(identity, replace(description, form="dcg"), log)
-        with keeping.kept(lambda: of_dcg(start=str(warm), refit=refit)) as kept:
-            fitted, dcg = fit_dcg(log, description, warm, refit=refit, kept=kept)
+        of_dcg = partial(fit_settings, replace(description, form="dcg"), log)
+        with checkpointing.opened(lambda: of_dcg(start=str(warm), refit=refit)) as checkpointed:
+            fitted, dcg = fit_dcg(log, description, warm, refit=refit, checkpointed=checkpointed)
         form = description.form
         if form == "dcg":
             return fitted
@@ -108,9 +108,11 @@ def fit_direct(
         return in_form(fitted, form, dcg.with_form(form, near), warm=near is not None)
 
 
-def whole(description: DirectDescription, log: OpenLog, keeping: Keeping) -> PreferencePairs:
+def whole(
+    description: DirectDescription, log: OpenLog, checkpointing: Checkpointing
+) -> PreferencePairs:
     """Return the log; raise InputError if it is in parts, or a checkpoint is asked for."""
-    if isinstance(log, PartedLog) or keeping.checkpoint is not None:
+    if isinstance(log, PartedLog) or checkpointing.checkpoint is not None:
         raise InputError(
             f'form="{description.form}" needs the log in memory, without checkpoint=; form="dcg" '
             "does not",
@@ -125,10 +127,10 @@ def fit_dcg(
     warm: WarmStart | None = None,
     *,
     refit: str = "never",
-    kept: Callable[[Any], Any] = lambda source: source,
+    checkpointed: Callable[[Any], Any] = lambda source: source,
     independent: bool = False,
 ) -> tuple[DirectFit, FittedDCG]:
-    """Fit the DCG to an opened log, and keep what other forms start from; see `Keeping.kept`.
+    """Fit the DCG to an opened log, and keep what other forms start from.
 
     Judgements that are `independent` all count, however few their lists.
     """
@@ -165,7 +167,7 @@ def fit_dcg(
     prior = description.prior_of(log.n_grades, log.depth)
     model = _model(log, description, verdicts, prior, n_raters, zero)
     near = None if warm is None else warm.parameters(model, raters)
-    cold, source = partial(cold_starts, model, verdicts, prior), kept(distinct(judgements))
+    cold, source = partial(cold_starts, model, verdicts, prior), checkpointed(distinct(judgements))
     limits: dict[str, Any]
     limits = {"n_starts": description.n_starts, "max_iter": description.max_iter}
     worse = refit == "if_worse"

@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, filled, pointer
-from dcglearn.learning.checkpoint import NOWHERE, Keeping
+from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.descriptions import DirectDescription, QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
@@ -33,15 +33,15 @@ def fit_qp(
     log: OpenLog,
     description: QPDescription,
     start: Utility | None = None,
-    keeping: Keeping = NOWHERE,
+    checkpointing: Checkpointing = NO_CHECKPOINT,
 ) -> QPFit:
     """Solve the QP for a log; parameters and errors are those of `UtilityLearner.fit`."""
     log = with_grades(log, description.n_grades)
     with one_blas_thread():
         pairs, dropped = _pairs(log, description)
-        with keeping.kept(partial(identity, description, log)) as kept:
+        with checkpointing.opened(partial(fit_settings, description, log)) as checkpointed:
             weights = None if start is None else start.weights
-            solution = _solved(kept(pairs), log, description, weights)
+            solution = _solved(checkpointed(pairs), log, description, weights)
         visible = log.visible()
 
     level = logging.INFO if start is None else logging.DEBUG  # a search for C has many warm fits
@@ -57,7 +57,7 @@ def fit_qp(
             f"better for noisy logs {pointer('convergence-warning')}"
         )
 
-    # the solution with its proof
+    # the solution and its duality gap
     return QPFit(
         description=description,
         utility=Utility(solution.weights, log.grade_names),
@@ -70,7 +70,7 @@ def fit_qp(
     )
 
 
-def identity(
+def fit_settings(
     description: QPDescription | DirectDescription, log: OpenLog, **more: str
 ) -> dict[str, Any]:
     """Return what must be equal when a fit is resumed."""

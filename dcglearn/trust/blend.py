@@ -17,11 +17,11 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, frozen
-from dcglearn.learning.checkpoint import NOWHERE, Keeping
+from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.dcg_model import DirectObjective, empty_gain
 from dcglearn.learning.descriptions import MACHINE, DirectDescription, DirectFit, Member
 from dcglearn.learning.fit_dcg import FittedDCG, fit_dcg, fit_direct
-from dcglearn.learning.fit_utility import identity
+from dcglearn.learning.fit_utility import fit_settings
 from dcglearn.learning.starts import WarmStart, with_curves
 from dcglearn.learning.trust_region import descend
 from dcglearn.logs.preference_pairs import PreferencePairs
@@ -92,7 +92,7 @@ def fit_blend(
     start: Any = None,
     *,
     refit: str = "never",
-    keeping: Keeping = NOWHERE,
+    checkpointing: Checkpointing = NO_CHECKPOINT,
     proxy: DCG | None = None,
 ) -> DirectFit:
     """Return the blend of the members; parameters and errors are those of `fit_direct`.
@@ -114,14 +114,14 @@ def fit_blend(
 
     def settings() -> dict[str, Any]:
         """Return what must be equal when the fit is resumed."""
-        return identity(description, log, start=str([*starts.values()]), refit=refit)
+        return fit_settings(description, log, start=str([*starts.values()]), refit=refit)
 
-    with one_blas_thread(), keeping.kept(settings) as kept:
+    with one_blas_thread(), checkpointing.opened(settings) as checkpointed:
         # fit the members
         sample = log.thinned(SAMPLE)
         if isinstance(description.zero, int) and description.zero:
             sample = sample.filled(description.zero)
-        fits, fitted, cautions = _fits(log, sample, description, starts, refit, kept)
+        fits, fitted, cautions = _fits(log, sample, description, starts, refit, checkpointed)
         every = dict(fits)
         if proxy is not None:
             every |= _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
@@ -166,7 +166,7 @@ def _fits(
     description: DirectDescription,
     starts: Mapping[str, WarmStart | None],
     refit: str,
-    kept: Callable[[Any], Any],
+    checkpointed: Callable[[Any], Any],
 ) -> tuple[dict[str, DirectFit], FittedDCG, tuple[str, ...]]:
     """Fit the robust and the sigmoid member.
 
@@ -175,7 +175,7 @@ def _fits(
     # the robust loss on the whole log
     loss, other = LOSSES_OF_MEMBERS
     first, fitted = fit_dcg(
-        log, replace(description, loss=loss), starts[loss], refit=refit, kept=kept
+        log, replace(description, loss=loss), starts[loss], refit=refit, checkpointed=checkpointed
     )
 
     # the sigmoid loss on the sample; starting from the robust fit reaches the same objective as

@@ -16,7 +16,7 @@ import numpy as np
 from dcglearn.foundation.plain_text import aligned
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.learning.checkpoint import NOWHERE, Keeping
+from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
 from dcglearn.learning.descriptions import (
     FORMS,
     LIKELIHOOD,
@@ -51,7 +51,7 @@ def fit_in_form(
     start: Any = None,
     *,
     refit: str = "never",
-    keeping: Keeping = NOWHERE,
+    checkpointing: Checkpointing = NO_CHECKPOINT,
     proxy: DCG | None = None,
 ) -> DirectFit:
     """Return the fit of a learner in its form, or a chosen one: a blend where the loss is "auto"
@@ -65,10 +65,10 @@ def fit_in_form(
 
     # a form that is given
     if form != "auto" and (loss, form) != ("auto", "dcg"):
-        return fit_direct(log, description, start, refit=refit, keeping=keeping)
+        return fit_direct(log, description, start, refit=refit, checkpointing=checkpointing)
     blend = partial(fit_blend, log, description, start, refit=refit, proxy=proxy)
     if form != "auto":
-        return blend(keeping=keeping)
+        return blend(checkpointing=checkpointing)
 
     # the form that is chosen
     if LOSSES.get(description.loss_used) not in (LIKELIHOOD, None):
@@ -77,7 +77,7 @@ def fit_in_form(
             'give form="dcg", "saturation" or "best", or loss="robust"'
         )
     warm = None if start is None else WarmStart.of(start).of_loss(description.loss_used)
-    in_memory = whole(description, with_grades(log, description.n_grades), keeping)
+    in_memory = whole(description, with_grades(log, description.n_grades), checkpointing)
 
     # fit all, and test the best
     with one_blas_thread():
