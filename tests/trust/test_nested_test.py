@@ -20,18 +20,26 @@ def p_of_form(log):
     return min((s.p_value for s in scores.values() if s.p_value is not None), default=1.0)
 
 
+def p_of_segments(log):
+    """Return the p-value of two segments, of every other pair."""
+    segments = np.resize(["one", "two"], len(log))
+    return dl.segment_test(log.changed(segment=segments)).p_value
+
+
 P_VALUES = {
     "form": p_of_form,
     "discounts": lambda log: dl.rising_discounts(log).p_value,
     "positions": lambda log: dl.position_dependence(log, n_resamples=39).p_value,
+    "segments": p_of_segments,
 }
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("n", [100, 200, 500])
+@pytest.mark.parametrize("truth", ["D1", "D2"])
 @pytest.mark.parametrize("name", P_VALUES)
-def test_a_test_rejects_at_most_five_percent_of_logs_of_dcgs(name, n):
-    truth = dl.simulate.ground_truth("D1").normalised()
+def test_a_test_rejects_at_most_five_percent_of_logs_of_dcgs(name, truth, n):
+    truth = dl.simulate.ground_truth(truth).normalised()
     rejected = 0
     for seed in range(N_LOGS):
         rng = np.random.default_rng([n, seed])
