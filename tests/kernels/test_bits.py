@@ -163,7 +163,6 @@ def choose(monkeypatch, compiler):
 
 
 @pytest.mark.long
-@pytest.mark.xfail(reason="add_judgements is NaN in WebAssembly since 2026-11-24: open")
 def test_webassembly_gives_the_same_bits(monkeypatch, tmp_path):
     pytest.importorskip("wasmtime")
     choose(monkeypatch, "zig")
