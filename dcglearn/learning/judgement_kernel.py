@@ -107,10 +107,10 @@ def bound_log(
     # columns with one entry for each judgement, or one for all
     columns: list[tuple[Argument, NDArray[Any]]]
     columns = [(int8s, level), (int32s, rater), (floats, weight), (int8s, way)]
-    varies = [len(column) > 1 for _, column in columns]
+    varies = tuple(int(len(column) > 1) for _, column in columns)
     for (check, column), each in zip(columns, varies, strict=True):
         arrays.append((check, column, n if each else min(n, 1)))
-    return Bound((depth,), arrays, map(int, varies))
+    return Bound((depth,), arrays, varies)
 
 
 def judgement_sums(
