@@ -18,7 +18,12 @@ from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.posterior import posterior_draws
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, N_SIMULATED, nested_test
+from dcglearn.trust.nested_test import (
+    FALSE_POSITIVE_RATE,
+    N_SIMULATED,
+    nested_test,
+    with_blunter_judges,
+)
 
 
 @dataclass(frozen=True)
@@ -47,9 +52,9 @@ def rising_discounts(
     """Test whether a log needs ``DCGLearner(discounts="free")``.
 
     The log is in memory, the learner one whose `ridge`, `prior` and `zero` are used, with the loss
-    "robust". The p-value is that of a parametric bootstrap of 39 logs; 3% of 138 simulated logs
-    without rises had at most .05. Raises InputError if lists have a single position, or as in
-    `DCGLearner.fit`.
+    "robust". The p-value comes from 39 simulated logs; it was at most .05 in 15 of 600 logs of the
+    falling discounts D1 and D2, of 100 to 500 judgements. Raises InputError if lists have a single
+    position, or as in `DCGLearner.fit`.
 
     See Also
     --------
@@ -74,10 +79,8 @@ def rising_discounts(
         gain = smaller.objective - wider.objective
 
         # draw falling discounts and judges
-        thetas, delta = (
-            posterior_draws(wider, wider.theta, N_SIMULATED, 0),
-            wider.model.places.delta,
-        )
+        thetas = posterior_draws(with_blunter_judges(wider), wider.theta, N_SIMULATED, 0)
+        delta = wider.model.places.delta
         thetas[:, delta] = np.apply_along_axis(_made_falling, 1, thetas[:, delta])
 
         def gain_of(judgements: JudgedPairs, share: float) -> float:
