@@ -14,7 +14,7 @@ from dcglearn.losses.dcg_kernel import average_precision, relevant_of
 from dcglearn.losses.dcg_objective import LastRank, SoftRankObjective, depth_of
 from dcglearn.losses.listwise import Regression
 from dcglearn.losses.objective import Batch, PrecisionObjective, ValueAndGradient, check, positive
-from dcglearn.losses.pair_kernel import Comparison
+from dcglearn.losses.pair_kernel import PairStep
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
 from dcglearn.metric.dcg import DCG
 
@@ -215,7 +215,7 @@ class SHFSDCG(SoftRankObjective):
     shift: float = 0.5
     normalise: bool = True
 
-    _step: ClassVar[int] = Comparison.HINGE
+    _step: ClassVar[int] = PairStep.HINGE
 
     def ranks(
         self, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike | None = None

@@ -169,7 +169,7 @@ class SoftRankObjective(DCGObjective):
     shift: float
 
     sharpness: ClassVar[str | None] = "alpha"
-    _step: ClassVar[int] = pair_kernel.Comparison.BELL
+    _step: ClassVar[int] = pair_kernel.PairStep.BELL
 
     def __post_init__(self) -> None:
         super().__post_init__()

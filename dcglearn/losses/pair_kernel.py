@@ -26,7 +26,7 @@ class PairLoss(IntEnum):
     MODIFIED_HUBER = 1  # -4v below -1, 0 above 1
 
 
-class Comparison(IntEnum):
+class PairStep(IntEnum):
     """Slopes of a comparison of two scores, x apart times alpha."""
 
     BELL = 0  # 4 sigma(x) sigma(-x), of soft ranks

@@ -124,7 +124,7 @@ class LambdaRank(WholeRankObjective):
         return -loss, gradient
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
-        return self._swap_lambdas(batch, pair_kernel.Comparison.LOGISTIC)
+        return self._swap_lambdas(batch, pair_kernel.PairStep.LOGISTIC)
 
 
 @dataclass(frozen=True)

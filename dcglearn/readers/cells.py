@@ -22,7 +22,7 @@ from dcglearn.readers.kinds import KINDS, WinnerCells
 from dcglearn.readers.line_formats import Refusals, Source, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.plain_frames import plain_frame
-from dcglearn.readers.raw_columns import Column, Values
+from dcglearn.readers.raw_columns import RawColumn, Values
 
 _LOG = logging.getLogger(__name__)
 
@@ -42,9 +42,9 @@ class RawCells:
     at_once: bool = False
     rows: Indices | None = None
 
-    def column(self, role: str, kind: str) -> Column:
+    def column(self, role: str, kind: str) -> RawColumn:
         """Return the cells of a role, read as those of a kind; None where no line has it."""
-        return Column(role, kind, self.columns.get(role, [None] * self.n), self.texts)
+        return RawColumn(role, kind, self.columns.get(role, [None] * self.n), self.texts)
 
     def checked(self, role: str, kind: str, errors: Refusals) -> Values:
         """Return the values of a role that occurs, and add what is wrong with them to `errors`."""
@@ -79,7 +79,7 @@ class _Converted:
     """A role that occurs, its raw cells, and their values."""
 
     role: Role
-    column: Column
+    column: RawColumn
     values: Values
 
 
@@ -141,7 +141,7 @@ def read_checked(
     converted = []
     for role, about in source.roles.items():
         if role in cells.columns and (role != "id" or needs_ids):
-            column = Column(role, about.kind, cells.columns[role], cells.texts, mapping)
+            column = RawColumn(role, about.kind, cells.columns[role], cells.texts, mapping)
             converted.append(_Converted(about, column, KINDS[about.kind](column)))
     errors = dict(cells.errors)
     _add_errors(errors, converted, source, cells.n)

@@ -16,7 +16,7 @@ from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, NUMBER, Refusals, grades_of_objects, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.raw_columns import Column, Values, checked_cells, refusals
+from dcglearn.readers.raw_columns import RawColumn, Values, checked_cells, refusals
 from dcglearn.readers.winner_words import word_of
 
 JUDGE_DOCUMENTS = (
@@ -69,7 +69,7 @@ class GradeLists:
         return table
 
 
-def graded(column: Column) -> Values:
+def graded(column: RawColumn) -> Values:
     """Return lists of grades: integers by a table of codes, lists of other values one by one."""
     lists = _integers(column)
     if lists is None:
@@ -108,7 +108,7 @@ def graded(column: Column) -> Values:
     return Values(GradeLists(grades, lengths, notation), np.zeros(len(lengths), bool), errors)
 
 
-def _integers(column: Column) -> tuple[pl.Series, Integers] | None:
+def _integers(column: RawColumn) -> tuple[pl.Series, Integers] | None:
     """Return the numbers and lengths of all lists if they hold integers, as values or texts."""
     lists = column.cells
     if not isinstance(lists, pl.Series) or not len(lists) or lists.null_count():
@@ -144,7 +144,7 @@ def _single_digits(texts: pl.Series) -> tuple[pl.Series, Integers] | None:
     return pl.Series(digits.astype(np.int8)), np.diff(ends, prepend=-1)
 
 
-def _graded_one_by_one(column: Column) -> Values:
+def _graded_one_by_one(column: RawColumn) -> Values:
     """Return the grades of lists of any values."""
     # the bytes of all lists
     made, cells = checked_cells(_grades, column, b"")
@@ -171,7 +171,7 @@ def _notation(grades: Any) -> int:
     return sum({1 if isinstance(grade, str) else 2 for grade in known})
 
 
-def _grades(values: Any, column: Column) -> bytes:
+def _grades(values: Any, column: RawColumn) -> bytes:
     """Return a non-empty list of grades as int8 bytes; raise InputError for anything else."""
     role, mapping = column.role, column.mapping
     values = grades_of_objects(values)

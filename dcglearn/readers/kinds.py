@@ -21,7 +21,7 @@ from dcglearn.readers.grade_lists import graded
 from dcglearn.readers.line_formats import INTEGER, NUMBER, checked_score, shown
 from dcglearn.readers.mapping import MAX_DEPTH
 from dcglearn.readers.rating_texts import parsed_counts
-from dcglearn.readers.raw_columns import Column, Rule, Values, checked_cells, counted, refusals
+from dcglearn.readers.raw_columns import RawColumn, Rule, Values, checked_cells, counted, refusals
 from dcglearn.readers.stated_scale import scale_text
 from dcglearn.readers.winner_words import (
     MEANINGS,
@@ -40,7 +40,7 @@ RIGHT |= dict.fromkeys(("false", "no", "wrong", "incorrect"), 0.0)
 PlainColumn: TypeAlias = "tuple[pl.Series, Flags] | None"
 """The values of a column of plain cells in a log, and flags of bad cells."""
 
-Plain: TypeAlias = "Callable[[pl.Series, Column], PlainColumn]"
+Plain: TypeAlias = "Callable[[pl.Series, RawColumn], PlainColumn]"
 """Converts a column of one type, or returns None unless its cells are plain."""
 
 
@@ -67,12 +67,12 @@ class WinnerCells:
         return Winners(self.codes[self.index], words, strength)
 
 
-def _won(column: Column) -> Values:
+def _won(column: RawColumn) -> Values:
     """Return the winners of a column; the refusal of a word names all words of the log."""
     code_of = {**WINNERS, **column.mapping.own_words.codes}
     remedy = cache(lambda: remedy_for_words(column.words, code_of))
 
-    def word_for_winner(value: Any, _: Column) -> str:
+    def word_for_winner(value: Any, _: RawColumn) -> str:
         word = word_of(value) if isinstance(value, str | int | float) else ""
         if word.lower() not in code_of:
             raise refused_word(value, *remedy())
@@ -84,7 +84,7 @@ def _won(column: Column) -> Values:
     return replace(cells, values=WinnerCells(cells.values, words, codes))
 
 
-def _label(value: Any, column: Column) -> str | None:
+def _label(value: Any, column: RawColumn) -> str | None:
     role, kind = column.role, column.kind
     if role == "tie_kind" and isinstance(value, bool):
         return None  # whether it is a tie, which the winner says
@@ -106,7 +106,7 @@ def _label(value: Any, column: Column) -> str | None:
     return text or None
 
 
-def _swapped(value: Any, column: Column) -> float:
+def _swapped(value: Any, column: RawColumn) -> float:
     """Return 1 if b was shown first."""
     words = PLACES if column.kind == "place" else SWAPPED
     code = words.get(word_of(value).lower()) if isinstance(value, str | int | float) else None
@@ -118,7 +118,7 @@ def _swapped(value: Any, column: Column) -> float:
     raise InputError(f"{column.role} is {shown(value)}; {remedy}")
 
 
-def _position(value: Any, column: Column) -> int:
+def _position(value: Any, column: RawColumn) -> int:
     """Return a position, a whole number from 0."""
     is_whole = isinstance(value, float) and value.is_integer()
     if is_whole or (isinstance(value, str) and INTEGER.fullmatch(value)):
@@ -129,7 +129,7 @@ def _position(value: Any, column: Column) -> int:
     return min(value, 1 << 50)  # exact as a float, and far beyond any list
 
 
-def _documents(values: Any, column: Column) -> str:
+def _documents(values: Any, column: RawColumn) -> str:
     """Return the names of a list's documents, joined by tabs; "" where a position has none."""
     role = column.role
     if not isinstance(values, list) or not values:
@@ -145,7 +145,7 @@ def _documents(values: Any, column: Column) -> str:
     return "\t".join([str(name) for name in names][: column.mapping.depth])
 
 
-def _counts(value: Any, column: Column) -> str:
+def _counts(value: Any, column: RawColumn) -> str:
     """Return how often a list got each rating, as text."""
     if not isinstance(value, str):
         raise InputError(
@@ -156,7 +156,7 @@ def _counts(value: Any, column: Column) -> str:
     return value
 
 
-def _number(value: Any, column: Column) -> float:
+def _number(value: Any, column: RawColumn) -> float:
     """Return a finite number, positive where it must be."""
     # words for strengths
     role = column.role
@@ -188,7 +188,7 @@ def _number(value: Any, column: Column) -> float:
     return number
 
 
-def _strength(word: str, column: Column) -> float:
+def _strength(word: str, column: RawColumn) -> float:
     """Return the strength of a word; the refusal of an unknown one asks for those of all words."""
     strengths = column.mapping.own_words.strengths
     if word.lower() in strengths:
@@ -206,7 +206,7 @@ def _strength(word: str, column: Column) -> float:
     )
 
 
-def _share(value: Any, column: Column) -> float:
+def _share(value: Any, column: RawColumn) -> float:
     """Return a number from 0 to 1, or the number of a word for right or wrong."""
     number = RIGHT.get(word_of(value).lower(), value) if isinstance(value, str | bool) else value
     if isinstance(number, str | bool) or not 0 <= _number(number, column) <= 1:
@@ -217,12 +217,12 @@ def _share(value: Any, column: Column) -> float:
     return float(number)
 
 
-def _identity(value: Any, _: Column) -> str:
+def _identity(value: Any, _: RawColumn) -> str:
     """Return any value as text, so that equal ones are one."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _plain_numbers(cells: pl.Series, column: Column) -> PlainColumn:
+def _plain_numbers(cells: pl.Series, column: RawColumn) -> PlainColumn:
     """Return numbers; bad are those that are not finite, or not positive where they must be."""
     if cells.dtype == pl.String:
         plain = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
@@ -241,7 +241,7 @@ def _plain_numbers(cells: pl.Series, column: Column) -> PlainColumn:
     return series, ~np.isfinite(values)
 
 
-def _plain_labels(cells: pl.Series, column: Column) -> PlainColumn:
+def _plain_labels(cells: pl.Series, column: RawColumn) -> PlainColumn:
     """Return texts or integers as texts, None for an empty one; bad are labels too long."""
     if not _is_text(cells.dtype):
         return None
@@ -252,7 +252,7 @@ def _plain_labels(cells: pl.Series, column: Column) -> PlainColumn:
     return series, too_long.to_numpy() & (column.kind == "label")
 
 
-def _plain_documents(cells: pl.Series, column: Column) -> PlainColumn:
+def _plain_documents(cells: pl.Series, column: RawColumn) -> PlainColumn:
     """Return lists of names as texts joined by tabs."""
     is_list = isinstance(cells.dtype, pl.List) and _is_text(cells.dtype.inner)
     if not is_list or cells.null_count():
@@ -265,7 +265,7 @@ def _plain_documents(cells: pl.Series, column: Column) -> PlainColumn:
     return texts, np.zeros(len(texts), bool)
 
 
-def _plain_scales(cells: pl.Series, _: Column) -> PlainColumn:
+def _plain_scales(cells: pl.Series, _: RawColumn) -> PlainColumn:
     """Return the one scale that lines state, as text."""
     scales = cells.drop_nulls().unique().to_list()
     with contextlib.suppress(InputError):
@@ -279,13 +279,15 @@ def _is_text(dtype: Any) -> bool:
     return dtype == pl.String or dtype.is_integer()
 
 
-def _kind(rule: Rule, plain: Plain | None = None, missing: Any = "") -> Callable[[Column], Values]:
+def _kind(
+    rule: Rule, plain: Plain | None = None, missing: Any = ""
+) -> Callable[[RawColumn], Values]:
     """Return the conversion of a kind: a column at once if `plain` takes it, else cell by cell.
 
     Rows without a value become `missing`.
     """
 
-    def convert(column: Column) -> Values:
+    def convert(column: RawColumn) -> Values:
         at_once = None
         if plain is not None and isinstance(column.cells, pl.Series):
             at_once = plain(column.cells, column)
@@ -304,7 +306,7 @@ def _kind(rule: Rule, plain: Plain | None = None, missing: Any = "") -> Callable
     return convert
 
 
-KINDS: dict[str, Callable[[Column], Values]] = {
+KINDS: dict[str, Callable[[RawColumn], Values]] = {
     "grades": graded,
     "winner": _won,
     **dict.fromkeys(("label", "name", "text"), _kind(_label, _plain_labels)),
@@ -326,7 +328,7 @@ KINDS: dict[str, Callable[[Column], Values]] = {
 
 def checked(value: Any, role: str, kind: str) -> Any:
     """Return the value of one cell of a kind; raise InputError if it is bad."""
-    made = KINDS[kind](Column(role, kind, [value]))
+    made = KINDS[kind](RawColumn(role, kind, [value]))
     if made.errors:
         raise made.errors[0]
     return None if made.absent[0] else made.values[0]

@@ -30,7 +30,7 @@ def tables_without_winner(roles: Roles) -> Iterator[tuple[type[Rebuilt], Roles]]
         yield Outcomes, {**others, **_named(others, names), **OUTCOMES}
     yield Outcomes, {**others, **_named(others, {"a": "chosen", "b": "rejected"})}
     for weights in (VOTES, PROBABILITY, LOGPROBS):
-        yield Shares, {**others, **weights}
+        yield VoteShares, {**others, **weights}
 
 
 def _named(roles: Roles, names: Mapping[str, str]) -> dict[str, Role]:
@@ -66,7 +66,7 @@ class Outcomes(Rebuilt):
         return replace(rows, columns={**rows.columns, "winner": winner}, errors=errors)
 
 
-class Shares(Rebuilt):
+class VoteShares(Rebuilt):
     """Judgements with a weight for each verdict on a line: votes, or a probability.
 
     A line with the probability p that a is preferred counts as a verdict for a of weight p and one

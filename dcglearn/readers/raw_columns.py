@@ -21,7 +21,7 @@ Cells: TypeAlias = "pl.Series | list[Any]"
 
 
 @dataclass(frozen=True)
-class Column:
+class RawColumn:
     """The raw cells of a role; `texts` says that a text may stand for a value of another type."""
 
     role: str
@@ -90,11 +90,11 @@ class Values:
     errors: Refusals
 
 
-Rule: TypeAlias = "Callable[[Any, Column], Any]"
+Rule: TypeAlias = "Callable[[Any, RawColumn], Any]"
 """From the value of a cell to what a log keeps of it, None for nothing; raises InputError."""
 
 
-def refusals(rule: Rule, column: Column, rows: Iterable[int]) -> Refusals:
+def refusals(rule: Rule, column: RawColumn, rows: Iterable[int]) -> Refusals:
     """Return what a rule has against rows."""
     errors = {}
     for row in rows:
@@ -105,7 +105,7 @@ def refusals(rule: Rule, column: Column, rows: Iterable[int]) -> Refusals:
     return errors
 
 
-def checked_cells(rule: Rule, column: Column, missing: Any) -> tuple[list[Any], Values]:
+def checked_cells(rule: Rule, column: RawColumn, missing: Any) -> tuple[list[Any], Values]:
     """Return what a rule makes of each distinct cell, and the values of a column so far.
 
     These are the number of each row's distinct cell. A cell without a value, or a bad one, becomes

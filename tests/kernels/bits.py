@@ -552,7 +552,7 @@ def add_document_pairs(digests, rng, batch):
 
     # lambdas, from the widest scores too
     discounts = between(rng, -0.2, 1, int(np.diff(offsets).max()))
-    for step in pair_kernel.Comparison:
+    for step in pair_kernel.PairStep:
         out, curvature = np.empty(n), np.empty(n)
         for part in pairwise((0, len(weight) // 2, len(weight))):
             longest = int(np.diff(offsets)[slice(*part)].max(initial=0))
