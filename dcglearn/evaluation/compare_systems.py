@@ -91,7 +91,8 @@ class SystemComparison(Shown):
             rows.append([*cells, *(f"{row[name]:.4f}" for name in p_names)])
         return [[one_line(cell) for cell in row] for row in rows]
 
-    def _pictures(self) -> list[dict[str, Any]]:
+    @property
+    def pictures(self) -> list[dict[str, Any]]:
         rows = [
             (f"{run}, {measure}", *ends)
             for run, measure, *ends in self.frame.select(

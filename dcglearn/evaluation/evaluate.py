@@ -169,7 +169,8 @@ class Evaluation(Shown):
             notes.append(f"not judged: up to {self.unjudged.max():.1%} of the positions looked at")
         return notes
 
-    def _pictures(self) -> list[dict[str, Any]]:
+    @property
+    def pictures(self) -> list[dict[str, Any]]:
         ends = np.nanpercentile(self.filled[:, 0], [25, 75], axis=1)
         rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
         title = f"mean {self.metrics[0]}, and the middle half of the queries"

@@ -108,7 +108,8 @@ class Gate(Shown):
             sentences.append(one_line(sentence))
         return tuple(sentences)
 
-    def _pictures(self) -> list[dict[str, Any]]:
+    @property
+    def pictures(self) -> list[dict[str, Any]]:
         rows = [
             (f"{row.run}, {row.measure}: {row.verdict}", row.difference, row.low, row.high)
             for row in self.verdicts

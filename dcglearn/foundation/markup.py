@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.foundation.plain_text import escaped
+from dcglearn.foundation.plain_text import escaped, whole
 from dcglearn.foundation.validation import Fields
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def _environment() -> Environment:
         # the templates' own markup is a subclass of str
         return escaped(value) if type(value) is str else value
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(Path(__file__).parents[1]),
         autoescape=lambda name: not str(name).endswith(".txt"),
         trim_blocks=True,
@@ -29,6 +29,8 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         finalize=safe,
     )
+    environment.filters["whole"] = whole
+    return environment
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -37,14 +39,15 @@ def rendered(template: str, **values: Any) -> str:
 
 
 class Shown:
-    """Mixin of results that notebooks show as pictures and their printed table."""
+    """Mixin of what notebooks show as pictures and a printed table."""
 
-    def _pictures(self) -> list[Fields]:
-        """Return the arguments of each picture, as ``foundation/pictures.html`` takes them."""
+    @property
+    def pictures(self) -> list[Fields]:
+        """Arguments of each picture, as ``foundation/pictures.html`` takes them."""
         return []
 
     def _table(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return rendered("foundation/notebook.html", drawn=self._pictures(), table=self._table())
+        return rendered("foundation/notebook.html", drawn=self.pictures, table=self._table())

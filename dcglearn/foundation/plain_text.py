@@ -36,6 +36,14 @@ def spreadsheet(frame: PolarsFrame, separator: str = ",") -> str:
     return frame.with_columns(harmless).write_csv(separator=separator)
 
 
+def whole(words: str) -> str:
+    """Return words as a sentence: a capital where the first word is plain, and a full stop."""
+    first = words.split(maxsplit=1)[0] if words.strip() else ""
+    if first.rstrip(",;:").isalpha():
+        words = words[0].upper() + words[1:]
+    return words if words.endswith((".", "!", "?", "…")) or not words else f"{words}."
+
+
 def number_of(n: int, things: str, form: str = "") -> str:
     """Return a number with a noun given in the plural: "2 pairs" of 2, and "1 pair" of 1."""
     if n == 1:

@@ -353,7 +353,8 @@ class DCG(NormalisedMetric):
         rows = [f"{left:<26}    {right}".rstrip() for left, right in columns]
         return "\n".join([f"{'grade':<16}{'gain':>10}    {'position':>8}{'discount':>10}", *rows])
 
-    def _pictures(self) -> list[Fields]:
+    @property
+    def pictures(self) -> list[Fields]:
         return as_curves({"DCG": self})
 
     def __repr__(self) -> str:

@@ -90,7 +90,8 @@ class Coherence(Shown):
         """
         return self._pair.search.tie_regret().regret if self._pair.differ else 0.0
 
-    def _pictures(self) -> list[Fields]:
+    @property
+    def pictures(self) -> list[Fields]:
         if self.witness is None:
             return []
         lists = self.witness.lists.tolist()

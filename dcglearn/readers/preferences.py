@@ -83,7 +83,8 @@ class Preferences(PreferencePairs, Shown):
         "COLUMNS", f"\n{' ' * 8}".join(f"{name}: {row.meaning}" for name, row in COLUMNS.items())
     )
 
-    def _pictures(self) -> list[dict[str, Any]]:
+    @property
+    def pictures(self) -> list[dict[str, Any]]:
         if not self.graded or not len(self):
             return []
         sides = {"preferred": self.preferred, "other": self.other}

@@ -2,20 +2,20 @@
 
 import logging
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import normal_quantile
-from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, whole_number
 from dcglearn.learning.descriptions import (
     DirectDescription,
     DirectFit,
@@ -42,8 +42,8 @@ FEWEST_DRAWN = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Bands(Shown):
-    """Bands of gains and discounts; prints as a table of parameters.
+class Bands(Finding):
+    """Bands of gains and discounts.
 
     `dcg` is learned from the whole log (best gain 1, first discount 1), `gains`, shape (B, L), and
     `discounts`, shape (B, K), are draws. In a form beyond the DCG, `further` holds draws of the
@@ -56,17 +56,19 @@ class Bands(Shown):
     """
 
     dcg: DCG
-    gains: Floats
-    discounts: Floats
+    gains: Floats = field(repr=False)
+    discounts: Floats = field(repr=False)
     level: float
     by: str
     n_units: int
     method: str = "posterior"
     form: str = "dcg"
-    further: Floats | None = None
+    further: Floats | None = field(default=None, repr=False)
     further_learned: Floats | None = None
     failed: int = 0
     kind: str = "pointwise"
+
+    _labels: ClassVar = {"low": "band of each", "all_low": "band of all at once"}
 
     @property
     def simultaneous(self) -> Self:
@@ -135,10 +137,16 @@ class Bands(Shown):
         further = [] if self.further_learned is None else [self.further_learned]
         return np.concatenate([self.dcg.gains, self.dcg.discounts, *further])
 
-    def table(self) -> list[dict[str, Any]]:
-        """Return one row per parameter: name, estimate, standard error, ends of the band and of the
-        simultaneous.
-        """
+    @property
+    def sentence(self) -> str:
+        """How many numbers there are, and from how many units they were learned."""
+        free = int((np.ptp(self._draws, axis=0) > 0).sum())
+        units = number_of(self.n_units, "queries" if self.by == "query" else f"{self.by}s", ",")
+        return f"{self.level:.0%} bands of {number_of(free, 'numbers')} that {units} tell of"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each parameter: its estimate, standard error, band, and that of all at once."""
         # name the parameters
         names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
         names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
@@ -153,50 +161,36 @@ class Bands(Shown):
         columns = np.array([self._estimates, errors, *pointwise, *self.simultaneous._ends])
         keys = ("parameter", "estimate", "standard_error", "low", "high", "all_low", "all_high")
         rows = zip(names, *columns.tolist(), strict=True)
-        return [dict(zip(keys, row, strict=True)) for row in rows]
+        return table_of(dict(zip(keys, row, strict=True)) for row in rows)
 
-    def _pictures(self) -> list[dict[str, Any]]:
+    @property
+    def pictures(self) -> list[dict[str, Any]]:
         return as_curves({"learned": self.dcg}, self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, without the draws."""
-        names = "level", "by", "n_units", "method", "form", "failed"
-        return {**{name: getattr(self, name) for name in names}, "parameters": self.table()}
-
-    def __str__(self) -> str:
-        # a row for each parameter
-        each = f"{self.level:.0%} band, each"
-        lines = [f"{'parameter':<18}{'estimate':>10}{'std error':>11}   {each:<20}all at once"]
-        for row in self.table():
-            lines.append(
-                f"{row['parameter']:<18}{row['estimate']:>10.4f}{row['standard_error']:>11.4f}"
-                f"   {row['low']:.4f} to {row['high']:.4f}"
-                f"    {row['all_low']:.4f} to {row['all_high']:.4f}"
-            )
-
-        # what they are drawn from
+    @property
+    def notes(self) -> list[str]:
+        """What the bands mean, and what they are drawn from."""
         drawn = "fits to samples of the log"
         if self.method == "posterior":
             drawn = "draws of what the log allows"
-        failed = f"; {self.failed} more could not be learned from" if self.failed else ""
-        units = number_of(self.n_units, "queries" if self.by == "query" else f"{self.by}s", ",")
         together = "" if self.by == "pair" else f", the verdicts of one {self.by} not"
 
         # what they mean
-        lines += [
-            f"(each: to hold the true number in {self.level:.0%} of such logs; all at once: all of "
-            "them together)",
-            f"(from {len(self.gains):,} {drawn}; {units} are taken as independent{together}"
-            f"{failed})",
+        notes = [
+            f"the band of each holds the true number in {self.level:.0%} of such logs, the band of "
+            "all at once all of them together",
+            f"from {len(self.gains):,} {drawn}: {self.by}s are taken as independent{together}",
         ]
+        if self.failed:
+            notes.append(f"{self.failed} more samples could not be learned from")
 
         # what cannot be told apart
         if self.form == "saturation":
-            lines.append(
-                "(grade 0 is taken never to stop: a stop that all grades share cannot be told from "
-                "a discount)"
+            notes.append(
+                "grade 0 is taken never to stop: a stop that all grades share cannot be told from "
+                "a discount"
             )
-        return "\n".join(lines)
+        return notes
 
 
 def bootstrap_bands(

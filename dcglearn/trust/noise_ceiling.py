@@ -4,16 +4,16 @@ People who see the same two lists disagree, so no metric respects all of them; w
 log says how often.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, Indices, InputError, whole_number
+from dcglearn.foundation.validation import Floats, Indices, InputError, PolarsFrame, whole_number
 from dcglearn.learning.judgement_kernel import chances, log_chances
 from dcglearn.learning.minimise import minimised
 from dcglearn.logs.columns import ties_of
@@ -26,8 +26,8 @@ MOST_SAMPLED = 300_000
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseCeiling:
-    """The noise ceiling of a log; prints as a sentence.
+class NoiseCeiling(Finding):
+    """The noise ceiling of a log.
 
     `share` is the estimated largest share of the preferences that any function of the two lists'
     grades can respect, `interval` its 90% interval, for the lists of this log. `lower` is the share
@@ -49,26 +49,38 @@ class NoiseCeiling:
     n_lists: int
     n_units: int
     unit: str
-    pairs: Preferences
-    rows: Indices
+    pairs: Preferences = field(repr=False)
+    rows: Indices = field(repr=False)
 
     def share_of(self, metric: Metric) -> float:
         """Return the share of the covered pairs that a metric respects; its ties count half."""
         return self.pairs.agreement(metric).share
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, without those of each pair."""
-        values = {**vars(self), "interval": list(self.interval), "level": LEVEL}
-        del values["pairs"], values["rows"]
-        return values
-
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """The ceiling, with its interval, in words."""
         low, high = self.interval
         return (
             f"any function of the grades respects at most about {self.share:.1%} of the "
-            f"preferences ({LEVEL:.0%} interval {low:.1%} to {high:.1%}; {self.lower:.1%} reached "
-            f"on held-out {self.unit}s, {self.upper:.1%} memorised), on {self.about}"
+            f"preferences ({LEVEL:.0%} interval {low:.1%} to {high:.1%})"
         )
+
+    @property
+    def table(self) -> PolarsFrame:
+        """Shares that are reached, possible, and memorised."""
+        low, high = self.interval
+        return table_of(
+            [
+                {"share": f"reached on held-out {self.unit}s", "value": self.lower},
+                {"share": "noise ceiling", "value": self.share, "low": low, "high": high},
+                {"share": "memorised", "value": self.upper},
+            ]
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the ceiling speaks for."""
+        return (f"this holds for {self.about}",)
 
     @property
     def about(self) -> str:

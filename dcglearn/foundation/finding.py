@@ -1,0 +1,186 @@
+"""Findings: results of a sentence, a table and pictures, which print, save and show themselves."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.markup import Shown, rendered
+from dcglearn.foundation.plain_text import aligned, markdown, one_line, spreadsheet, whole
+from dcglearn.foundation.validation import Fields, InputError, PathLike, PolarsFrame
+
+Cells = list[list[str]]
+"""Rows of a table as text, the names of the columns first."""
+
+
+class Finding(Shown):
+    """Base of results: a sentence, a table, pictures and notes, in every form that people use.
+
+    A result has a `sentence`, and a `table`, `notes` and `pictures` where there are any. Text,
+    JSON, Markdown, HTML and a notebook's cell are made of these.
+    """
+
+    _formats: ClassVar[Mapping[str, str]] = {}
+    """Format of the numbers of a column; ``.4f`` of all others that are not whole."""
+
+    _labels: ClassVar[Mapping[str, str]] = {}
+    """Title of a column where it is not its name; columns with an empty title are not shown."""
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> PolarsFrame:
+        """The numbers, as a frame; without columns where there are none."""
+        return table_of([])
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences on how to read the numbers."""
+        return ()
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """Arguments of each picture, as ``foundation/pictures.html`` takes them."""
+        table = self.table
+        if not {"low", "high"} <= set(table.columns):
+            return []
+
+        # the first column names the interval, the number before its ends is the value
+        name, value = table.columns[0], table.columns[table.columns.index("low") - 1]
+        rows = table.select(name, value, "low", "high").drop_nulls().rows()
+        return [{"title": value.replace("_", " "), "rows": rows}] if rows else []
+
+    @property
+    def cells(self) -> Cells:
+        """The table as text: names of the columns, then a row each; ends of intervals together."""
+        return cells_of(self.table, self._formats, self._labels)
+
+    def to_dict(self) -> Fields:
+        """Return sentence, notes, table and the result's own numbers as plain values, for JSON.
+
+        The table is a list of rows; fields of the result that are large are left out.
+        """
+        values: Fields = {"sentence": self.sentence, "notes": list(self.notes)}
+        values["table"] = plain(self.table.to_dicts())
+        return values | values_of(self)
+
+    def to_markdown(self) -> str:
+        """Return the finding in Markdown, in which names cannot become markup."""
+        parts = [markdown(whole(self.sentence))]
+        head, *rows = self.cells or [[]]
+        if rows:
+            table = [head, ["---"] * len(head), *rows]
+            lines = ["| " + " | ".join(map(markdown, row)) + " |" for row in table]
+            lines[1] = lines[1].replace("\\", "")
+            parts.append("\n".join(lines))
+        if self.notes:
+            parts.append("\n".join(f"- {markdown(whole(note))}" for note in self.notes))
+        return "\n\n".join(parts) + "\n"
+
+    def to_html(self) -> str:
+        """Return one HTML document that needs no other file, no network and no script."""
+        return rendered("foundation/page.html", title=self.sentence, finding=self)
+
+    def save(self, path: PathLike, *, force: bool = True) -> None:
+        """Write the finding, whole or not at all, in the form that the path's suffix names.
+
+        Suffixes are .txt, .json, .md and .html, and .csv for the table alone. ``force=False``
+        refuses an existing file. Raises InputError if the suffix is another.
+        """
+        forms: dict[str, Callable[[], str]] = {
+            ".txt": lambda: f"{self}\n",
+            ".json": lambda: json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n",
+            ".md": self.to_markdown,
+            ".html": self.to_html,
+            ".csv": lambda: spreadsheet(self.table),
+        }
+        suffix = Path(path).suffix.lower()
+        if suffix not in forms:
+            raise InputError(f"{path}: end the name with {', '.join(forms)}")
+        with written_beside(path, force=force) as temporary:
+            temporary.write_text(forms[suffix](), encoding="utf-8")
+
+    def __str__(self) -> str:
+        parts = [one_line(whole(self.sentence))]
+        if len(self.cells) > 1:
+            parts.append("\n".join(aligned(self.cells)))
+        if self.notes:
+            parts.append("\n".join(f"- {one_line(whole(note))}" for note in self.notes))
+        return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        return rendered("foundation/cell.html", finding=self)
+
+
+def table_of(rows: Iterable[Mapping[str, Any]], **schema: Any) -> PolarsFrame:
+    """Return a frame of rows by column; `schema` gives types of columns that may be empty."""
+    import polars as pl
+
+    return pl.DataFrame(list(rows), schema_overrides=schema, infer_schema_length=None)
+
+
+def cells_of(
+    table: PolarsFrame, formats: Mapping[str, str] = {}, labels: Mapping[str, str] = {}
+) -> Cells:
+    """Return a frame as text; a column that ends in "low" and the next one are an interval."""
+    columns, names = [], [*table.columns]
+    while names:
+        name = names.pop(0)
+        label = labels.get(name, name.replace("_", " "))
+        cells = [_cell(value, formats.get(name, "")) for value in table[name]]
+
+        # the upper ends stand beside the lower ones
+        if name.endswith("low"):
+            upper = names.pop(0)
+            form = formats.get(upper, formats.get(name, ""))
+            ends = [_cell(value, form) for value in table[upper]]
+            cells = [f"{a} to {b}" if a else "" for a, b in zip(cells, ends, strict=True)]
+            label = labels.get(name, name.removesuffix("low").replace("_", " ") + "interval")
+        if label:
+            columns.append([label, *cells])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _cell(value: Any, form: str) -> str:
+    """Return one value as text, empty where there is none."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if hasattr(value, "__iter__"):
+        return " ".join(_cell(one, form) for one in value)
+    return format(value, form or ("," if isinstance(value, int) else ".4f"))
+
+
+def values_of(data: Any) -> Fields:
+    """Return the fields of a data class as plain values, without those that its repr leaves out."""
+    return {one.name: plain(getattr(data, one.name)) for one in fields(data) if one.repr}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: arrays as lists, None for numbers that there are not."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int | bool):
+        return value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(key): plain(one) for key, one in value.items()}
+    if is_dataclass(value):
+        return values_of(value)
+    if isinstance(value, Iterable):
+        return [plain(one) for one in value]
+    return str(value)
