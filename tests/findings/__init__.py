@@ -1,0 +1,1 @@
+"""One instance of every result, by wing, and what they all can do."""

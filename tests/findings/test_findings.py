@@ -1,0 +1,84 @@
+"""Every result is a finding: a sentence, a table, pictures, in every form, with names escaped."""
+
+import json
+from html.parser import HTMLParser
+from importlib import import_module
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.validation import InputError
+
+WINGS = sorted(
+    path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith(("_", "test"))
+)
+RESULTS = [result for wing in WINGS for result in import_module(f"tests.findings.{wing}").results()]
+FORMS = (".txt", ".json", ".md", ".html", ".csv")
+
+
+class Page(HTMLParser):
+    """Elements that are open and all that occurred, with the text between them."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.tags, self.text = [], [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag not in ("meta", "link", "line", "circle", "rect", "polygon", "polyline"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(params=RESULTS, ids=lambda result: type(result).__name__)
+def result(request):
+    return request.param
+
+
+def test_a_result_has_a_sentence_a_table_and_pictures(result):
+    assert isinstance(result, Finding)
+    assert result.sentence and "\n" not in result.sentence
+    assert isinstance(result.table, pl.DataFrame)
+    assert isinstance(result.pictures, list)
+    assert len({len(row) for row in result.cells}) <= 1
+
+
+def test_it_prints_its_sentence_first_and_every_note(result):
+    first, *rest = str(result).splitlines()
+    assert first.casefold().startswith(result.sentence[:20].casefold())
+    assert len(rest) >= len(result.cells) - 1 + len(result.notes)
+
+
+def test_it_is_json_with_the_rows_of_its_table(result):
+    values = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert values["sentence"] == result.sentence
+    assert len(values["table"]) == len(result.table)
+
+
+def test_its_page_is_whole_and_without_scripts(result):
+    page = Page(result.to_html())
+    assert page.open == [] and "script" not in page.tags
+    assert page.tags.count("tr") == len(result.cells) * (len(result.cells) > 1)
+    cell = Page(result._repr_html_())
+    assert cell.open == [] and not {"script", "style", "html"} & {*cell.tags}
+    assert cell.tags.count("svg") == len(result.pictures)
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+def test_it_is_saved_in_the_form_of_the_suffix(result, suffix, tmp_path):
+    path = tmp_path / f"result{suffix}"
+    result.save(path)
+    assert path.stat().st_size > 0 or not result.table.width
+    with pytest.raises(InputError, match="exists"):
+        result.save(path, force=False)
+    with pytest.raises(InputError, match="end the name with"):
+        result.save(tmp_path / "result.docx")
