@@ -36,8 +36,9 @@ SPELLED = {
     "LETOR-shaped": "`conflict=1`",
     "LightGBM example": "LightGBM",
 }
-"""Names of queries on the page, which says beside each row how much metrics conflict on
-LETOR-shaped ones.
+"""Names of queries on the page, by their names in the claims.
+
+For LETOR-shaped queries, the name on the page says how much metrics conflict.
 """
 
 HEAD = """# Claims of the papers, tested
@@ -258,9 +259,9 @@ def _rows(claims: Claims, paper: str) -> Iterator[str]:
 
 
 def _row(stem: str, claim: Claim) -> Iterator[str]:
-    """Yield the row of a claim, and one below it if the claim needs more words.
+    """Yield the row of a claim, and the rows that explain it.
 
-    Below a claim that does not hold stands the reason, below one with a condition the test where
+    A claim that does not hold is followed by its reason, a claim with a condition by the test where
     that condition is not met.
     """
     place, table = claim.place.replace("section ", "§"), f"../figures/{stem}.csv"
