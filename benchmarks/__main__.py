@@ -1,10 +1,12 @@
-"""Run the benchmarks, save their rows with versions and machine, and write the page with its tables
-and picture.
+"""Run the benchmarks, save their rows, and write the page with its tables and picture.
 
-python benchmarks                       all, into benchmarks/results.jsonl, then docs/benchmarks.md
-and its picture python benchmarks trees losses          only these; the rows of the others stay
-python benchmarks --quick -o rows.jsonl small sizes, to check that they run; no page python
-benchmarks --page                the page from the existing rows
+Each row holds the versions of the libraries and the machine.
+
+    python benchmarks                        all, into benchmarks/results.jsonl, then
+                                             docs/benchmarks.md and its picture
+    python benchmarks trees losses           only these; the rows of the others stay
+    python benchmarks --quick -o rows.jsonl  small sizes, to check that they run; no page
+    python benchmarks --page                 the page from the existing rows
 """
 
 from __future__ import annotations
@@ -32,46 +34,51 @@ from dcglearn.foundation.files import written_beside
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
 SCRIPTS = (
-    "margin_qp", "direct", "scaling", "out_of_core", "cluster", "losses", "trees", "coherence", "evaluate",
-    "reading", "first_call", "command_line",
+    "margin_qp", "direct", "scaling", "out_of_core", "cluster", "losses", "trees", "coherence",
+    "evaluate", "reading", "first_call", "command_line",
 )  # fmt: skip
 PEERS = (
-    "dcglearn", "numpy", "numba", "scipy", "lightgbm", "scikit-learn", "cvxpy", "piqp", "clarabel", "osqp",
-    "pytrec-eval-terrier", "ir-measures", "ranx", "torch", "rax", "dask",
+    "dcglearn", "numpy", "numba", "scipy", "lightgbm", "scikit-learn", "cvxpy", "piqp", "clarabel",
+    "osqp", "pytrec-eval-terrier", "ir-measures", "ranx", "torch", "rax", "dask",
 )  # fmt: skip
 FASTER = ("times_faster", "times_ours")
 """Columns with the time of another tool divided by dcglearn's, which the picture shows."""
 
 NOTES = {
     "margin_qp": (
-        "On a busy machine, in processor time and in turn with other commits (`benchmarks/against.py COMMIT`): the fit "
-        "to 1,000,000 pairs takes .95 of the time at 3320e74, before the solver became slower, and .57 of that at "
-        "7cd18d1, when it was slowest. The likelihood and its derivatives take 1.01 to 1.02 times as long as at "
+        "On a busy machine, in processor time and in turn with other commits "
+        "(`benchmarks/against.py COMMIT`): the fit to 1,000,000 pairs takes .95 of the time at "
+        "3320e74, before the solver became slower, and .57 of that at 7cd18d1, when it was "
+        "slowest. The likelihood and its derivatives take 1.01 to 1.02 times as long as at "
         "c024d851, before position biases were estimated, at 500, 10,000 and 100,000 pairs."
     ),
     "evaluate": (
-        "Most of the processor time of an evaluation is Polars reading the files. The rest is the search for several "
-        "runs in a file and for repeated documents, the order of documents, and the look-up of their grades."
+        "Most of the processor time of an evaluation is Polars reading the files. The rest is the "
+        "search for several runs in a file and for repeated documents, the order of documents, and "
+        "the look-up of their grades."
     ),
     "reading": (
-        "Beside Polars, a CSV is read as text first: lines and cells that Polars would fill or guess are found, and "
-        "the text of each list is checked and split. Parquet holds lists already, which are checked and made arrays."
+        "Beside Polars, a CSV is read as text first: lines and cells that Polars would fill or "
+        "guess are found, and the text of each list is checked and split. Parquet holds lists "
+        "already, which are checked and made arrays."
     ),
     "losses": (
-        "Of 100 lists of 100 documents, most time goes into sums over pairs, in float64 and one thread, then into "
-        "sorting and discounts. rax computes in float32 on both processors."
+        "Of 100 lists of 100 documents, most time goes into sums over pairs, in float64 and one "
+        "thread, then into sorting and discounts. rax computes in float32 on both processors."
     ),
     "trees": (
-        "LightGBM's lambdarank leaves out pairs of documents that are both below rank 30. Over all pairs, as the "
-        "losses here, it takes about half as long again as they do on 1,000,000 documents."
+        "LightGBM's lambdarank leaves out pairs of documents that are both below rank 30. Over all "
+        "pairs, as the losses here, it takes about half as long again as they do on 1,000,000 "
+        "documents."
     ),
     "command_line": (
-        "Nothing is compiled on the user's machine: the first call reads files that later ones find in memory, and is "
-        "otherwise the same."
+        "Nothing is compiled on the user's machine: the first call reads files that later ones "
+        "find in memory, and is otherwise the same."
     ),
     "first_call": (
-        "A learner is a scikit-learn estimator (`clone`, metadata routing, `check_estimator`), so its class needs "
-        "`sklearn.base`, which imports `scipy.stats`. The command line goes without."
+        "A learner is a scikit-learn estimator (`clone`, metadata routing, `check_estimator`), so "
+        "its class needs `sklearn.base`, which imports `scipy.stats`. The command line goes "
+        "without."
     ),
 }
 """By script, what its table does not show."""
@@ -130,8 +137,12 @@ def machine() -> dict[str, Any]:
         except importlib.metadata.PackageNotFoundError:
             continue
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}",
-            "cores": cores, "versions": versions}  # fmt: skip
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": cores,
+        "versions": versions,
+    }
 
 
 def rows_of(script: str, quick: bool) -> list[Row]:
@@ -166,8 +177,9 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield each question and its rows with equal columns; seconds become multiples of the first
-    row's.
+    """Yield each question and its rows with equal columns.
+
+    Ratios replace seconds: the script's own, or else multiples of the first row's seconds.
     """
     kept = [
         {k: v for k, v in row.items() if k not in ("script", "machine", "versions")} for row in rows
@@ -219,8 +231,14 @@ def page(rows: Sequence[Row]) -> str:
     text = [
         "# Speed compared with other tools",
         "",
-        "Generated by `python benchmarks` (`make bench`) from `benchmarks/results.jsonl`; do not edit by hand. Times",
-        "are ratios within one run, because seconds depend on the machine. Tools that were not installed are left out.",
+        (
+            "Generated by `python benchmarks` (`make bench`) from `benchmarks/results.jsonl`; "
+            "do not edit by hand. Times"
+        ),
+        (
+            "are ratios within one run, because seconds depend on the machine. "
+            "Tools that were not installed are left out."
+        ),
         "",
         f"Python {stamp['python']}, {stamp['system']}, {stamp['cores']} cores; {versions}.",
         "",
@@ -248,9 +266,7 @@ def question_of(script: str) -> str:
 
 
 def bars(rows: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
-    """Return, by script, the labels and ratios of the rows that compare another tool with
-    dcglearn.
-    """
+    """Return, by script, labels and ratios of the rows that compare another tool with dcglearn."""
     labelled: dict[str, list[tuple[str, float]]] = {}
     for row in rows:
         ratio = next((row[name] for name in FASTER if name in row), None)
@@ -278,8 +294,9 @@ def bars(rows: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
 
 
 def picture(rows: Sequence[Row]) -> Figure:
-    """Draw the time of other tools relative to dcglearn, a panel per script; orange where dcglearn
-    is slower.
+    """Draw the time of other tools relative to dcglearn, a panel per script.
+
+    Bars are orange where dcglearn is slower.
     """
     panels = bars(rows)
     with rc_context({"font.size": 8}):
@@ -290,15 +307,24 @@ def picture(rows: Sequence[Row]) -> Figure:
         ]
         for ax, (script, panel) in zip(axes, panels.items(), strict=True):
             names, ratios = zip(*panel, strict=True)
-            ax.barh(range(len(panel)), [max(r, 1e-3) - 1 for r in ratios], left=1, height=0.7,
-                    color=[FASTER_COLOUR if ratio > 1 else SLOWER_COLOUR for ratio in ratios])  # fmt: skip
+            colours = [FASTER_COLOUR if ratio > 1 else SLOWER_COLOUR for ratio in ratios]
+            lengths = [max(ratio, 1e-3) - 1 for ratio in ratios]
+            ax.barh(range(len(panel)), lengths, left=1, height=0.7, color=colours)
             for i, ratio in enumerate(ratios):
-                ax.annotate(f"{ratio:.3g}×", (ratio, i), xytext=(3 if ratio > 1 else -3, 0), textcoords="offset points",
-                            ha="left" if ratio > 1 else "right", va="center", fontsize=7)  # fmt: skip
+                ax.annotate(
+                    f"{ratio:.3g}×",
+                    (ratio, i),
+                    xytext=(3 if ratio > 1 else -3, 0),
+                    textcoords="offset points",
+                    ha="left" if ratio > 1 else "right",
+                    va="center",
+                    fontsize=7,
+                )
             ax.set_yticks(range(len(panel)), names)
             ax.invert_yaxis()
             ax.set(xscale="log")
-            title = f"{question_of(script)}: faster in {sum(ratio > 1 for ratio in ratios)} of {len(ratios)} cases"
+            n_faster = sum(ratio > 1 for ratio in ratios)
+            title = f"{question_of(script)}: faster in {n_faster} of {len(ratios)} cases"
             ax.set_title(fill(title, 75), loc="left", fontsize=8, weight="bold")
             ax.axvline(1, color="black", lw=0.8)
             ax.spines[["top", "right"]].set_visible(False)

@@ -56,8 +56,9 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
     def likelihood(
         n: int, n_levels: int = 0, n_raters: int = 1, order: int = 2
     ) -> Callable[[], Any]:
-        """Return sums over judgements, with ties and strengths, or with several raters who lean to
-        a side.
+        """Return a function that sums the likelihood over n judgements.
+
+        With `n_levels`, judgements have strengths and ties; several raters have position biases.
         """
         from dcglearn.learning.pair_loss import LIKELIHOOD, JudgedPairs, Points
 
@@ -74,9 +75,12 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
         thresholds = 0.3 * np.arange(n_levels + 1.0) if n_levels else np.zeros(2)
         errors = np.full((1, n_raters), 0.1)
         at = Points(
-            np.arange(5.0)[None] / 4, 1 / np.log2(np.arange(2, 12))[None], one * (*thresholds, np.inf), errors,
+            np.arange(5.0)[None] / 4,
+            1 / np.log2(np.arange(2, 12))[None],
+            one * (*thresholds, np.inf),
+            errors,
             biases=errors if n_raters > 1 else None,
-        )  # fmt: skip
+        )
         return lambda: [judged.sums(at, LIKELIHOOD, order) for _ in range(-(-100_000 // n))]
 
     def pair_sums(n: int) -> Callable[[], Any]:
@@ -121,8 +125,9 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
 
 
 def serve(name: str, quick: bool) -> None:
-    """Print the processor seconds of a call after each line of standard input; none if the call is
-    impossible.
+    """Print the processor seconds of a call after each line of standard input.
+
+    If the call fails, print its error to standard error and return.
     """
     try:
         call = kernels(quick)[name][1]()

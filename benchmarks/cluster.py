@@ -134,9 +134,7 @@ def compare_ndcg(n_queries: int, n_trees: int, repeats: int) -> None:
 
 
 def used(client: Client) -> tuple[float, float]:
-    """Return the processor time of all workers, in seconds, and their largest resident memory, in
-    GB.
-    """
+    """Return the processor seconds of all workers and their largest resident memory in GB."""
     spent = client.run(lambda: sum(psutil.Process().cpu_times()[:2])).values()
     held = client.run(lambda: psutil.Process().memory_info().rss).values()
     return sum(spent), max(held) / 1e9

@@ -40,8 +40,9 @@ def best_seconds(fit, repeats):
 
 
 def rated_log(n_lists):
-    """Return all pairs with different ratings, from 1 to 5, of free lists that D1 and some noise
-    rate.
+    """Return all pairs of free lists with different ratings.
+
+    D1 rates the lists from 1 to 5, with some noise.
     """
     rng = np.random.default_rng(2)
     lists = rng.integers(0, 5, (n_lists, 10)).astype(np.int8)
@@ -53,8 +54,9 @@ def rated_log(n_lists):
 
 
 def row_of(log, repeats):
-    """Return the shortest times of the learners on a log, measured in turn, and the memory that the
-    fits add.
+    """Return the shortest times of the learners on a log and the memory that the fits add.
+
+    The learners are measured in turn.
     """
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     learners = dl.DCGLearner(), dl.DCGLearner("robust"), dl.UtilityLearner(C=0.1)

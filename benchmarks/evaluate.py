@@ -29,9 +29,12 @@ import dcglearn as dl
 
 PEERS = {
     "dcglearn": "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, 'nDCG@10').frame()",
-    "dcglearn, 36 metrics": "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, dl.textbook_dcgs(4, 10)).frame()",
+    "dcglearn, 36 metrics": (
+        "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, dl.textbook_dcgs(4, 10)).frame()"
+    ),
     "pytrec_eval": (
-        "import pytrec_eval as p; q = p.parse_qrel(open({qrels!r})); r = p.parse_run(open({run!r})); "
+        "import pytrec_eval as p; "
+        "q = p.parse_qrel(open({qrels!r})); r = p.parse_run(open({run!r})); "
         "p.RelevanceEvaluator(q, {{'ndcg_cut.10'}}).evaluate(r)"
     ),
     "ir_measures": "import sys; sys.argv = ['ir_measures', {qrels!r}, {run!r}, 'nDCG@10', '-q']; "
@@ -87,9 +90,7 @@ def from_files(paths: dict[str, str], repeats: int) -> None:
 
 
 def beside_reading(paths: dict[str, str], repeats: int) -> None:
-    """Print the processor time of an evaluation divided by that in which Polars reads the same
-    files.
-    """
+    """Print an evaluation's processor time divided by Polars' time to read the same files."""
     import polars as pl
 
     def ours() -> Any:

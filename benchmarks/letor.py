@@ -34,8 +34,9 @@ def synthetic(n_queries: int = 106) -> list[Fold]:
 
 
 def means(result: object) -> pl.DataFrame:
-    """Return one row per method: means over folds, the mean of the NDCG measures, and seconds over
-    all folds.
+    """Return one row per method: means over the folds, and seconds over all folds.
+
+    The columns hold the NDCG measures, MAP, the mean of these NDCG measures, and the seconds.
     """
     wide = (
         result.frame()

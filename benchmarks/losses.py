@@ -66,8 +66,9 @@ def with_rax(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
 
 
 def with_allrank(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
-    """Return allRank's approxNDCGLoss (release 1.4.3), reimplemented from its formula, without
-    padding.
+    """Return a call of allRank's approxNDCGLoss, without padding.
+
+    The loss is reimplemented from the formula of release 1.4.3.
     """
     import torch
 
@@ -122,8 +123,9 @@ def seconds(call: Call, budget: float = 1.0) -> float:
 
 
 def measure(name: str, n_queries: int, length: int, alpha: float) -> None:
-    """Print one row; the memory is that of the first full call, after calls on fewer documents that
-    compile.
+    """Print one row with the value, largest gradient, times and peak memory of a tool.
+
+    The memory belongs to the first full call, after calls on fewer documents that compile.
     """
     for few in (10, 300):
         MAKERS[name](*lists(1, few), 1.0)()
@@ -197,8 +199,9 @@ def long_lists(length: int) -> None:
 
 
 def beside_argsort(length: int) -> None:
-    """Print the seconds on one list with the default parameters, over the DCG's ranks and all, and
-    their ratio.
+    """Print the seconds of losses on one list, also divided by the seconds of `np.argsort`.
+
+    Losses have their default parameters; ApproxNDCG is measured on the DCG's ranks and on all.
     """
     import dcglearn as dl
 
@@ -258,8 +261,9 @@ def growth(sizes: dict[str, list[int]]) -> None:
 
 
 def one_pass(n_queries: int, sizes: tuple[int, int]) -> None:
-    """Print the seconds of value and gradient over all training queries, and their ratio to
-    ApproxNDCG's.
+    """Print the seconds of one pass over all training queries, also divided by ApproxNDCG's.
+
+    A pass computes a loss's value and gradient.
     """
     import dcglearn as dl
 

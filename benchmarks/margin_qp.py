@@ -76,8 +76,9 @@ def through_cvxpy(solver: str) -> Callable[[Preferences], np.ndarray]:
 
 
 def linear_svc(log: Preferences) -> Callable[[], np.ndarray]:
-    """Return a function that only fits: LIBLINEAR needs two classes, so every second difference is
-    negated.
+    """Return a function that fits LinearSVC to differences prepared here.
+
+    LIBLINEAR needs two classes, so every second difference is negated.
     """
     d = difference_matrix(log.preferred, log.other, N_GRADES)
     sign = np.where(np.arange(len(log)) % 2, -1.0, 1.0)

@@ -24,16 +24,18 @@ from dcglearn import Preferences, UtilityLearner, simulate
 
 
 def peak_mb() -> float:
-    """Return the peak memory of this process; getrusage would include the parent's memory at the
-    fork.
+    """Return the peak memory of this process in MB.
+
+    `getrusage` would include the parent's memory at the fork.
     """
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024 / 1e6
 
 
 def fit(folder: Path, n: int) -> None:
-    """Fit the log in the folder and print the row; a first fit of two pairs compiles the
-    kernels.
+    """Fit the log in the folder and print the row.
+
+    A fit of two pairs comes first and pays the one-time costs, such as loading the kernels.
     """
     UtilityLearner().fit(Preferences(np.eye(3, dtype=int)[:2], np.eye(3, dtype=int)[1:]))
     before = peak_mb()

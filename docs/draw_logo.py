@@ -1,5 +1,6 @@
-"""Draw the logo, bars of falling discounts beside a curve of gains: `python docs/draw_logo.py`
-writes it.
+"""Draw the logo: bars of falling discounts beside a curve of gains.
+
+`python docs/draw_logo.py` writes it.
 """
 
 from pathlib import Path
@@ -18,15 +19,22 @@ GAINS = ((4, 50), (20, 42), (36, 26), (56, 4))
 def logo() -> str:
     """Return the logo as SVG, 60 units square."""
     bars = [
-        f'<rect x="{4 + 14 * place}" y="{56 - 52 * height:.1f}" width="10" height="{52 * height:.1f}" rx="2"/>'
+        f'<rect x="{4 + 14 * place}" y="{56 - 52 * height:.1f}" '
+        f'width="10" height="{52 * height:.1f}" rx="2"/>'
         for place, height in enumerate(DISCOUNTS)
     ]
     line = " ".join(f"{x},{y}" for x, y in GAINS)
     dots = [f'<circle cx="{x}" cy="{y}" r="4"/>' for x, y in GAINS]
     parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 60" role="img" aria-label="dcglearn">',
+        (
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 60" '
+            'role="img" aria-label="dcglearn">'
+        ),
         f'<g fill="{BLUE}">{"".join(bars)}</g>',
-        f'<polyline points="{line}" fill="none" stroke="{ORANGE}" stroke-width="4" stroke-linejoin="round"/>',
+        (
+            f'<polyline points="{line}" fill="none" stroke="{ORANGE}" '
+            'stroke-width="4" stroke-linejoin="round"/>'
+        ),
         f'<g fill="{ORANGE}">{"".join(dots)}</g>',
         "</svg>",
     ]

@@ -1,9 +1,8 @@
-"""Print answers of a simulated language model to 400 questions, each asked with two ways of
-retrieval.
+"""Print the answers of a simulated language model to 400 questions.
 
-Grades are 0 (a distractor), 1 (a part of the answer) and 2 (the answer). The model reads the top
-with most care, and distractors mislead it: its DCG has the gains -1/3, 0.4 and 1. Passages are cut
-at the third, or reach to the fifth.
+Each question is asked with two ways of retrieval: passages are cut at the third, or reach to the
+fifth. Grades are 0 (a distractor), 1 (a part of the answer) and 2 (the answer). The model reads the
+top with most care, and distractors mislead it: its DCG has the gains -1/3, 0.4 and 1.
 """
 
 import json

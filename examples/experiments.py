@@ -1,9 +1,8 @@
-"""Print the lists of 45 simulated experiments by user: 30 of which the better arm is known, and 15
-A/A tests.
+"""Print the lists of 45 simulated experiments by user.
 
-Users' satisfaction follows a DCG with gains -0.3, 0.3 and 1 and discounts 1, 0.6, 0.4 and 0.3. A
-treatment changes how often each grade stands at each position, for better or worse. Lists have two
-to four results.
+The better arm of 30 experiments is known; the other 15 are A/A tests. Users' satisfaction follows a
+DCG with gains -0.3, 0.3 and 1 and discounts 1, 0.6, 0.4 and 0.3. A treatment changes how often each
+grade stands at each position, for better or worse. Lists have two to four results.
 """
 
 import numpy as np

@@ -1,8 +1,7 @@
-"""Print 240 pairs of result lists for the 40 made-up queries of `topics.txt`, to try `dcglearn
-judge` with.
+"""Print 240 pairs of result lists, to try `dcglearn judge` with.
 
-Grades are 0 (beside the point), 1 (touches it), 2 (answers it among other things) and 3 (answers
-it).
+The queries are the 40 made-up ones of `topics.txt`. Grades are 0 (beside the point), 1 (touches the
+query), 2 (answers it among other things) and 3 (answers it).
 """
 
 import json

@@ -1,5 +1,6 @@
-"""Learn with strengths of preference as margins, and with a custom constraint: decreasing
-discounts.
+"""Learn with strengths of preference as margins, and with decreasing discounts.
+
+A custom constraint makes the discounts decrease.
 
 Run it with ``python examples/own_margin.py``.
 """

@@ -1,5 +1,6 @@
-"""Simulations of Zhou et al. 2008 and of papers on ranking objectives; ``python -m simulations``
-runs them.
+"""Simulations of Zhou et al. 2008 and of papers on ranking objectives.
+
+``python -m simulations`` runs them.
 
 The kernels of OpenBLAS are fixed to those that every x86-64 processor with AVX2 has. Those that it
 chooses by itself on a newer processor round differently, and a search among many optima then ends

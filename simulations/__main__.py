@@ -108,8 +108,10 @@ def all_claims(folder: Path) -> dict[str, list[Claim]]:
 
 
 def write_pages(folder: Path) -> list[Path]:
-    """Write the pages of claims, the table of all claims and the overviews from a folder's tables;
-    return the pages.
+    """Write all pages and pictures of claims from a folder's tables.
+
+    These are the pages in Markdown, the table of all claims and the overviews. Return the paths of
+    the pages.
     """
     claims = all_claims(folder)
     table = rounded(summary_table(claims))

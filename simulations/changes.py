@@ -1,6 +1,4 @@
-"""What the run with new seeds changed: the verdicts before, in ``claims_before.csv``, beside those
-after it.
-"""
+"""Changes of verdicts from the run before, in ``claims_before.csv``, to the run with new seeds."""
 
 from __future__ import annotations
 
@@ -22,8 +20,7 @@ nearest to failing.
 
 
 def section(after: pl.DataFrame, folder: Path) -> str:
-    """Return the words of the page on what the run with new seeds changed, "" without verdicts from
-    before it.
+    """Return the page's section on verdicts that new seeds changed; "" without verdicts before.
 
     Parameters
     ----------
@@ -42,8 +39,9 @@ def section(after: pl.DataFrame, folder: Path) -> str:
 
 
 def described(before: pl.DataFrame, after: pl.DataFrame, again: Collection[str]) -> str:
-    """Return how many verdicts of the programs that ran again changed, and a table from which to
-    which.
+    """Return how many verdicts of the programs that ran again changed, and a table of the changes.
+
+    The table counts claims by their verdict before, in rows, and after, in columns.
     """
     programs = after["program"].n_unique()
     done = (
@@ -51,7 +49,10 @@ def described(before: pl.DataFrame, after: pl.DataFrame, again: Collection[str])
         if len(again) == programs
         else f"So far {len(again)} of {programs} programs have"
     )
-    words = f"**Run once more.** {done} run again with a new seed, claims and repeats frozen: the run shown here.\n"
+    words = (
+        f"**Run once more.** {done} run again with a new seed, claims and repeats frozen: "
+        "the run shown here.\n"
+    )
     both, fewer, more = compared(before, after, again)
     if not len(both):
         return words
@@ -60,8 +61,9 @@ def described(before: pl.DataFrame, after: pl.DataFrame, again: Collection[str])
         (pl.col("verdict") == UNDECIDED) | (pl.col("verdict_after") == UNDECIDED)
     ).height
     words += (
-        f"Of {len(both)} claims tested [before](../figures/{BEFORE}) and after, the verdicts of {len(changed)} changed,"
-        f" {near} of them\nfrom or to undecided; {more} are new, {fewer} gone.\n\n"
+        f"Of {len(both)} claims tested [before](../figures/{BEFORE}) and after, "
+        f"the verdicts of {len(changed)} changed, {near} of them\n"
+        f"from or to undecided; {more} are new, {fewer} gone.\n\n"
     )
     head = f"| before, after: | {' | '.join(VERDICTS)} |\n|{' --- |' * (len(VERDICTS) + 1)}\n"
     rows = [
@@ -77,8 +79,9 @@ def described(before: pl.DataFrame, after: pl.DataFrame, again: Collection[str])
 def compared(
     before: pl.DataFrame, after: pl.DataFrame, again: Collection[str]
 ) -> tuple[pl.DataFrame, int, int]:
-    """Return the claims tested before and after by these programs, and how many only before, and
-    only after.
+    """Return the claims that these programs tested both before and after, and two counts.
+
+    The counts are of claims tested only before, and of claims tested only after.
     """
     old, new = (
         _tested(table).filter(pl.col("program").is_in(list(again))) for table in (before, after)
@@ -89,8 +92,10 @@ def compared(
 
 
 def _tested(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the claims that can fail, with a key that does not name the setting nearest to
-    failing, but counts.
+    """Return the claims that can fail, each with a key by which two runs are joined.
+
+    The key is the claim's text. If the text ends with the worst of several settings, which may
+    differ between runs, the key numbers such claims within their program.
     """
     rows = table.filter(
         pl.col("branch").fill_null("") == "", pl.col("verdict").is_in(CANNOT_FAIL).not_()

@@ -77,13 +77,12 @@ def interval(values: Any, overlap: float = 0.0) -> Interval:
 
 
 def share_interval(shares: Any, outcomes: float = 1) -> Interval:
-    """Return the mean of each repeat's share of 0/1 outcomes, with an exact interval, which never
-    leaves [0, 1].
+    """Return the mean over repeats of shares of 0/1 outcomes, with an exact interval in [0, 1].
 
-    It is Clopper and Pearson's for the number of outcomes that count as independent: the number
-    whose binomial variance is the variance between repeats (Korn and Graubard 1998, Confidence
-    intervals for proportions with small expected number of positive counts). That is at most all
-    outcomes; and one of each repeat if all repeats agree, which shows no variance.
+    The interval is Clopper and Pearson's for the number of outcomes that count as independent: the
+    number whose binomial variance is the variance between repeats (Korn and Graubard 1998,
+    Confidence intervals for proportions with small expected number of positive counts). That is at
+    most all outcomes; and one of each repeat if all repeats agree, which shows no variance.
 
     Parameters
     ----------
@@ -119,8 +118,9 @@ def measured(
     outcomes: int = 0,
     least: float = 0.0,
 ) -> Interval:
-    """Return the interval of one value per repeat, exact for shares of 0/1 outcomes, else by
-    Student's t.
+    """Return the mean of one value per repeat, with its interval.
+
+    The interval is exact for shares of 0/1 outcomes, and Student's t interval otherwise.
 
     Parameters
     ----------
@@ -170,10 +170,9 @@ def verdict(measured: Interval, low: float = -np.inf, high: float = np.inf) -> s
 
 
 def conditional(where_met: str, elsewhere: str) -> str:
-    """Return the verdict on a claim with a condition, from its verdicts where the condition is met
-    and elsewhere.
+    """Return the verdict on a claim with a condition, from its verdicts in both branches.
 
-    It "holds with a condition" only if it holds where the condition is met and does not hold
+    The claim "holds with a condition" only if it holds where the condition is met and does not hold
     elsewhere.
     """
     if where_met != HOLDS:
@@ -344,8 +343,9 @@ def _digits(number: float, measured: Interval) -> str:
 
 
 def in_every_cell(claims: Sequence[Claim]) -> Claim:
-    """Return the claim that is nearest to failing, of one made of each of several settings: if it
-    holds, all hold.
+    """Return the claim nearest to failing: if it holds, the claims of all settings hold.
+
+    Its text says of how many claims it is the worst.
     """
     tested = [claim for claim in claims if claim.testable] or claims[:1]
     nearest = min(tested, key=lambda claim: _room(claim) if claim.testable else 0.0)

@@ -1,5 +1,7 @@
-"""The pages ``docs/claims.md``, of the papers' claims, and ``docs/our_claims.md``; and the table of
-all claims.
+"""Pages and table of all claims.
+
+``docs/claims.md`` holds the papers' claims, ``docs/our_claims.md`` our own; `summary_table` holds
+both.
 """
 
 from __future__ import annotations
@@ -34,30 +36,41 @@ SPELLED = {
     "LETOR-shaped": "`conflict=1`",
     "LightGBM example": "LightGBM",
 }
-"""Names of queries on the page, which says beside each row how much metrics conflict on
-LETOR-shaped ones.
+"""Names of queries on the page, by their names in the claims.
+
+For LETOR-shaped queries, the name on the page says how much metrics conflict.
 """
 
 HEAD = """# Claims of the papers, tested
 
-Five papers say how to learn a ranking metric from preferences, and how to train rankers on one. We ran what they claim,
-and what [we claim ourselves](our_claims.md): of {total} claims that a run can contradict {holds} hold, {condition} hold
-with a condition, {fails} do not hold, and {undecided} are undecided. {sure} more cannot fail, and are not counted.
+Five papers say how to learn a ranking metric from preferences, and how to train rankers on one. \
+We ran what they claim,
+and what [we claim ourselves](our_claims.md): of {total} claims that a run can contradict \
+{holds} hold, {condition} hold
+with a condition, {fails} do not hold, and {undecided} are undecided. \
+{sure} more cannot fail, and are not counted.
 
 """
 
 OURS = """# What we claim beyond the papers
 
-What this package says of its own methods, tested by [the rule](claims.md#the-rule) of the papers' claims, in
-[the words](claims.md#the-words) of that page. All judges and users are simulated. Studies g, i and j answer questions
+What this package says of its own methods, \
+tested by [the rule](claims.md#the-rule) of the papers' claims, in
+[the words](claims.md#the-words) of that page. All judges and users are simulated. \
+Studies g, i and j answer questions
 that Zhou et al. leave open in sections 7, 6.5 and 5.2.
 
-- **C** weighs errors against size in the QP; **QP + SVD**: gains and discounts split from the utility it learns;
-  **`DCGLearner`**: ours, which learns gains and discounts directly, a blend of its **robust fit** and others.
-- **identifiable similarity** leaves out what pairs cannot show: permutations, for example, hide a constant added to all
+- **C** weighs errors against size in the QP; **QP + SVD**: \
+gains and discounts split from the utility it learns;
+  **`DCGLearner`**: ours, which learns gains and discounts directly, \
+a blend of its **robust fit** and others.
+- **identifiable similarity** leaves out what pairs cannot show: permutations, for example, \
+hide a constant added to all
   discounts.
-- **binary1-log2**: a DCG with gain 1 from grade 1 on, and discounts 1 / log2(rank + 1); **linear-log2**,
-  **exponential-log2**: the same with gains grade and 2^grade - 1; **binary2-log2**: gain 1 from grade 2 on. These are
+- **binary1-log2**: a DCG with gain 1 from grade 1 on, and discounts 1 / log2(rank + 1); \
+**linear-log2**,
+  **exponential-log2**: the same with gains grade and 2^grade - 1; \
+**binary2-log2**: gain 1 from grade 2 on. These are
   textbook DCGs.
 - **flat, steep truth**: a users' DCG by which any relevant result will do, or only the best count.
 
@@ -71,32 +84,46 @@ Ten findings:
 RULE = f"""
 ## The rule
 
-A claim states beforehand what is compared, in which direction, and by how much. Each experiment is repeated with
-new random data, the same for both sides, so that every repeat gives one difference. From these come the mean and its
-{LEVEL:.0%} interval, by Student's t; of shares of yes or no by Clopper and Pearson, exactly. The LightGBM example has
-only 251 queries, which repeats split anew, so that its repeats are not independent: Nadeau and Bengio's correction
-widens its intervals, with {TEST:.2g} test queries for each training query ({REST:.2g} for trees; for values of the
+A claim states beforehand what is compared, in which direction, and by how much. \
+Each experiment is repeated with
+new random data, the same for both sides, so that every repeat gives one difference. \
+From these come the mean and its
+{LEVEL:.0%} interval, by Student's t; of shares of yes or no by Clopper and Pearson, exactly. \
+The LightGBM example has
+only 251 queries, which repeats split anew, so that its repeats are not independent: \
+Nadeau and Bengio's correction
+widens its intervals, with {TEST:.2g} test queries for each training query \
+({REST:.2g} for trees; for values of the
 training queries themselves, {TRAIN:.2g} of them for each other query).
 
 - **holds**: the whole interval lies where the claim says;
 - **does not hold**: the whole interval lies elsewhere;
 - **undecided**: the interval covers both;
-- **holds with a condition**: the claim holds where the stated condition is met and does not hold elsewhere. Both
+- **holds with a condition**: the claim holds where the stated condition is met \
+and does not hold elsewhere. Both
   are tested; below such a row, a row *elsewhere* shows the second test;
-- **proved, by construction**: a theorem, or what the form of the experiment implies. It cannot fail: the run checks
+- **proved, by construction**: a theorem, or what the form of the experiment implies. \
+It cannot fail: the run checks
   the program only.
 
 "Close" means within {CLOSE}, "level" and "no worse" within {NEGLIGIBLE}; "worst of n" rows show,
-of n settings, the one nearest to failing. Of a hundred verdicts a few are wrong by chance; near a bound, a new
+of n settings, the one nearest to failing. Of a hundred verdicts a few are wrong by chance; \
+near a bound, a new
 run may turn "holds" into "undecided" or back. The rule is [one
-function](../simulations/claims.py); tests on made-up tables show that every row can come out each way. All numbers:
+function](../simulations/claims.py); \
+tests on made-up tables show that every row can come out each way. All numbers:
 [claims.csv](../figures/claims.csv).
 
-**What was not stated beforehand.** Four rows on trees said "beats" until a run left three of them undecided, and say
-"level" since; eight rows on LightGBM's lambdarank were then pooled into two. Studies k, m, n, o and s were repeated
-more often after a run had left 16 rows undecided, of which eight then held. Some rows (theorem 3 at 1e4 and 1e6, sigma
-= 2^6, whole paths, 25 topics) were added to existing tables. At the freeze, ten programs' repeats were set by
-what their intervals need; no bound was moved. The test of study x rejected 11% of logs without rises in the run below;
+**What was not stated beforehand.** \
+Four rows on trees said "beats" until a run left three of them undecided, and say
+"level" since; eight rows on LightGBM's lambdarank were then pooled into two. \
+Studies k, m, n, o and s were repeated
+more often after a run had left 16 rows undecided, of which eight then held. \
+Some rows (theorem 3 at 1e4 and 1e6, sigma
+= 2^6, whole paths, 25 topics) were added to existing tables. \
+At the freeze, ten programs' repeats were set by
+what their intervals need; no bound was moved. \
+The test of study x rejected 11% of logs without rises in the run below;
 it was changed, tried on other logs, and run again with that seed.
 
 """
@@ -104,20 +131,31 @@ it was changed, tried on other logs, and run again with that seed.
 WORDS = """
 ## The words
 
-- **D1, D2**: the true DCGs of Zhou et al.: ten positions (K = 10), five grades (L = 5), discounts 1 / log(rank +
-  1); the gains of the grades are 1, 2, 3, 4, 5 in D1 and 1, 3, 7, 15, 31 in D2. Rows take both together unless they
+- **D1, D2**: the true DCGs of Zhou et al.: ten positions (K = 10), five grades (L = 5), \
+discounts 1 / log(rank +
+  1); the gains of the grades are 1, 2, 3, 4, 5 in D1 and 1, 3, 7, 15, 31 in D2. \
+Rows take both together unless they
   name one. [Picture](../figures/truths.png).
-- **pair, flip**: two lists of which the true DCG prefers the first; a flipped pair is recorded the wrong way round.
-- **permutations, free lists**: orders of the same ten documents (two of each grade), or any grade at any rank.
-- **utility**: a worth for each grade at each position (K x L numbers); **QP**: the paper's way to learn it.
-- **precision**: share of new clean pairs that the learned metric orders correctly. **Similarity**: cosine of the
+- **pair, flip**: two lists of which the true DCG prefers the first; \
+a flipped pair is recorded the wrong way round.
+- **permutations, free lists**: orders of the same ten documents (two of each grade), \
+or any grade at any rank.
+- **utility**: a worth for each grade at each position (K x L numbers); \
+**QP**: the paper's way to learn it.
+- **precision**: share of new clean pairs that the learned metric orders correctly. \
+**Similarity**: cosine of the
   learned and the true utility.
-- **`conflict=1`**: simulated queries shaped like LETOR's, *made so that metrics conflict*: what makes a result
-  excellent, and what makes it safe, are features of their own, so that the best linear ranker depends on gains and
-  discounts. With **`conflict=0`** all metrics prefer the same ranker. **LightGBM**: its example's 251 real queries.
+- **`conflict=1`**: simulated queries shaped like LETOR's, *made so that metrics conflict*: \
+what makes a result
+  excellent, and what makes it safe, are features of their own, \
+so that the best linear ranker depends on gains and
+  discounts. With **`conflict=0`** all metrics prefer the same ranker. \
+**LightGBM**: its example's 251 real queries.
   **Nonlinear queries**: simulated queries that only trees can rank.
-- **alpha, beta, sigma**: sharpness of smoothed ranks (larger is sharper), of smoothed cut-offs, and width of
-  smoothing. **gradients, lambdas**: what trees follow: slopes of the smoothed metric, or what swapping two documents
+- **alpha, beta, sigma**: sharpness of smoothed ranks (larger is sharper), \
+of smoothed cut-offs, and width of
+  smoothing. **gradients, lambdas**: \
+what trees follow: slopes of the smoothed metric, or what swapping two documents
   would change in it.
 """
 
@@ -130,16 +168,22 @@ FOREST = """
 MISSING = """
 ## Claims that we do not test
 
-- **Qin et al., tables 3 and 4; Chapelle and Wu, figures 3 and 4, table 2; Wu et al., table 1; Sun et al., figures 1
-  and 2 on LETOR.** Those collections may not be copied here; `tests/simulations/letor` compares with the published numbers
+- **Qin et al., tables 3 and 4; Chapelle and Wu, figures 3 and 4, table 2; \
+Wu et al., table 1; Sun et al., figures 1
+  and 2 on LETOR.** Those collections may not be copied here; \
+`tests/simulations/letor` compares with the published numbers
   where a folder is named.
-- **Qin et al., table 6, and section 5.4 (SoftRank is slower).** A time, not a difference over repeats: see
+- **Qin et al., table 6, and section 5.4 (SoftRank is slower).** \
+A time, not a difference over repeats: see
   [benchmarks](benchmarks.md).
 - **Chapelle and Wu, figure 5.** Needs a Gaussian process and an older collection.
-- **Wu et al., figure 2, on a commercial engine's queries.** Not public; the same comparisons on others are above, by
+- **Wu et al., figure 2, on a commercial engine's queries.** Not public; \
+the same comparisons on others are above, by
   NDCG@5, not NDCG@1.
-- **Qin et al., table 5's own settings.** Not run: 100 starts at alpha 50, 100 and 300 take five times as long as
-  the rows above. **Section 5.5.2 (ApproxNDCG trains better than SoftRank).** Not run: SoftRank's time is cubic in
+- **Qin et al., table 5's own settings.** \
+Not run: 100 starts at alpha 50, 100 and 300 take five times as long as
+  the rows above. **Section 5.5.2 (ApproxNDCG trains better than SoftRank).** \
+Not run: SoftRank's time is cubic in
   the documents of a query.
 
 Errors in the papers: [reproduce](reproduce.md#errors-in-the-papers).
@@ -147,8 +191,9 @@ Errors in the papers: [reproduce](reproduce.md#errors-in-the-papers).
 
 
 def pages(claims: Claims, changes: str = "") -> dict[str, str]:
-    """Return the pages in Markdown, by the names of their files, with the words of
-    `simulations.changes.section`.
+    """Return the pages in Markdown, by the names of their files.
+
+    `changes` is the text of `simulations.changes.section`, placed after the rule.
     """
     numbers = dict(
         zip(("holds", "condition", "fails", "undecided"), counts(claims).values(), strict=True)
@@ -177,9 +222,7 @@ def _scoreboard(claims: Claims) -> Iterator[str]:
 
 
 def screen(claims: Claims) -> Iterator[str]:
-    """Yield the findings that the verdicts support, two beside each other, each below its
-    picture.
-    """
+    """Yield the findings that the verdicts support, two a row, each below its picture."""
     supported = [(finding, finding.sentence(claims)) for finding in FINDINGS]
     cells = [
         _cell(i, finding, sentence)
@@ -216,15 +259,20 @@ def _rows(claims: Claims, paper: str) -> Iterator[str]:
 
 
 def _row(stem: str, claim: Claim) -> Iterator[str]:
-    """Yield the row of a claim, and one below it: the test where its condition is not met, or why
-    it does not hold.
+    """Yield the row of a claim, and the rows that explain it.
+
+    A claim that does not hold is followed by its reason, a claim with a condition by the test where
+    that condition is not met.
     """
     place, table = claim.place.replace("section ", "§"), f"../figures/{stem}.csv"
     words = f"{claim.text}, {claim.condition}" if claim.condition else claim.text
     for data, spelled in SPELLED.items():
         words = words.replace(data, spelled)
     found = f"[{claim.measured[0]}]({table})"
-    yield f"[{place}](../figures/{stem}.png) | {words} | {claim.bounds} | {found} | **{claim.verdict}**"
+    yield (
+        f"[{place}](../figures/{stem}.png) | {words} | {claim.bounds} | {found} "
+        f"| **{claim.verdict}**"
+    )
     if claim.verdict == FAILS:
         yield f"| | *{reason(claim.text)}* | | | |"
     if claim.condition:
@@ -233,9 +281,7 @@ def _row(stem: str, claim: Claim) -> Iterator[str]:
 
 
 def summary_table(claims: Claims) -> pl.DataFrame:
-    """Return one row for each claim and branch: what it is, its mean, interval, bounds and
-    verdict.
-    """
+    """Return one row for each claim and branch, with its mean, interval, bounds and verdict."""
     return pl.DataFrame(
         [
             {

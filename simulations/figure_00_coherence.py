@@ -1,5 +1,6 @@
-"""Zhou et al., section 4: all compatible metrics agree on the best ranking, and only with two
-grades on all others.
+"""Zhou et al., section 4: compatible metrics agree on the best ranking.
+
+On all other rankings they agree only if there are two grades.
 """
 
 from functools import partial
@@ -22,8 +23,9 @@ def gains(rng, n_grades):
 
 
 def trial(rng, n_grades, discounts):
-    """Compare two metrics with random gains: on all pairs of free lists, and on the best rankings
-    of some documents.
+    """Compare two metrics with random gains.
+
+    They are compared on all pairs of free lists, and on their best rankings of some documents.
     """
     ranks = np.arange(1, DEPTH + 1)
     first = dl.DCG(gains(rng, n_grades), 1 / np.log2(ranks + 1))
@@ -89,7 +91,10 @@ def claims(table):
         cannot_fail=PROVED,
         **branches,
     )
-    text = f"{more[0]} to {more[-1]} grades: compatible metrics order some lists differently, same discounts; share"
+    text = (
+        f"{more[0]} to {more[-1]} grades: compatible metrics order some lists differently, "
+        "same discounts; share"
+    )
     rows = {"n_grades": more, "discounts": SAME}
     yield claim("section 4.2", text, "different", rows, low=0.0, cannot_fail=CONSTRUCTED)
 

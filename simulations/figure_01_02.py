@@ -25,11 +25,10 @@ def trial(rng, truth, n, n_test):
 
 
 def offset_similarity(learned, true, offset=10.0):
-    """Return the similarity of two utilities after adding an offset, in units of each one's largest
-    worth.
+    """Return the similarity of two utilities after adding an offset to both.
 
-    The paper subtracts each position's worst grade before it compares; here the offset is added
-    after that.
+    The offset is in units of each utility's largest worth. The paper subtracts each position's
+    worst grade before it compares; here the offset is added after that.
     """
     a, b = ((w - w[:, :1]).ravel() for w in (learned.weights, true.weights))
     a, b = (w / np.abs(w).max() + offset for w in (a, b))

@@ -11,8 +11,9 @@ STEM, REPEATS, PANELS, FIGSIZE = "figure_03_04", 50, (2, 2), (7.5, 6.0)
 
 
 def aligned(estimate, true):
-    """Return an estimate with the offset and factor, which such pairs do not identify, fitted to
-    the truth.
+    """Return an estimate with its offset and factor fitted to the truth.
+
+    The training pairs do not identify these two.
     """
     slope, offset = np.polyfit(estimate, true, 1)
     return slope * estimate + offset
@@ -38,8 +39,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw estimated against true values, and their errors, as shares of the span of the true
-    values.
+    """Draw estimated against true values, and their errors.
+
+    All are scaled by the span of the true values.
     """
     means = summary(table, ["truth", "part", "index", "true"], ["estimate"])
     wrong = summary(errors(table), ["truth", "part", "index", "true"], ["absolute"])
@@ -94,8 +96,9 @@ def errors(table):
 
 
 def claims(table):
-    """Yield the paper's claims, on both true DCGs together but for errors of gains, whose units
-    differ.
+    """Yield the claims, on both true DCGs together unless one is named.
+
+    The units of gains differ between the two, so each has its own test of the gains' errors.
     """
     correlated, distances = correlations(table), errors(table)
     ends = {

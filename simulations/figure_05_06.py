@@ -1,6 +1,4 @@
-"""Zhou et al., figures 5 and 6: precision and similarity fall as more of 200 training pairs are
-flipped.
-"""
+"""Zhou et al., figures 5 and 6: precision and similarity fall as more of 200 pairs are flipped."""
 
 from functools import partial
 
@@ -13,9 +11,7 @@ FLIPS = (0, 5, 10, 15, 20, 25, 30, 35, 40)
 
 
 def trial(rng, truth, n, n_flips, n_test):
-    """Learn from n pairs with flips, C chosen on a validation set with the same numbers of pairs
-    and flips.
-    """
+    """Learn from n pairs with flips; choose C on as many validation pairs with as many flips."""
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     train = dl.simulate.preference_pairs(true, n, n_flips=n_flips, seed=rng)

@@ -1,5 +1,6 @@
-"""Zhou et al., figures 7 and 8: precision and similarity fall as more training documents have a
-wrong grade.
+"""Zhou et al., figures 7 and 8: precision and similarity fall with more wrong grades.
+
+The wrong grades are those of training and validation documents.
 """
 
 import dcglearn as dl
@@ -11,8 +12,9 @@ DOCUMENTS = (0, 100, 200, 400, 600, 800, 1000)
 
 
 def trial(rng, truth, n, n_documents, n_test):
-    """Learn from n pairs with `n_documents` wrong grades; C is chosen on an equally noisy
-    validation set.
+    """Learn from n pairs with `n_documents` wrong grades.
+
+    C is chosen on a validation set with as many wrong grades.
     """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)

@@ -1,5 +1,6 @@
-"""Zhou et al., figure 10: with pairs of the optimal list and a list of other grades, precision
-grows slowly.
+"""Zhou et al., figure 10: pairs with the optimal list raise precision slowly.
+
+Each pair holds the optimal list and a list of other grades.
 """
 
 import polars as pl
@@ -15,9 +16,7 @@ TESTED = {"precision": "permutations, as in figure 1", "precision_free": "free l
 
 
 def trial(rng, truth, n, n_test, lists):
-    """Learn from n pairs of one kind of lists; test on pairs of permutations and on pairs of free
-    lists.
-    """
+    """Learn from n pairs of one kind of lists; test on permutations and on free lists."""
     true = dl.simulate.ground_truth(truth)
     tests = (
         dl.simulate.preference_pairs(true, n_test, lists=kind, seed=rng)

@@ -1,6 +1,4 @@
-"""Zhou et al., figure 13: the utility is learned without grades, from the documents' identities
-alone.
-"""
+"""Zhou et al., figure 13: the utility is learned without grades, from documents' identities."""
 
 from functools import partial
 
@@ -59,7 +57,10 @@ def claims(table):
         condition="if there are 1,000 pairs, not 200 as with grades",
         otherwise=(few, None),
     )
-    text = "learned weights can be read as relevance: correlation with the true gains above .95, 1,000 pairs"
+    text = (
+        "learned weights can be read as relevance: "
+        "correlation with the true gains above .95, 1,000 pairs"
+    )
     yield claim("section 8", text, "relevance", many, low=0.95)
 
 

@@ -1,6 +1,4 @@
-"""The findings on the first screen of the page of claims: a plain sentence, the claims it rests on,
-and a picture.
-"""
+"""Findings on the first screen of the page of claims: each a sentence, its claims, a picture."""
 
 from __future__ import annotations
 
@@ -31,8 +29,9 @@ class Finding:
     rests_on: Sequence[tuple[str, str]]
 
     def sentence(self, claims: Mapping[str, Sequence[Claim]]) -> str | None:
-        """Return the sentence with its numbers, or None unless every claim is there and has the
-        verdict it needs.
+        """Return the sentence with its numbers, or None.
+
+        It is None if a claim is missing, or has another verdict than the sentence needs.
         """
         means = []
         for beginning, needed in self.rests_on:
@@ -47,9 +46,10 @@ class Finding:
 
 FINDINGS = (
     Finding(
-        "A DCG scores a list of results: each result counts by its grade (its gain) and its position (its "
-        "discount). Which gains one takes matters: two metrics that both reward better grades agree on the best "
-        "list, but with random gains order {0:.0%} of all pairs of lists differently from three grades on.",
+        "A DCG scores a list of results: each result counts by its grade (its gain) and its "
+        "position (its discount). Which gains one takes matters: two metrics that both reward "
+        "better grades agree on the best list, but with random gains order {0:.0%} of all pairs "
+        "of lists differently from three grades on.",
         "figure_00_coherence",
         "disagreement of two metrics by number of grades",
         [
@@ -59,16 +59,17 @@ FINDINGS = (
         ],
     ),
     Finding(
-        "The numbers can be learned from which of two lists is preferred: after 200 simulated judgements the method "
-        "of Zhou et al. predicts {0:.0%} of further ones.",
+        "The numbers can be learned from which of two lists is preferred: after 200 simulated "
+        "judgements the method of Zhou et al. predicts {0:.0%} of further ones.",
         "figure_01_02",
         "precision by number of pairs",
         [("precision is close to .95", HOLDS), ("precision grows", HOLDS)],
     ),
     Finding(
-        "`DCGLearner` (ours), which learns gains and discounts directly, is right on {points[0]:.0f} more of 100 new "
-        "judgements than that method after 20 clean ones and on {points[1]:.0f} more after 200; after 20 to 200 of "
-        "which a fifth is wrong, on {points[2]:.0f} more on average. All are simulated.",
+        "`DCGLearner` (ours), which learns gains and discounts directly, is right on "
+        "{points[0]:.0f} more of 100 new judgements than that method after 20 clean ones and on "
+        "{points[1]:.0f} more after 200; after 20 to 200 of which a fifth is wrong, on "
+        "{points[2]:.0f} more on average. All are simulated.",
         "study_h_learners",
         "precision of learners by number of pairs",
         [
@@ -78,16 +79,17 @@ FINDINGS = (
         ],
     ),
     Finding(
-        "It pays a little to choose which lists to ask about (ours): with a tenth of simulated judgements wrong, pairs "
-        "that the learner chooses make it right on {points[0]:.1f} more of 100 new ones than random pairs.",
+        "It pays a little to choose which lists to ask about (ours): with a tenth of simulated "
+        "judgements wrong, pairs that the learner chooses make it right on {points[0]:.1f} more "
+        "of 100 new ones than random pairs.",
         "study_i_active",
         "chosen and random pairs",
         [("chosen pairs beat random ones, 40 to 140 judgements, 10%", HOLDS)],
     ),
     Finding(
-        "Wrong judgements cost precision: {points[0]:.0f} points of 100 if 40 of 200 simulated ones are wrong. More "
-        "make up for it up to a limit: 10,000 with a fifth wrong teach more than 200 right ones, with two fifths "
-        "wrong less.",
+        "Wrong judgements cost precision: {points[0]:.0f} points of 100 if 40 of 200 simulated "
+        "ones are wrong. More make up for it up to a limit: 10,000 with a fifth wrong teach more "
+        "than 200 right ones, with two fifths wrong less.",
         "study_b_flips_and_pairs",
         "precision by share of wrong judgements",
         [
@@ -96,25 +98,27 @@ FINDINGS = (
         ],
     ),
     Finding(
-        "Some comparisons teach little. If one list of each pair is the best possible order of the same results, which "
-        "every sensible metric prefers, more pairs do not help: 20 or 200 such simulated judgements let Zhou et "
-        "al.'s method predict {points[1]:.0f}% of others.",
+        "Some comparisons teach little. If one list of each pair is the best possible order of "
+        "the same results, which every sensible metric prefers, more pairs do not help: 20 or 200 "
+        "such simulated judgements let Zhou et al.'s method predict {points[1]:.0f}% of others.",
         "figure_09",
         "precision with optimal lists",
         [("precision does not grow", HOLDS), ("such pairs put no constraint", FAILS)],
     ),
     Finding(
-        "Zhou et al.'s measure of success misleads: on simulated judgements its similarity stalls at {0:.2f} although "
-        "the metric is learned almost perfectly, because re-ordering the same documents cannot show everything.",
+        "Zhou et al.'s measure of success misleads: on simulated judgements its similarity stalls "
+        "at {0:.2f} although the metric is learned almost perfectly, because re-ordering the same "
+        "documents cannot show everything.",
         "study_f_two_similarities",
         "two similarities by number of pairs",
         [("on permutations the paper's", HOLDS), ("on permutations the identifiable", HOLDS)],
     ),
     Finding(
-        "If only the best results count to (simulated) users, a ranker trained on the learned metric serves them "
-        "better than one trained on a metric that takes all relevant results as equal: by {points[0]:.0f} points of "
-        "NDCG on simulated queries and by {points[1]:.0f} on 251 real ones; and by {points[2]:.0f} than one trained on "
-        "the usual exponential gains, on simulated queries.",
+        "If only the best results count to (simulated) users, a ranker trained on the learned "
+        "metric serves them better than one trained on a metric that takes all relevant results "
+        "as equal: by {points[0]:.0f} points of NDCG on simulated queries and by {points[1]:.0f} "
+        "on 251 real ones; and by {points[2]:.0f} than one trained on the usual exponential "
+        "gains, on simulated queries.",
         "train_metric_matrix",
         "training on the learned metric minus others",
         [
@@ -124,9 +128,9 @@ FINDINGS = (
         ],
     ),
     Finding(
-        "Sharper smoothing (Qin et al.) follows a ranking metric more closely but is harder to maximise: on simulated "
-        "queries the sharpest (alpha = 300) ends {points[0]:.0f} points of NDCG below the bluntest (alpha = 3), "
-        "even with the best of 20 random starts.",
+        "Sharper smoothing (Qin et al.) follows a ranking metric more closely but is harder to "
+        "maximise: on simulated queries the sharpest (alpha = 300) ends {points[0]:.0f} points of "
+        "NDCG below the bluntest (alpha = 3), even with the best of 20 random starts.",
         "theory_restarts",
         "NDCG by number of random starts",
         [
@@ -135,10 +139,10 @@ FINDINGS = (
         ],
     ),
     Finding(
-        "Wu et al.'s smoothed hinge ranks undo a wrong order, on simulated queries: from the worst possible one "
-        "they reach the best one, where the plain smoothed metric does not move, and trees that follow them end "
-        "{points[1]:.0f} points of NDCG above it. Mixed with regression they stay {points[2]:.0f} below an older "
-        "method, GBRank.",
+        "Wu et al.'s smoothed hinge ranks undo a wrong order, on simulated queries: from the "
+        "worst possible one they reach the best one, where the plain smoothed metric does not "
+        "move, and trees that follow them end {points[1]:.0f} points of NDCG above it. Mixed with "
+        "regression they stay {points[2]:.0f} below an older method, GBRank.",
         "theory_hinge_ranks",
         "NDCG by gradient steps",
         [

@@ -1,11 +1,11 @@
-"""Draw what the choice of gains does to a leaderboard of real systems, and their differences from
-one of them.
+"""Draw how the choice of gains changes a leaderboard of real systems.
 
-python -m simulations.leaderboard qrels.txt runs.txt --baseline NAME          (writes
-leaderboard.png and systems.png)
+A second picture shows the differences of the systems from one of them.
 
-The pictures in the documentation show the 63 runs of TREC Deep Learning 2021 (passages), which are
-not part of the project.
+python -m simulations.leaderboard qrels.txt runs.txt --baseline NAME
+
+The program writes leaderboard.png and systems.png. The documentation shows both for the 63 runs of
+TREC Deep Learning 2021 (passages), which are not part of the project.
 """
 
 from __future__ import annotations

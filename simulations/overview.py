@@ -1,6 +1,4 @@
-"""Pictures that belong to no single study: all claims' differences, and the true DCGs of the
-simulations.
-"""
+"""Pictures that belong to no single study: all claims' differences, and the true DCGs."""
 
 from __future__ import annotations
 
@@ -35,14 +33,16 @@ NAMES = {
 """Titles of the panels."""
 
 REACH, LINEAR = 100.0, 2.0
-"""Largest distance drawn, at which farther ones are drawn too, and half the width of the axis's
-linear part.
+"""Largest distance drawn, and half the width of the axis's linear part.
+
+Points farther out are drawn at this distance.
 """
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure beside its place, then rename it, without anything that changes from run to
-    run.
+    """Write a figure beside its place, then rename it.
+
+    The file holds nothing that changes from run to run.
     """
     temporary = path.with_suffix(".new.png")
     figure.savefig(temporary, metadata={"Software": None})
@@ -96,10 +96,10 @@ def truths() -> Figure:
 
 
 def forest(claims: pl.DataFrame) -> Figure:
-    """Return a figure with a panel per paper: how far each claim's mean lies within its edge, in
-    half-widths.
+    """Return a figure with a panel per paper, which shows each claim's distance from its edge.
 
-    At 1 or more the whole interval lies on the claim's side, so that it holds, and at -1 or less it
+    The distance says how far the mean lies within the edge, in half-widths of its interval. At
+    1 or more the whole interval lies on the claim's side, so that it holds, and at -1 or less it
     does not.
     """
     rows = claims.filter(pl.col("verdict").is_in(CANNOT_FAIL).not_(), branch="")
@@ -141,9 +141,7 @@ def forest(claims: pl.DataFrame) -> Figure:
 
 
 def stacked(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the points of claims are drawn: their distance, and a height at which none lies
-    on another.
-    """
+    """Return the points of claims: distances, and heights at which no two points overlap."""
     x = np.array(
         [distance(*row) for row in rows.select("low", "mean", "high", "above", "below").iter_rows()]
     )
@@ -156,8 +154,9 @@ def stacked(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def distance(low: float, mean: float, high: float, above: float, below: float) -> float:
-    """Return how far a mean lies within a claim's edges, in half-widths of its interval; at most
-    `REACH`.
+    """Return how far a mean lies within a claim's edges, in half-widths of its interval.
+
+    The distance is at most `REACH`, on either side.
     """
 
     def within(inside: float, toward: float, back: float) -> float:

@@ -55,8 +55,9 @@ def available(quick):
 
 
 def split(rng, data, quick, **options):
-    """Return training, validation and test queries; options go to
-    `dcglearn.simulate.letor_queries`.
+    """Return training, validation and test queries.
+
+    Options go to `dcglearn.simulate.letor_queries`.
     """
     if data == "LETOR-shaped":
         sizes, counts = ((10, 30), (20, 10, 20)) if quick else ((35, 120), (60, 20, 100))
@@ -80,11 +81,11 @@ def rows(table, axes):
 
 
 def overlap(data, part="test"):
-    """Return how many queries a value is measured on for each other, where repeats split the same
-    queries anew.
+    """Return Nadeau and Bengio's ratio of test to training queries.
 
-    Nadeau and Bengio's ratio of test to training queries; a value of the training queries
-    themselves recurs with all of them. 0 for synthetic queries, which each repeat draws.
+    It is the number of queries that a value is measured on for each other query, where repeats
+    split the same queries. A value of the training queries themselves recurs with all of them. The
+    ratio is 0 for synthetic queries, which each repeat draws.
     """
     return RATIOS[part] if data == REAL else 0.0
 

@@ -1,5 +1,6 @@
-"""The forms beyond the DCG on held-out judgements of real logs: orders, likelihoods and
-probabilities.
+"""Compare the forms beyond the DCG on held-out judgements of real logs.
+
+The program measures orders, likelihoods and probabilities.
 """
 
 import sys
@@ -60,8 +61,9 @@ def measured(learner: dl.DCGLearner, held_out: dl.Preferences) -> dict[str, floa
 
 
 def learners_of(train: dl.Preferences) -> dict[str, dl.DCGLearner]:
-    """Return a learner of each form with the same loss, of the form that is chosen, and the default
-    one, fitted.
+    """Return fitted learners by name: one of each form, "auto", and the default "blend".
+
+    All but the default learner use the robust loss; "auto" chooses its form.
     """
     dcg = dl.DCGLearner("robust").fit(train)
     others = {
@@ -115,12 +117,14 @@ def chosen_rows(table: pl.DataFrame) -> list[str]:
 
 
 def form_rows(table: pl.DataFrame) -> list[str]:
-    """Return one line per log and form: its gain, and its held-out share, log likelihood and Brier
-    score.
+    """Return one line per log and form, with its gain and its held-out measures.
+
+    The measures are the share, the log likelihood and the Brier score.
     """
     ahead = "ahead of the DCG"
     lines = [
-        f"{'log':<14}{'form':<12}{'gain':>13}{'share':>8}   {ahead:<19}{'log likelihood':>14}   {ahead:<19}{'Brier':>6}"
+        f"{'log':<14}{'form':<12}{'gain':>13}{'share':>8}   {ahead:<19}"
+        f"{'log likelihood':>14}   {ahead:<19}{'Brier':>6}"
     ]
     for (name, form), part in table.group_by("log", "form", maintain_order=True):
         dcg = table.filter(log=name, form="dcg")
@@ -135,14 +139,16 @@ def form_rows(table: pl.DataFrame) -> list[str]:
         )
         lines.append(
             f"{name:<14}{form:<12}{gain:>13}{part['share'].mean():>8.4f}   {of_share:<19}"
-            f"{part['log_likelihood'].mean():>14.4f}   {of_likelihood:<19}{part['brier'].mean():>6.4f}"
+            f"{part['log_likelihood'].mean():>14.4f}   {of_likelihood:<19}"
+            f"{part['brier'].mean():>6.4f}"
         )
     return lines
 
 
 def probability_rows(table: pl.DataFrame) -> list[str]:
-    """Return three lines per log and form, over the ranges of the probability given to the form's
-    own order.
+    """Return three lines per log and form, by the probability of the form's own order.
+
+    Each range of the probability is a column.
     """
     head = "".join(f"{f'{low:.1f} to {high:.1f}':>12}" for low, high in pairwise(EDGES))
     lines = [f"{'log':<14}{'form':<12}{'probability':<20}{head}"]

@@ -1,12 +1,20 @@
-"""Compare all learners on real logs of rated lists: held-out shares, as means over random splits,
-in one table.
+"""Compare all learners on real logs of rated lists by their held-out shares.
 
-python -m simulations.real_logs satisfaction.jsonl other.jsonl --splits 10 python -m
-simulations.real_logs satisfaction.jsonl --by session   (holds out ratings; lists recur in both
-parts) python -m simulations.real_logs users.jsonl --pad --depth 10     (holds out raters if the log
-has groups, else lists) python -m simulations.real_logs pairs.jsonl --judgements
-(side-by-side judgements; holds out queries, if named) python -m simulations.real_logs
-satisfaction.jsonl --form-auto   (the forms beyond the DCG, and which one is chosen)
+One table holds the means over random splits.
+
+python -m simulations.real_logs satisfaction.jsonl other.jsonl --splits 10
+
+python -m simulations.real_logs satisfaction.jsonl --by session
+    holds out ratings; lists recur in both parts
+
+python -m simulations.real_logs users.jsonl --pad --depth 10
+    holds out raters if the log has groups, else lists
+
+python -m simulations.real_logs pairs.jsonl --judgements
+    side-by-side judgements; holds out queries, if named
+
+python -m simulations.real_logs satisfaction.jsonl --form-auto
+    the forms beyond the DCG, and which one is chosen
 """
 
 from __future__ import annotations
@@ -74,8 +82,7 @@ def shares(log: dl.Preferences, share: float, seed: int, by: str) -> dict[str, f
 def table(
     logs: dict[str, dl.Preferences], share: float, splits: int, seed: int, by: str | None = None
 ) -> pl.DataFrame:
-    """Return one row per log and learner: its mean share, and what it and the default learner lead
-    by.
+    """Return one row per log and learner: its mean share and its leads.
 
     `ahead` is its lead over the textbook DCG chosen in training, `behind` the default learner's
     lead over it.
@@ -98,10 +105,16 @@ def table(
 
 def learner_rows(results: pl.DataFrame) -> list[str]:
     """Return one line per log and learner."""
-    head = "lead over the textbook DCG that is best in training, and the default learner's lead over it"
+    head = (
+        "lead over the textbook DCG that is best in training, "
+        "and the default learner's lead over it"
+    )
     lines = [f"{'log':<12}{'learner':<28}{'share':>8}   {head}"]
     for row in results.iter_rows(named=True):
-        leads = f"{row['ahead']:+.4f} ± {row['error']:.4f}   {row['behind']:+.4f} ± {row['behind_error']:.4f}"
+        leads = (
+            f"{row['ahead']:+.4f} ± {row['error']:.4f}   "
+            f"{row['behind']:+.4f} ± {row['behind_error']:.4f}"
+        )
         lines.append(f"{row['log']:<12}{row['learner']:<28}{row['share']:>8.4f}   {leads}")
     return lines
 

@@ -5,43 +5,50 @@ REASONS = {
         "The other half by itself loses .016, but nobody can tell which half was meant."
     ),
     "half of everybody's verdicts say left, sides in the log: loss against the other": (
-        "A bias shifts the utility and cannot overrule clear differences, so all judges are taken for noisier."
+        "A bias shifts the utility and cannot overrule clear differences, so all judges are taken "
+        "for noisier."
     ),
-    "sides in the log help, 50% of everybody's": "As above; without sides they are errors, half of them right.",
+    "sides in the log help, 50% of everybody's": (
+        "As above; without sides they are errors, half of them right."
+    ),
     "the top three discounts lie closer": (
         "The top discounts are also the largest; relative to their size they err less (ours)."
     ),
     "such pairs put no constraint": (
-        "Winning by a margin makes discounts fall, which alone orders more than half of the pairs rightly."
+        "Winning by a margin makes discounts fall, which alone orders more than half of the pairs "
+        "rightly."
     ),
     "margin by Hamming distance": (
-        "How many positions of two permutations differ says little of their DCGs' difference: the correlation is .15."
+        "How many positions of two permutations differ says little of their DCGs' difference: the "
+        "correlation is .15."
     ),
     "it detects gains halved from rank 4 on in over 80% of logs of 200": (
         "200 noisy judgements are too few; 500 are enough."
     ),
     "LETOR-shaped, NDCG, alpha = 100: the bound": (
-        "The bound is set by the two closest scores of a query, and among 35 to 120 documents two nearly tie; "
-        "the error itself is a five-hundredth of it."
+        "The bound is set by the two closest scores of a query, and among 35 to 120 documents two "
+        "nearly tie; the error itself is a five-hundredth of it."
     ),
     "LETOR-shaped, NDCG, alpha = 1e+04: the bound": "As above.",
     "LightGBM example, NDCG, alpha = 100: the bound": (
         "As above; and 11 of the 251 queries hold equal documents, for which no alpha helps."
     ),
     "5 random scores": (
-        "The example's closest scores are .067 apart; of five random scores the closest two are often nearer."
+        "The example's closest scores are .067 apart; of five random scores the closest two are "
+        "often nearer."
     ),
     "1,000 random scores": (
-        "The paper keeps that gap; of 1,000 random scores two nearly tie, and the bound is half their number."
+        "The paper keeps that gap; of 1,000 random scores two nearly tie, and the bound is half "
+        "their number."
     ),
     "LETOR-shaped: with 20 starts alpha = 300": (
-        "A sharp objective is flat but for many small maxima, where a run ends. The paper compares alpha = "
-        "50, 100 and 300, with 100 starts."
+        "A sharp objective is flat but for many small maxima, where a run ends. The paper "
+        "compares alpha = 50, 100 and 300, with 100 starts."
     ),
     "LightGBM example: with 20 starts alpha = 300": "As above.",
     "LETOR-shaped, no conflict: annealing ends at a higher training": (
-        "From least squares, the paper's start, sigma = 2^-6 is not stuck; in three trials from random starts "
-        "annealing ended .015 to .02 above it."
+        "From least squares, the paper's start, sigma = 2^-6 is not stuck; in three trials from "
+        "random starts annealing ended .015 to .02 above it."
     ),
     "LETOR-shaped, no conflict: annealing ends at a higher test": (
         "A larger sigma overfits less (section 5.2); annealing ends at 2^-6."
@@ -49,43 +56,48 @@ REASONS = {
     "LETOR-shaped: annealing ends at a higher training": "As above.",
     "LETOR-shaped: annealing ends at a higher test": "As above.",
     "LETOR-shaped: SmoothNDCG beats least squares": (
-        "Below sigma = 2^3 training NDCG still rises, but test NDCG falls, in the end below that of the start."
+        "Below sigma = 2^3 training NDCG still rises, but test NDCG falls, in the end below that "
+        "of the start."
     ),
     "LETOR-shaped: at sigma = 2^6": (
-        "2^6 is not large for features of unit variance and lambda = .01: the minimiser returns to w0 from "
-        "about 2^9 on."
+        "2^6 is not large for features of unit variance and lambda = .01: the minimiser returns "
+        "to w0 from about 2^9 on."
     ),
     "LETOR-shaped: the bound is below 1": (
-        "It multiplies squares of the number of documents and of the norms of features and weights: it says "
-        "how the gap falls, not how large it is."
+        "It multiplies squares of the number of documents and of the norms of features and "
+        "weights: it says how the gap falls, not how large it is."
     ),
     "LETOR-shaped, ApproxNDCG: training @50": (
-        "With conflict the best document for the first place is not the best for the first fifty, so that "
-        "NDCG@k needs its own ranker."
+        "With conflict the best document for the first place is not the best for the first fifty, "
+        "so that NDCG@k needs its own ranker."
     ),
     "LETOR-shaped: share of features kept": "30 of the 45 features carry a signal here.",
     "LETOR-shaped: half the features cost less than 0.75%": (
-        "30 of 45 features carry a signal, so that half the features lack some; and the penalty also shrinks "
-        "those that stay."
+        "30 of 45 features carry a signal, so that half the features lack some; and the penalty "
+        "also shrinks those that stay."
     ),
     "LETOR-shaped: no penalty costs 0.75%": (
         "The largest penalties leave one or two of 45 features, of which 30 carry a signal."
     ),
     "LETOR-shaped: no penalty costs 2%": "As above.",
     "with gradients the listwise part first outweighs": (
-        "Both weigh the same half-way, but the regression's gradient has shrunk to a tenth of the listwise one by then."
+        "Both weigh the same half-way, but the regression's gradient has shrunk to a tenth of the "
+        "listwise one by then."
     ),
     "it falls all along": (
-        "When regression hands over, gradients that count for the top of a list undo orders further down."
+        "When regression hands over, gradients that count for the top of a list undo orders "
+        "further down."
     ),
     "Nonlinear queries: REG-SHF-SDCG beats GBRank": (
         "Constant steps along gradients hold it back: on lambdas it ends above GBRank (ours)."
     ),
     "90% bands of DCGs with random steps": (
-        "The prior draws discounts towards those like log2's, and these lie above them near the top."
+        "The prior draws discounts towards those like log2's, and these lie above them near the "
+        "top."
     ),
     "bands by rater, of raters who differ": (
-        "Bands take raters to differ by their errors; these differ in taste, and the mean of their DCGs is not D1."
+        "Bands take raters to differ by their errors; these differ in taste, and the mean of "
+        "their DCGs is not D1."
     ),
     "it leaves the DCG in logs of ERR, 300": (
         "300 judgements with a tenth wrong do not tell ERR from a DCG; 1,000 do."
@@ -94,14 +106,17 @@ REASONS = {
         "50 pairs of each are too few; with 150 nearly eight of ten are found."
     ),
     "team draft: discount 5 is near": (
-        "The fifth document of a ranking is shown at position 5 to 10 of the interleaved list, where fewer users look."
+        "The fifth document of a ranking is shown at position 5 to 10 of the interleaved list, "
+        "where fewer users look."
     ),
     "the learned DCG makes at least as many new known outcomes significant as nDCG: harmful, 30": (
-        "30 experiments are too few to learn from; nDCG's ideal takes out how much there was to find, and no DCG does."
+        "30 experiments are too few to learn from; nDCG's ideal takes out how much there was to "
+        "find, and no DCG does."
     ),
     "an experiment needs at most as many users as with nDCG: harmful, 30": "As above.",
     "every log of 50 judgements or more whose winners or grades are reversed is stopped, 35%": (
-        "With 35% wrong, 50 or 100 judgements look like chance either way round; of 500, all are stopped."
+        "With 35% wrong, 50 or 100 judgements look like chance either way round; of 500, all are "
+        "stopped."
     ),
 }
 

@@ -1,6 +1,4 @@
-"""Parts that all simulations share: repeats over processes, tables, drawing, files, and the command
-line.
-"""
+"""Shared parts of all simulations: repeats, tables, drawing, files, and the command line."""
 
 from __future__ import annotations
 
@@ -136,8 +134,9 @@ def repeated(
 def _mapped(
     run_task: Callable[..., Any], tasks: Sequence[Any], jobs: int | str
 ) -> Generator[Any, None, None]:
-    """Yield the records of each task, from local processes or a Dask cluster, which must be able to
-    import this.
+    """Yield the records of each task, from local processes or a Dask cluster.
+
+    The cluster's workers must be able to import `simulations`.
     """
     if isinstance(jobs, str):
         yield from _over_cluster(run_task, tasks, jobs)
@@ -180,11 +179,10 @@ def summary(
     overlap: float = 0.0,
     outcomes: int = 0,
 ) -> pl.DataFrame:
-    """Return the mean over repeats of each value, and the interval that verdicts use, ordered by
-    `by`.
+    """Return each value's mean over repeats and the interval that verdicts use, ordered by `by`.
 
-    Its ends are columns ``VALUE_low`` and ``VALUE_high``; `overlap` and `outcomes` are those of
-    `Claim`.
+    The interval's ends are columns ``VALUE_low`` and ``VALUE_high``; `overlap` and `outcomes` are
+    those of `Claim`.
     """
     records = []
     for key, rows in table.partition_by(by, as_dict=True).items():
@@ -216,11 +214,11 @@ def curves(
     overlap: float = 0.0,
     outcomes: int = 0,
 ) -> None:
-    """Draw the mean of `y` against `x` with intervals: a colour for each value of a column, a dash
-    for each of another.
+    """Draw the mean of `y` against `x` with intervals, in lines that differ by colour and dash.
 
-    The true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid.
-    `overlap` and `outcomes` are those of `summary`.
+    Each value of the column `lines` has a colour, and each value of the column `dashes` a dash. The
+    true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid. `overlap`
+    and `outcomes` are those of `summary`.
     """
     by = [lines, *([dashes] if dashes else [])]
     means = summary(table, [*by, x], [y], overlap, outcomes)
@@ -239,10 +237,10 @@ def curves(
 def against(
     table: pl.DataFrame, value: str, column: str, base: str, by: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the rows whose column has another value than `base`, with the "difference" from the
-    row of `base`.
+    """Return the rows whose `column` is not `base`, with the "difference" from the row of `base`.
 
-    Rows are paired if they agree in the columns `by` and in "repeat".
+    The difference is taken in the column `value`. Rows are paired if they agree in the columns `by`
+    and in "repeat".
     """
     keys = [*by, "repeat"]
     bases = table.filter(pl.col(column) == base).select(*keys, _base=pl.col(value))
@@ -258,8 +256,9 @@ def zero_line(axes: Axes) -> None:
 def forest(
     axes: Axes, names: Sequence[str], differences: Sequence[Any], overlap: float = 0.0
 ) -> None:
-    """Draw the mean and 95% interval of several differences over repeats, a row each, coloured by
-    their side of 0.
+    """Draw the mean and 95% interval of several differences over repeats, a row each.
+
+    The colour says whether the interval lies above 0, below 0, or across it.
     """
     for y, values in enumerate(differences):
         found = interval(values, overlap)
@@ -283,9 +282,7 @@ def draw_means(
 
 
 def bars(means: pl.DataFrame, value: str) -> np.ndarray:
-    """Return how far the intervals that `summary` returns reach below and above the means, shape
-    (2, n).
-    """
+    """Return how far the intervals of `summary` reach below and above the means, shape (2, n)."""
     mean, low, high = (means[name].to_numpy() for name in (value, f"{value}_low", f"{value}_high"))
     return np.maximum([mean - low, high - mean], 0.0)
 
@@ -293,8 +290,9 @@ def bars(means: pl.DataFrame, value: str) -> np.ndarray:
 def draw_measures(
     table: pl.DataFrame, axes: Sequence[Axes], x: str, xlabel: str, titles: Sequence[str]
 ) -> None:
-    """Draw each of `MEASURES` against `x`, in a panel each, one line per true DCG; all panels share
-    their scale.
+    """Draw each of `MEASURES` against `x` in its own panel, with a line for each true DCG.
+
+    All panels share their scale.
     """
     for ax, (measure, label), title in zip(axes, MEASURES.items(), titles, strict=True):
         curves(table, ax, x, measure)
@@ -312,9 +310,7 @@ def share_scale(axes: Iterable[Axes]) -> None:
 
 
 def letters(axes: Iterable[Axes]) -> None:
-    """Set the titles of all drawn panels to the left; with several panels, begin each with its
-    letter.
-    """
+    """Set the titles of all drawn panels to the left, after a letter if there are several."""
     panels = list(axes)
     drawn = [ax for ax in panels if ax.axison]
     for letter, ax in zip("abcdefghijkl", drawn, strict=False):
@@ -348,9 +344,7 @@ def validated(
     grid: Sequence[float] = tuple(10.0**p for p in range(-5, 6)),
     **parameters: Any,
 ) -> dl.UtilityLearner:
-    """Return the learner with the best C on an independent validation set (the smallest C among
-    equals).
-    """
+    """Return the learner whose C is best on the validation set, the smallest C among equals."""
     learners: list[dl.UtilityLearner] = []
     for C in grid:
         start = learners[-1].utility_ if learners else None
@@ -359,8 +353,10 @@ def validated(
 
 
 def recovery(learner: dl.UtilityLearner, truth: dl.DCG, test: dl.Preferences) -> dict[str, float]:
-    """Return the paper's precision and similarity (section 6.2), and the similarity that the test
-    pairs identify.
+    """Return how well a learner recovers the true DCG: precision and two similarities.
+
+    Precision and the first similarity are the paper's (section 6.2). The other similarity leaves
+    out what the test pairs cannot identify.
     """
     return {
         "precision": test.agreement(learner.utility_).precision,
@@ -370,16 +366,18 @@ def recovery(learner: dl.UtilityLearner, truth: dl.DCG, test: dl.Preferences) ->
 
 
 def wrong_grades(log: dl.Preferences, rng: np.random.Generator, **noise: Any) -> dl.Preferences:
-    """Return the log with `dcglearn.simulate.noisy_grades` in its lists; the preferred list of each
-    pair stays.
+    """Return the log with noisy grades in its lists; the preferred list of each pair stays.
+
+    `dcglearn.simulate.noisy_grades` draws the grades, with the options `noise`.
     """
     pairs = np.stack([log.preferred, log.other], axis=1)
     return dl.Preferences(dl.simulate.noisy_grades(pairs, seed=rng, **noise), n_grades=5)
 
 
 def main(name: str) -> None:
-    """Run the program of a module from the command line; bad settings end with status 2 and one
-    line.
+    """Run the program of a module from the command line.
+
+    Bad settings end with status 2 and one line.
     """
     module = cast(Program, sys.modules[name])
     options = parser(module.__doc__ or "").parse_args()
@@ -444,8 +442,9 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
-    """Return a program's claims; make its table and pictures first unless they exist, made with the
-    same options.
+    """Return a program's claims, and make its table and pictures first unless they exist.
+
+    Existing ones are kept if they were made with the same options.
 
     Raises
     ------
@@ -499,8 +498,9 @@ def tested(module: Program, folder: Path) -> list[Claim]:
     missing = [claim for claim in claims if not claim.testable]
     if missing and (whole or not testable):
         raise dl.InputError(
-            f"{module.STEM}: the table has no two repeats of rows {dict(missing[0].rows)}, which the claim "
-            f"{missing[0].text!r} needs; correct the claim's rows, or what the program yields"
+            f"{module.STEM}: the table has no two repeats of rows {dict(missing[0].rows)}, "
+            f"which the claim {missing[0].text!r} needs; "
+            "correct the claim's rows, or what the program yields"
         )
     return testable
 
@@ -514,8 +514,9 @@ def check_folder(folder: Path) -> None:
 
 
 def complete(folder: Path, stem: str) -> str | None:
-    """Return the first line of the table, which holds its options, or None unless table and
-    pictures all exist.
+    """Return the first line of the table, or None unless table and pictures all exist.
+
+    The line holds the options of the run.
     """
     if not all((folder / f"{stem}{suffix}").is_file() for suffix in SUFFIXES):
         return None
@@ -534,9 +535,7 @@ def read(folder: Path, stem: str) -> pl.DataFrame:
 
 
 def rounded(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with six significant digits, so that it does not depend on the machine's
-    rounding.
-    """
+    """Return the table with six significant digits, so that it is the same on every machine."""
     return table.with_columns(pl.col(pl.Float64).round_sig_figs(6))
 
 
@@ -553,8 +552,9 @@ def picture(module: Program, table: pl.DataFrame) -> Figure:
 
 
 def _save(module: Program, csv: str, folder: Path) -> None:
-    """Write the table and its pictures under temporary names, then rename all three, so that none
-    is left half done.
+    """Write the table and its two pictures so that none is left half done.
+
+    All three are written under temporary names and then renamed. Raise InputError if that fails.
     """
     stem = f".{module.STEM}.{os.getpid()}"
     temporary = [folder / f"{stem}{suffix}" for suffix in SUFFIXES]

@@ -1,6 +1,4 @@
-"""Study a: which C does an independent validation set choose as noise grows, and what does C = 1
-lose?
-"""
+"""Study a: which C does a validation set choose as noise grows, and what does C = 1 lose?"""
 
 import numpy as np
 import polars as pl
@@ -14,8 +12,9 @@ RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
 
 
 def trial(rng, truth, n, flip_rate, n_test):
-    """Choose C on an equally noisy validation set; return it, and the precision with it and with C
-    = 1.
+    """Choose C on an equally noisy validation set, and return it with two precisions.
+
+    One is the precision with the chosen C, the other with C = 1.
     """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)

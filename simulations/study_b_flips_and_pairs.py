@@ -1,5 +1,6 @@
-"""Study b: how well is the true DCG recovered with up to 45% flipped pairs, and do more pairs
-compensate for flips?
+"""Study b: how well is the true DCG recovered from flipped pairs, and do more pairs help?
+
+Up to 45% of the pairs are flipped.
 """
 
 import dcglearn as dl
@@ -45,8 +46,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw precision and identifiable similarity against the share of flips, per true DCG and
-    number of pairs.
+    """Draw precision and identifiable similarity against the share of flips.
+
+    Each line is of one true DCG and number of pairs.
     """
     labels = {str(n): f"{n:,} pairs" for n in SIZES}
     titles = "More pairs make up for some flips", "So do they for what pairs show"

@@ -19,8 +19,9 @@ STEPS = (1, 2, 3, 4)
 
 
 def trial(rng, truth, n, rate, size, n_test):
-    """Learn from n pairs with wrong grades; C is chosen on an equally noisy set; test on clean
-    pairs.
+    """Learn from n pairs with wrong grades, and test on clean pairs.
+
+    C is chosen on an equally noisy validation set.
     """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
@@ -41,8 +42,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw precision and identifiable similarity against the share of wrong grades, one line per
-    size of error.
+    """Draw precision and identifiable similarity against the share of wrong grades.
+
+    Each line is of one size of error.
     """
     labels = {str(size): f"off by at most {size}" for size in STEPS}
     titles = "Small errors in grades cost less", "The same for what pairs show"

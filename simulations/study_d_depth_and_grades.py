@@ -12,8 +12,9 @@ GRADES = (2, 3, 4, 5, 6, 7)
 
 
 def trial(rng, truth, n, depth, n_grades, n_test):
-    """Learn from n pairs of free lists, which exist for all K and L, unlike permutations of one
-    multiset.
+    """Learn from n pairs of free lists, and test on others.
+
+    Free lists exist for all K and L, unlike permutations of one multiset.
     """
     true = dl.simulate.ground_truth(truth, n_grades, depth)
     test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)

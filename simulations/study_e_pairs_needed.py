@@ -16,10 +16,10 @@ GOAL = 0.95
 
 
 def trial(rng, truth, depth, n_grades, n_test):
-    """Learn from growing parts of one sequence of pairs until the goal is reached, and interpolate
-    in log n.
+    """Learn from growing parts of one sequence of pairs until the goal is reached.
 
-    If the goal is not reached, record the last size and set `censored`.
+    The number of pairs at the goal is interpolated in log n. If the goal is not reached, record the
+    last size and set `censored`.
     """
     true = dl.simulate.ground_truth(truth, n_grades, depth)
     test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
@@ -48,8 +48,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw the number of pairs needed against the number of parameters, with a line of proportional
-    growth.
+    """Draw the number of pairs needed against the number of parameters.
+
+    A further line shows proportional growth.
     """
     shaped = table.with_columns(
         pairs=2 ** pl.col("log2_pairs"),
@@ -83,8 +84,9 @@ def plot(table, axes):
 
 
 def exponents(table):
-    """Return the exponent of the parameters' number K (L - 1) in the pairs needed, for each true
-    DCG and repeat.
+    """Return the exponent of the number of parameters, K (L - 1), in the pairs needed.
+
+    Each true DCG and repeat has its own exponent.
     """
     x = (pl.col("depth") * (pl.col("n_grades") - 1)).log(2)
     exponent = pl.cov(x, pl.col("log2_pairs")) / x.var()

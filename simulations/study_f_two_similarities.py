@@ -1,6 +1,4 @@
-"""Study f: why does the paper's similarity stall near 0.89 while the learned utility keeps
-improving?
-"""
+"""Study f: why does the paper's similarity stall near 0.89 while the learned utility improves?"""
 
 from functools import partial
 
@@ -17,8 +15,9 @@ LISTS = ("permutations", "free")
 
 
 def trial(rng, truth, lists, n, n_test):
-    """Learn from n clean pairs with a large C, so that only the part that pairs do not identify
-    stays open.
+    """Learn from n clean pairs with a large C.
+
+    Only the part that pairs do not identify then stays open.
     """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, lists=lists, seed=rng)

@@ -1,6 +1,4 @@
-"""Study g: does a margin close to the true DCG difference help, although the Hamming margin does
-not?
-"""
+"""Study g: does a margin near the true DCG difference help, although the Hamming one does not?"""
 
 from functools import partial
 
@@ -28,8 +26,9 @@ WRONG = {"D1": "exponential", "D2": "linear"}
 
 
 def blurred(truth, rng):
-    """Return a DCG whose steps between grades and between ranks each differ from the true ones by
-    about 30%.
+    """Return a DCG whose steps differ from the true ones by about 30%.
+
+    Each step between grades or between ranks has its own random error.
     """
     gains = np.cumsum(
         np.diff(truth.gains, prepend=0) * np.exp(0.3 * rng.normal(size=truth.n_grades))
@@ -39,8 +38,9 @@ def blurred(truth, rng):
 
 
 def trial(rng, truth, n, flip_rate, n_test, **grid):
-    """Learn from the same pairs with each margin, C chosen on an equally noisy set; return one
-    record per margin.
+    """Learn from the same pairs with each margin, and return one record per margin.
+
+    C is chosen on an equally noisy validation set.
     """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
@@ -70,8 +70,9 @@ def trial(rng, truth, n, flip_rate, n_test, **grid):
 
 
 def margin_precision(margin, test):
-    """Return the precision of the margin's own DCG, without learning, or None if the margin is not
-    a DCG.
+    """Return the precision of the margin's own DCG, or None if the margin is not a DCG.
+
+    Nothing is learned here.
     """
     return test.agreement(margin).precision if isinstance(margin, dl.DCG) else None
 
@@ -90,8 +91,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw the difference in precision from the unit margin against the number of pairs, one line
-    per margin.
+    """Draw the difference in precision from the unit margin against the number of pairs.
+
+    Each line is of one margin.
     """
     titles = "Clean pairs: near the truth helps", "10% flipped: it helps less"
     for ax, rate, title in zip(axes, (0.0, 0.1), titles, strict=True):

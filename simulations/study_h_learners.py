@@ -1,5 +1,6 @@
-"""Study h: how many judgements do DCGLearner, its robust fit alone, the QP and its factors, and
-textbooks need?
+"""Study h: how many judgements do DCGLearner, the QP and textbook DCGs need?
+
+The study also measures the robust fit alone and the factors of the QP.
 """
 
 import numpy as np
@@ -23,7 +24,9 @@ FRESH = 2026
 
 
 def truth_of(kind, rng):
-    """Return the true DCG; "a textbook" is one that tells permutations apart, "another" has random
+    """Return the true DCG of a kind.
+
+    "a textbook" draws a textbook DCG that tells permutations apart; "another" draws random
     steps and falls.
     """
     if kind in TRUTHS:
@@ -36,8 +39,9 @@ def truth_of(kind, rng):
 
 
 def trial(rng, truth, n, flip_rate, n_test):
-    """Learn from the same pairs with each learner; the QP's C is chosen on an equally noisy
-    validation set.
+    """Learn from the same pairs with each learner, and return one record per learner.
+
+    The QP's C is chosen on an equally noisy validation set.
     """
     true = truth_of(truth, rng)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
@@ -61,9 +65,7 @@ def trial(rng, truth, n, flip_rate, n_test):
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per kind of true DCG, number of pairs, share of flips, learner and
-    repeat.
-    """
+    """Yield one record per true DCG, number of pairs, share of flips, learner and repeat."""
     sizes, rates, n_test = ((20, 200), (0.0, 0.2), 1000) if quick else (SIZES, RATES, 5000)
     settings = [
         {"truth": truth, "n": n, "flip_rate": rate, "n_test": n_test}
@@ -75,8 +77,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw precision against the number of pairs, one line per learner: textbook truths above,
-    others below.
+    """Draw precision against the number of pairs, one line per learner.
+
+    Textbook truths stand above, other truths below.
     """
     labels = {
         "direct": "DCGLearner",

@@ -1,6 +1,4 @@
-"""Study i: how many judgements are needed, actively chosen or random, by how often the judges are
-wrong?
-"""
+"""Study i: how many judgements are needed, actively chosen or random, by judges' error rate?"""
 
 import numpy as np
 import polars as pl
@@ -19,8 +17,9 @@ CHOICES = {"asked": "actively chosen", "random": "random"}
 
 
 def judged(pairs, true, flip_rate, rng):
-    """Return the pairs with the preferred list first, without exact ties; the judge errs in a share
-    of them.
+    """Return the pairs with the preferred list first, without exact ties.
+
+    The judge errs on a share `flip_rate` of the pairs.
     """
     difference = true.score(pairs[:, 0]) - true.score(pairs[:, 1])
     pairs, difference = pairs[difference != 0], difference[difference != 0]
@@ -29,8 +28,9 @@ def judged(pairs, true, flip_rate, rng):
 
 
 def trial(rng, truth, how, flip_rate, sizes, n_test):
-    """Ask for judgements in batches; record the precision and the estimated error rate of the
-    judges at each size.
+    """Ask for judgements in batches, and return one record per size.
+
+    A record holds the precision and the estimated error rate of the judges.
     """
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
@@ -62,9 +62,7 @@ def trial(rng, truth, how, flip_rate, sizes, n_test):
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, way of choosing, share of wrong judgements, number of pairs
-    and repeat.
-    """
+    """Yield one record per true DCG, way of choosing, error rate, number of pairs and repeat."""
     sizes, rates, n_test = ((20, 40), RATES[:2], 1000) if quick else (SIZES, RATES, 5000)
     settings = [
         {"truth": t, "how": how, "flip_rate": rate, "sizes": sizes, "n_test": n_test}
@@ -77,8 +75,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw precision and the share of runs at the goal against judgements, and the estimated error
-    rate.
+    """Draw precision, the share of runs at the goal, and the estimated error rate.
+
+    Precision and share are drawn against the number of judgements.
     """
     titles = ("No judgement wrong: chosen pairs help", "10% wrong: chosen pairs help")
     for ax, rate, title in zip(axes[0], RATES, titles, strict=False):
@@ -117,8 +116,9 @@ def plot(table, axes):
 
 
 def claims(table):
-    """Yield our claims on the paper's open question, and on the estimated error rate, on both true
-    DCGs together.
+    """Yield our claims on the paper's open question and on the estimated error rate.
+
+    Both true DCGs are taken together.
     """
     sizes = tuple(n for n in sorted(table["n"].unique()) if n >= 40)
     off = table.with_columns(off=pl.col("estimated") - pl.col("flip_rate"))
@@ -128,7 +128,10 @@ def claims(table):
             f"chosen pairs beat random ones, {sizes[0]} to {sizes[-1]} judgements, {rate:.0%} wrong"
         )
         yield Claim(table, "ours", "study i", text, "precision", chosen, random, low=0.0)
-        text = f"`DCGLearner` estimates close to {rate:.0%} of wrong judgements, {sizes[-1]} random pairs"
+        text = (
+            f"`DCGLearner` estimates close to {rate:.0%} of wrong judgements, "
+            f"{sizes[-1]} random pairs"
+        )
         yield Claim(
             off, "ours", "study i", text, "off", {**random, "n": sizes[-1]}, low=-CLOSE, high=CLOSE
         )

@@ -1,4 +1,4 @@
-"""Study j: what are the false-positive rate and the power of the test of position-dependent gains?"""
+"""Study j: what are the false-positive rate and power of the test of position-dependent gains?"""
 
 from functools import partial
 

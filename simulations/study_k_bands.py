@@ -61,8 +61,9 @@ def trial_of_form(rng, truth):
 
 
 def trial_of_raters(rng, by):
-    """Return the same for raters each with a taste around D1, a tenth of whose judgements is
-    wrong.
+    """Return how far bands cover D1, where each rater has a taste around it.
+
+    A tenth of the judgements is wrong.
     """
     true = dl.simulate.ground_truth("D1").normalised()
     steps, falls = np.diff(true.gains), -np.diff(np.log(true.discounts))
@@ -90,11 +91,11 @@ def trial_of_raters(rng, by):
 
 
 def covered(bands, true, further=()):
-    """Return the share of the parameters that bands cover, and whether simultaneous bands cover
-    all, with widths.
+    """Return the share of parameters covered, whether all are covered, and the widths.
 
-    The bands are quantiles of the draws: those shown also hold what was learned, so they cover no
-    less. Worst and best gain and the first discount are the same in every fit, and not counted.
+    Single bands give the share; simultaneous bands say whether all are covered. The bands are
+    quantiles of the draws: the bands shown also hold what was learned, so they cover no less. Worst
+    and best gain and the first discount are the same in every fit, and not counted.
     """
     values = np.array([np.nan, *true.gains[1:-1], np.nan, np.nan, *true.discounts[1:], *further])
     draws = np.hstack(
@@ -136,8 +137,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw both coverages against the number of judgements, of the published DCGs and of any
-    other.
+    """Draw both coverages against the number of judgements, in two panels.
+
+    One panel is of D1 and D2, the other of DCGs with random steps.
     """
     cells = table.filter(pl.col("n").is_not_null())
     for ax, kinds, title in zip(

@@ -21,8 +21,9 @@ def random_steps(rng):
 
 
 def trial(rng, kind, n, n_test):
-    """Learn with a weak, the default and a strong prior, and with the QP, from pairs of which 10%
-    are flipped.
+    """Learn with a weak, the default and a strong prior, and with the QP.
+
+    A tenth of the pairs is flipped.
     """
     true = random_steps(rng) if kind == "any shape" else dl.DCG.from_name(kind, 5, 10)
     test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
@@ -63,8 +64,9 @@ def plot(table, axes):
 
 
 def claims(table):
-    """Yield our claims for each true DCG with steps; at most a negligible loss counts as no
-    harm.
+    """Yield our claims for each true DCG with steps.
+
+    A loss that is at most negligible counts as no harm.
     """
     sizes = sorted(table["n"].unique())
     large = tuple(n for n in sizes if n >= 100)

@@ -1,5 +1,6 @@
-"""Study m: does the noise ceiling hold where the noise is known, and how do its lower and upper
-values close in?
+"""Study m: does the noise ceiling hold under known noise, and how do its ends close in?
+
+Its ends are a lower and an upper value.
 """
 
 import itertools
@@ -24,8 +25,9 @@ CUTS = np.concatenate([[-np.inf], np.arange(-1.5, 4), [np.inf]])
 
 
 def rating_chances(worth, careless):
-    """Return P(first list rated above the second | rated differently) for all pairs of lists, shape
-    (L, L).
+    """Return P(first list rated above the second | rated differently), shape (L, L).
+
+    An entry is of one pair of the L lists.
     """
     chance = np.diff(ndtr(CUTS[None, :] - worth[:, None]), axis=1)
     chance = careless / chance.shape[1] + (1 - careless) * chance

@@ -1,6 +1,4 @@
-"""Study n: how often does `form="auto"` leave the DCG, on logs of a DCG and on logs of users who
-stop?
-"""
+"""Study n: how often does `form="auto"` leave the DCG, on logs of a DCG and of users who stop?"""
 
 from functools import partial
 
@@ -29,8 +27,9 @@ def truth_of(name):
 
 
 def judged(metric, n, rng):
-    """Return n judgements of pairs of random lists, a tenth of them wrong; lists of equal worth are
-    no pair.
+    """Return n judgements of pairs of random lists, of which a tenth is wrong.
+
+    Lists of equal worth make no pair.
     """
     lists = rng.integers(0, N_GRADES, (2, 2 * n, DEPTH)).astype(np.int8)
     lead = metric.score(lists[0]) - metric.score(lists[1])

@@ -1,5 +1,6 @@
-"""Study o: what are the false-positive rate and the power of the test whether segments need DCGs of
-their own?
+"""Study o: what are the false-positive rate and the power of the segment test?
+
+It tests whether segments need DCGs of their own.
 """
 
 from functools import partial
@@ -26,8 +27,9 @@ document.
 
 
 def trial(rng, kind, n):
-    """Test one log of two segments of n pairs each, judged with logistic noise at a tenth of the
-    top gain.
+    """Test one log of two segments of n pairs each.
+
+    The judgements have logistic noise at a tenth of the top gain.
     """
     parts = [
         dl.simulate.preference_pairs(truth, n, lists=LISTS, temperature=TEMPERATURE, seed=rng)

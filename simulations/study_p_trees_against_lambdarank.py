@@ -1,12 +1,11 @@
-"""Study p: are trees that are boosted on a DCG behind LightGBM's lambdarank, by the textbook DCG
-and by others?
+"""Study p: are trees boosted on a DCG behind LightGBM's lambdarank, by textbook and other DCGs?
 
 All methods grow equally many trees of equal size with the metric's gains; the number of trees is
 the one that is best on validation queries. The variants of the default weigh a swap by other
 discounts: the metric's own with its tail, its own without pairs past its depth, or log2 alone.
 Training sets have 470 queries of about 19 documents with 46 features and 3 grades, the shape of a
 fold of MQ2008; many test queries make their error small. If DCGLEARN_LAMBDARANK names a folder,
-each repeat splits its queries anew.
+each repeat splits its queries at random.
 """
 
 from functools import partial
@@ -46,9 +45,7 @@ class OwnDiscounts(dl.RegSHFSDCG):
 
 
 class OwnDepth(dl.RegSHFSDCG):
-    """The default, with swaps weighed by the metric's own discounts, without those past its
-    depth.
-    """
+    """The default, with swaps weighed by the metric's own discounts, and by 0 past its depth."""
 
     def swap_discounts(self, longest):
         """Return the metric's discounts, then 0."""
@@ -143,8 +140,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def difference(table, name, stop="validation"):
-    """Return the interval of a method's difference to lambdarank, in the rows of one data set and
-    metric.
+    """Return the interval of a method's difference to lambdarank.
+
+    The table holds the rows of one data set and metric.
     """
     ends = table.filter(stop=stop)
     ours, theirs = (
@@ -192,8 +190,9 @@ def _finding(part):
 
 
 def claims(table):
-    """Yield our claims for each data set: by the textbook metric, and by the two others
-    together.
+    """Yield our claims for each data set.
+
+    The textbook metric has a claim of its own; the other claims take the two others together.
     """
     textbook, *others = METRICS
     for data in table["data"].unique(maintain_order=True):

@@ -1,6 +1,4 @@
-"""Study q: how often does the gate of a ranker decide wrongly at its margin, and how often rightly
-beyond it?
-"""
+"""Study q: how often does a ranker's gate decide wrongly at its margin, and rightly beyond it?"""
 
 from functools import cache, partial
 from statistics import NormalDist
@@ -19,8 +17,9 @@ POPULATION, DOCUMENTS = 4000, 15
 
 @cache
 def population():
-    """Return grades and the scores of two rankers, each shape (4000, 15), and mean and spread of
-    their difference.
+    """Return grades, the scores of two rankers, and the mean and spread of their difference.
+
+    Grades and scores have shape (4000, 15).
     """
     rng = np.random.default_rng(0)
     grades = rng.choice(4, p=[0.55, 0.25, 0.15, 0.05], size=(POPULATION, DOCUMENTS))
@@ -46,8 +45,9 @@ def as_dictionaries(grades, old, new, topics):
 
 
 def trial(rng, n):
-    """Compare the two rankers on n topics drawn from the population, whose difference is known
-    exactly.
+    """Compare the two rankers on n topics drawn from the population.
+
+    Their difference on the population is known exactly.
     """
     grades, old, new, true, spread = population()
     judged, runs = as_dictionaries(grades, old, new, rng.integers(0, POPULATION, n))
@@ -102,7 +102,10 @@ def claims(table):
             text = f"gate, rule {name}: wrong in 3% to 7% of comparisons at the margin, {n} topics"
             yield claim(text, rule, {"n": n}, low=nominal - 0.02, high=nominal + 0.02)
         for n in TOPICS[:2]:
-            text = f"gate, rule {name}: right in 75% to 85% at the difference it says it can see, {n} topics"
+            text = (
+                f"gate, rule {name}: right in 75% to 85% at the difference "
+                f"it says it can see, {n} topics"
+            )
             yield claim(text, f"{rule}_far", {"n": n}, low=POWER - 0.05, high=POWER + 0.05)
 
 

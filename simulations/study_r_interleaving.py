@@ -1,5 +1,6 @@
-"""Study r: how near do gains and discounts learned from clicks on interleaved rankings come to
-those of the users?
+"""Study r: how near do DCGs learned from clicks on interleaved rankings come to the users' own?
+
+The study compares gains and discounts.
 """
 
 from functools import partial
@@ -31,8 +32,9 @@ NEAR = 0.1
 
 
 def truth():
-    """Return the DCG that gives the expected clicks of the users who never stop, with gains from 0
-    to 1.
+    """Return the DCG of the expected clicks of users who never stop.
+
+    Its gains go from 0 to 1.
     """
     return dl.DCG(ATTRACTION, EXAMINATION).normalised()
 
@@ -60,8 +62,9 @@ def trial(rng, setting, n):
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per setting, grade or position, and repeat, but for the ends, which are
-    fixed at 0 or 1.
+    """Yield one record per setting, grade or position, and repeat.
+
+    The ends, which are fixed at 0 or 1, have no record.
     """
     settings = [{"setting": name, "n": 400 if quick else 8000} for name in SETTINGS]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)

@@ -1,5 +1,7 @@
-"""Study s: a few verdicts of people and many of a machine: how well are both learned from, whatever
-its taste?
+"""Study s: how well is a DCG learned from a few verdicts of people and many of a machine?
+
+The machine's taste equals people's, is near it, far from it or opposite, or always takes the left
+list.
 """
 
 from functools import partial
@@ -73,8 +75,9 @@ def machine_of(kind, people, rng):
 
 
 def verdicts(metric, lists, wrong, rng):
-    """Return the verdicts on pairs of lists, shape (2, n, K), as a log, and whether each prefers
-    the first list.
+    """Return the verdicts on pairs as a log, and whether each prefers the first list.
+
+    `lists` has shape (2, n, K).
     """
     n = lists.shape[1]
     first = (
@@ -90,8 +93,9 @@ def drawn(n, rng):
 
 
 def trial(rng, kind, settings):
-    """Learn from people, from the machine and from both; record shares of new pairs that are
-    ordered rightly.
+    """Learn from people, from the machine and from both.
+
+    The records hold the share of new pairs that each learned DCG orders rightly.
     """
     people = taste(rng)
     metric = machine_of(kind, people, rng)
@@ -127,8 +131,9 @@ def trial(rng, kind, settings):
 
 
 def machine_dcg(log):
-    """Return the DCG of a machine's verdicts, as `fit` learns it from a log; None where it leaves
-    it out.
+    """Return the DCG of a machine's verdicts, as `fit` learns it from a log.
+
+    Return None if the fit raises `InputError`.
     """
     try:
         return dl.DCGLearner().fit(log).dcg_
@@ -137,17 +142,16 @@ def machine_dcg(log):
 
 
 def encoded(lists):
-    """Return which grades the first list of each pair has more at which positions, shape (n, K,
-    L).
-    """
+    """Return the first list minus the second of each pair, one-hot, shape (n, K, L)."""
     return np.subtract(*(np.eye(N_GRADES, dtype=np.int8)[side] for side in lists)).astype(
         np.float64
     )
 
 
 def curves_of(theta):
-    """Return gains and discounts of the logarithms of steps and falls, and their slopes, (p, L) and
-    (p, K).
+    """Return gains and discounts from the logarithms of steps and falls, and their slopes.
+
+    The slopes have shapes (p, L) and (p, K).
     """
     steps, falls = np.exp(theta[: N_GRADES - 1]), np.exp(theta[N_GRADES - 1 :])
     gains, discounts = np.append(0, np.cumsum(steps)), np.exp(-np.append(0, np.cumsum(falls)))
@@ -169,10 +173,10 @@ def differences(theta, pairs):
 
 
 def powered(people_pairs, machine_pairs, people, on_people, further):
-    """Return the DCG of the prediction-powered loss: people's + lambda (machine's further -
-    machine's on theirs).
+    """Return the DCG that minimises the prediction-powered loss.
 
-    The logistic loss, with a prior on curvature as weak as one verdict; lambda has the smallest
+    The loss is people's + lambda (machine's on further pairs - machine's on people's pairs). Each
+    is the logistic loss, with a prior on curvature as weak as one verdict; lambda has the smallest
     estimated variance (Angelopoulos, Duchi and Zrnic 2023, section 6), at the fit to people alone.
     """
     n, sides = len(people), [np.where(x, 1.0, -1.0) for x in (people, on_people, further)]
@@ -236,9 +240,7 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def derived(table):
-    """Return the table with regrets, leads, and the logarithm of the told worth over the true
-    one.
-    """
+    """Return the table with regrets, leads, and the log ratio of told to true worth."""
     best = pl.max_horizontal("people", pl.col("machine").fill_null(0.0))
     table = table.with_columns(
         regret=best - pl.col("blend"),
@@ -258,8 +260,10 @@ def derived(table):
 
 
 def plot(table, axes):
-    """Draw what is learned with each machine by the number of people's verdicts, and by each method
-    from 30.
+    """Draw the precision of what is learned with each machine.
+
+    The left panel is by the number of people's verdicts; the right one compares the methods with 30
+    verdicts of people.
     """
     usual = table.filter(n_machine=MACHINE)
     left, right = axes
@@ -319,20 +323,32 @@ def claims(table):
             yield claim(text, "gain", {**rows, "kind": kind}, low=0.0)
     for kind in ("far", "left"):
         rows = {"n": 30, "n_machine": MACHINE, "kind": kind}
-        text = f"30 verdicts of people ({KINDS[kind]}): what the prediction-powered loss loses to people alone"
+        text = (
+            f"30 verdicts of people ({KINDS[kind]}): "
+            "what the prediction-powered loss loses to people alone"
+        )
         yield claim(text, "rival_loss", rows, high=0.02)
     more, fewer = (
         {"n": PEOPLE, "n_machine": m, "kind": "equal"}
         for m in (MACHINE_SIZES[-1], MACHINE_SIZES[0])
     )
-    text = f"{MACHINE_SIZES[-1]:,} verdicts of a machine of people's taste teach more than {MACHINE_SIZES[0]}"
+    text = (
+        f"{MACHINE_SIZES[-1]:,} verdicts of a machine of people's taste "
+        f"teach more than {MACHINE_SIZES[0]}"
+    )
     yield claim(text, "blend", more, fewer, low=0.0)
     factor = float(np.log(TIMES))
     for n in TOLD:
         rows = {"n": n, "n_machine": MACHINE, "kind": "equal"}
-        text = f"the machine's worth is told within a factor of {TIMES:g} (people's taste, {n} verdicts of people)"
+        text = (
+            f"the machine's worth is told within a factor of {TIMES:g} "
+            f"(people's taste, {n} verdicts of people)"
+        )
         yield claim(text, "told", rows, low=-factor, high=factor)
-        text = f"a machine far from people's taste is told to be worth fewer than {n} verdicts, {n} of people"
+        text = (
+            "a machine far from people's taste is told to be worth "
+            f"fewer than {n} verdicts, {n} of people"
+        )
         yield claim(text, "worth", {**rows, "kind": "far"}, high=float(n))
 
 

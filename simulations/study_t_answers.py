@@ -1,5 +1,6 @@
-"""Study t: does a DCG learned from answers find what readers attend to, and does it follow answers
-better than nDCG?
+"""Study t: does a DCG learned from answers find what readers attend to?
+
+The study also asks whether it follows answers better than nDCG.
 """
 
 from functools import partial
@@ -63,8 +64,9 @@ def asked(rng, reader, n, kind):
 
 
 def precision(metric, reader, lists):
-    """Return the share of pairs of neighbouring lists that a metric orders as the reader's utility
-    does.
+    """Return the share of pairs of neighbouring lists that a metric orders as the reader does.
+
+    The reader orders lists by utility.
     """
     true = dl.DCG(*READERS[reader]).score(lists)
     values, true = np.diff(metric.score(lists)), np.diff(true)
@@ -91,9 +93,7 @@ def trial(rng, reader, n, kind):
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per reader, number of questions, way of asking, kind of discounts and
-    repeat.
-    """
+    """Yield one record per reader, number of questions, way of asking, discounts and repeat."""
     sizes = QUICK_SIZES if quick else SIZES
     settings = [
         {"reader": reader, "n": n, "kind": kind}
@@ -110,8 +110,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw precision, the distractor's gain, and how often held-out questions show the learned DCG
-    to be better.
+    """Draw precision, the distractor's gain, and how often the learned DCG proves better.
+
+    The third panel is the share of logs whose held-out questions show it.
     """
     best = table.filter((table["reader"] != "lost in the middle") | (table["discounts"] == "free"))
     panels = {
@@ -162,7 +163,8 @@ def claims(table):
             high=0.1,
         )
         yield claim(
-            f"the learned DCG orders lists at least .05 better than nDCG's curves where distractors cost: {where}",
+            "the learned DCG orders lists at least .05 better "
+            f"than nDCG's curves where distractors cost: {where}",
             "gained",
             costly,
             low=0.05,
@@ -176,17 +178,24 @@ def claims(table):
         )
         ends = {"reader": "lost in the middle", "n": large, "kind": kind}
         yield claim(
-            f"with a reader who is lost in the middle, free discounts order lists better than falling ones: {where}",
+            "with a reader who is lost in the middle, "
+            f"free discounts order lists better than falling ones: {where}",
             "precision",
             {**ends, "discounts": "free"},
             {**ends, "discounts": "falling"},
             low=0.0,
         )
     textbook = table.filter(reader="textbook", n=large)
-    text = f"where a reader's curves are nDCG's, at most 10% of logs say within questions that it is worse, {large}"
+    text = (
+        "where a reader's curves are nDCG's, at most 10% of logs say "
+        f"within questions that it is worse, {large}"
+    )
     rows = {"kind": "compared"}
     yield Claim(textbook.filter(**rows), "ours", "study t", text, "better", rows, low=0.0, high=0.1)
-    text = f"but across questions, nDCG does not say how much was retrieved: worse in at least 80% of logs, {large}"
+    text = (
+        "but across questions, nDCG does not say how much was retrieved: "
+        f"worse in at least 80% of logs, {large}"
+    )
     rows = {"kind": "alone"}
     yield Claim(textbook.filter(**rows), "ours", "study t", text, "better", rows, low=0.8)
 

@@ -1,5 +1,6 @@
-"""Study u: is a DCG learned from experiments more sensitive to new ones than nDCG, without more
-false alarms?
+"""Study u: is a DCG learned from experiments more sensitive than nDCG to new ones?
+
+The study also asks whether it raises more false alarms.
 """
 
 from functools import partial
@@ -40,8 +41,9 @@ NEW = 150
 
 
 def shares(moved, spread):
-    """Return the shares of grades at positions, shape (K, L), where results are moved and
-    spread.
+    """Return the shares of grades at positions, shape (K, L).
+
+    `moved` and `spread` say by how much the results at a position move and spread.
     """
     scale = np.sqrt(ALIKE**2 + np.exp(2 * spread))
     below = [
@@ -88,8 +90,9 @@ def experiments(rng, truth, n_known, n_alike, wrong=0.0):
 
 
 def measured(z, outcome):
-    """Return the shares of significant, of wrong and of alarming tests, and the mean z-score of
-    known outcomes.
+    """Return shares of significant, wrong and alarming tests, and the mean z-score.
+
+    Alarms are of A/A tests; the other measures are of tests with a known outcome.
     """
     signed = (z * outcome)[outcome != 0]
     alarms = (np.abs(z[outcome == 0]) > 1.96).mean()
@@ -166,7 +169,10 @@ def claims(table):
     for n in table["n"].unique().sort().to_list():
         harmful, textbook = ({"truth": truth, "n": n} for truth in TRUTHS)
         where = f"harmful, {n} experiments"
-        text = f"the learned DCG makes at least as many new known outcomes significant as nDCG: {where}"
+        text = (
+            "the learned DCG makes at least as many new known outcomes significant "
+            f"as nDCG: {where}"
+        )
         yield claim(text, "more found", harmful, low=0.0)
         yield claim(
             f"an experiment needs at most as many users as with nDCG: {where}",
@@ -174,14 +180,23 @@ def claims(table):
             harmful,
             high=1,
         )
-        text = f"an experiment needs at most 95% of the users of nDCG's curves without the ideal: {where}"
+        text = (
+            "an experiment needs at most 95% of the users "
+            f"of nDCG's curves without the ideal: {where}"
+        )
         yield claim(text, "users against DCG", harmful, high=0.95)
-        text = f"an experiment needs at most 10% more users than with the true DCG: textbook, {n} experiments"
+        text = (
+            "an experiment needs at most 10% more users than with the true DCG: "
+            f"textbook, {n} experiments"
+        )
         yield claim(text, "users against true", textbook, high=1.1)
         for truth, rows in (("harmful", harmful), ("textbook", textbook)):
             text = f"A/A tests at 5% alarm in 3.5% to 6.5% of cases: {truth}, {n} experiments"
             yield claim(text, "alarms of learned", rows, low=0.035, high=0.065, outcomes=NEW)
-            text = f"at most 1% of known outcomes are significant with the wrong sign: {truth}, {n} experiments"
+            text = (
+                "at most 1% of known outcomes are significant with the wrong sign: "
+                f"{truth}, {n} experiments"
+            )
             yield claim(text, "sign of learned", rows, high=0.01, outcomes=NEW)
     large, small = ({"truth": "harmful", "n": n} for n in (SIZES[-1], SIZES[0]))
     text = f"{SIZES[-1]} experiments teach more than {SIZES[0]}: fewer users against the true DCG"

@@ -75,8 +75,9 @@ def stopped(columns, options):
 
 
 def trial(rng, logs, kinds, sizes, shares):
-    """Read one log of each kind, of random size and share of wrong verdicts, and say whether it is
-    stopped.
+    """Read one log of each kind, and record whether it is stopped.
+
+    Each log has a random size and share of wrong verdicts.
     """
     records = []
     for kind in kinds:
@@ -94,8 +95,9 @@ def trial(rng, logs, kinds, sizes, shares):
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per kind of log and repeat, each of its own size and share of wrong
-    verdicts.
+    """Yield one record per kind of log and repeat.
+
+    Each log has its own size and share of wrong verdicts.
     """
     cells = (
         {"sizes": SIZES[:1], "shares": WRONG[1:2]} if quick else {"sizes": SIZES, "shares": WRONG}
@@ -139,7 +141,10 @@ def claims(table):
         high=0.001,
     )
     for some in ((0.0, 0.1), (0.35,)):
-        text = f"every log of 50 judgements or more whose winners or grades are reversed is stopped, {some[-1]:.0%} wrong"
+        text = (
+            "every log of 50 judgements or more whose winners or grades are reversed "
+            f"is stopped, {some[-1]:.0%} wrong"
+        )
         kinds = {"kind": ("winners", "grades", REVERSED)}
         part = select(table, {**kinds, "wrong": some})
         yield claim(part, text=text, rows=kinds, low=0.999, high=1)

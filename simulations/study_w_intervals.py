@@ -1,5 +1,6 @@
-"""Study w: do the intervals beside the bands cover: of leads, agreement, error rates, held-out
-shares?
+"""Study w: do intervals of leads, agreement, error rates and held-out shares cover the truth?
+
+The intervals stand beside the bands, which study k checks.
 """
 
 from functools import cache, partial
@@ -28,8 +29,9 @@ NAMES = {
 
 
 def trial(rng, kind):
-    """Return the interval of one log with the true value; None where the mean over all logs is
-    it.
+    """Return the interval of one log with the true value.
+
+    The true value is None if the mean over all logs takes its place.
     """
     return {"lead": lead, "alpha": alpha, "error": error, "share": share}[kind](rng)
 
@@ -115,8 +117,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def with_coverage(table):
-    """Return the table with whether each interval covers the true value, or the mean of all
-    logs.
+    """Return the table with whether each interval covers the true value.
+
+    The mean over all logs takes the place of a missing true value.
     """
     true = pl.col("true").fill_null(pl.col("value").mean().over("kind"))
     return table.with_columns(covered=true.is_between("low", "high").cast(pl.Int64))

@@ -1,5 +1,6 @@
-"""Study x: does the test of falling discounts tell readers of both ends, and what do free discounts
-gain or cost?
+"""Study x: does the test of falling discounts find readers who also attend to the end?
+
+The study also asks what free discounts gain or cost.
 """
 
 from functools import partial
@@ -19,8 +20,9 @@ READERS = {"top": FALLING, "both ends": np.maximum(FALLING, FALLING[::-1])}
 
 
 def trial(rng, reader, n):
-    """Test one log of free lists with a tenth of the verdicts wrong, and learn from it both
-    ways.
+    """Test one log of free lists, and learn from it with falling and with free discounts.
+
+    A tenth of the verdicts is wrong.
     """
     truth = dl.DCG(np.arange(5) / 4, READERS[reader])
     log = dl.simulate.preference_pairs(

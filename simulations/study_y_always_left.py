@@ -1,5 +1,6 @@
-"""Study y: up to half of the verdicts say "left", whatever is shown: what do they cost, and do
-known sides help?
+"""Study y: what do verdicts that always say "left" cost, and do known sides help?
+
+Up to half of the verdicts say so, no matter which lists are shown.
 """
 
 from functools import partial
@@ -29,8 +30,9 @@ FITS = {
 
 
 def trial(rng, who, share, n_test):
-    """Learn from verdicts of which a share is always left; record shares of new pairs that are
-    ordered rightly.
+    """Learn from verdicts of which a share is always left.
+
+    The record holds the share of new pairs that each learned DCG orders rightly.
     """
     truth = taste(rng)
     lists, test = drawn(N, rng), drawn(n_test, rng)
@@ -65,8 +67,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw what is learned by the share of always-left verdicts, for raters and for verdicts who
-    say so.
+    """Draw precision against the share of always-left verdicts.
+
+    One panel is of raters who always say left, the other of all raters, who at times say left.
     """
     long = table.unpivot(
         list(FITS), index=["who", "share", "repeat"], variable_name="fit", value_name="precision"

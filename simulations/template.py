@@ -15,8 +15,9 @@ COUNTS = (20, 50, 100, 200)
 
 
 def trial(rng, truth, n):
-    """Learn from `n` judgements; return the share of new pairs ordered as by the truth, learned and
-    textbook.
+    """Learn from `n` judgements; return the precision of the learned and the textbook DCG.
+
+    Precision is the share of new pairs that a DCG orders as the truth does.
     """
     true = dl.simulate.ground_truth(truth)
     train = dl.simulate.preference_pairs(true, n, lists="free", flip_rate=0.1, seed=rng)

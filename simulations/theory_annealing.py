@@ -1,4 +1,4 @@
-"""Chapelle and Wu, figures 1 and 2: the smoothed objective along a line, and NDCG during annealing."""
+"""Chapelle and Wu, figures 1 and 2: SmoothNDCG along a line, and NDCG during annealing."""
 
 from functools import partial
 
@@ -24,8 +24,9 @@ def spread(queries, w):
 
 
 def along_a_line(rng, queries, w, dcg, n_points):
-    """Yield the objective at ``w + t w_random`` for each smoothing: its number of peaks, then its
-    points.
+    """Yield the objective at ``w + t w_random`` for each smoothing.
+
+    Its number of peaks comes first, then its points.
     """
     w, direction = (v / spread(queries, v) for v in (w, rng.normal(size=len(w))))
     t = np.linspace(-REACH, REACH, n_points)
@@ -49,8 +50,9 @@ def along_a_line(rng, queries, w, dcg, n_points):
 
 
 def trial(rng, data, quick):
-    """Anneal on training queries and evaluate on test queries; then evaluate a random line through
-    a model.
+    """Anneal on training queries and evaluate on test queries.
+
+    Then evaluate the objective along a random line through a model.
     """
     train, _, test = split(rng, data, quick)
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
@@ -73,8 +75,9 @@ def trial(rng, data, quick):
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield the records of each data set and repeat, with the points of the lines for the first
-    repeat only.
+    """Yield the records of each data set and repeat.
+
+    Only the first repeat keeps the points of the lines.
     """
     settings = [{"data": data, "quick": quick} for data in available(quick)]
     for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs):

@@ -48,9 +48,7 @@ def errors(loss, queries, scores, dcg):
 
 
 def training(queries, dcg, seed, all_passes):
-    """Yield the mean error on the training queries at several passes of Qin et al.'s algorithm
-    1.
-    """
+    """Yield the mean error on training queries at several passes of Qin et al.'s algorithm 1."""
     for metric, losses in LOSSES.items():
         for name, make in losses.items():
             loss, start, done = make(dcg), "random", 0

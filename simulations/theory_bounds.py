@@ -1,6 +1,4 @@
-"""Qin et al., theorems 2 and 3: bounds of the errors of ApproxNDCG and ApproxAP, and the errors
-themselves.
-"""
+"""Qin et al., theorems 2 and 3: errors of ApproxNDCG and ApproxAP, and their bounds."""
 
 from functools import partial
 
@@ -21,8 +19,9 @@ LINES = {"error": "error", "measured": "bound from rank errors", "printed": "bou
 
 
 def rank_errors(queries, scores, alpha):
-    """Return the largest error of a soft rank in each query, and its bound by theorem 1, shapes
-    (n_queries,).
+    """Return the largest error of a soft rank in each query, and its bound by theorem 1.
+
+    Both have shape (n_queries,).
     """
     largest, bound = [], []
     for f, _ in by_query(queries, scores):
@@ -45,8 +44,9 @@ def precision_bound(error, n_relevant, beta):
 
 
 def bounds(queries, dcg):
-    """Yield errors and bounds at least-squares scores: of NDCG by alpha, and of AP by beta with
-    nearly exact ranks.
+    """Yield errors and bounds at least-squares scores, of NDCG by alpha and of AP by beta.
+
+    Ranks are nearly exact for AP.
     """
     scores = dl.RidgeRanker(reweighted=False).fit(queries).predict(queries)
     centred = [f - f.mean() for f, _ in by_query(queries, scores)]
@@ -67,9 +67,7 @@ def bounds(queries, dcg):
 
 
 def error_and_bounds(error, measured, printed):
-    """Return means over queries, and the share of queries whose error is within the measured
-    bound.
-    """
+    """Return means over queries, and the share of errors within the measured bound."""
     kept = float(np.mean(error <= measured + 1e-12))
     return {
         "error": error.mean(),

@@ -1,5 +1,6 @@
-"""Wu et al., figure 1: the functions G, A and B of smoothed hinge ranks, and why badly ordered
-pairs still move.
+"""Wu et al., figure 1: the functions G, A and B of smoothed hinge ranks.
+
+They show why badly ordered pairs still move.
 """
 
 from functools import partial
@@ -31,8 +32,9 @@ LETTERS = {
 
 
 def functions(x):
-    """Return the contribution of another document to a document's rank, for x = its score minus the
-    other score.
+    """Return the contribution of another document to a document's rank.
+
+    `x` is the document's score minus the other document's score.
     """
     loss = dl.SHFSDCG(PAIR, alpha=ALPHA)
     return {
@@ -54,8 +56,9 @@ def by_formula(x):
 
 
 def function_records(rng):
-    """Return the functions, their slopes and their deviations from the formulas at random points of
-    [-8, 8].
+    """Return values, slopes and errors of the functions at random points of [-8, 8].
+
+    The errors are deviations from the paper's formulas.
     """
     x = np.sort(rng.uniform(-8, 8, 25))
     step = 1e-5
@@ -82,8 +85,9 @@ def function_records(rng):
 
 
 def gradient_steps(rng, gap):
-    """Yield NDCG along gradient steps on the scores themselves; `gap` is the disadvantage per grade
-    at the start.
+    """Yield NDCG along gradient steps on the scores themselves.
+
+    At the start, a document's score is lower by `gap` for each grade.
     """
     grades = rng.choice(3, LENGTH, p=[0.7, 0.2, 0.1])
     grades[:2] = 1, 2  # at least two relevant documents
@@ -99,9 +103,7 @@ def gradient_steps(rng, gap):
 
 
 def trial(rng, quick):
-    """Return the functions at random points, and gradient steps from a random and from a bad
-    start.
-    """
+    """Return the functions at random points, and gradient steps from a random and a bad start."""
     return function_records(rng) + [record for gap in GAPS for record in gradient_steps(rng, gap)]
 
 
@@ -153,8 +155,9 @@ def plot(table, axes):
 
 
 def steepness(table):
-    """Return the extreme absolute slopes of G, A and B on wrongly ordered pairs, for each
-    repeat.
+    """Return the extreme absolute slopes of G, A and B on wrongly ordered pairs.
+
+    For each repeat, this is the largest slope of G, and the smallest of A and of B.
     """
     size = pl.col("slope").abs()
     wrong = {"G": pl.col("x") < -5, "A": pl.col("x") < 0, "B": pl.col("x") > 0}
@@ -187,7 +190,10 @@ def claims(table):
         )
         text = f"SHF-SDCG reaches a higher NDCG than SDCG from {start}"
         yield Claim(ways, "wu", "section 3.1", text, "value", shf, sdcg, low=0.0)
-        text = f"weights that widen (equation 17) reach a higher NDCG than those at rank {DEPTH} from {start}"
+        text = (
+            "weights that widen (equation 17) reach a higher NDCG "
+            f"than those at rank {DEPTH} from {start}"
+        )
         yield Claim(ways, "wu", "section 3.2", text, "value", shf, fixed, low=0.0)
     text = "SHF-SDCG corrects scores in reverse order: NDCG above .99"
     yield Claim(ways, "wu", "section 3.1", text, "value", shf, low=0.99)

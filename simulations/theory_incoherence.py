@@ -1,5 +1,6 @@
-"""Zhou et al., section 4.2 beyond its example: how often raising gains to a power reorders pairs of
-lists.
+"""Zhou et al., section 4.2: how often raising gains to a power reorders pairs of lists.
+
+Random gains and discounts go beyond the section's example.
 """
 
 from functools import partial
@@ -18,8 +19,9 @@ MOST = 1000
 
 
 def example(rng):
-    """Return whether, in the paper's example with a random epsilon, some power of the gains
-    exchanges both rankings.
+    """Return whether some power of the gains reverses the order of the example's rankings.
+
+    This is the paper's example, with a random epsilon.
     """
     epsilon = rng.uniform(0.25, 1.0)
     discounts = np.array([1 + epsilon, 1 - epsilon])
@@ -34,8 +36,9 @@ def example(rng):
 
 
 def trial(rng, quick):
-    """Return the example, and for random gains and discounts the share of pairs of lists that a
-    power reorders.
+    """Return the example, and the share of pairs of lists that a power of gains reorders.
+
+    The share is for random gains and discounts.
     """
     records = [{"n_grades": 3, "power": None, **example(rng)}]
     discounts = np.sort(rng.uniform(0.1, 1.0, DEPTH))[::-1]
@@ -74,14 +77,23 @@ def plot(table, axes):
 def claims(table):
     """Yield the claims on the example, and on random gains and discounts."""
     claim = partial(Claim, table, "zhou", "section 4.2", value="value")
-    text = "in the paper's example some power of the gains exchanges two rankings, for every epsilon from 1/4 to 1"
+    text = (
+        "in the paper's example some power of the gains exchanges two rankings, "
+        "for every epsilon from 1/4 to 1"
+    )
     yield claim(text, rows={"what": "example"}, low=1.0, high=1.0, outcomes=1, cannot_fail=PROVED)
     numbers = sorted(table.filter(what="any")["n_grades"].unique())
     for n in (numbers[0], numbers[-1]):
-        text = f"{n} grades: squared gains order some pair of lists differently, in over 95% of metrics"
+        text = (
+            f"{n} grades: squared gains order some pair of lists differently, "
+            "in over 95% of metrics"
+        )
         yield claim(text, rows={"what": "any", "n_grades": n, "power": 2.0}, low=0.95, outcomes=1)
     ends = ({"what": "share", "n_grades": n, "power": 2.0} for n in (numbers[-1], numbers[0]))
-    text = f"squared gains reorder more pairs of lists with {numbers[-1]} grades than with {numbers[0]}: share"
+    text = (
+        f"squared gains reorder more pairs of lists with {numbers[-1]} grades "
+        f"than with {numbers[0]}: share"
+    )
     yield claim(text, rows=next(ends), minus=next(ends), low=0.0)
 
 

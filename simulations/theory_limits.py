@@ -1,6 +1,4 @@
-"""Chapelle and Wu, section 5: the limit of large sigma, the equivalence of lambda and sigma, and
-overfitting.
-"""
+"""Chapelle and Wu, section 5: large sigma, the equivalence of lambda and sigma, overfitting."""
 
 from functools import partial
 
@@ -35,8 +33,9 @@ def smooth(queries, X, w, sigma):
 
 
 def minimiser(queries, X, sigma, lam, w0, start, iterations=60):
-    """Return a minimiser of ``lambda |w - w0|^2 - A(w, sigma)``, the paper's equation 13 per query,
-    by L-BFGS.
+    """Return a minimiser of ``lambda |w - w0|^2 - A(w, sigma)`` by L-BFGS.
+
+    This objective is the paper's equation 13 per query.
     """
 
     def objective(w):
@@ -60,8 +59,9 @@ def relative_distance(w, other):
 
 
 def large_sigma(queries, X, rng, powers):
-    """Yield the distance of the minimiser from w0 as sigma grows, from a start at w0 and from a
-    random start.
+    """Yield the distance of the minimiser from w0 as sigma grows.
+
+    The minimisation starts at w0 and at random.
     """
     w0 = least_squares(queries, X)
     random = rng.normal(size=len(w0)) / np.sqrt(len(w0))
@@ -80,8 +80,9 @@ def descend(queries, X, sigma, lam, start, step, steps):
 
 
 def lemma(queries, X, rng, steps):
-    """Yield the distance of ``sqrt(c) w(lambda c, sigma / c)`` from ``w(lambda, sigma)``, for
-    corresponding starts.
+    """Yield the distance of ``sqrt(c) w(lambda c, sigma / c)`` from ``w(lambda, sigma)``.
+
+    Both minimisations start at corresponding points.
     """
     zero = np.zeros(X.shape[1])
     start = rng.normal(size=len(zero)) / np.sqrt(len(zero))
@@ -113,8 +114,9 @@ def lemma(queries, X, rng, steps):
 
 
 def gap(train, test, X, X_test, sigmas):
-    """Yield the smoothed objective on training minus test queries as sigma falls, and the bound of
-    the difference.
+    """Yield the smoothed objective on training minus test queries as sigma falls.
+
+    Each record also holds the bound of this difference.
     """
     w = w0 = least_squares(train, X)
     radius = float(np.linalg.norm(X, axis=1).max())
@@ -155,9 +157,7 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw the distance from w0, the distance of the lemma's two sides, and the generalisation
-    gap.
-    """
+    """Draw the distances from w0 and of the lemma's two sides, and the generalisation gap."""
     limit, both, gap = axes
     curves(table.filter(what="far"), limit, "x", "value", lines="line")
     limit.set(yscale="log", xlabel="$\\sigma$", ylabel="$|w - w_0|\\,/\\,|w_0|$")
@@ -199,8 +199,9 @@ def plot(table, axes):
 
 
 def lemma_distances(table):
-    """Return the largest relative distance of the lemma's two sides, for each way to minimise and
-    repeat.
+    """Return the largest relative distance of the lemma's two sides.
+
+    The table has a row for each way to minimise and each repeat.
     """
     way = pl.col("line").str.split(",").list.first().alias("way")
     return (
@@ -221,7 +222,10 @@ def claims(table):
         text = f"{DATA}: {words}, the minimiser tends to w0: relative distance"
         yield claim("section 5.3", text, "value", {"what": "far", "x": sigma}, high=0.01)
     ends = ({"what": "far", "x": FIRST, "line": f"start at {start}"} for start in ("random", "w0"))
-    text = f"{DATA}: at sigma = 2^6, the first, the start does not matter: difference of the relative distances"
+    text = (
+        f"{DATA}: at sigma = 2^6, the first, the start does not matter: "
+        "difference of the relative distances"
+    )
     yield claim("section 5.3", text, "value", *ends, low=-CLOSE, high=CLOSE)
     distances = lemma_distances(table)
     text = (

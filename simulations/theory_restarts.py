@@ -16,8 +16,9 @@ KEPT = (1, 2, 3, 5, 10, 20)
 
 
 def trial(rng, data, alpha, quick):
-    """Train from random starts; return one record per number of starts, of the model with the best
-    objective.
+    """Train from random starts; return one record per number of starts.
+
+    A record describes the model with the best objective among these starts.
     """
     train, _, test = split(rng, data, quick)
     train, test = train[:30], test[:50]
@@ -74,8 +75,9 @@ def plot(table, axes):
 
 
 def gains(table):
-    """Return the gain in training NDCG from one to the most restarts, for each data set, alpha and
-    repeat.
+    """Return the gain in training NDCG from one to the most restarts.
+
+    The table has a row for each data set, alpha and repeat.
     """
     rows = [table.filter(restarts=k) for k in (KEPT[0], table["restarts"].max())]
     both = rows[1].join(rows[0], on=["data", "alpha", "repeat"], suffix="_one")

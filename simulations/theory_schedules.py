@@ -1,5 +1,6 @@
-"""Chapelle and Wu, section 4.4.2 and figure 3: annealing against a fixed sigma, and SmoothNDCG
-against its start.
+"""Chapelle and Wu, section 4.4.2 and figure 3: annealing, and SmoothNDCG against its start.
+
+Annealing is compared with a fixed sigma.
 """
 
 from functools import partial
@@ -14,8 +15,9 @@ POWERS, FIXED = tuple(range(6, -7, -1)), (6, 2, -2, -6)
 """Powers of 2 that sigma passes through, as in the paper, and those at which it stays."""
 
 ITERATIONS, WEIGHTS = 10, (0.01, 1.0, 100.0)
-"""Iterations for each sigma (a fixed one has as many as all together), and weights of the distance
-from the start.
+"""Iterations for each sigma, and weights of the distance from the start.
+
+A fixed sigma has as many iterations as all sigmas of the annealing together.
 """
 
 TRAINED, JUDGED = 50, 10
@@ -28,8 +30,9 @@ def sharpness(power):
 
 
 def trial(rng, data, quick):
-    """Train with each schedule from the same start; then choose the weight of the start on
-    validation queries.
+    """Train with each schedule from the same start; then train SmoothNDCG and its rivals.
+
+    Validation queries choose SmoothNDCG's weight of the distance from the start.
     """
     options = {"conflict": 0.0} if data == NO_CONFLICT else {}
     train, valid, test = split(rng, data.partition(",")[0], quick, **options)
@@ -72,8 +75,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def ahead(table, what, base, part):
-    """Return how far each schedule or method is ahead of one of them, by NDCG of training or test
-    queries.
+    """Return how far the schedule or method `base` is ahead of each other one, by NDCG.
+
+    `part`, "train" or "test", names the queries that NDCG is taken on.
     """
     rows = table.filter(what=what)
     own = rows.filter(name=base).select("data", "repeat", base=part)
@@ -119,7 +123,8 @@ def claims(table):
             each = [
                 claim(
                     "section 4.4.2",
-                    f"{data}: annealing ends at a higher {words} NDCG than as many steps at sigma = 2^{power}",
+                    f"{data}: annealing ends at a higher {words} NDCG "
+                    f"than as many steps at sigma = 2^{power}",
                     part,
                     annealed,
                     {**annealed, "name": f"sigma = 2^{power}"},

@@ -1,5 +1,7 @@
-"""Small checks: Qin et al., theorem 1, table 1, equation 17; Chapelle and Wu, 4.3 and 5.1; Wu et
-al., equation 11.
+"""Small checks of formulas by Qin et al., Chapelle and Wu, and Wu et al.
+
+These are theorem 1, table 1 and equation 17 of Qin et al., sections 4.3 and 5.1 of Chapelle and
+Wu, and equation 11 of Wu et al.
 """
 
 from functools import partial
@@ -28,8 +30,9 @@ def positions(scores):
 
 
 def theorem_1(rng):
-    """Yield, for random scores, whether positions keep to equation 19, and the bound of equation
-    20.
+    """Yield the share of random scores' positions that are within the bound of equation 19.
+
+    The largest bound by equation 20 and the largest error follow.
     """
     for n, alpha in SETTINGS:
         scores = rng.normal(size=n)

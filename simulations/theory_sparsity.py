@@ -26,8 +26,9 @@ N_POINTS, DEPTH = 16, 10
 
 
 def spread_within(queries):
-    """Return the standard deviation of each feature within queries, the unit of coefficients on a
-    path.
+    """Return the standard deviation of each feature within queries.
+
+    It is the unit of coefficients on a path.
     """
     sums = np.add.reduceat(queries.features, queries.offsets[:-1], axis=0) / queries.sizes[:, None]
     spread = np.sqrt(
@@ -37,8 +38,9 @@ def spread_within(queries):
 
 
 def trial(rng, data, quick):
-    """Evaluate the models of a path, and compare the one chosen on validation queries with the full
-    model.
+    """Evaluate the models of a path, and compare the chosen model with the full one.
+
+    The model is chosen on validation queries.
     """
     train, valid, test = split(
         rng, data, quick, **({"n_redundant": 15} if data == "LETOR-shaped" else {})
@@ -67,16 +69,18 @@ def trial(rng, data, quick):
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield the points of the path, and the chosen model at each depth, for each data set and
-    repeat.
+    """Yield the points of the path, and the chosen model at each depth.
+
+    There are such records for each data set and repeat.
     """
     settings = [{"data": data, "quick": quick} for data in available(quick)]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):
-    """Draw the change of NDCG against the share of features kept, along the whole path and for the
-    chosen models.
+    """Draw the change of NDCG against the share of features kept.
+
+    Two panels show the whole path, the third the chosen models.
     """
     parts = {
         "train": "Training: more than .75% is lost (figure 4)",
@@ -95,8 +99,16 @@ def plot(table, axes):
                 ax, means.join(kept, on="g").sort("kept"), "kept", "change", style, label=data
             )
         ax.axhline(-claimed, color="0.4", lw=0.8, ls=(0, (4, 3)))
-        ax.annotate(f"claimed: within {claimed:g}%", (0, -claimed), (0, -4), textcoords="offset points",
-                    fontsize=7, color="0.3", ha="right", va="top")  # fmt: skip
+        ax.annotate(
+            f"claimed: within {claimed:g}%",
+            (0, -claimed),
+            (0, -4),
+            textcoords="offset points",
+            fontsize=7,
+            color="0.3",
+            ha="right",
+            va="top",
+        )
         zero_line(ax)
         queries = "training" if name == "train" else "test"
         ax.set(
@@ -143,8 +155,9 @@ def losses(table):
 
 
 def claims(table):
-    """Yield the claims for each data set: of the chosen models, where features are halved, and over
-    the whole path.
+    """Yield the claims for each data set.
+
+    They concern the chosen models, the point where features are halved, and the whole path.
     """
     lost = losses(table)
     for data in table["data"].unique(maintain_order=True):
@@ -183,7 +196,10 @@ def claims(table):
             )
             text = f"{data}: half the features cost less than {100 * most:g}% of {name} NDCG"
             yield path(text=text, rows={"what": "path", "g": half})
-            text = f"{data}: no penalty costs {100 * most:g}% of {name} NDCG: {{:.0%}} of the features left"
+            text = (
+                f"{data}: no penalty costs {100 * most:g}% of {name} NDCG: "
+                "{:.0%} of the features left"
+            )
             cells = [
                 path(text=text.format(left), rows={"what": "path", "g": g})
                 for g, left in points

@@ -16,8 +16,9 @@ LOSSES = {"SmoothNDCG": dl.SmoothNDCG, "ApproxNDCG": dl.ApproxNDCG}
 
 
 def trial(rng, data, loss, quick):
-    """Train at each depth, choose on validation queries at the same depth, evaluate at every
-    depth.
+    """Train at each depth, and evaluate each ranker at every depth.
+
+    Validation queries choose the stage of training, by NDCG at the depth of training.
     """
     options = {"conflict": 0.0} if data == NO_CONFLICT else {}
     train, valid, test = split(rng, data.partition(",")[0], quick, **options)

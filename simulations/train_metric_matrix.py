@@ -1,9 +1,9 @@
-"""Does the learned metric matter? Rankers trained on each metric, and two baselines, evaluated by
-every metric.
+"""Does the learned metric matter? Rankers trained on each metric are evaluated by every metric.
 
-The DCG is learned from 1,000 noisy judgements by a known DCG. The rankers learn from synthetic
-queries in the shape of LETOR and, if the environment variable DCGLEARN_LAMBDARANK names the folder
-of LightGBM's lambdarank example, from its 251 queries, which each repeat splits anew.
+Two baselines are evaluated too. The DCG is learned from 1,000 noisy judgements by a known DCG. The
+rankers learn from synthetic queries in the shape of LETOR and, if the environment variable
+DCGLEARN_LAMBDARANK names the folder of LightGBM's lambdarank example, from its 251 queries, which
+each repeat splits again.
 """
 
 from functools import partial
@@ -40,8 +40,9 @@ def learned_metric(rng, truth, n_grades):
 
 
 def trial(rng, data, truth, quick):
-    """Train all rankers on the same queries, and evaluate each by every metric; return one record
-    per such pair.
+    """Train all rankers on the same queries, and evaluate each by every metric.
+
+    Return one record per ranker and metric.
     """
     train, valid, test = split(rng, data, quick)
     true, learned = learned_metric(rng, truth, train.n_grades)
@@ -86,8 +87,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw by how much the learned DCG is a better metric of training than others, as differences
-    with intervals.
+    """Draw by how much the learned DCG is a better metric of training than others.
+
+    The panels show differences with intervals.
     """
     others = ("true", *TEXTBOOK, *PLAIN)
     for ax, (data, truth) in zip(np.ravel(axes), product(DATA, TRUTHS), strict=True):

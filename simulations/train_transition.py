@@ -1,5 +1,4 @@
-"""REG-SHF-SDCG from pointwise to listwise: its weights, its gradients, and the pairs in the wrong
-order.
+"""REG-SHF-SDCG from pointwise to listwise: weights, gradients, and pairs in the wrong order.
 
 Trees are trained on queries with a known truth, once on gradients, as in the paper, and once on
 lambdas, the default, which need the regression for fewer trees. At each tree, the table holds the
@@ -42,8 +41,9 @@ def wrong_pairs(scores, queries):
 
 
 def mean_sizes(loss, follow, n_trees, tree, scores, queries):
-    """Return the regression's weight, and the mean size of each part's gradient (or lambda) times
-    its weight.
+    """Return the regression's weight, and the mean weighted size of each part.
+
+    A part's size is its mean absolute gradient (or lambda), times its weight in the mixture.
     """
     at_tree = loss.at(tree, n_trees)
     weight = 0.0
@@ -107,8 +107,13 @@ def plot(table, axes):
     for ax, follow in zip(axes[:2], LINES, strict=True):
         mixed = means.filter(loss="REG-SHF-SDCG", follow=follow)
         for style, part in zip(STYLES, ("regression", "listwise"), strict=False):
-            ribbon(ax, mixed.filter(pl.col(part) > FLOOR), part, {"color": style["color"], "ls": style["linestyle"]},
-                   f"{part} part")  # fmt: skip
+            ribbon(
+                ax,
+                mixed.filter(pl.col(part) > FLOOR),
+                part,
+                {"color": style["color"], "ls": style["linestyle"]},
+                f"{part} part",
+            )
         ax.set(xlabel="tree", yscale="log", ylabel=f"mean absolute {LEGEND[follow][:-1]}")
     axes[0].set_title(
         "Gradients: the listwise part takes over\nwith more trees (Wu et al., section 3.4)"
@@ -131,10 +136,10 @@ def plot(table, axes):
 
 
 def crossings(table):
-    """Return the share of the trees after which the listwise part is first larger, for each way and
-    repeat.
+    """Return the share of the trees after which the listwise part is first larger.
 
-    Between recorded trees, the logarithm of the parts' ratio is taken to be linear.
+    The table has a row for each way and repeat. Between recorded trees, the logarithm of the parts'
+    ratio is taken to be linear.
     """
     lead, before = (
         pl.col("lead"),
@@ -154,7 +159,10 @@ def crossings(table):
 def claims(table):
     """Yield the claims on the mixture and on wrongly ordered pairs."""
     last, crossed = int(table["tree"].max()), crossings(table)
-    text = "with gradients the listwise part first outweighs the regression half-way, after .4 to .6 of the trees"
+    text = (
+        "with gradients the listwise part first outweighs the regression half-way, "
+        "after .4 to .6 of the trees"
+    )
     yield Claim(
         crossed, "wu", "section 3.4", text, "crossing", {"follow": "gradient"}, low=0.4, high=0.6
     )

@@ -48,7 +48,9 @@ CURVES = {
     "LambdaRank": "LambdaRank",
     "lambdarank": "LightGBM's lambdarank",
 }
-"""Legend entries of the learning curves, by the names in the table; SHF-SDCG lies on REG-SHF-SDCG.
+"""Legend entries of the learning curves, by the names in the table.
+
+SHF-SDCG has no curve: it would lie on REG-SHF-SDCG.
 """
 SHAPE = {"num_leaves": 15, "learning_rate": 0.1, "min_data_in_leaf": 20}
 TREES, QUICK_TREES = 300, 20
@@ -89,8 +91,9 @@ def queries(rng, data, quick):
 
 
 def lambdarank(train, test, dcg, n_trees, stops):
-    """Return NDCG@5 of LightGBM's lambdarank with the metric's gains, after each number of trees in
-    `stops`.
+    """Return NDCG@5 of LightGBM's lambdarank after each number of trees in `stops`.
+
+    LightGBM's label_gain holds the metric's gains.
     """
     settings = {
         **SHAPE,
@@ -144,8 +147,9 @@ def simulate(seed, repeats, quick, jobs):
 
 
 def plot(table, axes):
-    """Draw differences between methods after the last tree, then learning curves, one row per data
-    set.
+    """Draw differences between methods after the last tree, then learning curves.
+
+    Each data set has a row of panels.
     """
     last, drawn = table["trees"].max(), []
     for line, (data, label) in zip(axes, DATA.items(), strict=True):
@@ -217,7 +221,10 @@ def claims(table):
         lightgbm = {**of, "method": "lambdarank"}
         ours = {**of, "method": (*PAIRED, "LambdaRank"), "follow": "exchange"}
         for trees in (last, quarter):
-            text = f"{label}: {', '.join(PAIRED)} and LambdaRank together beat LightGBM's lambdarank, {trees} trees"
+            text = (
+                f"{label}: {', '.join(PAIRED)} and LambdaRank together beat "
+                f"LightGBM's lambdarank, {trees} trees"
+            )
             sides = ({**side, "trees": trees} for side in (ours, lightgbm))
             yield claim(paper="ours", place="trees", text=text, rows=next(sides), minus=next(sides))
         lambdas, gradients = (

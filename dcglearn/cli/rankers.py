@@ -370,8 +370,11 @@ def _on_scale(
     *,
     warn: bool = True,
 ) -> tuple[str, Any]:
-    """Return the label and the metric on the grades of the data: an object or a file mapped, a name
-    as deep as the longest list if it has no K; if asked, warn of one with more grades.
+    """Return the label and the metric, with the grades of the data.
+
+    A name takes its grades from the data and, without K, the depth of the longest list. An object
+    or a file is mapped by `scale`, with a warning, if `warn`, where it has more grades than the
+    data. Raise InputError if the data have a grade without a gain.
     """
     metric = metric_or_name(metric, accept=SCORING)
     sizes = [queries.n_grades or 1 for queries in data.values()]

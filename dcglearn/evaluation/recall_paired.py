@@ -54,10 +54,10 @@ def recall_paired_preference(x: Ranks, y: Ranks, weight: str = "uniform") -> flo
 
 
 def lexi_precision(x: Ranks, y: Ranks, form: str = "sign") -> float:
-    """Return which ranking is better at the first i where the ranks of their i-th relevant
-    documents differ.
+    """Return which ranking is better at the first level of recall where they differ.
 
-    `form` is "sign", 1 or -1 for the better one, 0 if the ranks do not differ; or "reciprocal", the
+    At level i, the ranks of the i-th relevant document of each ranking are compared. `form` is
+    "sign", 1 or -1 for the better one, 0 if the ranks do not differ; or "reciprocal", the
     difference ``1 / x_i - 1 / y_i`` there. Take "sign" to count wins, "reciprocal" to weigh
     differences near the top more. For x, y and errors see `recall_paired_preference`.
 
@@ -76,8 +76,7 @@ def lexi_precision(x: Ranks, y: Ranks, form: str = "sign") -> float:
 
 
 def lexi_recall(x: Ranks, y: Ranks, form: str = "sign") -> float:
-    """Return which ranking is better at the last i where the ranks of their i-th relevant documents
-    differ.
+    """Return which ranking is better at the last level of recall where they differ.
 
     Parameters, returns and errors are as in `lexi_precision`.
 

@@ -278,8 +278,10 @@ def preferences_from_interleaving(
 
 
 def _distinct(table: Table) -> tuple[Table, Integers, Counts]:
-    """Return each pair of rankings with one result once, its weight the sum, their rows, and what
-    is left out.
+    """Return the distinct comparisons, the first row of each, and the counts left out by reason.
+
+    A comparison is a pair of rankings with one result; its weight is the sum over its rows. Raise
+    InputError if none is left.
     """
     n = len(table["difference"])
     weights = table.pop("weight", np.ones(n))

@@ -331,8 +331,10 @@ class Joining:
 
 
 def looked_up(query: Texts, docs: Texts, judged: Judgements) -> tuple[Grades, Flags]:
-    """Return the grades of `docs`, joined by tabs, -1 for unjudged ones, and where there is a
-    document; (n, N) each.
+    """Return the grades of documents, and flags of the places that hold one; (n, N) each.
+
+    An entry of `docs` holds the documents of a list, joined by tabs. Unjudged ones have the grade
+    -1.
     """
     import polars as pl
 

@@ -1,9 +1,8 @@
-"""The likelihood of answers to questions that were each asked with one list: logistic, with a
-difficulty by question.
+"""The logistic likelihood of answers to questions that were each asked with one list.
 
 An answer from a list of utility u is right with probability ``sigma(u + b)``, where the question's
-b is normal, with mean mu and standard deviation tau. Gauss-Hermite quadrature integrates b out; mu
-and tau are the best at every u.
+difficulty b is normal, with mean mu and standard deviation tau. Gauss-Hermite quadrature integrates
+b out; mu and tau are the best at every u.
 """
 
 from dataclasses import dataclass
@@ -61,11 +60,11 @@ class JudgedAnswers:
 def profiled(
     utility: Floats, right: Floats, count: Floats
 ) -> tuple[float, Floats, Floats, Floats, Floats]:
-    """Return the log likelihood with the best mu and tau: its value, slopes in the utilities, and
-    second derivatives.
+    """Return the log likelihood with the best mu and tau, and its derivatives.
 
-    These are in the utilities, (n,), in them and (mu, log tau), (n, 2), and in (mu, log tau), (2,
-    2), with the prior.
+    The slopes are in the utilities, (n,); the second derivatives are in the utilities, (n,), in
+    them and (mu, log tau), (n, 2), and in (mu, log tau), (2, 2). The prior of mu and tau is
+    included.
     """
 
     def loss(at: Floats) -> tuple[float, Floats, Floats]:

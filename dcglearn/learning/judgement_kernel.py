@@ -48,13 +48,13 @@ _work_of_judgements = function("work_of_judgements", *[COUNT] * 5, result=COUNT)
 def verdicts(
     z: ArrayLike, low: ArrayLike, high: ArrayLike, tie: ArrayLike, error: ArrayLike
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the log probabilities of n verdicts, and the derivatives of their losses: shapes (n,),
-    (n, 4), (n, 9).
+    """Return the log probabilities of n verdicts, shape (n,), and the derivatives of their losses.
 
-    Each of the arguments has shape (n,) or stands for all. The loss is minus the log. The first
-    derivatives are those in z, low, high and the error rate, the second those in z and each of z,
-    low, high, error; low and each of low, high, error; high and each of high, error. That in the
-    error twice is the square of the slope. A tie has one threshold, `low`.
+    Each of the arguments has shape (n,) or stands for all. The loss is minus the log probability.
+    The first derivatives, shape (n, 4), are in z, low, high and the error rate. The second
+    derivatives, shape (n, 9), are in z and each of z, low, high, error; low and each of low, high,
+    error; high and each of high, error. The one in the error twice is the square of the slope. A
+    tie has one threshold, `low`.
     """
     # columns of equal length
     columns = np.array(np.broadcast_arrays(z, low, high, tie, error), np.float64)
@@ -77,11 +77,10 @@ def log_chances(z: Floats, error: float) -> tuple[Floats, Floats, Floats]:
 
 
 def chances(z: Floats, threshold: float = 0.0, errors: Floats | float = 0.0) -> Floats:
-    """Return the probabilities of a preference of the first list, a tie and the second list, shape
-    (n, 3).
+    """Return the probabilities of first list preferred, tie, second list preferred; shape (n, 3).
 
-    `z` has shape (n,), and so may the error rates; `threshold` is that of ties, 0 where there are
-    none.
+    `z` has shape (n,), and so may the error rates; `threshold` is the tie threshold, 0 without
+    ties.
     """
     z, n = np.ascontiguousarray(z, np.float64), len(z)
     errors, shares = np.full(n, errors, np.float64), np.empty((n, 3))
@@ -122,8 +121,9 @@ def judgement_sums(
     kind: int,
     order: int,
 ) -> list[Floats]:
-    """Return the loss of judgements at B points and its derivatives, as the first eight fields of
-    `LossSums`.
+    """Return the loss of judgements at B points and its derivatives.
+
+    The sums are the first eight fields of `LossSums`.
 
     `rows` are the first judgement and the end. The utilities are gains, shape (B, L), and
     discounts, (B, K), or else, third, weights, (B, K, L), which have no curvature; `judges` are the

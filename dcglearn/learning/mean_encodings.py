@@ -37,11 +37,11 @@ class MeanEncodings:
         return Utility(newton(sums, self.difference.shape[1:], C).weights, self.grade_names)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return ``-sum log(e + (1 - 2 e) Phi(z))`` and its slopes, z being differences in standard
-        errors.
+        """Return the loss of the outcomes at each point, and its slopes.
 
-        Without e, the share of wrong outcomes, these would make the DCG insensitive: a large z is
-        punished most.
+        The loss is ``-sum log(e + (1 - 2 e) Phi(z))``, where z is the difference of the metric in
+        standard errors and e the share of wrong outcomes. Without e, wrong outcomes would make the
+        DCG insensitive: a large z is punished most.
         """
         (n_points, n_gains), (n, depth, n_grades) = points.gains.shape, self.difference.shape
         d = self.difference.reshape(n, -1)

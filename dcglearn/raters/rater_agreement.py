@@ -231,14 +231,14 @@ def rater_agreement(
 def krippendorff_alpha(
     unit: ArrayLike, value: ArrayLike, *, ordinal: bool = False, level: float = 0.95, seed: int = 0
 ) -> Estimate:
-    """Return alpha of the values that raters gave to units; NaN where no unit has two values, or
-    all are equal.
+    """Return Krippendorff's alpha of the values that raters gave to units.
 
     With ``o_ck = sum_u (pairs of values c, k in unit u) / (m_u - 1)``, ``n_c = sum_k o_ck`` and ``n
     = sum_c n_c``, ``alpha = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck`` (Krippendorff 2011,
     "Computing Krippendorff's Alpha-Reliability"). The distance d is 1 between two nominal values,
     and ``(n_c / 2 + n_g between + n_k / 2)^2`` between two ordinal ones. 1 is perfect agreement, 0
-    that of verdicts by chance.
+    the agreement of verdicts by chance. Alpha is NaN where no unit has two values, or all values
+    are equal.
 
     `unit` and `value`, shape (n,), are what was judged and the value it was given, a row a
     judgement; `ordinal` tells whether the order of the values counts; `level` and `seed` are those
@@ -269,8 +269,10 @@ def krippendorff_alpha(
 
 
 def _alpha(patterns: Integers, times: Integers, ordinal: bool) -> float:
-    """Return alpha of units with counts of each value `patterns`, shape (P, C), that occur so many
-    `times`, (P,).
+    """Return alpha of units, counted by the pattern of their values; NaN if all are equal.
+
+    `patterns`, shape (P, C), holds how often a unit has each value, `times`, shape (P,), how many
+    units have each pattern.
     """
     # coincidences of values within units
     share = times / (patterns.sum(axis=1) - 1)

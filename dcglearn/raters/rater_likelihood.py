@@ -17,11 +17,11 @@ from dcglearn.learning.minimise import minimised_by_newton
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Verdicts on pairs of utility differences `z`, in units of the judges' noise; an entry a
-    judgement, R raters.
+    """Verdicts of R raters on pairs of lists, an entry for each judgement.
 
-    `threshold` is that of ties, `tie` tells them, `way` is 1 where the preferred list was shown
-    first, -1 where the other was and 0 where this is not known.
+    `z` is the difference of the pair's utilities, in units of the judges' noise. `threshold` is the
+    tie threshold and `tie` flags ties. `way` is 1 where the preferred list was shown first, -1
+    where the other was, and 0 where this is not known.
     """
 
     z: Floats
@@ -33,15 +33,17 @@ class Observations:
     n_raters: int
 
     def verdicts(self, errors: Floats, biases: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the log probability of every verdict, and derivatives of the loss; see
-        `judgement_kernel`.
+        """Return the log probabilities of the verdicts, and the derivatives of their losses.
+
+        Shapes are as in `judgement_kernel.verdicts`.
         """
         z = self.z + self.way * biases[self.rater]
         return verdicts(z, self.threshold, np.inf, self.tie, errors[self.rater])
 
     def likelihood(self, errors: Floats, biases: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the log likelihood of every rater, its slope and its curvature in the bias, shape
-        (R,) each.
+        """Return each rater's log likelihood, with its slope and curvature in the bias.
+
+        The prior of the bias is included. Each has shape (R,).
         """
         logs, slopes, second = self.verdicts(errors, biases)
         slope = -self.summed(self.way * slopes[:, 0])
@@ -52,9 +54,7 @@ class Observations:
         return log - prior * biases**2 / 2, slope - prior * biases, curvature - prior
 
     def best_biases(self, errors: Floats, start: Floats) -> tuple[Floats, Floats]:
-        """Return the biases that fit best at given error rates, and the log likelihood there, shape
-        (R,) each.
-        """
+        """Return the best biases at given error rates, and the log likelihoods; (R,) each."""
         if not self.way.any():
             return start, self.likelihood(errors, start)[0]
 
@@ -73,8 +73,9 @@ class Observations:
 
 
 def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Floats]:
-    """Return error rates and biases of highest likelihood with their intervals, (R, 3) each; NaN
-    without judgements.
+    """Return the error rates and biases of highest likelihood, with intervals; (R, 3) each.
+
+    They are NaN for a rater without judgements.
     """
     from scipy.interpolate import PchipInterpolator
     from scipy.special import expit

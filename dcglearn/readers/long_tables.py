@@ -225,11 +225,11 @@ class LongTable(Rebuilt):
 
 
 def _placed(rows: RawCells, keys: Sequence[str], unread: Refusals, *, paired: bool) -> pl.DataFrame:
-    """Return the row, judgement, side and position of each row, and whether sides are names; add
-    what is wrong with positions to `unread`.
+    """Return the row number, judgement, side and position of each row.
 
     A judgement is called by its first row. Rows belong to one if their keys are equal as texts; one
-    that cannot be read is alone.
+    that cannot be read is alone. Of pairs, `by_name` tells whether the sides are names. Positions
+    that cannot be read are added to `unread`.
     """
     import polars as pl
 

@@ -306,8 +306,9 @@ def log_of_table(
 def columns_of(
     name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, Counts, tuple[str, ...]]:
-    """Return the columns of a source by role, the counts of what was left out, and remarks on lines
-    that are hardly meant to count.
+    """Return the columns of a source by role, the counts of what was left out, and remarks.
+
+    The remarks are on lines that count but were probably not meant to.
     """
     from dcglearn.readers.cells import read_checked
 

@@ -31,8 +31,9 @@ N_RESAMPLES = 500
 
 @dataclass(frozen=True)
 class OutcomesFit:
-    """A DCG learned from outcomes, facts by name, and shares of held-out outcomes by kind; prints
-    as a report.
+    """A DCG learned from outcomes, with facts and held-out shares; prints as a report.
+
+    The facts are by name, and the shares, of held-out outcomes, by kind of outcome.
     """
 
     dcg: DCG
@@ -58,8 +59,9 @@ class OutcomesFit:
 def compared_rows(
     shares: Floats, weight: Floats, clusters: Clusters, names: Sequence[str]
 ) -> tuple[Row, ...]:
-    """Return the mean shares of metrics, shape (M, n), the learned one first, with its lead and the
-    lead's interval.
+    """Return each metric's mean share, and the first one's lead over it with its interval.
+
+    `shares`, shape (M, n), has the learned metric first.
     """
     # means, and leads with their errors
     both = np.concatenate([shares, shares[0] - shares])
@@ -79,8 +81,7 @@ def learn_from_answers(
     current: DCGLike = CURRENT,
     seed: int = 0,
 ) -> OutcomesFit:
-    """Learn a DCG from answers, and measure on held-out questions whether it follows them better
-    than nDCG.
+    """Learn a DCG from answers, and compare it with nDCG on held-out questions.
 
     Answers to a question that was asked with several lists are compared
     (`Answers.within_questions`): how hard it is cancels. For a question that was asked with one
@@ -156,8 +157,10 @@ def _n_different(numbers: Indices) -> int:
 
 
 def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
-    """Return the fit to both kinds of answers: from comparisons alone, and from there with the
-    likelihood.
+    """Return the fit to both kinds of answers.
+
+    Comparisons are fitted alone first, and from there together with the likelihood of the other
+    answers. Raise InputError if nothing can be compared.
     """
     # the comparisons
     rows, wrong, weight = answers.within_questions
@@ -189,9 +192,7 @@ def fit_answers(answers: Answers, description: DirectDescription) -> DirectFit:
 
 
 def explained_at_most(answers: Answers, seed: int = 0) -> str:
-    """Return the share of the answers' variance that is within questions, with its interval, in
-    words.
-    """
+    """Return the share of the answers' variance within questions, with its interval, in words."""
     # questions that were asked with several lists
     several = answers[answers.varied]
     number, n = several.number, len(np.unique(several.question))
@@ -211,9 +212,7 @@ def explained_at_most(answers: Answers, seed: int = 0) -> str:
 
 
 def with_interval(values: Floats, form: str) -> str:
-    """Return the first value with the interval of the others, those of bootstrap samples, in
-    words.
-    """
+    """Return the first value, and the bootstrap interval of the others, in words."""
     low, high = percentile_interval(values[1:])
     return f"{values[0]:{form}} ({LEVEL:.0%} interval {low:{form}} to {high:{form}})"
 
@@ -221,9 +220,7 @@ def with_interval(values: Floats, form: str) -> str:
 def _held_out(
     answers: Answers, description: DirectDescription, current: DCGLike, seed: int
 ) -> dict[str, tuple[Row, ...]]:
-    """Return how well DCGs learned without some of the questions, and nDCG, follow the answers to
-    these.
-    """
+    """Return how well nDCG, and DCGs learned without a fold, order the answers in the fold."""
     if answers.number.max() < FEWEST_QUESTIONS:
         return {}
 
@@ -255,8 +252,9 @@ def _held_out(
 
 
 def ndcg(answers: Answers, metric: DCG) -> Floats:
-    """Return the nDCG of each answer's list; the ideal is the best order of one of its question's
-    lists.
+    """Return the nDCG of each answer's list.
+
+    The ideal is the largest DCG of any order of any of the question's lists.
     """
     counts = (answers.lists[:, :, None] == np.arange(answers.n_grades)).sum(axis=1)
     ideal = np.zeros(answers.number.max() + 1)

@@ -87,15 +87,14 @@ class Bands(Finding):
 
     @property
     def further_band(self) -> Floats:
-        """Lower and upper ends for the stop probabilities, shape (2, L), or for the share of the
-        best, shape (2, 1).
-        """
+        """Ends for stop probabilities, shape (2, L), or for the share of the best, (2, 1)."""
         return self._ends[:, self.gains.shape[1] + self.discounts.shape[1] :]
 
     @property
     def _ends(self) -> Floats:
-        """Ends for all parameters, shape (2, p): quantiles of the draws, or the estimate where it
-        lies beyond them.
+        """Ends for all parameters, shape (2, p).
+
+        They are quantiles of the draws, or the estimate where it lies beyond them.
         """
         low, high = np.quantile(self._draws, (self.tail, 1 - self.tail), axis=0)
         return np.array([np.minimum(low, self._estimates), np.maximum(high, self._estimates)])
@@ -146,7 +145,11 @@ class Bands(Finding):
 
     @property
     def table(self) -> PolarsFrame:
-        """A row for each parameter: its estimate, standard error, band, and that of all at once."""
+        """A row for each parameter, with its estimate, standard error and bands.
+
+        `low` and `high` are the ends of the pointwise band, `all_low` and `all_high` of the
+        simultaneous one.
+        """
         # name the parameters
         names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
         names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
@@ -409,8 +412,9 @@ def _bootstrap(
 
 
 def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | DCG]]:
-    """Return loss and start of each sample's fit: for a blend, those of its fits alone, as often as
-    they weigh.
+    """Return the loss and the start of each sample's fit.
+
+    For a blend, each sample draws one of its fits, with probabilities by weight.
     """
     fits = [member for member in whole.members if member.name in LOSSES_OF_MEMBERS]
     if not fits:

@@ -54,9 +54,7 @@ NEAR_MACHINE = (4.0, 16.0, 64.0)
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of preferences respected by members that were learned without them, shape (M,), and
-    their covariance.
-    """
+    """Held-out shares of preferences that members respect, shape (M,), and their covariance."""
 
     mean: Floats
     covariance: Floats
@@ -67,8 +65,9 @@ class Shares:
         return np.sqrt(np.diag(self.covariance))
 
     def chances(self) -> Floats:
-        """Return the probability of each member to have the largest share, shape (M,); members that
-        tie share it.
+        """Return the probability that each member has the largest share, shape (M,).
+
+        Members that tie share it.
         """
         # draw the true shares
         values, vectors = np.linalg.eigh(self.covariance)
@@ -142,9 +141,7 @@ def fit_blend(
 
 
 def _still_weighed(warm: WarmStart, n_members: int, total: float) -> bool:
-    """Return whether a start has weights of as many members, found on a log of about this
-    weight.
-    """
+    """Return whether the start's weights are of as many members and about this total weight."""
     if len(warm.members) != n_members:
         return False
     return abs(math.log(total / warm.weighed_on)) < GROWN
@@ -204,8 +201,9 @@ def check_same_shape(proxy: DCG | OpenLog, log: DCG | OpenLog) -> None:
 def _near_machine(
     proxy: DCG, sample: PreferencePairs, first: DirectFit, warm: WarmStart | None, refit: str
 ) -> dict[str, DirectFit]:
-    """Return fits with the first one's settings that have the proxy's DCG as their prior, from weak
-    to strong.
+    """Return fits with the proxy's DCG as their prior, from a weak prior to a strong one.
+
+    Their other settings are the first fit's.
     """
     before = {member.name: member.fit for member in (warm.members if warm else ())}
     near = {}
@@ -223,8 +221,9 @@ def _members(
     proxy: DCG | None,
     zero: int,
 ) -> list[Member]:
-    """Return the members without weights: the fits, proxy, prior, and textbook DCG that respects
-    most preferences.
+    """Return the members, not yet weighed: fits, proxy, prior and the best textbook DCG.
+
+    The best textbook DCG respects most preferences.
     """
     # metrics that are not fits
     fixed = {} if proxy is None else {MACHINE: proxy}
@@ -242,8 +241,9 @@ def _members(
 
 
 def _zeroed(dcg: DCG, zero: int) -> DCG:
-    """Return a DCG with gains that rise by 1, 0 for the grade `zero` or, beyond the last, for an
-    empty place.
+    """Return the DCG with gains that rise by 1 and are 0 for the grade `zero`.
+
+    If `zero` is beyond the last grade, the gain of an empty place is 0.
     """
     metric = dcg.normalised()
     nothing = metric.gains[zero] if zero < dcg.n_grades else empty_gain(dcg.gains)
@@ -289,10 +289,9 @@ def _weighed(
 def held_out_shares(
     members: Sequence[Member], pairs: PreferencePairs, description: DirectDescription
 ) -> Shares | None:
-    """Return how many preferences members respect that they were not learned from; None if none can
-    be held out.
+    """Return the shares of held-out preferences that members respect.
 
-    Each fold has a textbook DCG of its own.
+    Each fold has a textbook DCG of its own. The result is None if nothing can be held out.
     """
     if not len(pairs):
         return None
@@ -342,11 +341,10 @@ def _refitted(fits: Sequence[DirectFit], pairs: PreferencePairs) -> list[DCG]:
 
 
 def chance_of_fixed(fitted: FittedDCG, description: DirectDescription) -> float:
-    """Return the probability that a textbook DCG, or the prior, gave the judgements, rather than
-    the fit's free curves.
+    """Return the probability that a textbook DCG, or the prior, gave the judgements.
 
-    The likelihood counts by the share of the judgements that is independent: less where lists
-    recur.
+    The alternative is the fit's free curves. The likelihood counts by the share of the judgements
+    that is independent: less where lists recur.
     """
     # textbook DCGs are as probable as each other, together as the prior
     model = fitted.model
@@ -380,9 +378,7 @@ def _thinned_objective(fitted: FittedDCG, most: int) -> DirectObjective:
 
 
 def _with_curves(fitted: FittedDCG, metrics: Sequence[DCG]) -> Floats:
-    """Return the parameters of a fit with the curves of each metric instead of its own, shape (M,
-    p).
-    """
+    """Return the fit's parameters with the curves of each metric, shape (M, p)."""
     return np.array(
         [with_curves(fitted.model, fitted.theta, x.gains, x.discounts) for x in metrics]
     )
@@ -400,8 +396,9 @@ def _judged(objective: DirectObjective, thetas: Floats) -> Floats:
 
 
 def mean_dcg(members: Sequence[Member]) -> DCG:
-    """Return the weighted mean of the members' curves, of gains that rise by 1, with a best gain of
-    1.
+    """Return the weighted mean of the members' curves, with a best gain of 1.
+
+    Each member's gains are first scaled to rise by 1.
     """
     weights = [member.weight for member in members]
     gains = [member.dcg.gains / np.ptp(member.dcg.gains) for member in members]

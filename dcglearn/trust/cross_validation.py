@@ -105,8 +105,9 @@ def choose_C(  # noqa: N802
 def _prepared(
     log: Preferences, grid: Iterable[float], by: str | None
 ) -> tuple[Preferences, Floats]:
-    """Return the log, its like pairs merged if folds are of pairs, and the values to try in
-    ascending order.
+    """Return the log and the values to try, in ascending order.
+
+    Like pairs are merged if folds are of pairs.
     """
     log = as_preferences(log)
     return log.merged() if by == "pair" else log, np.sort(np.array(list(grid), dtype=np.float64))
@@ -120,8 +121,9 @@ def _mean_of_folds(shares: Floats) -> tuple[Floats, Floats]:
 def _c_path(
     description: QPDescription, values: Floats, fold: tuple[Preferences, Preferences]
 ) -> Floats:
-    """Return the share of held-out preferences respected at each C, shape (n_C,); each fit starts
-    from the last.
+    """Return the share of held-out preferences respected at each C, shape (n_C,).
+
+    Each fit starts from the last.
     """
     train, held_out = fold
     shares, start = [], None
@@ -133,13 +135,12 @@ def _c_path(
 
 @dataclass(frozen=True, eq=False)
 class RidgePath:
-    """Gains and discounts at every strength of the prior, and the share of held-out pairs that they
-    order correctly.
+    """Gains, discounts and held-out shares at every strength of the prior.
 
     At each `ridge`, shape (n,), increasing, `gains`, shape (n, L), and `discounts`, shape (n, K),
     are learned from the whole log, as is `further` in a form beyond the DCG: stop probabilities,
-    shape (n, L), or the share of the best result, shape (n, 1). `mean` and `error` are those of
-    `ChosenC`.
+    shape (n, L), or the share of the best result, shape (n, 1). `mean` is the share of held-out
+    pairs that they order correctly, and `error` its standard error, as in `ChosenC`.
     """
 
     ridge: Floats

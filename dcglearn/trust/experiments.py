@@ -25,8 +25,7 @@ def learn_from_experiments(
     current: DCGLike = CURRENT,
     seed: int = 0,
 ) -> OutcomesFit:
-    """Learn a DCG from experiments, and measure on held-out ones whether it is more sensitive than
-    nDCG.
+    """Learn a DCG from experiments, and compare its sensitivity with nDCG's on held-out ones.
 
     Raises InputError if no outcome is known.
 

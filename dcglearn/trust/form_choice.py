@@ -54,8 +54,10 @@ def fit_in_form(
     checkpointing: Checkpointing = NO_CHECKPOINT,
     proxy: DCG | None = None,
 ) -> DirectFit:
-    """Return the fit of a learner in its form, or a chosen one: a blend where the loss is "auto"
-    and the form a DCG.
+    """Return a learner's fit, in its form or in the form chosen for the log.
+
+    It is a blend where the loss is "auto" and the form a DCG. Raise InputError for a proxy or a
+    loss that the form does not allow.
     """
     loss, form = description.loss, description.form
     if proxy is not None and (loss, form) != ("auto", "dcg"):
@@ -114,8 +116,9 @@ def _tested(
 
 
 def candidate(scores: Mapping[str, FormScore]) -> str:
-    """Return the form with the largest gain, or the DCG if there is none or held-out judgements
-    speak against it.
+    """Return the form with the largest gain, unless held-out judgements speak against it.
+
+    Then, and if no form has a gain, the DCG is the candidate.
     """
     best = max(FORMS, key=lambda form: scores[form].gain)
     return best if scores[best].ahead >= -scores[best].ahead_error else "dcg"
@@ -203,8 +206,9 @@ def cross_validated_forms(
 
 
 def _log_likelihoods(fit: DirectFit, log: PreferencePairs) -> Floats:
-    """Return the log probability of each verdict, preference or tie, whatever its strength, shape
-    (n,).
+    """Return the log probability of each verdict, preference or tie, shape (n,).
+
+    The strength of a preference does not count.
     """
     chances = fit.probabilities(log)
     chance = chances[:, 0] if log.tie is None else np.where(log.tie, chances[:, 1], chances[:, 0])

@@ -155,8 +155,9 @@ class Comparison:
 
     @property
     def room(self) -> str:
-        """How far the learned metric is from the noise ceiling, in words; why there is none, where
-        there is none.
+        """How far the learned metric is from the noise ceiling, in words.
+
+        Without a ceiling, it says why there is none.
         """
         if self.ceiling is None or self.reached is None:
             return self.no_ceiling
@@ -304,8 +305,9 @@ def compare_dcg(
     n_resamples: int | None = None,
     utility: ListUtility | None = None,
 ) -> Comparison:
-    """Compare a DCG, and in another form a list utility, learned from `train`; see
-    `compare_learners`.
+    """Compare what was learned from `train` with other metrics; see `compare_learners`.
+
+    `learned` is the DCG, and `utility` the list utility if the form is another.
     """
     held_out = held_out.decided
     if not len(held_out):
@@ -354,8 +356,7 @@ def cross_fitted(
     current: DCGLike = CURRENT,
     seed: int = 0,
 ) -> Comparison:
-    """Compare the learned metric with the best textbook DCG and the one used now, on every pair of
-    a log.
+    """Compare the learned metric, the best textbook DCG and the current one on all pairs of a log.
 
     Each pair is judged by what was learned, or chosen, from the folds without it. Raters or queries
     are held out whole where there are ten of them. Raises InputError if too few pairs can be held
@@ -395,8 +396,9 @@ def _compared(
     n_resamples: int | None,
     seed: int,
 ) -> Comparison:
-    """Return the comparison of verdicts on held-out pairs, shape (n,) each; those of the learned
-    metric come first.
+    """Compare metrics by their verdicts on held-out pairs, shape (n,) each.
+
+    The learned metric comes first.
     """
     # shares of all metrics, and leads of the first
     table = np.stack([*verdicts.values()])
@@ -440,9 +442,7 @@ def _compared(
 
 
 def _of_lists(train: Preferences) -> dict[str, Metric]:
-    """Return the textbook metrics of lists, each with the parameter that is best on the training
-    part.
-    """
+    """Return the textbook metrics of lists, each with the parameter that is best in training."""
     chosen: dict[str, Metric] = {}
     for family in textbook_list_metrics(train.n_grades, train.depth).values():
         shares = {name: train.agreement(metric).share for name, metric in family.items()}
@@ -466,8 +466,9 @@ def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
 def _intervals(
     log: Preferences, respected: Floats, unit: str, n_resamples: int | None, seed: int
 ) -> Floats:
-    """Return the bootstrap interval of the first metric's share minus that of each metric, shape
-    (M, 2).
+    """Return the bootstrap interval of the first metric's lead over each one, shape (M, 2).
+
+    A lead is a difference of shares.
     """
     # long logs need fewer samples
     n_resamples = n_resamples or (1000 if len(log) <= 50_000 else 200)

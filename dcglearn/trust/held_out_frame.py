@@ -38,9 +38,7 @@ class HeldOut:
 
     @property
     def right(self) -> Floats:
-        """How far each metric respects each pair: 1, 1/2 for a tie of the metric, or 0; shape (M,
-        n).
-        """
+        """How far each metric respects each pair, shape (M, n): 1, 1/2 for its ties, or 0."""
         return self.values[0]
 
     @property
@@ -53,8 +51,9 @@ class HeldOut:
         return self.values @ self.weight / self.weight.sum()
 
     def leads(self) -> tuple[Floats, Floats]:
-        """Return the means less those of the first metric, paired, and their standard errors by
-        unit.
+        """Return the means minus the first metric's, paired, and their standard errors.
+
+        Standard errors are by unit.
         """
         return mean_and_error(self.values - self.values[:, :1], self.weight, self.clusters)
 

@@ -52,8 +52,9 @@ class Part:
 
     @property
     def shown(self) -> bool:
-        """Whether the utility respects more preferences than the DCG, beyond error, and makes them
-        more likely.
+        """Whether the utility is shown to fit better than the DCG.
+
+        It then respects more preferences, beyond error, and makes them more likely.
         """
         return _beyond_error(self.ahead, self.ahead_error) and self.more_likely
 
@@ -223,8 +224,9 @@ def _held_out(
 def _fits(
     log: Preferences, description: DirectDescription, start: dict[str, DirectFit] | None = None
 ) -> dict[str, DirectFit]:
-    """Return the fits of all forms, each from that of the same form in `start`, or from the
-    DCG's.
+    """Return the fits of all forms.
+
+    Each starts from the fit of the same form in `start`, or without it from the DCG's fit.
     """
     fits: dict[str, DirectFit] = {}
     for form in ("dcg", *FORM_NAMES):

@@ -66,8 +66,9 @@ class ListValues:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The values of lists under several settings of the model, with their probabilities, shape
-    (m,).
+    """The values of lists under several settings of the model.
+
+    `chances`, shape (m,), holds the probabilities of the settings.
     """
 
     values: Sequence[ListValues]
@@ -81,8 +82,10 @@ class Posterior:
 
 
 def indicators(lists: Grades) -> Floats:
-    """Return whether each list has each grade but the worst at each position, and a constant; shape
-    (L, p).
+    """Return indicators of the lists' grades at each position, and a constant; shape (L, p).
+
+    A column is 1 where a list has one of the grades above the worst at one position. Columns of
+    zeros are left out.
     """
     columns = [lists == grade for grade in range(1, int(lists.max(initial=0)) + 1)]
     table = np.hstack([*columns, np.ones((len(lists), 1), dtype=bool)])
@@ -91,9 +94,7 @@ def indicators(lists: Grades) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Variances:
-    """Variance of the ratings of one list (`within`), and of the values of lists around the sum
-    (`between`).
-    """
+    """Variance of ratings of a list (`within`), and of list values around the sum (`between`)."""
 
     within: float
     between: float
@@ -113,11 +114,10 @@ class RatedLists:
     indicators: Floats
 
     def posterior(self, counts: Floats) -> tuple[Posterior, Variances]:
-        """Return the values of lists under several variances between lists, and the expected
-        variances.
+        """Return the posterior of the values of lists, and the expected variances.
 
-        `counts`, shape (N, R), says how often each rated list got each rating; the prior of the
-        deviation is flat.
+        The values are under several variances between lists. `counts`, shape (N, R), says how often
+        each rated list got each rating; the prior of the deviation is flat.
         """
         y, n, variances = self._mean_scores(counts, None)
         choices, chances = self._variances_between(y, n, variances.within)
@@ -131,8 +131,7 @@ class RatedLists:
     def _mean_scores(
         self, counts: Floats, variances: Variances | None
     ) -> tuple[Floats, Floats, Variances]:
-        """Return the mean score of each list, of how many ratings it tells as much, and the
-        variances.
+        """Return each list's mean score, its effective number of ratings, and the variances.
 
         Scores count from the level of their group, and a rating in a group of m tells as much as 1
         - 1/m ratings whose group is known. Levels and the values of lists are estimated in turn,
@@ -166,8 +165,9 @@ class RatedLists:
         return Variances(within, float(chances @ np.sqrt(choices)) ** 2)
 
     def _shrunken(self, y: Floats, n: Floats, variances: Variances) -> ListValues:
-        """Shrink the means of n scores to their regression on the indicators, of which all lists
-        share the error.
+        """Shrink the means of n scores to their regression on the indicators.
+
+        All lists share the regression's error.
         """
         precision = n / (variances.between * n + variances.within)
         kept = variances.between * precision
@@ -176,8 +176,9 @@ class RatedLists:
         return ListValues(expected + kept * (y - expected), variances.between * (1 - kept), shared)
 
     def _expected(self, y: Floats, precision: Floats) -> tuple[Floats, Floats]:
-        """Return the regression's value for each list, and the Cholesky factor of the coefficients'
-        precision.
+        """Fit the regression of mean scores on the indicators.
+
+        Return its value for each list, and the Cholesky factor of the coefficients' precision.
         """
         # a small ridge, as a share of the mean of the diagonal
         table = self.indicators
@@ -187,8 +188,9 @@ class RatedLists:
         return expected, np.linalg.cholesky(gram).astype(np.float64, copy=False)
 
     def _variances_between(self, y: Floats, n: Floats, within: float) -> tuple[Floats, Floats]:
-        """Return possible variances between lists, and their probabilities by the restricted
-        likelihood.
+        """Return possible variances between lists, and their probabilities.
+
+        The probabilities follow from the restricted likelihood.
         """
         choices: Floats = within * OWN_RATIOS**2
         seen = n > 0
@@ -206,8 +208,9 @@ class RatedLists:
 
 @dataclass(frozen=True, eq=False)
 class JudgedLists:
-    """Lists that were judged in pairs, by their numbers, shape (n,), under the model of Bradley and
-    Terry.
+    """Lists that were judged in pairs, under the model of Bradley and Terry.
+
+    `better` and `worse`, shape (n,), number the lists of each pair.
     """
 
     better: Indices
@@ -215,11 +218,10 @@ class JudgedLists:
     indicators: Floats
 
     def posterior(self, weight: Floats) -> tuple[Posterior, tuple[float, float]]:
-        """Return the values of lists under several priors, and the best prior's standard
-        deviations: of sum, of lists.
+        """Return the values of lists under several priors, and the scales of the best prior.
 
-        `weight` says how often each pair was judged so, shape (n,). Priors are as probable as their
-        evidence.
+        The scales are the standard deviations of the sum and of lists around it. `weight` says how
+        often each pair was judged so, shape (n,). Priors are as probable as their evidence.
         """
         fits = [self._posterior(weight, *scales) for scales in SCALES]
         values, evidence = zip(*fits, strict=True)
@@ -228,17 +230,16 @@ class JudgedLists:
     def estimated(
         self, weight: Floats, scales: tuple[float, float], start: Floats | None = None
     ) -> ListValues:
-        """Return the value of each list under the prior with these standard deviations: of the sum,
-        of lists.
+        """Return the value of each list under the prior with these scales.
+
+        The scales are the standard deviations of the sum and of lists around it.
         """
         return self._posterior(weight, *scales, start)[0]
 
     def _posterior(
         self, weight: Floats, of_sum: float, own: float, start: Floats | None = None
     ) -> tuple[ListValues, float]:
-        """Return the posterior of the values of lists by Laplace's approximation, and the logarithm
-        of its evidence.
-        """
+        """Return Laplace's approximation of the values' posterior, and its log evidence."""
         n_lists = len(self.indicators)
         prior = of_sum**2 * self.indicators @ self.indicators.T + own**2 * np.eye(n_lists)
         mean = np.zeros(n_lists) if start is None else start

@@ -187,8 +187,9 @@ class LogsOfDCG:
     def _ratings(
         self, gains: Floats, discounts: Floats, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Return ratings of each rated list, and what decides their mistakes, both of shape (r,
-        most ratings).
+        """Return ratings of each rated list, and the uniform draws that decide their mistakes.
+
+        Both have shape (r, most ratings).
         """
         # the grade -1, the last entry, is worth nothing
         mean = np.append(gains, 0.0)[self.lists] @ discounts
@@ -211,9 +212,7 @@ def _last_place(numbers: Indices) -> Indices:
 
 
 def share_of_lists(counts: RatingCounts, *, n_bins: int = 200) -> float:
-    """Return the share of the ratings' variance around a sum over grades that lies between
-    lists.
-    """
+    """Return the share of ratings' variance around a sum over grades that lies between lists."""
     from dcglearn.trust.list_values import RatedLists, indicators  # takes long to import
 
     # count the ratings of each list in each bin

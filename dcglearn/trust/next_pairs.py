@@ -61,8 +61,9 @@ class Questions:
         return len(self.pairs)
 
     def to_polars(self) -> PolarsFrame:
-        """Return a table whose `winner` is ``open``; replaced by a, b or tie, the table is a log to
-        learn from.
+        """Return a table of the pairs whose `winner` is ``open``.
+
+        With each ``open`` replaced by a, b or tie, the table is a log to learn from.
         """
         import polars as pl
 
@@ -72,8 +73,9 @@ class Questions:
         return pl.DataFrame({"a": first, "b": second, "winner": winner})
 
     def save(self, path: PathLike, *, force: bool = False) -> None:
-        """Write a log as `Preferences.save` does; unless `force`, refuse an existing file, which
-        may hold answers.
+        """Write the questions as a log, as `Preferences.save` does.
+
+        Unless `force`, an existing file, which may hold answers, is refused.
         """
         write_frame(self.to_polars(), path, force=force)
 
@@ -145,8 +147,9 @@ def suggest_pairs(
 def values_of(
     pairs: Grades, asked: Grades | None, metric: DCG | ListUtility, fit: DirectFit | None = None
 ) -> Floats:
-    """Return how telling each pair, shape (m, 2, K), is after the pairs asked so far, shape (n, 2,
-    K); shape (m,).
+    """Return how informative each pair is after the pairs asked so far, shape (m,).
+
+    `pairs` has shape (m, 2, K), `asked` (n, 2, K).
     """
     rows, information, weights = _directions(pairs, asked, metric)
     variance = _variances(rows, np.linalg.inv(information))
@@ -154,10 +157,10 @@ def values_of(
 
 
 def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
-    """Return n candidate lists, shape (n, K): each grade is drawn from the log's grades at the same
-    position.
+    """Return n random candidate lists, shape (n, K).
 
-    A list ends at its first empty place.
+    Each grade is drawn from the log's grades at the same position. A list ends at its first empty
+    place.
     """
     lists = np.concatenate([log.preferred, log.other])
     rows = np.random.default_rng(seed).integers(0, len(lists), (n, log.depth))
@@ -195,8 +198,9 @@ def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
 
 
 def _open(pairs: Grades, asked: Grades | None) -> Grades:
-    """Return the distinct pairs of different lists that are not asked yet, in either order of the
-    two lists.
+    """Return the distinct pairs of different lists, but for those asked in either order.
+
+    Raise InputError if none is left, or the depths differ.
     """
     asked = pairs[:0] if asked is None else asked
     if asked.shape[2] != pairs.shape[2]:
@@ -225,8 +229,10 @@ def _open(pairs: Grades, asked: Grades | None) -> Grades:
 def _present_metric(
     log: Preferences | None, learner: DirectLearner | None, n_grades: int, depth: int
 ) -> DCG | ListUtility:
-    """Return the learner's metric or, if it is not fitted, that of the log or, before any verdict,
-    its prior's.
+    """Return the present metric: the learner's, the log's, or the prior's.
+
+    If the learner is not fitted, it is fitted to the log; before any verdict, its prior stands in.
+    Raise InputError if the metric has fewer grades than the lists, or another depth.
     """
     description, fit = DirectDescription.of(learner), fit_of(learner)
     metric: DCG | ListUtility
@@ -250,8 +256,9 @@ def _present_metric(
 def _directions(
     pairs: Grades, asked: Grades | None, metric: DCG | ListUtility
 ) -> tuple[NDArray[np.float32], Floats, Floats]:
-    """Return the rows d of all pairs, float32, (m, p), information H of those asked, (p, p), and
-    parameters, (p,).
+    """Return the rows of all pairs, the information of those asked, and the parameters.
+
+    The rows d are float32, (m, p), the information H is (p, p), and the parameters are (p,).
     """
     refuse_too_deep(metric.depth, metric.n_grades)
     asked = np.zeros((0, *pairs.shape[1:]), np.int8) if asked is None else asked
@@ -284,8 +291,9 @@ def _slopes(metric: ListUtility, pairs: Grades) -> Floats:
 
 
 def _doubt(pairs: Grades, fit: DirectFit | None) -> Floats:
-    """Return the factor of each pair's value, shape (m,): less than 1 where the machine of a fit
-    agrees with people.
+    """Return the factor of each pair's value, shape (m,).
+
+    It is less than 1 where the machine of a fit agrees with people.
     """
     if fit is None or fit.machine is None:
         return np.ones(len(pairs))

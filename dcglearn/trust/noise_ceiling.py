@@ -93,8 +93,7 @@ class NoiseCeiling(Finding):
 def noise_ceiling(
     log: Preferences | ArrayLike, *, fewest: int | None = None, seed: int = 0
 ) -> NoiseCeiling:
-    """Estimate the largest share of a log's preferences that any function of the two lists' grades
-    can respect.
+    """Estimate the largest share of preferences that any function of the grades can respect.
 
     A list's value is its mean rating (by ranks), or its value in a Bradley-Terry model, shrunken to
     what a sum over positions and grades says. Each pair of ratings is predicted without the folds
@@ -244,12 +243,11 @@ def _estimated(
 def _slope(
     difference: Floats, variance: Floats, weight: Floats, typical: float, n: int
 ) -> tuple[float, float]:
-    """Return b of ``P(preferred) = sigma(b d)`` that fits held-out preferences, and its logarithm's
-    standard error.
+    """Return the best b of ``P(preferred) = sigma(b d)``, and its logarithm's standard error.
 
-    The preferences count as `n` observations, and the d are known up to a variance; b is typically
-    near `typical`. The mean of ``sigma(b d)`` over a normal d is about ``sigma(b m / sqrt(1 + pi
-    b^2 v / 8))`` (MacKay 1992).
+    It fits held-out preferences. The preferences count as `n` observations, and the d are known up
+    to a variance; b is typically near `typical`. The mean of ``sigma(b d)`` over a normal d is
+    about ``sigma(b m / sqrt(1 + pi b^2 v / 8))`` (MacKay 1992).
     """
     weight = weight * (n / weight.sum())
     spread, centre = 0.3, float(np.log(typical))

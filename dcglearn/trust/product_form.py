@@ -137,8 +137,9 @@ def position_dependence(
 
 
 def free_utility(log: Preferences) -> Utility:
-    """Return the logistic fit of weights that rise with the grade and fall with the position, in
-    units of noise.
+    """Return the logistic fit of free monotone weights, in units of noise.
+
+    The weights rise with the grade and fall with the position.
     """
     log = log[log.differing].decided
     shape = log.n_grades - 1, log.depth
@@ -164,8 +165,9 @@ def _degrees_of_freedom(log: Preferences) -> int:
 
 
 def _effective_share(log: Preferences) -> float:
-    """Return how many independent judgements a unit of weight counts for, at most 1; warn if it is
-    less.
+    """Return how many independent judgements a unit of weight counts for, at most 1.
+
+    Warn if it is less.
     """
     share = min(log.total_weight, float(log.n_lists)) / log.total_weight
     if share < 1:
@@ -184,8 +186,9 @@ def _logistic(better: Grades, worse: Grades, weight: Floats) -> JudgedPairs:
 
 
 def weights_of_increments(increments: Floats) -> Floats:
-    """Return W, shape (K, L), of B, shape (L - 1, K): ``W[k, l] = sum_(j >= k, m <= l) B[m,
-    j]``.
+    """Return the weights W, shape (K, L), of the increments B, shape (L - 1, K).
+
+    ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``.
     """
     inner = np.cumsum(np.cumsum(increments[:, ::-1], axis=1)[:, ::-1], axis=0).T
     return np.hstack([np.zeros((len(inner), 1)), inner])

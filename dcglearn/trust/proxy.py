@@ -24,8 +24,7 @@ from dcglearn.trust.blend import check_same_shape, fit_blend, mean_dcg
 
 
 def proxy_dcg(proxy: Log | DCG | None, log: OpenLog, *, as_is: bool = False) -> DCG | None:
-    """Return the DCG of a machine, on the scale of a log, as `machine_dcg` does; the proxy itself,
-    if it is one.
+    """Return the proxy's DCG on the scale of a log: itself, or learned as by `machine_dcg`.
 
     Raise InputError as `machine_dcg` does, and if the log holds no verdict to weigh the machine by.
     """
@@ -85,8 +84,9 @@ class ProxyReport:
     worth: float | None = None
 
     def table(self) -> list[dict[str, Any]]:
-        """Return one row a parameter: people's value and band of all at once, the machine's, and
-        that with both.
+        """Return a row for each parameter: people's value and band, the machine's, and both's.
+
+        The band is for all parameters at once.
         """
         if self.bands is None:
             return []
@@ -251,8 +251,9 @@ def proxy_report(
 
 
 def _wrong(dcg: DCG, truth: Bands | DCG, lists: Grades) -> float:
-    """Return the share of pairs of lists that a DCG orders otherwise than the truth, a mean over
-    draws of that.
+    """Return the share of pairs of lists that a DCG orders unlike the truth.
+
+    If the truth is bands, the share is the mean over their draws.
     """
     # the pairs, and their order by the DCG
     first, second = np.array_split(lists[: len(lists) // 2 * 2], 2)

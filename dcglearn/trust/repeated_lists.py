@@ -29,8 +29,9 @@ BANDS = (2, 5, 10, 20, 50)
 
 
 class RecurringRatings:
-    """The lists that were rated often enough, and the pairs between them, of lists `first` and
-    `second`, shape (n,).
+    """The lists that were rated often enough, and the pairs between them.
+
+    `first` and `second`, shape (n,), number the lists of each pair.
     """
 
     unit = "rating"
@@ -80,21 +81,21 @@ class RecurringRatings:
         return 1.7 / float(np.sqrt(2 * self._fit[1].within))
 
     def fitted(self) -> ListValues:
-        """Return the values of the lists, from all ratings, under the expected variance between
-        lists.
-        """
+        """Return the lists' values from all ratings, with the expected variance between lists."""
         return self._rated.estimated(self._counts, self._fit[1])
 
     def memorised(self) -> ListValues:
-        """Return the lists' mean scores, hardly shrunken: as if lists differed a million times more
-        than their ratings.
+        """Return the lists' mean scores, hardly shrunken.
+
+        They are shrunken as if lists differed a million times more than their ratings.
         """
         within = self._fit[1].within
         return self._rated.estimated(self._counts, Variances(within, 1e6 * within))
 
     def splits(self, rng: np.random.Generator) -> Iterator[tuple[ListValues, Floats]]:
-        """Yield the values of the lists without two folds of the ratings, and the weight of the
-        pairs between these.
+        """Yield the lists' values without one or two folds, and the weights held out.
+
+        Folds are of ratings. The weights, shape (n,), are of pairs between ratings in these folds.
         """
         # divide the ratings
         cells = np.nonzero(self._counts)
@@ -113,12 +114,11 @@ class RecurringRatings:
                 yield values, scale * held
 
     def sampling_variance(self, right: Floats, chance: Floats) -> float:
-        """Return the variance of the share of pairs that a fixed order gets right, over ratings of
-        the same lists.
+        """Return the variance of the share of pairs that a fixed order gets right.
 
-        `right`, shape (n,), is 1 where the order agrees with the covered pair, else 0 (1/2 for
-        none). What counts is how a rating's influence on the share, the sum over its pairs, varies
-        within a list.
+        The variance is over ratings of the same lists. `right`, shape (n,), is 1 where the order
+        agrees with the covered pair, else 0 (1/2 for none). What counts is how a rating's influence
+        on the share, the sum over its pairs, varies within a list.
         """
         # what each comparison of two ratings adds to the share
         weight, counts = self.weight[self.covered], self._counts
@@ -146,9 +146,7 @@ class RecurringRatings:
         return np.divide(weight, n_wins, out=np.zeros(len(n_wins)), where=n_wins > 0)
 
     def _weights(self, counts: Floats, below: Floats) -> Floats:
-        """Return, for each covered pair, how often a rating of the first list lies above one of the
-        second.
-        """
+        """Return how often the first list of each covered pair is rated above the second."""
         total = np.zeros(len(self._better))
         for rank in range(1, counts.shape[1]):
             total += counts[self._better, rank] * below[self._worse, rank]
@@ -156,8 +154,9 @@ class RecurringRatings:
 
 
 class RecurringJudgements:
-    """The lists of a log that were judged often enough, and the pairs between them; see
-    `RecurringRatings`.
+    """The lists that were judged often enough, and the pairs between them.
+
+    See `RecurringRatings`.
     """
 
     unit = "judgement"
@@ -198,22 +197,22 @@ class RecurringJudgements:
         return self.posterior.values[int(np.argmax(self.posterior.chances))]
 
     def memorised(self) -> ListValues:
-        """Return the values of the lists, hardly shrunken: the sum and what a list is worth beyond
-        it have standard deviations of 3 and 10 logits.
+        """Return the values of the lists, hardly shrunken.
+
+        The sum, and what a list is worth beyond it, have standard deviations of 3 and 10 logits.
         """
         return self._judged.estimated(self._weight, (3.0, 10.0))
 
     def splits(self, rng: np.random.Generator) -> Iterator[tuple[ListValues, Floats]]:
-        """Yield the values of the lists without a fold of the judgements, and the weight of the
-        pairs in this fold.
-        """
+        """Yield the lists' values without a fold of judgements, and the weights in this fold."""
         start = self.fitted().mean
         for held in counts_in_folds(self._weight, rng):
             yield self._judged.estimated(self._weight - held, self._fit[1], start), held
 
     def sampling_variance(self, right: Floats, chance: Floats) -> float:
-        """Return the variance as for ratings, over judgements of the same pairs; `right` is as
-        probable as `chance`.
+        """Return the variance as for ratings, over judgements of the same pairs.
+
+        `right` has the probability `chance`.
         """
         weight = self._weight
         squared = weight if is_whole(weight) else weight**2
@@ -221,8 +220,9 @@ class RecurringJudgements:
 
 
 def _ranked(rating: Floats, weight: Floats, most: int = 50) -> tuple[Indices, Floats]:
-    """Return the rank of each rating, and the score of each rank: the share below it; binned beyond
-    `most`.
+    """Return the rank of each rating, and the score of each rank: the share below it.
+
+    Beyond `most` ranks, ratings are binned.
     """
     values, rank = np.unique(rating, return_inverse=True)
     share = np.bincount(rank, weight) / weight.sum()
@@ -234,8 +234,9 @@ def _ranked(rating: Floats, weight: Floats, most: int = 50) -> tuple[Indices, Fl
 
 
 def _without_copies(counts: RatingCounts) -> int:
-    """Return the smallest of `BANDS` from which on rare lists agree with themselves no better than
-    frequent ones.
+    """Return the smallest of `BANDS` at which the ratings show no copies.
+
+    From it on, rare lists agree with themselves no better than frequent ones.
     """
     # how often two ratings of a list are the same
     rank, score = _ranked(counts.rating, counts.weight)

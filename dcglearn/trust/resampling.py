@@ -33,11 +33,11 @@ def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
 def unit_of(
     log: PreferencePairs, *, fewest: int = 2, without: str = "", per_list: float = 1
 ) -> str:
-    """Return the independent unit of a log: its raters, else its queries, else lists where they
-    recur, else pairs.
+    """Return the independent unit of a log: "rater", "query", "list" or "pair".
 
-    Raters or queries (but for the column `without`) are it if there are at least `fewest` of them,
-    lists if there are at least `per_list` judgements for each, and more judgements than lists.
+    Raters, or else queries, are the unit if there are at least `fewest` of them (never the column
+    `without`); else lists, if there are at least `per_list` judgements for each, and more
+    judgements than lists; else pairs.
     """
     for unit in ("rater", "query"):
         labels = None if unit == without else getattr(log, unit)
@@ -67,8 +67,9 @@ def folds_of(
 
 
 def counts_in_folds(weight: Floats, rng: np.random.Generator) -> Floats:
-    """Return how much of each weight is in each fold, shape (FOLDS, n): whole numbers are divided,
-    others not.
+    """Return how much of each weight is in each fold, shape (FOLDS, n).
+
+    Whole numbers are divided between the folds, other weights are not.
     """
     whole = is_whole(weight)
     counts = weight.astype(np.int64) if whole else np.ones(len(weight), dtype=np.int64)
@@ -103,13 +104,12 @@ def bootstrap_counts(times: ArrayLike, n_resamples: int, seed: Seed) -> Integers
 def resampled_weights(
     log: PreferencePairs, by: str, n_resamples: int, seed: Seed
 ) -> Iterator[Floats]:
-    """Yield the weights of the log's pairs in each bootstrap sample, shape (n,); zero for pairs
-    that were not drawn.
+    """Yield the weights of the log's pairs in each bootstrap sample, shape (n,).
 
-    `by` is the unit to draw with replacement: "pair", "rater", "query" or "list". A pair whose
-    lists are drawn i and j times counts i * j times, so the value of a list beyond its grades,
-    which all its pairs share, is drawn as a whole. Raise InputError if the log lacks the column, or
-    has only one such unit.
+    Pairs that were not drawn have the weight 0. `by` is the unit to draw with replacement: "pair",
+    "rater", "query" or "list". A pair whose lists are drawn i and j times counts i * j times, so
+    the value of a list beyond its grades, which all its pairs share, is drawn as a whole. Raise
+    InputError if the log lacks the column, or has only one such unit.
     """
     first, second = log.clusters(by)
     n = int(max(first.max(), second.max())) + 1
@@ -134,8 +134,7 @@ def sign_test(
     most_enumerated: int = 12,
     n_draws: int = 9_999,
 ) -> float:
-    """Return the p-value of signs, shape (n,), whose weighted sum is expected to be 0: two-sided,
-    by exchanging them.
+    """Return the two-sided p-value of signs, shape (n,), whose weighted sum is expected to be 0.
 
     The signs of a cluster are exchanged together, in all ways for up to `most_enumerated` clusters,
     else in `n_draws` that are drawn. Where pairs are in two clusters, their lists, each pair is
@@ -171,21 +170,22 @@ def sign_test(
 def mean_and_covariance(
     values: Floats, weight: Floats, clusters: Clusters
 ) -> tuple[Floats, Floats]:
-    """Return the weighted means of values, shape (M, n), and their covariance; pairs of one cluster
-    are dependent.
+    """Return the weighted means of values, shape (M, n), and their covariance.
+
+    Pairs of one cluster are dependent.
     """
     means, off = _off_by_cluster(values, weight, clusters)
     return means, off @ off.T
 
 
 def mean_and_error(values: Floats, weight: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
-    """Return the weighted means of values of pairs, and their standard errors where pairs of a
-    cluster are dependent.
+    """Return the weighted means of values of pairs, and their standard errors.
 
-    `values` has the shape (..., n), `weight` (n,), and `clusters` number those of the two lists of
-    each pair. Where these are lists, the variance is that of the jackknife, which leaves out a list
-    with all its pairs (Efron and Stein 1981): that of dyadic data (Aronow, Samii and Assenova 2015)
-    is too small where a few lists are in many pairs.
+    Pairs of one cluster are dependent. `values` has the shape (..., n), `weight` (n,), and
+    `clusters` number those of the two lists of each pair. Where these are lists, the variance is
+    that of the jackknife, which leaves out a list with all its pairs (Efron and Stein 1981): that
+    of dyadic data (Aronow, Samii and Assenova 2015) is too small where a few lists are in many
+    pairs.
     """
     means, off = _off_by_cluster(values, weight, clusters)
 
@@ -198,8 +198,9 @@ def mean_and_error(values: Floats, weight: Floats, clusters: Clusters) -> tuple[
 
 
 def _off_by_cluster(values: Floats, weight: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
-    """Return the weighted means of values, shape (..., n), and each cluster's part of what they are
-    off, a row a mean.
+    """Return the weighted means of values, shape (..., n), and each cluster's part of the error.
+
+    The parts have a row for each mean.
     """
     # means, and each pair's part
     share = weight / weight.sum()

@@ -39,11 +39,10 @@ FEWEST_LEARNED = 20
 
 @dataclass(frozen=True)
 class Segment:
-    """One segment: its name, its number of decided pairs, and held-out shares (None where it has no
-    DCG of its own).
+    """One segment: its name, its number of decided pairs, and held-out shares.
 
-    `own` is the share of the segment's held-out preferences that its own DCG respects, `common`
-    that of the DCG of all.
+    `own` is the share of the segment's held-out preferences that its own DCG respects, `common` the
+    share that the DCG of all respects. Both are None where the segment has no DCG of its own.
     """
 
     name: str
@@ -54,8 +53,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class SegmentTest:
-    """Whether segments differ, and the gain of a DCG for each over a common one; prints as a table
-    with a sentence.
+    """Whether segments differ, and the gain of a DCG for each; prints as a table and a sentence.
 
     `p_value` is the share of logs of one DCG, this one included, that fit as much better with a DCG
     for each segment. All else is of held-out preferences: `gain` is the share respected by the
@@ -222,8 +220,9 @@ def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
 
 
 def _held_out(log: Preferences, number: Indices, large: list[int], unit: str, seed: int) -> HeldOut:
-    """Return the held-out values of the common DCG and of the segments' own, on pairs of large
-    segments.
+    """Return the held-out values of the common DCG and the own ones, on pairs of large segments.
+
+    Raise InputError if nothing can be held out.
     """
     rng = np.random.default_rng(seed)
     folds = folds_of(log, unit, seed)
@@ -255,8 +254,9 @@ def _held_out(log: Preferences, number: Indices, large: list[int], unit: str, se
 
 
 def _p_value(log: Preferences, labels: NDArray[np.str_], seed: int) -> float:
-    """Return the p-value of a DCG for each segment against one for all; `labels`, shape (n,), name
-    the segments.
+    """Return the p-value of a DCG for each segment against one for all.
+
+    `labels`, shape (n,), name the segments.
     """
     # a segment is a judge with an error rate; sides are left out, since simulated logs have none
     log = _of_each(log.changed(rater=labels, swapped=None), labels, np.random.default_rng(seed))

@@ -1,6 +1,4 @@
-"""Pictures for the dark: figures are drawn a second time, and the theme's switch shows one of the
-two.
-"""
+"""Dark forms of the site's figures, which the theme's switch shows instead of the light ones."""
 
 import colorsys
 import importlib
@@ -22,8 +20,9 @@ GROUND, INK, HUES = 0.09, 0.87, 0.55  # lightness of white, of black and of the 
 
 
 def dark(colours):
-    """Return colours for a dark ground: greys from dark to light, other colours light enough to be
-    seen.
+    """Return colours for a dark ground.
+
+    Dark greys become light, light greys dark; other colours become light enough to be seen.
     """
     changed = to_rgba_array(colours)
     for colour in changed:
@@ -36,8 +35,9 @@ def dark(colours):
 
 
 def save_dark(figure, file, **options):
-    """Write the dark form of a figure, which is recoloured, to the folder of such pictures; images
-    stay as they are.
+    """Recolour a figure for a dark ground and write it to the folder of dark pictures.
+
+    Images and the texts on them keep their colours.
     """
     figure.draw_without_rendering()  # makes the ticks
     of_cells = {id(text) for axes in figure.axes if axes.images for text in axes.texts}

@@ -1,5 +1,6 @@
-"""A scraper for sphinx-gallery: every figure of a script, of pyplot or of `dcglearn.plots`, once,
-light and dark.
+"""Scraper for sphinx-gallery that saves each figure of a script once, light and dark.
+
+It finds figures of pyplot and of `dcglearn.plots`.
 """
 
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""The pictures of the first page, for light and dark, drawn at each build from the log that ships
-with the project.
+"""The pictures of the first page, light and dark.
+
+Each build draws them from the log that ships with the project.
 """
 
 from pathlib import Path

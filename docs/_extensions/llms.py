@@ -1,5 +1,6 @@
-"""The site for language models: `llms.txt` lists its pages, `llms-full.txt` holds their text
-(https://llmstxt.org).
+"""The site for language models: `llms.txt` lists its pages, `llms-full.txt` holds their text.
+
+https://llmstxt.org describes both files.
 """
 
 import re
@@ -11,7 +12,10 @@ SECTIONS = {
     "Explanation": "explanation",
     "Reference": "reference/index",
 }
-SUMMARY = "Learn the gains and discounts of DCG from what people preferred, and know how far to trust them."
+SUMMARY = (
+    "Learn the gains and discounts of DCG from what people preferred, "
+    "and know how far to trust them."
+)
 
 
 def first_sentence(text):
@@ -24,8 +28,9 @@ def first_sentence(text):
 
 
 def texts(included, titles, source):
-    """Return the list of pages and their text: `included` maps an index to its pages, which are
-    files in `source`.
+    """Return the list of pages and their text.
+
+    `included` maps an index to its pages, which are files in `source`.
     """
     listed, whole = [f"# dcglearn\n\n> {SUMMARY}\n"], []
     for section, index in SECTIONS.items():

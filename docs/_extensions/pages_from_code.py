@@ -59,9 +59,8 @@ def reading_options():
     ]
     for name, row in OPTIONS.items():
         written, summary = row.written.replace("|", "\\|"), row.summary.replace("|", "\\|")
-        rows.append(
-            f"| `{name}` | `--{name.removeprefix('n_').replace('_', '-')}` | {written} | {summary} |"
-        )
+        option = name.removeprefix("n_").replace("_", "-")
+        rows.append(f"| `{name}` | `--{option}` | {written} | {summary} |")
     return "\n".join(rows)
 
 
@@ -75,8 +74,9 @@ def _write(app_):
 
 
 def _links(app_, name, source):
-    """Lead links to the changelog to its page, and leave out links to folders, which a site cannot
-    show.
+    """Point links to the changelog at its page, and replace links to folders with their text.
+
+    A site cannot show a folder.
     """
     text = source[0].replace("../CHANGELOG.md", "/generated/changes.md")
     here = (Path(app_.srcdir) / name).parent

@@ -19,8 +19,7 @@ MEASURES = ("ndcg", "map")
 
 @dataclass(eq=False, repr=False)
 class AdaRankRanker(LinearModel):
-    """Rank by a weighted sum of features, chosen one by one for the queries that are ranked badly
-    so far.
+    """Rank by a weighted sum of features, each chosen for the queries that are ranked badly so far.
 
     In each round a query has weight P, proportional to ``exp(-E)``, where E is the measure of its
     ranking so far. The feature with the best weighted mean E is added with weight ``1/2 ln(sum P (1
@@ -95,8 +94,10 @@ class AdaRankRanker(LinearModel):
         return queries.evaluate(scores, self.metric_, ties="worst")
 
     def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
-        """Add features for `n_rounds`, or until patience ends; return the scaled coefficients that
-        are kept.
+        """Add a feature in each round, and return the scaled coefficients of the round kept.
+
+        There are `n_rounds` rounds, or fewer if patience ends before. The second value returned is
+        the intercept, 0.
         """
         queries, valid, n_features = training.queries, training.valid, self.n_features_in_
         signs = (1.0, -1.0) if self.both_signs else (1.0,)

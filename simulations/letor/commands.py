@@ -1,5 +1,6 @@
-"""Commands of LETOR's five-fold protocol, run by ``python -m simulations``: ``folds`` makes folds,
-``letor`` runs methods on them.
+"""Commands of LETOR's five-fold protocol, run by ``python -m simulations``.
+
+``folds`` makes folds, and ``letor`` runs methods on them.
 """
 
 from dataclasses import dataclass
@@ -45,9 +46,7 @@ def folds(
     n_queries: int = model_row(106, "Number of synthetic queries.", "--queries", min=3),
     seed: Seed = 0,
 ) -> None:
-    """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in
-    each.
-    """
+    """Split learning-to-rank data into LETOR's folds: train.txt, vali.txt and test.txt in each."""
     from dcglearn.rankers.svmlight import read_queries
     from dcglearn.rankers.synthetic import letor_queries
     from simulations.letor.folds import letor_folds, write_folds
@@ -111,8 +110,9 @@ def letor(
     ),
     dry_run: DryRun = False,
 ) -> None:
-    """Train the papers' methods on each fold, choose in validation, and print test results beside
-    published ones.
+    """Train the papers' methods on each fold, and print test results beside published ones.
+
+    The validation file of each fold chooses among a method's candidates.
     """
     from dcglearn.foundation.threads import threads
     from simulations.letor.methods import method_named

@@ -60,9 +60,7 @@ class Fold:
 
 
 def find_folds(folder: PathLike) -> list[FoldFiles]:
-    """Return the folds in a folder, or in the only folder inside it that has folds, in the order of
-    their numbers.
-    """
+    """Return the folds in a folder, or in the only folder inside it with folds, by number."""
     root = as_path(folder)
     if not root.is_dir():
         raise InputError(f"{root} is not a folder; give the one that holds Fold1, Fold2, ...")
@@ -76,8 +74,8 @@ def find_folds(folder: PathLike) -> list[FoldFiles]:
     if not folders:
         inside = ", ".join(sorted(path.name for path in root.iterdir())[:5]) or "nothing"
         raise InputError(
-            f"{root} has no folds: expected folders Fold1, Fold2, ..., each with train.txt, vali.txt and test.txt; "
-            f"it holds {inside}"
+            f"{root} has no folds: expected folders Fold1, Fold2, ..., "
+            f"each with train.txt, vali.txt and test.txt; it holds {inside}"
         )
     return [
         FoldFiles(f"Fold{n}", *(_file_of(folders[n], part) for part in PARTS))
@@ -94,9 +92,8 @@ def _folds_in(folder: Path) -> dict[int, Path]:
     ]
     folders = {int(match[1]): path for match, path in matched}
     if len(folders) < len(matched):
-        raise InputError(
-            f"{folder} has two folders for one fold: {', '.join(sorted(p.name for _, p in matched))}"
-        )
+        names = ", ".join(sorted(path.name for _, path in matched))
+        raise InputError(f"{folder} has two folders for one fold: {names}")
     return folders
 
 
@@ -123,35 +120,38 @@ def _file_of(folder: Path, part: str) -> Path:
 
 
 def read_fold(files: FoldFiles, n_features: int | None = None) -> Fold:
-    """Read a fold, whose files must have the same features (`n_features` if zeros are left out) and
-    share no query.
+    """Read a fold, whose files must have the same features and share no query.
+
+    `n_features` is the number of features, for files that leave zeros out. Raise InputError if the
+    numbers of features differ, or a query is in two files.
     """
     queries = {part: read_queries(getattr(files, part), n_features=n_features) for part in PARTS}
     width = queries["train"].shape[1]
     for part in PARTS[1:]:
         if (other := queries[part].shape[1]) != width:
             raise InputError(
-                f"{getattr(files, part)} has {other} features, but {files.train} has {width}; give files "
-                f"of one set of features, or, where zeros are left out, --features {max(width, other)}"
+                f"{getattr(files, part)} has {other} features, but {files.train} has {width}; "
+                "give files of one set of features, or, where zeros are left out, "
+                f"--features {max(width, other)}"
             )
     for first, second in combinations(PARTS, 2):
         shared = np.intersect1d(queries[first].names, queries[second].names)
         if len(shared):
             shown = ", ".join(map(str, shared[:5])) + (", ..." if len(shared) > 5 else "")
             raise InputError(
-                f"{getattr(files, first)} and {getattr(files, second)} share {len(shared)} queries ({shown}); split by "
-                "query, so that no query of one part is in another"
+                f"{getattr(files, first)} and {getattr(files, second)} share {len(shared)} queries "
+                f"({shown}); split by query, so that no query of one part is in another"
             )
     top = max(part.n_grades or 1 for part in queries.values())
     return Fold(files.name, *(replace(queries[part], n_grades=top) for part in PARTS))
 
 
 def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
-    """Split queries as LETOR does: each part is the test set once, the part before it validates,
-    the others train.
+    """Split queries into folds as LETOR does, so that each part is the test set of one fold.
 
-    The `n_folds` parts, 3 or more, are of consecutive queries; their sizes differ by at most one.
-    Raises InputError if there are fewer queries than parts.
+    In each fold the part before the test set validates, and the others train. The `n_folds` parts,
+    3 or more, are of consecutive queries; their sizes differ by at most one. Raises InputError if
+    there are fewer queries than parts.
 
     See Also
     --------
@@ -167,7 +167,8 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
     whole_number(n_folds, "n_folds", 3)
     if len(queries) < n_folds:
         raise InputError(
-            f"{number_of(len(queries), 'queries')} cannot make {n_folds} folds; give {n_folds} or more"
+            f"{number_of(len(queries), 'queries')} cannot make {n_folds} folds; "
+            f"give {n_folds} or more"
         )
     parts = np.array_split(np.arange(len(queries)), n_folds)
     folds = []
@@ -183,10 +184,9 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
 
 
 def write_folds(folds: Sequence[Fold], folder: PathLike) -> None:
-    """Write folds as LETOR has them, ``Fold1/train.txt`` and so on; names of documents go into
-    comments.
+    """Write folds as LETOR has them, ``Fold1/train.txt`` and so on.
 
-    Raises InputError if the folder cannot be written.
+    Names of documents go into comments. Raises InputError if the folder cannot be written.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""LETOR's measures: NDCG@1..10, P@1..10 and average precision of each query, by a named convention."""
+"""LETOR's measures of each query: NDCG@1..10, P@1..10, average precision, by named conventions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,8 +42,11 @@ class Convention:
 
     @classmethod
     def named(cls, name: str, n_grades: int) -> Self:
-        """Return a convention by its name: ``letor``, ``standard``, a DCG's file, or a name, 10
-        deep without ``@K``.
+        """Return a convention by its name.
+
+        The name is ``letor``, ``standard``, the file of a DCG, or the name of a metric, which is 10
+        deep without ``@K``. Raise InputError for another name, or if the metric has fewer than
+        `n_grades` grades.
         """
         if name == "letor":
             return cls(name, DCG.standard(n_grades, DEPTH, "exponential", "letor"))
@@ -62,13 +65,15 @@ class Convention:
         if convention.dcg.n_grades < n_grades:
             raise InputError(
                 f"metric {name}: the data have grade {n_grades - 1}, but it has gains for grades "
-                f"0..{convention.dcg.n_grades - 1}; give a metric with as many grades as the labels have"
+                f"0..{convention.dcg.n_grades - 1}; "
+                "give a metric with as many grades as the labels have"
             )
         return convention
 
     def measures(self, queries: Queries, scores: ArrayLike) -> Floats:
-        """Return the measures of each query, shape (m, 21), columns as in `MEASURES`; NaN if a
-        query does not count.
+        """Return the measures of each query, shape (m, 21); NaN if a query does not count.
+
+        The columns are those of `MEASURES`.
         """
         depths = range(1, DEPTH + 1)
         ndcg = [
@@ -82,9 +87,7 @@ class Convention:
         return values
 
     def means(self, values: Floats) -> Floats:
-        """Return the mean of each measure over the queries that count, shape (21,); 0 where none
-        does.
-        """
+        """Return each measure's mean over the queries that count, shape (21,); 0 if none counts."""
         counted = ~np.isnan(values[:, 0])
         return values[counted].mean(axis=0) if counted.any() else np.zeros(values.shape[1])
 

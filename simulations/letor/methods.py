@@ -1,6 +1,4 @@
-"""The methods of the five papers by name, each with its grids of candidates: ours, and what its
-paper states.
-"""
+"""Methods of the five papers by name, with grids of candidates: ours, and the papers' own."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +21,9 @@ from simulations.letor.adarank import AdaRankRanker
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point of a grid: settings as shown, an unfitted ranker, and whether its training uses the
-    validation set.
+    """A point of a grid: its settings as shown, and an unfitted ranker.
+
+    `validated` says whether the ranker's training uses the validation set.
     """
 
     label: str
@@ -38,8 +37,9 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What the candidates of one fold share; `vali` chooses the penalties of the starts, 1 without
-    it or if quick.
+    """The data, metric, grid and seed that the candidates of one fold share.
+
+    `vali` chooses the penalties of the starts; they are 1 without it, or if the grid is quick.
     """
 
     train: Queries
@@ -55,8 +55,9 @@ class Setting:
 
     @cached_property
     def starts(self) -> dict[str, Any]:
-        """Least squares and RankSVM, fitted, each with the best penalty on the validation set:
-        others start there.
+        """Least squares and RankSVM, fitted, from which other methods start.
+
+        Each has the best penalty on the validation set.
         """
         penalties = (1.0,) if self.quick or self.vali is None else (1.0, 10.0, 100.0)
         return {
@@ -76,8 +77,9 @@ class Setting:
         )
 
     def start_candidates(self) -> Iterator[Candidate]:
-        """Yield the starts themselves: the limits of methods whose penalty is infinite, or that use
-        no tree.
+        """Yield the starts themselves as candidates.
+
+        They are the limits of methods whose penalty is infinite, or that use no tree.
         """
         for name, ranker in self.starts.items():
             yield Candidate(f"start {name}, as it is", ranker)
@@ -99,8 +101,9 @@ class Method:
     cost: float = 1.0
 
     def candidates(self, setting: Setting) -> Iterator[Candidate]:
-        """Yield the candidates of the grid; of the paper's own, if `setting` asks for it and the
-        paper states it.
+        """Yield the candidates of the method's grid.
+
+        That is the paper's own grid if `setting` asks for it and the paper states one.
         """
         grid = PAPER_GRIDS.get(self.name) if setting.grid == "papers" else None
         return (grid or self.grid)(setting)
@@ -114,9 +117,7 @@ def linear(
     penalties: Sequence[float] = (0.03, 0.1, 0.3),
     max_iter: int = 30,
 ) -> Iterator[Candidate]:
-    """Yield linear models that maximise a loss: by start, depth of training (k), penalty and
-    annealing.
-    """
+    """Yield linear models that maximise a loss, by start, training depth, penalty and annealing."""
     kind = getattr(losses, loss)
     if setting.quick:
         depths, annealings, penalties, max_iter = (
@@ -156,8 +157,9 @@ SHAPES = ((4, 0.1, 0.01), (8, 0.05, 0.02), (4, 0.03, 0.03))
 
 
 def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Candidate]:
-    """Yield boosted trees that maximise a loss: by shape, and by the linear model to whose scores
-    they add, if any.
+    """Yield boosted trees that maximise a loss, by shape and start.
+
+    A start is the linear model to whose scores the trees add, if any.
     """
     starts: dict[str, Any] = setting.starts if with_start else {}
     starts = starts if setting.quick and starts else {"none": None, **starts}
@@ -186,8 +188,9 @@ def _trees(setting: Setting, loss: str, leaves: int, rate: float, **options: Any
 
 
 def sparse(setting: Setting) -> Iterator[Candidate]:
-    """Yield RSRank: paths to fewer features, and linear models with a penalty on the distance from
-    their start.
+    """Yield RSRank: paths to fewer features, and linear models.
+
+    The linear models have a penalty on the distance from their start.
     """
     n_points = 8 if setting.quick else 25
     for tolerance in (0.0,) if setting.quick else (0.0, 0.02):
@@ -197,8 +200,9 @@ def sparse(setting: Setting) -> Iterator[Candidate]:
 
 
 def softrank(setting: Setting) -> Iterator[Candidate]:
-    """Yield SoftRank: few and sharp stages, sharper for long queries, since its time is cubic in
-    overlapping scores.
+    """Yield SoftRank with few and sharp stages, sharper for long queries.
+
+    Its time is cubic in the number of overlapping scores, and sharper stages overlap less.
     """
     factor = max(1.0, float(setting.train.sizes.max()) / 320)
     annealing = (10.0 * factor,) if setting.quick else (5.0 * factor, 10.0 * factor)
@@ -216,8 +220,9 @@ def svm(setting: Setting) -> Iterator[Candidate]:
 
 
 def ridge(setting: Setting) -> Iterator[Candidate]:
-    """Yield least squares by penalty, with and without equal total weight of relevant and other
-    documents.
+    """Yield least squares by penalty, with and without reweighting.
+
+    Reweighting gives relevant documents and the others equal total weight.
     """
     for l2, reweighted in product(
         (0.1, 1.0) if setting.quick else (0.01, 0.1, 0.3, 1.0, 3.0, 10.0), (True, False)
@@ -243,8 +248,9 @@ def adarank(setting: Setting, measure: str) -> Iterator[Candidate]:
 
 
 def qin(setting: Setting) -> Iterator[Candidate]:
-    """Yield ApproxNDCG by alpha and beta: stochastic gradients, ten random restarts (Qin et al.
-    2010, algorithm 1).
+    """Yield ApproxNDCG by alpha and beta (Qin et al. 2010, algorithm 1).
+
+    Training takes stochastic gradients, with ten random restarts.
     """
     options: dict[str, Any] = {
         "solver": "sgd",
@@ -263,8 +269,9 @@ def qin(setting: Setting) -> Iterator[Candidate]:
 
 
 def chapelle(setting: Setting) -> Iterator[Candidate]:
-    """Yield SmoothNDCG by lambda: from least squares, s halved from 2^6 to 2^-6 (Chapelle and Wu
-    2010, algorithm 1).
+    """Yield SmoothNDCG by lambda (Chapelle and Wu 2010, algorithm 1).
+
+    Training starts from least squares and halves s from 2^6 to 2^-6.
     """
     sharpness = [float(s) ** -0.5 for s in 2.0 ** np.arange(6, -7, -1)]
     for power in range(-6, 4):
@@ -276,8 +283,9 @@ def chapelle(setting: Setting) -> Iterator[Candidate]:
 
 
 def wu(setting: Setting, loss: str) -> Iterator[Candidate]:
-    """Yield 250 boosted trees, or fewer by validation, that add to no linear model (Wu et al.
-    2009).
+    """Yield boosted trees that add to no linear model (Wu et al. 2009).
+
+    There are 250 trees, or fewer if fewer do better in validation.
     """
     for leaves, rate in product((4, 8, 16), (0.05, 0.1)):
         yield Candidate(
@@ -288,9 +296,7 @@ def wu(setting: Setting, loss: str) -> Iterator[Candidate]:
 
 
 def sun(setting: Setting) -> Iterator[Candidate]:
-    """Yield RSRank's path: its best point, and its smallest within 3.5% of that (Sun et al.
-    2009).
-    """
+    """Yield RSRank's path (Sun et al. 2009): its best point, and its smallest within 3.5% of it."""
     for tolerance in (0.0, 0.035):
         yield Candidate(
             f"path, tolerance {tolerance:g}", SparseRanker(setting.dcg, tolerance=tolerance), True
@@ -346,8 +352,9 @@ PAPER_GRIDS: dict[str, Callable[[Setting], Iterator[Candidate]]] = {
 
 
 def method_named(name: str) -> Method:
-    """Return a method by its name, or raise InputError; case, blanks and punctuation do not
-    matter.
+    """Return a method by its name, or raise InputError if there is none.
+
+    Case, blanks and punctuation of the name do not matter.
     """
     plain, *others = ("".join(filter(str.isalnum, text.lower())) for text in (name, *METHODS))
     if plain not in others:

@@ -1,6 +1,4 @@
-"""LETOR's five-fold protocol over all methods: can be resumed, runs in several processes
-(`letor_experiment`).
-"""
+"""LETOR's five-fold protocol over all methods, resumable and parallel (`letor_experiment`)."""
 
 import hashlib
 import json
@@ -43,8 +41,9 @@ from simulations.letor.results import LetorResult, Trial
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """An experiment before training: folds, with the fingerprint of each fold's files, and
-    settings, all checked.
+    """Folds and settings of an experiment, checked before training.
+
+    `fingerprints` are those of each fold's files.
     """
 
     folds: tuple[Fold, ...]
@@ -64,8 +63,9 @@ class Plan:
         n_features: int | None = None,
         seed: int = 0,
     ) -> Self:
-        """Read the folds and check the settings; for parameters and errors see
-        `letor_experiment`.
+        """Read the folds and check the settings.
+
+        Parameters and errors are those of `letor_experiment`.
         """
         one_of(grid, "grid", GRIDS)
         names = tuple(
@@ -83,7 +83,8 @@ class Plan:
             if fold.train.shape[1] != folds[0].train.shape[1]:
                 raise InputError(
                     f"{paths.train} has {fold.train.shape[1]} features, but {files[0].train} has "
-                    f"{folds[0].train.shape[1]}; give folds of one set of features, or, where zeros are left out, "
+                    f"{folds[0].train.shape[1]}; give folds of one set of features, "
+                    "or, where zeros are left out, "
                     f"--features {max(f.train.shape[1] for f in folds)}"
                 )
         convention = Convention.named(metric, max(2, *(fold.n_grades for fold in folds)))
@@ -102,8 +103,8 @@ class Plan:
 
     def __str__(self) -> str:
         lines = [
-            f"{fold.name}: {fold.train} to train, {number_of(len(fold.vali), 'queries')} to validate, "
-            f"{len(fold.test)} to test"
+            f"{fold.name}: {fold.train} to train, "
+            f"{number_of(len(fold.vali), 'queries')} to validate, {len(fold.test)} to test"
             for fold in self.folds
         ]
         return "\n".join(
@@ -183,8 +184,9 @@ def letor_experiment(
 
 
 def run_plan(plan: Plan, output: Path | None, resume: bool, jobs: int) -> tuple[Trial, ...]:
-    """Run the trials that `output` does not hold, and write each as it ends; return all, by method
-    and fold.
+    """Run the trials that `output` does not hold, and return all trials, by method and fold.
+
+    Each trial is written to `output` as it ends.
     """
     tasks = plan.tasks()
     done = {} if output is None else _saved_trials(output, tasks, resume)
@@ -228,8 +230,10 @@ def file_of(output: Path, fold: str, method: str) -> Path:
 def _saved_trials(
     output: Path, tasks: list[tuple[Fold, str, str]], resume: bool
 ) -> dict[tuple[str, str], Trial]:
-    """Return the trials that the output folder holds, by fold and method; make the folder if it
-    does not exist.
+    """Return the trials that the output folder holds, by fold and method.
+
+    Make the folder if it does not exist. Raise InputError if it holds trials and `resume` is false,
+    or if a trial is of other data or settings.
     """
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; results are a folder, name another")
@@ -250,8 +254,8 @@ def _saved_trials(
             raise InputError(f"{file}: {error}; remove it to train again") from error
         if trial.fingerprint != fingerprint:
             raise InputError(
-                f"{file} is of other data or settings (metric, grid, seed, version); name another folder, or use the "
-                "data and settings that it was made with"
+                f"{file} is of other data or settings (metric, grid, seed, version); "
+                "name another folder, or use the data and settings that it was made with"
             )
         trials[fold.name, name] = trial
     return trials
@@ -264,8 +268,9 @@ def candidates_of(plan: Plan) -> dict[str, int]:
 
 
 def fingerprint_of(data: str, method: str, convention: Convention, grid: str, seed: int) -> str:
-    """Return the digest of all that a trial's numbers depend on; `data` is the fingerprint of the
-    fold's files.
+    """Return the digest of everything that a trial's numbers depend on.
+
+    `data` is the fingerprint of the fold's files.
     """
     settings = [
         data,
@@ -282,8 +287,7 @@ def fingerprint_of(data: str, method: str, convention: Convention, grid: str, se
 def run_trial(
     fold: Fold, name: str, convention: Convention, grid: str, seed: int, fingerprint: str = ""
 ) -> Trial:
-    """Train a method's grid on a fold, choose on its validation queries, measure on its test
-    queries.
+    """Train a method's grid on a fold, choose by validation, and measure on the test queries.
 
     Candidates are ranked by validation NDCG@10, or by MAP if the method aims at MAP. There are two
     choices, since the best of many candidates is a noisy one: ``best``, and ``blend``, the mean of
@@ -328,8 +332,9 @@ def run_trial(
 
 
 def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return each candidate's mean over queries, and whether it is within a standard error of the
-    best, by query.
+    """Return each candidate's mean over queries, and whether it is nearly as good as the best.
+
+    Nearly means that its mean difference from the best, by query, is at most one standard error.
     """
     counted = values[:, ~np.isnan(values[0])]
     n = counted.shape[1]

@@ -1,6 +1,4 @@
-"""Results of the five-fold protocol: means over folds beside published rows, paired tests, files
-(`LetorResult`).
-"""
+"""Results of the five-fold protocol (`LetorResult`): means, published rows, paired tests, files."""
 
 import hashlib
 import json
@@ -190,12 +188,11 @@ class LetorResult:
     def tests(
         self, baseline: str | None = None, measures: Sequence[str] = ("NDCG@10",)
     ) -> SystemComparison:
-        """Return paired tests over all test queries against one method, corrected by Holm for their
-        number.
+        """Return paired tests over all test queries of each other method against one method.
 
-        By default the baseline is ``ridge`` if it is among the methods, else the first; `measures`
-        are some of `MEASURES`. Raise InputError if there are fewer than two methods, or `baseline`
-        is none of them.
+        P-values are corrected by Holm for the number of tests. By default the baseline is ``ridge``
+        if it is among the methods, else the first; `measures` are some of `MEASURES`. Raise
+        InputError if there are fewer than two methods, or `baseline` is none of them.
         """
         if baseline is None:
             baseline = "ridge" if "ridge" in self.methods else self.methods[0]
@@ -213,8 +210,9 @@ class LetorResult:
         return compared(evaluation, baseline, 0.95, "holm", 10_000, 0)
 
     def frame(self) -> PolarsFrame:
-        """Return columns ``method``, ``fold``, ``measure``, ``value``; rows of fold ``mean`` are
-        means over folds.
+        """Return a table with columns ``method``, ``fold``, ``measure`` and ``value``.
+
+        Rows of fold ``mean`` are means over folds.
         """
         import polars as pl
 
@@ -250,9 +248,7 @@ class LetorResult:
         return values
 
     def rows(self) -> list[list[str]]:
-        """Return the cells of the table, the head first: each method, and below it its published
-        row, if any.
-        """
+        """Return the cells of the table, head first, with published rows below their methods."""
         rows = [["method", *SHOWN, "mean of NDCG"]]
         for method in self.methods:
             own = {measure: self.mean(method, measure) for measure in SHOWN}
@@ -284,19 +280,24 @@ class LetorResult:
         return "\n".join([*aligned(self.rows()), *self.notes()])
 
     def notes(self) -> list[str]:
-        """Return notes on the table: number of queries, metric, choice, source of published rows,
-        queries left out.
+        """Return notes on the table's queries, metric and choice.
+
+        More notes name the source of published rows, and count the queries left out, if any.
         """
         how = "the best candidate on the validation file"
         if self.choice == "blend":
-            how = "a blend of all candidates within one standard error of the best on the validation file"
+            how = (
+                "a blend of all candidates within one standard error of the best "
+                "on the validation file"
+            )
         n = len(self.queries)
         notes = [
             f"({n} test queries in {len(self.folds)} folds; metric {self.convention.name}; {how})"
         ]
         if self.published and any(method in PUBLISHED for method in self.methods):
             notes.append(
-                "(published: LETOR 3.0 OHSUMED, one chosen model; other data cannot be compared with it)"
+                "(published: LETOR 3.0 OHSUMED, one chosen model; "
+                "other data cannot be compared with it)"
             )
         empty = sum(
             int(np.isnan(t.measures["best"][:, 0]).sum())
