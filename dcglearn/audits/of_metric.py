@@ -91,7 +91,7 @@ def curves_finding(inputs: Inputs) -> Finding:
     in_use = np.concatenate([inputs.current.gains, inputs.current.discounts]).tolist()
     rows: list[dict[str, Any]] = []
     if bands is not None:
-        table = zip(bands.table(), in_use, strict=True)
+        table = zip(bands.table.to_dicts(), in_use, strict=True)
         rows = [
             {**row, "in_use": value} for row, value in table if row["all_low"] < row["all_high"]
         ]

@@ -93,6 +93,7 @@ class SystemComparison(Shown):
 
     @property
     def pictures(self) -> list[dict[str, Any]]:
+        """Differences with their intervals."""
         rows = [
             (f"{run}, {measure}", *ends)
             for run, measure, *ends in self.frame.select(

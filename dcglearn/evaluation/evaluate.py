@@ -171,6 +171,7 @@ class Evaluation(Shown):
 
     @property
     def pictures(self) -> list[dict[str, Any]]:
+        """Means, and the middle half of the queries."""
         ends = np.nanpercentile(self.filled[:, 0], [25, 75], axis=1)
         rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
         title = f"mean {self.metrics[0]}, and the middle half of the queries"

@@ -110,6 +110,7 @@ class Gate(Shown):
 
     @property
     def pictures(self) -> list[dict[str, Any]]:
+        """Differences with their intervals, and the verdicts."""
         rows = [
             (f"{row.run}, {row.measure}: {row.verdict}", row.difference, row.low, row.high)
             for row in self.verdicts

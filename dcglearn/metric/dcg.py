@@ -355,6 +355,7 @@ class DCG(NormalisedMetric):
 
     @property
     def pictures(self) -> list[Fields]:
+        """Gains and discounts as curves."""
         return as_curves({"DCG": self})
 
     def __repr__(self) -> str:

@@ -92,6 +92,7 @@ class Coherence(Shown):
 
     @property
     def pictures(self) -> list[Fields]:
+        """The two lists of the witness."""
         if self.witness is None:
             return []
         lists = self.witness.lists.tolist()

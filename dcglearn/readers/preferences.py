@@ -85,6 +85,7 @@ class Preferences(PreferencePairs, Shown):
 
     @property
     def pictures(self) -> list[dict[str, Any]]:
+        """Mean grade at each position."""
         if not self.graded or not len(self):
             return []
         sides = {"preferred": self.preferred, "other": self.other}

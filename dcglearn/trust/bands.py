@@ -168,6 +168,7 @@ class Bands(Finding):
 
     @property
     def pictures(self) -> list[dict[str, Any]]:
+        """Gains and discounts as curves, with their bands."""
         return as_curves({"learned": self.dcg}, self)
 
     @property

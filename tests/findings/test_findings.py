@@ -12,7 +12,9 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError
 
 WINGS = sorted(
-    path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith(("_", "test"))
+    path.stem
+    for path in Path(__file__).parent.glob("*.py")
+    if not path.stem.startswith(("_", "test"))
 )
 RESULTS = [result for wing in WINGS for result in import_module(f"tests.findings.{wing}").results()]
 FORMS = (".txt", ".json", ".md", ".html", ".csv")
