@@ -6,33 +6,29 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.audits.inputs import Inputs, finding_of
+from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.of_decisions import (
-    drift_finding,
-    next_finding,
-    systems_finding,
+    drift_section,
+    next_section,
+    systems_section,
     then_and_now,
-    tools_finding,
+    tools_section,
 )
-from dcglearn.audits.of_log import log_finding
+from dcglearn.audits.of_log import log_section
 from dcglearn.audits.of_metric import (
-    curves_finding,
-    disagreement_finding,
-    held_out_finding,
-    verdict_finding,
+    curves_section,
+    disagreement_section,
+    held_out_section,
+    verdict_section,
 )
+from dcglearn.audits.section import Section, cells
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike
-from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.markup import rendered
-from dcglearn.foundation.validation import PathLike
+from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metric.dcg import DCGLike
@@ -40,41 +36,10 @@ from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.held_out import CURRENT
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """Findings about a metric; prints as sentences.
+class Audit(Findings):
+    """Findings about a metric, by section, in the order of the page; prints as their sentences."""
 
-    `findings` are by part, in the order of the page: the `finding` in a sentence, `notes`, and the
-    numbers.
-    """
-
-    title: str
-    findings: Mapping[str, dict[str, Any]]
-
-    def __getitem__(self, part: str) -> dict[str, Any]:
-        """Return one part."""
-        return self.findings[part]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the sentences and the numbers of all parts, as plain Python values."""
-        return {"title": self.title, **self.findings}
-
-    def __str__(self) -> str:
-        parts = [(part, values["finding"]) for part, values in self.findings.items()]
-        return "\n".join([self.title, *(f"  {part}: {text}" for part, text in parts if text)])
-
-    @cached_property
-    def page(self) -> str:
-        """The page: one HTML document that needs no other file, no network and no script."""
-        return rendered("audits/page.html", title=self.title, parts=self.findings)
-
-    def _repr_html_(self) -> str:
-        return rendered("audits/cell.html", parts=self.findings)
-
-    def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write the page, whole or not at all; ``force=False`` refuses an existing file."""
-        with written_beside(path, force=force) as temporary:
-            temporary.write_text(self.page, encoding="utf-8")
+    apart = ("made", "more")
 
 
 def audit(
@@ -142,21 +107,22 @@ def audit(
 
     # the sections, in the order of the page
     findings = {
-        "verdict": verdict_finding(inputs),
-        "log": log_finding(inputs),
-        "curves": curves_finding(inputs),
-        "held_out": held_out_finding(inputs),
-        "disagreement": disagreement_finding(inputs),
+        "verdict": verdict_section(inputs),
+        "log": log_section(inputs),
+        "curves": curves_section(inputs),
+        "held_out": held_out_section(inputs),
+        "disagreement": disagreement_section(inputs),
         # what follows from it
-        "systems": systems_finding(inputs, runs, qrels),
-        "next": next_finding(inputs),
-        "drift": drift_finding(times, seed),
-        "tools": tools_finding(inputs),
+        "systems": systems_section(inputs, runs, qrels),
+        "next": next_section(inputs),
+        "drift": drift_section(times, seed),
+        "tools": tools_section(inputs),
     }
 
     # what would let them say more, and how the page was made
-    asks = [ask for part in findings.values() for ask in part["asks"]]
-    findings["more"] = finding_of("this page can say more" if asks else "", asks)
+    asks = [ask for part in findings.values() for ask in part.asks]
+    more = "this page can say more" if asks else ""
+    findings["more"] = Section(more, asks, heading="What would tell more")
     findings["made"] = _made(judged, seed, made or {})
     about = ""
     if inputs.name.partition("@")[0] == CURRENT:
@@ -175,7 +141,7 @@ def _numbered(log: Preferences) -> Preferences:
     return log.changed(**columns)
 
 
-def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> dict[str, Any]:
+def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> Section:
     """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
     columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
     values = {name: None if column is None else column.tolist() for name, column in columns.items()}
@@ -188,4 +154,10 @@ def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> dict[str, Any
         "judgements (SHA-256)": hashlib.sha256(json.dumps(values).encode()).hexdigest(),
     }
     same = "the same command with the same versions and files writes the same bytes"
-    return finding_of(f"on the same day, {same}") | facts
+    return Section(
+        f"on the same day, {same}",
+        numbers=facts,
+        heading="How this page was made",
+        caption="Versions, seed and digests",
+        shown=cells(["what", "value"], facts.items()),
+    )

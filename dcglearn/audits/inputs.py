@@ -1,13 +1,11 @@
 """Inputs shared by the audit's sections: the log, the metric in use, and the DCG learned."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.descriptions import DirectDescription, DirectFit, warn_of
@@ -23,29 +21,6 @@ from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.held_out import Comparison, cross_fitted
 
 LEARNED = "the learned DCG"
-
-Finding = dict[str, Any]
-"""A section: its `finding`, `notes`, `asks`, and the contents of its pictures and tables.
-
-`finding` is a sentence, empty if the section cannot say anything; `notes` holds further sentences,
-and `asks` what would let the section say more.
-"""
-
-
-def finding_of(finding: str, notes: Sequence[str] = (), asks: Sequence[str] = ()) -> Finding:
-    """Return a section of sentences alone."""
-    return {"finding": finding, "notes": list(notes), "asks": list(asks)}
-
-
-def section(part: str, **values: Any) -> Finding:
-    """Return the numbers of a section, with the sentences of its template.
-
-    Lines of the template are the finding, notes, and asks, which begin with ``+``.
-    """
-    lines = [line.strip() for line in rendered(f"audits/words/{part}.txt", **values).splitlines()]
-    asks = [line.removeprefix("+ ") for line in lines if line.startswith("+ ")]
-    sentences = [line for line in lines if line and not line.startswith("+ ")]
-    return finding_of("".join(sentences[:1]), sentences[1:], asks) | values
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +97,9 @@ class Inputs:
             fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
         warn_of(fit)
 
-        # its bands, of 100 samples
+        # its bands, as `learn` has them
         bands, no_bands = None, why_no_bands(log)
         with stage("bands"):
             if not no_bands:
-                bands = bootstrap_bands(log, fit, n_resamples=100, seed=seed)
+                bands = bootstrap_bands(log, fit, seed=seed)
         return cls(log, in_use, name, current, fit, bands, no_bands, seed)

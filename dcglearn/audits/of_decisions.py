@@ -9,14 +9,16 @@ from urllib.parse import quote
 
 import numpy as np
 
-from dcglearn.audits.inputs import LEARNED, Finding, Inputs, finding_of, section
+from dcglearn.audits.inputs import LEARNED, Inputs
+from dcglearn.audits.section import Section, cells, interval, worded
 from dcglearn.evaluation.compare_systems import interval_of_mean
 from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.exports.targets import exported
+from dcglearn.foundation.plain_text import aligned
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import read_metric
 from dcglearn.metric.scales import ScaleWarning
@@ -27,11 +29,13 @@ from dcglearn.trust.bands import Bands
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.segment_test import segment_test
 
+OF_SYSTEMS = "Would the leaderboard change?"
 
-def systems_finding(inputs: Inputs, runs: Any, qrels: Any) -> Finding:
+
+def systems_section(inputs: Inputs, runs: Any, qrels: Any) -> Section:
     """Return the systems' order under both metrics, its swaps, and what all allowed DCGs share."""
     if runs is None or qrels is None:
-        return section("systems", systems=[])
+        return Section(*worded("systems", systems=[]), {"systems": []}, heading=OF_SYSTEMS)
 
     # the order under both metrics
     judged, systems = read_judgements(qrels), read_runs(runs)
@@ -60,19 +64,55 @@ def systems_finding(inputs: Inputs, runs: Any, qrels: Any) -> Finding:
         shown.append({"first": first, "second": second, "solid": solid, "differences": ends})
 
     # every system, and how many pairs of them change places
-    rows = zip(names, order.evaluation.means.tolist(), order.ranks.tolist(), strict=True)
-    return section(
-        "systems",
-        name=inputs.name,
-        systems=[{"run": run, "means": means, "ranks": ranks} for run, means, ranks in rows],
+    rows = [*zip(names, order.evaluation.means.tolist(), order.ranks.tolist(), strict=True)]
+    numbers: Fields = {
+        "name": inputs.name,
+        "systems": [{"run": run, "means": means, "ranks": ranks} for run, means, ranks in rows],
         # pairs of systems
-        n_pairs=len(pairs),
-        n_swapped=len(swaps.pairs),
-        n_solid=sum(swaps.solid),
-        swaps=shown,
-        survive=survive,
-        overturned=overturned,
+        "n_pairs": len(pairs),
+        "n_swapped": len(swaps.pairs),
+        "n_solid": sum(swaps.solid),
+        "swaps": shown,
+        "survive": survive,
+        "overturned": overturned,
+    }
+    head = ["system", inputs.name, "rank", "learned", "rank"]
+    table = [
+        (run, f"{means[0]:.4f}", ranks[0], f"{means[1]:.4f}", ranks[1])
+        for run, means, ranks in rows
+    ]
+    return Section(
+        *worded("systems", **numbers),
+        numbers,
+        heading=OF_SYSTEMS,
+        caption="All systems",
+        shown=cells(head, table),
+        drawn=_swaps_drawn(shown),
+        longer=_swaps_told(shown),
     )
+
+
+def _swaps_drawn(swaps: list[Fields]) -> list[Fields]:
+    """Return the differences of the systems that swap, under both metrics."""
+    rows = []
+    for swap in swaps:
+        names = f"{swap['second']} – {swap['first']}"
+        for metric, ends in zip(("in use", "learned"), swap["differences"], strict=True):
+            rows.append((f"{names}: {metric}", *ends))
+    title = "systems that swap: differences (95% intervals)"
+    return [{"title": title, "rows": rows}] if rows else []
+
+
+def _swaps_told(swaps: list[Fields]) -> dict[str, str]:
+    """Return a table of the systems that swap, as a text to open."""
+    head = ["better in use", "better when learned", "beyond chance"]
+    head += ["difference in use", "difference when learned"]
+    rows = []
+    for swap in swaps:
+        solid = "yes" if swap["solid"] else "may be chance"
+        ends = [interval(ends, "+.4f") for ends in swap["differences"]]
+        rows.append([swap["first"], swap["second"], solid, *ends])
+    return {"Systems that swap": "\n".join(aligned(cells(head, rows), 3))} if rows else {}
 
 
 def _held(systems: list[Run], judged: Judgements, bands: Bands, pairs: Integers) -> Floats:
@@ -90,7 +130,7 @@ def _mean_with_interval(gap: Floats, seed: int) -> tuple[float, ...]:
     return float(np.nanmean(gap)), *interval_of_mean(gap[~np.isnan(gap)], 0.95, 1000, seed)
 
 
-def next_finding(inputs: Inputs) -> Finding:
+def next_section(inputs: Inputs) -> Section:
     """Return how many more judgements make bands half as wide, and the pairs to ask next."""
     # 20 pairs to ask, of 200 lists with the log's mix of grades
     log, seed = inputs.log, inputs.seed
@@ -104,18 +144,30 @@ def next_finding(inputs: Inputs) -> Finding:
     except InputError:  # nothing is left to ask
         pass
 
-    # they are shown, and linked as a file
-    asked = {"questions": questions, "file": f"data:application/x-ndjson,{quote(lines)}"}
-
     # four times as many make bands half as wide
     more, by, n_units = None, "", 0
     if inputs.bands is not None:
         n_units, by = inputs.bands.n_units, inputs.bands.by
         more = 3 * n_units
-    return section("next", more=more, by=by, n_units=n_units, no_bands=inputs.no_bands, **asked)
+    numbers: Fields = {"more": more, "by": by, "n_units": n_units, "no_bands": inputs.no_bands}
+    numbers |= {"questions": questions, "file": f"data:application/x-ndjson,{quote(lines)}"}
+
+    # the questions are shown, and linked as a file
+    rows = [
+        (str(i), *(" ".join(map(str, grades)) for grades in pair))
+        for i, pair in enumerate(questions, 1)
+    ]
+    return Section(
+        *worded("next", **numbers),
+        numbers,
+        heading="What to judge next",
+        caption="The pairs, by their grades",
+        shown=cells(["", "first list", "second list"], rows),
+        held={"questions.jsonl": numbers["file"]} if questions else {},
+    )
 
 
-def tools_finding(inputs: Inputs) -> Finding:
+def tools_section(inputs: Inputs) -> Section:
     """Return what to paste into other tools for the learned DCG."""
     dcg = inputs.fit.dcg
     paste: dict[str, Any] = {}
@@ -124,7 +176,24 @@ def tools_finding(inputs: Inputs) -> Finding:
         paste[tool] = made.settings if made.text is None else made.text
     file = f"data:application/json,{quote(json.dumps(dcg.to_dict()))}"
     about = "the learned DCG as a file, dcg.json, and what other tools need: paste it there"
-    return finding_of(about) | {"file": file, "paste": paste}
+    return Section(
+        about,
+        numbers={"file": file, "paste": paste},
+        heading="What to paste where",
+        longer={tool: _pasted(made) for tool, made in paste.items()},
+        held={"dcg.json": file},
+    )
+
+
+def _pasted(made: Any) -> str:
+    """Return what a tool needs as text: a text, or settings a line each."""
+    if isinstance(made, str):
+        return made
+    lines = []
+    for name, value in made.items():
+        text = "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        lines.append(f"{name}: {text}")
+    return "\n".join(lines)
 
 
 def then_and_now(
@@ -165,13 +234,25 @@ def then_and_now(
     return log.changed(segment=np.where(log.time < since, "then", "now"))
 
 
-def drift_finding(both: Preferences | None, seed: int) -> Finding:
+def drift_section(both: Preferences | None, seed: int) -> Section:
     """Return whether a DCG for each time fits better than one DCG for both."""
-    if both is None:
-        return section("drift", test=None, reason="")
-    try:
-        with stage("drift"):
-            test = segment_test(both, seed=seed)
-    except InputError as error:
-        return section("drift", test=None, reason=str(error))
-    return section("drift", test=test.to_dict(), reason="")
+    test, reason = None, ""
+    if both is not None:
+        try:
+            with stage("drift"):
+                test = segment_test(both, seed=seed)
+        except InputError as error:
+            reason = str(error)
+
+    # shares of each time
+    rows = []
+    for part in () if test is None else test.segments:
+        rows.append((part.name, str(part.n_pairs), part.own, part.common))
+    told = None if test is None else {"sentence": test.sentence, "found": test.found}
+    return Section(
+        *worded("drift", test=told, reason=reason),
+        {"test": None if test is None else test.to_dict(), "reason": reason},
+        heading="Does it still hold?",
+        caption="Shares of held-out judgements respected",
+        shown=cells(["judged", "pairs", "by a DCG of its own", "by one for both"], rows),
+    )

@@ -4,9 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.audits.inputs import Finding, Inputs, finding_of, section
+from dcglearn.audits.inputs import Inputs
+from dcglearn.audits.section import Section, cells, interval, worded
+from dcglearn.foundation.finding import Cells
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
+from dcglearn.foundation.validation import Fields
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.parts.coin_test import NO_SIGNAL
@@ -17,7 +20,7 @@ from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 
 
-def log_finding(inputs: Inputs) -> Finding:
+def log_section(inputs: Inputs) -> Section:
     """Return the contents of a log, and its raters' agreement, errors and influence."""
     log, rated, bands = inputs.log, inputs.log.ratings is not None, inputs.bands
 
@@ -31,36 +34,75 @@ def log_finding(inputs: Inputs) -> Finding:
     much = any((np.abs(move) > width / 2 + 1e-9).any() for move in [*moves.values()][:1])
 
     # lists that recur, and intransitive triads (ratings are numbers, which have an order)
-    numbers = list_numbers(log.preferred, log.other)
-    times = np.bincount(np.concatenate(numbers))
-    often = np.stack([times[lists] > 1 for lists in numbers])
+    sides = list_numbers(log.preferred, log.other)
+    times = np.bincount(np.concatenate(sides))
+    often = np.stack([times[lists] > 1 for lists in sides])
     circular, triples = (0, 0) if rated else intransitive_triads(log)
 
-    values = section(
-        "log",
-        rated=rated,
-        judgements=len(log),
-        contradicted=log.n_contradicted(),
-        lists=len(times),
-        recurring=float(often.all(axis=0).mean()),
-        circles={"circular": circular, "triples": triples},
+    numbers: Fields = {
+        "rated": rated,
+        "judgements": len(log),
+        "contradicted": log.n_contradicted(),
+        "lists": len(times),
+        "recurring": float(often.all(axis=0).mean()),
+        "circles": {"circular": circular, "triples": triples},
         # who judged
-        agreement=agreement.to_dict(),
-        error_rate=inputs.fit.error_rate,
-        influence={rater: float(np.abs(move).max()) for rater, move in moves.items()},
-        much=much,
-        over_time=_over_time(log),
-        one_sided=one_sided_raters(log).tolist(),
-        left_out=len(differing_pairs(log)) - len(inputs.pairs),
-        no_signal=NO_SIGNAL if inputs.tells_nothing else "",
-    )
+        "agreement": agreement.to_dict(),
+        "error_rate": inputs.fit.error_rate,
+        "influence": {rater: float(np.abs(move).max()) for rater, move in moves.items()},
+        "much": much,
+        "over_time": _over_time(log),
+        "one_sided": one_sided_raters(log).tolist(),
+        "left_out": len(differing_pairs(log)) - len(inputs.pairs),
+        "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
+    }
 
-    # the finding counts, and names what stands out
-    notes = [note for note in (values["finding"], *values["notes"]) if note]
+    # the sentence counts, and names what stands out
+    first, further, asks = worded("log", **numbers)
+    notes = [note for note in (first, *further) if note]
     striking = [note for note in notes if note.startswith("! ")][:1]
     about = striking[0][2:] if striking else "nothing in them stands out"
     others = [note.removeprefix("! ") for note in notes if note not in striking]
-    return values | finding_of(f"{_counts(log)}: {about}", others, values["asks"])
+    raters = [] if rated else numbers["agreement"]["raters"]
+    return Section(
+        f"{_counts(log)}: {about}",
+        others,
+        asks,
+        numbers,
+        heading="The log",
+        caption="Raters",
+        shown=_raters_table(raters, numbers["influence"]),
+        drawn=_pictures(raters, numbers["over_time"]),
+    )
+
+
+def _raters_table(raters: list[Fields], influence: dict[str, float]) -> Cells:
+    """Return what is known of each rater."""
+    head = ["rater", "verdicts", "ties", "errors", "position bias (log-odds)"]
+    head += ["same both ways round", "largest move of a gain or discount without"]
+    rows = []
+    for rater in raters:
+        known = [interval([*rater[name].values()]) for name in ("error", "bias", "consistency")]
+        move = influence.get(rater["rater"])
+        counts = [f"{rater[name]:,}" for name in ("judgements", "ties")]
+        rows.append([rater["rater"], *counts, *known, "" if move is None else f"{move:.2f}"])
+    return cells(head, rows)
+
+
+def _pictures(raters: list[Fields], over_time: Fields | None) -> list[Fields]:
+    """Return the shares of wrong verdicts by rater, and the judgements over time."""
+    errors = [(rater["rater"], *rater["error"].values()) for rater in raters]
+    known = sorted((row for row in errors if row[1] is not None), key=lambda row: -row[1])
+    pictures: list[Fields] = []
+    if known:
+        title = "share of wrong verdicts, worst first (95% intervals)"
+        pictures.append({"title": title, "rows": known[:8]})
+    if over_time:
+        lines = {"judgements": over_time["judgements"]}
+        pictures.append(
+            {"title": "judgements over time", "ticks": over_time["days"], "lines": lines}
+        )
+    return pictures
 
 
 def _counts(log: Preferences) -> str:
@@ -75,7 +117,7 @@ def _counts(log: Preferences) -> str:
     return ", ".join(counts)
 
 
-def _over_time(log: Preferences) -> dict[str, Any] | None:
+def _over_time(log: Preferences) -> Fields | None:
     """Return the verdicts per day of a log with times, or per month beyond 24 days."""
     if log.time is None:
         return None

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.audits.inputs import LEARNED, Finding, Inputs, section
+from dcglearn.audits.inputs import LEARNED, Inputs
+from dcglearn.audits.section import Cells, Section, cells, worded
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import Grades, InputError
+from dcglearn.foundation.validation import Fields, Grades, InputError
 from dcglearn.logs.columns import ties_of, weights_of
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metric.dcg import as_curves
@@ -20,8 +21,12 @@ from dcglearn.parts.coin_test import NO_SIGNAL
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.lack_of_fit import lack_of_fit
 
+OF_HELD_OUT = "Does it follow the users?"
+ENDS = (("low", "high"), ("all_low", "all_high"))
+"""Columns of the two kinds of bands."""
 
-def verdict_finding(inputs: Inputs) -> Finding:
+
+def verdict_section(inputs: Inputs) -> Section:
     """Return whether to keep the metric, change it, or judge more; with dates of audit and data."""
     comparison, followed = inputs.comparison, inputs.followed
     row = None if isinstance(comparison, str) else comparison[comparison.current]
@@ -36,17 +41,17 @@ def verdict_finding(inputs: Inputs) -> Finding:
 
     # the dates of audit and judgements go with it
     last = None if inputs.log.time is None else max(inputs.log.time)[:10]
-    return section(
-        "verdict",
-        verdict=verdict,
-        name=inputs.name,
-        no_signal=NO_SIGNAL if inputs.tells_nothing else "",
-        followed=followed,
-        row=None if row is None else vars(row),
-        why=_followed(inputs),
-        date=_today(),
-        last=last,
-    )
+    numbers: Fields = {
+        "verdict": verdict,
+        "name": inputs.name,
+        "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
+        "followed": followed,
+        "row": None if row is None else vars(row),
+        "why": _followed(inputs),
+        "date": _today(),
+        "last": last,
+    }
+    return Section(*worded("verdict", **numbers), numbers)
 
 
 def _followed(inputs: Inputs) -> str:
@@ -84,12 +89,12 @@ def _today() -> str:
     return f"{now:%Y-%m-%d}"
 
 
-def curves_finding(inputs: Inputs) -> Finding:
+def curves_section(inputs: Inputs) -> Section:
     """Return the learned gains and discounts with bands, beside those of the metric in use."""
     # rows of parameters that are not fixed, and those whose band leaves out the metric in use
     learned, bands = inputs.fit.dcg, inputs.bands
     in_use = np.concatenate([inputs.current.gains, inputs.current.discounts]).tolist()
-    rows: list[dict[str, Any]] = []
+    rows: list[Fields] = []
     if bands is not None:
         table = zip(bands.table.to_dicts(), in_use, strict=True)
         rows = [
@@ -106,33 +111,62 @@ def curves_finding(inputs: Inputs) -> Finding:
     furthest = max(outside, key=_distance, default=None)
 
     # beside the curves themselves
-    curves = as_curves({"learned": learned, inputs.name: inputs.current}, bands)
-    return section(
-        "curves",
-        no_bands=inputs.no_bands,
-        no_signal=inputs.tells_nothing,
-        in_use={"name": inputs.name, **inputs.current.to_dict()},
-        learned=learned.to_dict(),
-        bands=None if bands is None else bands.to_dict(),
+    numbers: Fields = {
+        "no_bands": inputs.no_bands,
+        "no_signal": inputs.tells_nothing,
+        "in_use": {"name": inputs.name, **inputs.current.to_dict()},
+        "learned": learned.to_dict(),
+        "bands": None if bands is None else bands.to_dict(),
         # where they differ
-        free=len(rows),
-        outside=outside,
-        where=" and ".join(where),
-        furthest=furthest,
-        curves=curves,
+        "free": len(rows),
+        "outside": outside,
+        "where": " and ".join(where),
+        "furthest": furthest,
+    }
+    caption = "Gains and discounts"
+    if bands is not None:
+        caption += f", with {bands.level:.0%} bands by {bands.by}"
+    return Section(
+        *worded("curves", **numbers),
+        numbers,
+        heading="What a grade is worth, and a position",
+        caption=caption,
+        shown=_curves_table(inputs, in_use),
+        drawn=as_curves({"learned": learned, inputs.name: inputs.current}, bands),
     )
 
 
-def _distance(row: dict[str, Any]) -> float:
+def _curves_table(inputs: Inputs, in_use: list[float]) -> Cells:
+    """Return gains and discounts of both metrics, with the bands of the learned ones."""
+    head, learned = ["", inputs.name, "learned"], inputs.fit.dcg
+    if inputs.bands is not None:
+        rows = [
+            [
+                *(row["parameter"], value, row["estimate"]),
+                *(f"{row[low]:.3f} to {row[high]:.3f}" for low, high in ENDS),
+            ]
+            for row, value in zip(inputs.bands.table.to_dicts(), in_use, strict=True)
+        ]
+        return cells([*head, "band of each", "band of all at once"], rows)
+
+    # without bands
+    names = [f"gain of grade {g}" for g in range(learned.n_grades)]
+    names += [f"discount at {r}" for r in range(1, learned.depth + 1)]
+    values = [*learned.gains.tolist(), *learned.discounts.tolist()]
+    return cells(head, zip(names, in_use, values, strict=True))
+
+
+def _distance(row: Fields) -> float:
     """Return how far the metric in use lies outside the band of a parameter."""
     return float(abs(row["in_use"] - np.clip(row["in_use"], row["all_low"], row["all_high"])))
 
 
-def held_out_finding(inputs: Inputs) -> Finding:
+def held_out_section(inputs: Inputs) -> Section:
     """Return the shares of held-out pairs respected, the ceiling, and whether a DCG is enough."""
     comparison = inputs.comparison
     if isinstance(comparison, str):
-        return section("held_out", held_out=None, reason=comparison)
+        numbers: Fields = {"held_out": None, "reason": comparison}
+        return Section(*worded("held_out", **numbers), numbers, heading=OF_HELD_OUT)
 
     # below the noise ceiling, ask what a DCG cannot express
     if comparison.below_ceiling and not inputs.tells_nothing:
@@ -155,19 +189,39 @@ def held_out_finding(inputs: Inputs) -> Finding:
 
     # the textbook DCG that fits best, if it is another
     has_textbook = comparison.textbook != comparison.current
-    return section(
-        "held_out",
-        held_out=comparison.to_dict(),
-        share=drawn[comparison.current].share,
-        intervals=rows,
-        why=_followed(inputs),
-        textbook=vars(drawn[comparison.textbook]) if has_textbook else None,
-        about="" if ceiling is None else ceiling.about,
-        room="" if inputs.tells_nothing else comparison.room,
+    numbers = {
+        "held_out": comparison.to_dict(),
+        "share": drawn[comparison.current].share,
+        "intervals": rows,
+        "why": _followed(inputs),
+        "textbook": vars(drawn[comparison.textbook]) if has_textbook else None,
+        "about": "" if ceiling is None else ceiling.about,
+        "room": "" if inputs.tells_nothing else comparison.room,
+    }
+
+    # every metric that was compared
+    head = ["metric", "ordered as people did", "learned ahead by", "90% interval"]
+    table = [
+        (
+            row.name,
+            f"{row.share:.1%}",
+            f"{row.difference:+.4f}",
+            f"{row.low:+.4f} to {row.high:+.4f}",
+        )
+        for row in comparison.rows
+    ]
+    held, trained = comparison.n_held_out, comparison.n_train
+    return Section(
+        *worded("held_out", **numbers),
+        numbers,
+        heading=OF_HELD_OUT,
+        caption=f"{held} judgements, each held out from about {trained}",
+        shown=cells(head, table),
+        drawn=[{"title": "how far the learned DCG is ahead (90% intervals)", "rows": rows}],
     )
 
 
-def disagreement_finding(inputs: Inputs) -> Finding:
+def disagreement_section(inputs: Inputs) -> Section:
     """Return how often two metrics disagree, whom judges follow there, and pairs that show it."""
     log, comparison = inputs.pairs, inputs.comparison
     metrics = {LEARNED: inputs.fit.dcg, inputs.name: inputs.current}
@@ -186,19 +240,38 @@ def disagreement_finding(inputs: Inputs) -> Finding:
         pair["scores"] = [metric.score(pair["lists"]).tolist() for metric in metrics.values()]
         pair["lists"] = pair["lists"].tolist()
 
-    # what the page draws
-    return section(
-        "disagreement",
-        name=inputs.name,
-        coherent=proof.coherent,
-        disagreement=share,
-        judgements=0 if isinstance(comparison, str) else comparison.apart,
-        pairs=pairs,
-        proof=str(proof),
+    numbers: Fields = {
+        "name": inputs.name,
+        "coherent": proof.coherent,
+        "disagreement": share,
+        "judgements": 0 if isinstance(comparison, str) else comparison.apart,
+        "pairs": pairs,
+        "proof": str(proof),
+    }
+    return Section(
+        *worded("disagreement", **numbers),
+        numbers,
+        heading="Where the two metrics disagree",
+        drawn=[_drawn(pair, learned.n_grades) for pair in pairs],
+        longer={"The largest disagreement of all lists": str(proof)},
     )
 
 
-def disputed(log: Preferences, mine: Grades, theirs: Grades) -> list[dict[str, Any]]:
+def _drawn(pair: Fields, n_grades: int) -> Fields:
+    """Return the picture of two lists on which the metrics disagree."""
+    lists = []
+    for which, grades, mine, theirs in zip(
+        ("first", "second"), pair["lists"], *pair["scores"], strict=True
+    ):
+        lists.append((f"{which}: learned {mine:.3f}, in use {theirs:.3f}", grades))
+    title = "nobody has judged this pair"
+    if pair["verdicts"]:
+        first, tied, second = pair["verdicts"]
+        title = f"judges: {first:g} for the first, {second:g} for the second, {tied:g} tied"
+    return {"title": title, "lists": lists, "n_grades": n_grades}
+
+
+def disputed(log: Preferences, mine: Grades, theirs: Grades) -> list[Fields]:
     """Return a few pairs on which two metrics differ, those alike at most positions first.
 
     `mine` and `theirs` are the metrics' verdicts on the pairs of the log, shape (n,). The `lists`

@@ -31,6 +31,12 @@ class Finding(Shown):
     _labels: ClassVar[Mapping[str, str]] = {}
     """Title of a column where it is not its name; columns with an empty title are not shown."""
 
+    heading = ""
+    """Title of the finding within a report; its name there if empty."""
+
+    caption = ""
+    """What the table holds, where a page shows it only on request."""
+
     @property
     def sentence(self) -> str:
         """What was found, in words."""
@@ -57,6 +63,16 @@ class Finding(Shown):
         name, value = table.columns[0], table.columns[table.columns.index("low") - 1]
         rows = table.select(name, value, "low", "high").drop_nulls().rows()
         return [{"title": value.replace("_", " "), "rows": rows}] if rows else []
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """Longer texts that a page shows on request, by title."""
+        return {}
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Files that a page holds: addresses with their contents, by name."""
+        return {}
 
     @property
     def cells(self) -> Cells:

@@ -77,8 +77,8 @@ def test_the_page_is_one_sound_file_that_loads_nothing(made, tmp_path):
 
 
 def test_the_same_audit_writes_the_same_bytes(log):
-    first, again = (audit(log[:18], seed=3).page for _ in range(2))
-    assert first == again != audit(log[:17], seed=3).page
+    first, again = (audit(log[:18], seed=3).to_html() for _ in range(2))
+    assert first == again != audit(log[:17], seed=3).to_html()
 
 
 def test_an_audit_is_plain_values_and_shows_itself(made):
@@ -103,7 +103,7 @@ def test_an_audit_is_plain_values_and_shows_itself(made):
 
 def test_an_anonymous_audit_names_nobody(log):
     named = audit(log[20:38], anonymous=True)
-    text = named.page + json.dumps(named.to_dict())
+    text = named.to_html() + json.dumps(named.to_dict())
     assert "ann" not in re.sub("annotat|cannot|planned", "", text) and "alert" not in text
     assert "rater 1" in text and "rater 2" in text
 

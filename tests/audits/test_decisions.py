@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.of_decisions import (
-    drift_finding,
-    next_finding,
-    systems_finding,
+    drift_section,
+    next_section,
+    systems_section,
     then_and_now,
-    tools_finding,
+    tools_section,
 )
-from dcglearn.audits.of_log import log_finding
+from dcglearn.audits.of_log import log_section
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import bootstrap_bands
@@ -40,47 +40,47 @@ MANY_FAIR = {q: {"fair": 4.0, "good": 3.0, "x": 1.0} for q in QRELS}
 
 
 def test_systems_that_swap_and_systems_that_do_not(steep):
-    finding = systems_finding(steep, {"one": ONE_BEST, "many": MANY_FAIR}, QRELS)
-    assert finding["finding"] == (
+    finding = systems_section(steep, {"one": ONE_BEST, "many": MANY_FAIR}, QRELS)
+    assert finding.sentence == (
         "of 1 pairs of systems, 1 change their order under the learned DCG, 1 of them beyond chance"
     )
-    assert finding["notes"][0].startswith("0 of the 1 conclusions under flat survive")
-    assert "1 are overturned by every one, and 0 are possible" in finding["notes"][0]
+    assert finding.notes[0].startswith("0 of the 1 conclusions under flat survive")
+    assert "1 are overturned by every one, and 0 are possible" in finding.notes[0]
     (swap,) = finding["swaps"]
     assert (swap["first"], swap["second"], swap["solid"]) == ("many", "one", True)
     assert swap["differences"][0][2] < 0 < swap["differences"][1][1]
-    same = systems_finding(
+    same = systems_section(
         replace(steep, metric=STEEP), {"one": ONE_BEST, "many": MANY_FAIR}, QRELS
     )
-    assert same["finding"] == "the learned DCG keeps the order of all 2 systems under flat"
-    assert same["notes"][0].startswith("1 of the 1 conclusions under flat survive")
+    assert same.sentence == "the learned DCG keeps the order of all 2 systems under flat"
+    assert same.notes[0].startswith("1 of the 1 conclusions under flat survive")
 
 
 def test_means_of_systems_are_those_of_evaluate(steep):
     judgements, runs = noisy_runs({"a": 0.5, "b": 2.0}, 8, 6)
-    finding = systems_finding(replace(steep, bands=None), runs, judgements)
+    finding = systems_section(replace(steep, bands=None), runs, judgements)
     assert finding["systems"][0]["run"] == "a"
-    assert finding["survive"] is None and "no bands" in finding["notes"][0]
+    assert finding["survive"] is None and "no bands" in finding.notes[0]
 
 
 def test_without_runs_it_says_what_to_give(steep):
-    finding = systems_finding(steep, None, None)
-    assert finding["finding"] == "" and "--runs RUN... --qrels QRELS" in finding["asks"][0]
+    finding = systems_section(steep, None, None)
+    assert finding.sentence == "" and "--runs RUN... --qrels QRELS" in finding.asks[0]
 
 
 def test_what_to_judge_next(steep):
-    finding = next_finding(steep)
+    finding = next_section(steep)
     n = steep.bands.n_units
-    assert finding["finding"].startswith(
+    assert finding.sentence.startswith(
         f"to halve the width of the bands, collect judgements of about {3 * n} more"
     )
-    assert f"{steep.bands.by}s; this log has {n}" in finding["finding"]
+    assert f"{steep.bands.by}s; this log has {n}" in finding.sentence
     lines = unquote(finding["file"].partition(",")[2]).splitlines()
     assert [json.loads(line)["winner"] for line in lines] == ["open"] * 20
     assert [[json.loads(line)[side] for side in "ab"] for line in lines] == finding["questions"]
     alike = Preferences([[3, 3, 3, 3]] * 3, [[3, 3, 3, 3]] * 3, n_grades=4)
-    none = next_finding(replace(steep, log=alike, bands=None, no_bands="no bands: too few"))
-    assert none["finding"] == "no bands: too few" and "no pair is left" in none["notes"][0]
+    none = next_section(replace(steep, log=alike, bands=None, no_bands="no bands: too few"))
+    assert none.sentence == "no bands: too few" and "no pair is left" in none.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -101,24 +101,24 @@ def test_the_metric_of_then_holds_or_holds_no_longer(monkeypatch, gain, words):
         then_and_now(judged(60), judged(60, FLAT), None),
     )
     for log in logs:
-        assert drift_finding(log, 0)["finding"].startswith(words)
+        assert drift_section(log, 0).sentence.startswith(words)
     assert [log.segment.tolist() for log in tested] == [["then"] * 60 + ["now"] * 60] * 2
 
 
 @pytest.mark.long
 def test_drift_of_made_up_logs():
-    assert drift_finding(then_and_now(judged(120, time=DATES), None, "2026-01-01"), 0)[
+    assert drift_section(then_and_now(judged(120, time=DATES), None, "2026-01-01"), 0)[
         "finding"
     ].startswith(STILL)
-    moved = drift_finding(then_and_now(judged(150), judged(150, FLAT, seed=1), None), 0)
-    assert moved["finding"].startswith("the metric of then holds no longer: a DCG for each")
+    moved = drift_section(then_and_now(judged(150), judged(150, FLAT, seed=1), None), 0)
+    assert moved.sentence.startswith("the metric of then holds no longer: a DCG for each")
 
 
 def test_drift_needs_times_or_a_second_log():
-    missing = drift_finding(then_and_now(judged(10), None, None), 0)
-    assert missing["finding"] == "" and "--since DATE" in missing["asks"][0]
-    few = drift_finding(then_and_now(judged(24, time=DATES[48:72]), None, "2026-01-01"), 0)
-    assert "have at least 20 decided pairs" in few["finding"]
+    missing = drift_section(then_and_now(judged(10), None, None), 0)
+    assert missing.sentence == "" and "--since DATE" in missing.asks[0]
+    few = drift_section(then_and_now(judged(24, time=DATES[48:72]), None, "2026-01-01"), 0)
+    assert "have at least 20 decided pairs" in few.sentence
     refused("give the column time", then_and_now, judged(10), None, "2026-01-01")
     refused("'May' is no date", then_and_now, judged(1, time=["May"]), None, "2026-01-01")
     refused("'2026' is no date", then_and_now, judged(1, time=["2026-01-01"]), None, "2026")
@@ -133,21 +133,21 @@ def test_drift_needs_times_or_a_second_log():
 
 def test_times_are_counted_by_day_or_by_month():
     days = [f"2026-0{1 + i % 3}-{1 + i // 3:02}" for i in range(60)]
-    by_month = log_finding(known_of(judged(60, time=days)))
+    by_month = log_section(known_of(judged(60, time=days)))
     assert by_month["over_time"] == {
         "days": ["2026-01", "2026-02", "2026-03"],
         "judgements": [20, 20, 20],
     }
-    assert "verdicts were given from 2026-01 to 2026-03" in by_month["notes"]
-    bare = log_finding(known_of(judged(20)))
-    assert bare["over_time"] is None and any("add the column time" in ask for ask in bare["asks"])
+    assert "verdicts were given from 2026-01 to 2026-03" in by_month.notes
+    bare = log_section(known_of(judged(20)))
+    assert bare["over_time"] is None and any("add the column time" in ask for ask in bare.asks)
 
 
 def test_what_is_pasted_is_the_learned_dcg(steep):
-    tools = tools_finding(steep)
+    tools = tools_section(steep)
     paste = tools["paste"]
     assert DCG.from_dict(json.loads(unquote(tools["file"].partition(",")[2]))) == steep.fit.dcg
     assert {*paste} == {"lightgbm", "sql", "ir-measures"}
     assert "WITH ranking AS" in paste["sql"]
     log2 = replace(steep, fit=replace(steep.fit, dcg=DCG.standard(4, 4)))
-    assert tools_finding(log2)["paste"]["lightgbm"]["params"]["label_gain"] == [0, 1, 3, 7]
+    assert tools_section(log2)["paste"]["lightgbm"]["params"]["label_gain"] == [0, 1, 3, 7]

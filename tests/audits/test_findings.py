@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dcglearn.audits import inputs
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_log import log_finding
+from dcglearn.audits.of_log import log_section
 from dcglearn.audits.of_metric import (
-    curves_finding,
-    disagreement_finding,
+    curves_section,
+    disagreement_section,
     disputed,
-    held_out_finding,
-    verdict_finding,
+    held_out_section,
+    verdict_section,
 )
+from dcglearn.audits.section import worded
 from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.logs.triads import intransitive_triads
 from dcglearn.metric.dcg import DCG
@@ -36,7 +36,7 @@ def steep():
 
 
 def said(finding):
-    return " ".join([finding["finding"], *finding["notes"], *finding["asks"]])
+    return " ".join([finding.sentence, *finding.notes, *finding.asks])
 
 
 def turned(log, flip, **columns):
@@ -48,33 +48,33 @@ def turned(log, flip, **columns):
 
 
 def test_a_clean_log_has_nothing_that_stands_out(steep):
-    finding = log_finding(steep)
-    assert finding["finding"] == "300 judgements, 5 raters: nothing in them stands out"
+    finding = log_section(steep)
+    assert finding.sentence == "300 judgements, 5 raters: nothing in them stands out"
     assert "no rater is shown to decide too much: without" in said(finding)
     assert "pairs judged twice: 0" in said(finding)
     assert "add the column swapped" in said(finding)
     assert "add the column rater" not in said(finding)
     assert "errs far more often" not in said(finding)
-    bare = log_finding(replace(steep, log=steep.log.changed(rater=None)))
+    bare = log_section(replace(steep, log=steep.log.changed(rater=None)))
     assert "add the column rater" in said(bare)
 
 
 def test_a_rater_who_errs_is_named():
     rater = np.repeat(RATERS, 60)
     flip = (rater == "cy") & (np.random.default_rng(0).random(300) < 0.45)
-    finding = log_finding(known_of(turned(judged(300), flip, rater=rater)))
-    assert "one rater errs far more often: cy" in finding["finding"]
+    finding = log_section(known_of(turned(judged(300), flip, rater=rater)))
+    assert "one rater errs far more often: cy" in finding.sentence
     assert finding["agreement"]["raters"][2]["error"]["value"] > 0.25
 
 
 def test_a_rater_who_always_names_one_side_stands_out_as_left_out():
     rng = np.random.default_rng(0)
     rater = np.repeat(RATERS, 60)
-    finding = log_finding(
+    finding = log_section(
         known_of(judged(300, rater=rater, swapped=(rng.random(300) < 0.5) & (rater != "cy")))
     )
-    assert "verdicts are left out: cy always names one side" in finding["finding"]
-    fair = log_finding(known_of(judged(300, rater=rater, swapped=rng.random(300) < 0.5)))
+    assert "verdicts are left out: cy always names one side" in finding.sentence
+    fair = log_section(known_of(judged(300, rater=rater, swapped=rng.random(300) < 0.5)))
     assert "left out" not in said(fair)
 
 
@@ -86,7 +86,7 @@ def test_a_rater_who_decides_too_much_is_named():
     rater = np.concatenate([np.tile(RATERS[:4], 25), np.full(100, "ed")])
     known = known_of(Preferences(*lists, n_grades=4, rater=rater))
     known = replace(known, bands=bootstrap_bands(known.log, known.fit, n_resamples=20, by="pair"))
-    finding = log_finding(known)
+    finding = log_section(known)
     assert "one rater is shown to decide too much: without ed" in said(finding)
     assert next(iter(finding["influence"])) == "ed"
 
@@ -99,7 +99,7 @@ def test_judges_who_favour_a_side(bias, words):
     difference = (STEEP.score(log.preferred) - STEEP.score(log.other)) / 0.15
     swapped = rng.random(250) < 0.5
     flip = rng.random(250) > 1 / (1 + np.exp(-difference - bias * np.where(swapped, -1, 1)))
-    finding = said(log_finding(known_of(turned(log, flip, swapped=swapped ^ flip))))
+    finding = said(log_section(known_of(turned(log, flip, swapped=swapped ^ flip))))
     assert (
         (f"one side is favoured, that {words}" in finding) if words else ("favoured" not in finding)
     )
@@ -126,7 +126,7 @@ def test_raters_who_agree_and_raters_who_do_not():
             "over_time": None,
         }
         rest |= {"much": False, "circles": {"triples": 0}, "no_signal": "", "one_sided": []}
-        assert words in inputs.section("log", agreement=agreement.to_dict(), **rest)["finding"]
+        assert words in worded("log", agreement=agreement.to_dict(), **rest)[0]
 
 
 def test_circles_of_preferences():
@@ -140,8 +140,8 @@ def test_circles_of_preferences():
         0,
         1,
     )
-    assert "100.0% of 1 triples of lists go in a circle" in log_finding(known_of(circle))["finding"]
-    assert "circle" not in said(log_finding(known_of(log)))
+    assert "100.0% of 1 triples of lists go in a circle" in log_section(known_of(circle)).sentence
+    assert "circle" not in said(log_section(known_of(log)))
 
 
 def test_circles_are_counted_as_by_hand():
@@ -167,20 +167,19 @@ def test_circles_are_counted_as_by_hand():
 
 
 def test_a_metric_outside_the_bands_and_one_within(steep):
-    finding = curves_finding(steep)
+    finding = curves_section(steep)
     low, high = steep.bands.simultaneous.gain_band[:, 1]
     assert (
-        f"furthest, the gain of grade 1 (0.800, band {low:.3f} to {high:.3f})" in finding["finding"]
+        f"furthest, the gain of grade 1 (0.800, band {low:.3f} to {high:.3f})" in finding.sentence
     )
-    assert finding["finding"].startswith(
+    assert finding.sentence.startswith(
         f"outside the 90% bands of all at once lie {len(finding['outside'])} of 5"
     )
     assert (
-        "of flat: the gain of grade 1, 2 and the discount at 2, 3, 4; furthest"
-        in finding["finding"]
+        "of flat: the gain of grade 1, 2 and the discount at 2, 3, 4; furthest" in finding.sentence
     )
     middle = DCG(np.median(steep.bands.gains, axis=0), np.median(steep.bands.discounts, axis=0))
-    assert curves_finding(replace(steep, current=middle))["finding"].startswith(
+    assert curves_section(replace(steep, current=middle)).sentence.startswith(
         "all gains and discounts of flat lie"
     )
 
@@ -188,35 +187,34 @@ def test_a_metric_outside_the_bands_and_one_within(steep):
 def test_a_log_too_short_for_bands_says_so():
     known = Inputs.of(judged(12), "exponential-log2", 0)
     assert known.bands is None
-    assert "fewer than 20" in curves_finding(known)["finding"]
+    assert "fewer than 20" in curves_section(known).sentence
 
 
 def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     better = replace(steep, log=steep.log[:120])
     assert better.followed == "learned"
-    assert "people follow the learned DCG" in held_out_finding(better)["finding"]
-    assert held_out_finding(better)["held_out"]["rows"][0]["share"] > 0.9
-    assert verdict_finding(better)["finding"] == "change from flat to the learned DCG"
+    assert "people follow the learned DCG" in held_out_section(better).sentence
+    assert held_out_section(better)["held_out"]["rows"][0]["share"] > 0.9
+    assert verdict_section(better).sentence == "change from flat to the learned DCG"
     same = replace(steep, metric=STEEP, current=STEEP, name="steep")
     assert (
-        same.followed == ""
-        and "are not shown to follow either" in held_out_finding(same)["finding"]
+        same.followed == "" and "are not shown to follow either" in held_out_section(same).sentence
     )
-    assert verdict_finding(same)["finding"] == "keep steep"
-    assert "points could be gained" in said(verdict_finding(same))
+    assert verdict_section(same).sentence == "keep steep"
+    assert "points could be gained" in said(verdict_section(same))
     short = replace(same, metric=FLAT, log=judged(40, noise=0.3))
-    assert verdict_finding(short)["finding"] == "judge more before you change steep"
+    assert verdict_section(short).sentence == "judge more before you change steep"
     rising = DCG([0, 0.05, 0.2, 1], [0.1, 0.4, 0.7, 1])  # which the learned DCG cannot be
     worse = replace(steep, metric=rising, log=judged(300, rising))
-    assert worse.followed == "in use" and "people follow flat" in held_out_finding(worse)["finding"]
-    assert verdict_finding(worse)["finding"] == "keep flat"
-    one = held_out_finding(replace(steep, log=judged(1)))
-    assert one["finding"].startswith("nothing can be held out: 0 pairs")
+    assert worse.followed == "in use" and "people follow flat" in held_out_section(worse).sentence
+    assert verdict_section(worse).sentence == "keep flat"
+    one = held_out_section(replace(steep, log=judged(1)))
+    assert one.sentence.startswith("nothing can be held out: 0 pairs")
 
 
 def test_the_verdict_has_the_dates_of_the_audit_and_of_the_last_judgement(steep, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
-    assert verdict_finding(steep)["notes"][-1] == "audited on 2026-01-01"
+    assert verdict_section(steep).notes[-1] == "audited on 2026-01-01"
     timed = replace(
         steep,
         log=steep.log.changed(
@@ -224,7 +222,7 @@ def test_the_verdict_has_the_dates_of_the_audit_and_of_the_last_judgement(steep,
         ),
     )
     assert (
-        verdict_finding(timed)["notes"][-1]
+        verdict_section(timed).notes[-1]
         == "audited on 2026-01-01; the last judgement is of 2025-12-03"
     )
 
@@ -232,13 +230,13 @@ def test_the_verdict_has_the_dates_of_the_audit_and_of_the_last_judgement(steep,
 def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     tossed = replace(steep, log=judged(300, seed=9, noise=0.5, rater=np.tile(RATERS, 60)))
     assert tossed.tells_nothing and tossed.followed == ""
-    assert verdict_finding(tossed)["finding"] == "judge more before you change flat"
-    assert verdict_finding(tossed)["notes"][0] == NO_SIGNAL
-    assert log_finding(tossed)["finding"] == f"300 judgements, 5 raters: {NO_SIGNAL}"
-    assert curves_finding(tossed)["finding"].startswith("no gain or discount can be learned")
-    assert "are not shown to follow either" in held_out_finding(tossed)["finding"]
+    assert verdict_section(tossed).sentence == "judge more before you change flat"
+    assert verdict_section(tossed).notes[0] == NO_SIGNAL
+    assert log_section(tossed).sentence == f"300 judgements, 5 raters: {NO_SIGNAL}"
+    assert curves_section(tossed).sentence.startswith("no gain or discount can be learned")
+    assert "are not shown to follow either" in held_out_section(tossed).sentence
     words = " ".join(
-        said(finding(tossed)) for finding in (log_finding, curves_finding, held_out_finding)
+        said(finding(tossed)) for finding in (log_section, curves_section, held_out_section)
     )
     assert (
         "exact test" not in words
@@ -247,18 +245,18 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
         and "outside the" not in words
     )
     clear = " ".join(
-        said(finding(steep)) for finding in (verdict_finding, log_finding, curves_finding)
+        said(finding(steep)) for finding in (verdict_section, log_section, curves_section)
     )
     assert NO_SIGNAL not in clear and "follows the prior" not in clear
 
 
 def test_two_metrics_that_disagree_and_two_that_cannot(steep):
-    finding = disagreement_finding(steep)
-    assert f"{steep.comparison.apart} held-out judgements are on such pairs" in finding["finding"]
+    finding = disagreement_section(steep)
+    assert f"{steep.comparison.apart} held-out judgements are on such pairs" in finding.sentence
     assert finding["coherent"] is False and len(finding["pairs"]) == 3
-    same = disagreement_finding(replace(steep, current=steep.fit.dcg))
+    same = disagreement_section(replace(steep, current=steep.fit.dcg))
     assert (
-        same["finding"] == "the learned DCG and flat can never disagree: they order all lists alike"
+        same.sentence == "the learned DCG and flat can never disagree: they order all lists alike"
     )
     assert same["pairs"] == []
 
@@ -266,8 +264,8 @@ def test_two_metrics_that_disagree_and_two_that_cannot(steep):
 def test_a_log_without_a_disputed_pair(steep):
     alike = Preferences([[3, 3, 3, 3]] * 40, [[0, 0, 0, 0]] * 40, n_grades=4)
     known = replace(steep, log=alike)
-    finding = disagreement_finding(known)
-    assert "no judgement of the log is on such a pair" in finding["finding"]
+    finding = disagreement_section(known)
+    assert "no judgement of the log is on such a pair" in finding.sentence
     assert finding["pairs"][0]["verdicts"] is None
 
 

@@ -1,0 +1,95 @@
+"""Reports: several findings under one title, printed, saved and shown as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.markup import rendered
+from dcglearn.foundation.plain_text import markdown, one_line, whole
+from dcglearn.foundation.validation import Fields, PolarsFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Findings(Finding):
+    """Findings by name, in the order of the report; prints as a title and a sentence for each.
+
+    A part without a sentence is left out of text and page.
+    """
+
+    title: str
+    parts: Mapping[str, Finding]
+
+    apart: ClassVar[tuple[str, ...]] = ()
+    """Parts that the page's summary leaves out."""
+
+    def __getitem__(self, name: str) -> Finding:
+        """Return one part."""
+        return self.parts[name]
+
+    @property
+    def shown(self) -> dict[str, Finding]:
+        """The parts that have something to say, by name."""
+        return {name: part for name, part in self.parts.items() if part.sentence}
+
+    @property
+    def lead(self) -> Finding:
+        """The first part, which sums up the others."""
+        return next(iter(self.shown.values()))
+
+    @property
+    def others(self) -> dict[str, Finding]:
+        """All parts but the first, by name."""
+        return dict([*self.shown.items()][1:])
+
+    @property
+    def sentence(self) -> str:
+        """What the first part found."""
+        return self.lead.sentence
+
+    @property
+    def table(self) -> PolarsFrame:
+        """The sentence of each part."""
+        return table_of(
+            {"part": name, "finding": part.sentence} for name, part in self.shown.items()
+        )
+
+    @property
+    def pictures(self) -> list[Fields]:
+        """The pictures of all parts."""
+        return [picture for part in self.shown.values() for picture in part.pictures]
+
+    @property
+    def in_full(self) -> str:
+        """The title, and each part with its table and notes."""
+        parts = [f"{_heading(name, part)}\n\n{part}" for name, part in self.shown.items()]
+        return "\n\n".join([one_line(self.title), *parts])
+
+    def to_dict(self) -> Fields:
+        """Return the title and all parts as plain values, for JSON."""
+        return {"title": self.title} | {name: part.to_dict() for name, part in self.parts.items()}
+
+    def to_markdown(self) -> str:
+        """Return the report in Markdown, a heading for each part."""
+        parts = [f"# {markdown(self.title)}\n"]
+        for name, part in self.shown.items():
+            parts.append(f"## {markdown(_heading(name, part))}\n\n{part.to_markdown()}")
+        return "\n".join(parts)
+
+    def to_html(self) -> str:
+        """Return one HTML document that needs no other file, no network and no script."""
+        return rendered("foundation/report.html", title=self.title, report=self)
+
+    def __str__(self) -> str:
+        lines = [f"  {name}: {part.sentence}" for name, part in self.shown.items()]
+        return "\n".join(map(one_line, [self.title, *lines]))
+
+    def _repr_html_(self) -> str:
+        return rendered("foundation/report_cell.html", report=self)
+
+
+def _heading(name: str, part: Finding) -> str:
+    """Return the heading of a part: its own, or its name."""
+    return one_line(part.heading or whole(name.replace("_", " ")).removesuffix("."))
