@@ -7,11 +7,14 @@ import json
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
+from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.audits.inputs import Inputs
+from dcglearn.audits.of_changes import FILE, changes_section, earlier_audit
 from dcglearn.audits.of_decisions import (
     drift_section,
     next_section,
@@ -29,6 +32,7 @@ from dcglearn.audits.of_metric import (
 from dcglearn.audits.section import Section, cells
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 from dcglearn.foundation.findings import Findings
+from dcglearn.foundation.validation import Fields, PathLike
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metric.dcg import DCGLike
@@ -50,6 +54,7 @@ def audit(
     qrels: JudgementsLike | None = None,
     since: str | None = None,
     later: Preferences | ArrayLike | None = None,
+    before: PathLike | Mapping[str, Any] | None = None,
     anonymous: bool = False,
     seed: int = 0,
     strict_log: bool = False,
@@ -74,6 +79,9 @@ def audit(
     since, later : str, Preferences or array_like, optional
         A date such as "2026-03-01", for a log with the column `time`; or later judgements, in a log
         of their own: whether the metric of then still holds.
+    before : path or mapping, optional
+        An earlier audit, its page or its `to_dict`: what has changed since then, beyond chance or
+        not.
     anonymous : bool
         Replace the names of raters and queries by numbers; names of documents are never shown.
     seed : int
@@ -99,6 +107,7 @@ def audit(
     True
     """
     # learn from the log
+    earlier = None if before is None else earlier_audit(before)
     judged = as_preferences(log)
     if anonymous:
         judged = _numbered(judged)
@@ -118,16 +127,19 @@ def audit(
         "drift": drift_section(times, seed),
         "tools": tools_section(inputs),
     }
+    findings["changes"] = changes_section(findings, earlier)
 
     # what would let them say more, and how the page was made
     asks = [ask for part in findings.values() for ask in part.asks]
     more = "this page can say more" if asks else ""
     findings["more"] = Section(more, asks, heading="What would tell more")
-    findings["made"] = _made(judged, seed, made or {})
     about = ""
     if inputs.name.partition("@")[0] == CURRENT:
         about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
-    return Audit(f"Audit of {inputs.name}{about}", findings)
+    title = f"Audit of {inputs.name}{about}"
+    numbers = Findings(title, findings).to_dict()
+    findings["made"] = _made(judged, seed, made or {}, numbers)
+    return Audit(title, findings)
 
 
 def _numbered(log: Preferences) -> Preferences:
@@ -141,7 +153,7 @@ def _numbered(log: Preferences) -> Preferences:
     return log.changed(**columns)
 
 
-def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> Section:
+def _made(log: Preferences, seed: int, more: Mapping[str, str], numbers: Fields) -> Section:
     """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
     columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
     values = {name: None if column is None else column.tolist() for name, column in columns.items()}
@@ -160,4 +172,5 @@ def _made(log: Preferences, seed: int, more: Mapping[str, str]) -> Section:
         heading="How this page was made",
         caption="Versions, seed and digests",
         shown=cells(["what", "value"], facts.items()),
+        held={FILE: f"data:application/json,{quote(json.dumps(numbers))}"},
     )

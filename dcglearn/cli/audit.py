@@ -19,6 +19,7 @@ from dcglearn.metric.textbook import is_metric_file
     "dcglearn audit log.jsonl --metric exponential-log2 -o audit.html",
     "dcglearn audit log.jsonl --metric nDCG@10 --qrels qrels.txt --runs runs/*.txt -o audit.html",
     "dcglearn audit log.jsonl --since 2026-03-01 --anonymous -o audit.html",
+    "dcglearn audit june.jsonl --before march.html -o june.html",
     "dcglearn audit satisfaction.jsonl --ratings --metric dcg.json --json",
 )
 def audit(
@@ -40,6 +41,9 @@ def audit(
         None, "Whether the metric of before still holds; needs the column time.", metavar="DATE"
     ),
     later: str | None = input_row(None, "Later judgements, instead of --since.", metavar="LOG"),
+    before: str | None = input_row(
+        None, "An earlier audit, page or JSON: what has changed since.", metavar="FILE"
+    ),
     anonymous: bool = output_row(False, "Numbers instead of the names of raters and queries."),
     output: Output = None,
     seed: Seed = 0,
@@ -53,7 +57,7 @@ def audit(
         raise InputError("--runs and --qrels go together: runs, and judgements of their documents")
 
     # files that are read
-    files = [log, *systems, *(name for name in (qrels, later) if name)]
+    files = [log, *systems, *(name for name in (qrels, later, before) if name)]
     if is_metric_file(metric):
         files.append(metric)
     check_outputs(output, force=force, inputs=[*files, reading.read])
@@ -76,6 +80,7 @@ def audit(
         qrels=qrels,
         since=since,
         later=None if later is None else read(later),
+        before=before,
         # how it is made
         anonymous=anonymous,
         seed=seed,

@@ -15,7 +15,7 @@ from dcglearn.metric.dcg import DCG
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 
-FURTHER = ("systems", "next", "drift", "tools")
+FURTHER = ("systems", "next", "drift", "tools", "changes")
 NASTY = "<script>alert(1)</script>\"'&\x1b[31m"
 
 

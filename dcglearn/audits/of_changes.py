@@ -1,0 +1,141 @@
+"""Part of an audit on changes: what differs from an earlier audit, beyond chance or not."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from dcglearn.audits.section import Section, cells, interval, worded
+from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.inputs import read_bytes
+from dcglearn.foundation.validation import Fields, InputError, PathLike
+
+FILE = "audit.json"
+"""Name of the numbers that a page carries."""
+
+
+Ends = tuple[float, float, float]
+"""A value, and the ends of its interval."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A number then and now, each with the ends of its interval."""
+
+    name: str
+    then: Ends
+    now: Ends
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether the two intervals have nothing in common."""
+        (_, low, high), (_, now_low, now_high) = self.then, self.now
+        return low > now_high or now_low > high
+
+
+def earlier_audit(source: PathLike | Mapping[str, Any]) -> Fields:
+    """Return the numbers of an earlier audit: a page or JSON that an audit wrote, or a mapping.
+
+    Raises InputError if the file holds none.
+    """
+    if isinstance(source, Mapping):
+        values: Any = dict(source)
+    else:
+        # a page holds them as a link to a file
+        text = read_bytes(source).decode("utf-8", errors="replace")
+        link = re.search(rf'href="data:application/json,([^"]*)" download="{FILE}"', text)
+        try:
+            values = json.loads(unquote(link[1]) if link else text)
+        except ValueError:
+            values = None
+    if not isinstance(values, dict) or not {"verdict", "curves", "held_out"} <= set(values):
+        reason = f"{source}: no numbers of an audit"
+        raise InputError(f"{reason}; give a page (.html) or .json that `dcglearn audit` wrote")
+    return values
+
+
+def changes_section(now: Mapping[str, Finding], before: Fields | None) -> Section:
+    """Return which numbers of an audit differ from those of an earlier one, beyond chance or not.
+
+    A number has changed where its intervals then and now have nothing in common: 90% bands of all
+    at once for gains and discounts, 90% and 95% intervals for the lead and the raters' agreement.
+    """
+    if before is None:
+        return Section(*worded("changes", before=None))
+
+    # compare what both audits know
+    both = (before, {name: part.to_dict() for name, part in now.items()})
+    curves = _curves(*both)
+    changes = [*curves, *_lead(*both), *_agreement(*both)]
+    beyond = [change for change in changes if change.is_beyond]
+
+    # what the sentences are made of
+    verdicts = [one["verdict"] for one in both]
+    numbers: Fields = {
+        "date": verdicts[0]["date"],
+        "verdicts": [verdict["sentence"] for verdict in verdicts],
+        "judgements": [one["log"]["judgements"] for one in both],
+        "same_metric": verdicts[0]["name"] == verdicts[1]["name"],
+        "same_shape": bool(curves),
+        # numbers then and now
+        "n_compared": len(changes),
+        "beyond": [vars(change) for change in beyond],
+    }
+    rows = []
+    for change in changes:
+        differs = "beyond chance" if change in beyond else ""
+        rows.append([change.name, interval(change.then), interval(change.now), differs])
+    return Section(
+        *worded("changes", before=before, **numbers),
+        numbers,
+        heading="What has changed since the earlier audit",
+        caption=f"{len(changes)} numbers with their intervals, then and now",
+        shown=cells(["", "then", "now", "change"], rows),
+        drawn=_drawn(beyond),
+    )
+
+
+def _curves(before: Fields, now: Fields) -> list[Change]:
+    """Return the changes of learned gains and discounts; none where grades or depth differ."""
+    bands = [one["curves"]["bands"] for one in (before, now)]
+    if None in bands:
+        return []
+    tables = [
+        {row["parameter"]: _ends(row, "estimate", "all_") for row in one["table"]} for one in bands
+    ]
+    if [*tables[0]] != [*tables[1]]:
+        return []
+    pairs = ((name, then, tables[1][name]) for name, then in tables[0].items())
+    return [Change(name, then, later) for name, then, later in pairs if then[1] < then[2]]
+
+
+def _lead(before: Fields, now: Fields) -> list[Change]:
+    """Return the change of the learned DCG's lead over the metric in use, if that is the same."""
+    rows = [one["verdict"]["row"] for one in (before, now)]
+    if None in rows or before["verdict"]["name"] != now["verdict"]["name"]:
+        return []
+    name = "lead of the learned DCG on held-out judgements"
+    return [Change(name, *(_ends(row, "difference") for row in rows))]
+
+
+def _agreement(before: Fields, now: Fields) -> list[Change]:
+    """Return the change of the raters' agreement, where both audits know it."""
+    alphas = [one["log"]["agreement"]["ordinal"] for one in (before, now)]
+    if any(alpha[end] is None for alpha in alphas for end in ("value", "low", "high")):
+        return []
+    return [Change("agreement of raters (alpha)", *(_ends(alpha, "value") for alpha in alphas))]
+
+
+def _ends(row: Fields, value: str, ends: str = "") -> Ends:
+    return row[value], row[f"{ends}low"], row[f"{ends}high"]
+
+
+def _drawn(beyond: list[Change]) -> list[Fields]:
+    """Return the picture of the numbers that have changed, then and now."""
+    rows = []
+    for change in beyond[:6]:
+        rows += [(f"{change.name}: then", *change.then), (f"{change.name}: now", *change.now)]
+    title = "what has changed beyond chance (with intervals)"
+    return [{"title": title, "rows": rows}] if rows else []

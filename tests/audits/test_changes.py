@@ -1,0 +1,69 @@
+"""What has changed since an earlier audit: said of logs that differ, and not of two like logs."""
+
+import json
+
+import pytest
+
+from dcglearn.audits.audit import audit
+from dcglearn.audits.of_changes import Change, earlier_audit
+from tests.audits.makers import FLAT, judged
+from tests.makers import refused
+
+
+@pytest.fixture(scope="module")
+def march():
+    return audit(judged(120), "linear-log2")
+
+
+def test_another_truth_is_a_change_beyond_chance(march):
+    june = audit(judged(120, FLAT, seed=1), "linear-log2", before=march.to_dict())["changes"]
+    assert june.sentence.startswith("since the audit of 20")
+    assert "have changed beyond chance: " in june.sentence
+    changed = {row["name"] for row in june["beyond"]}
+    assert changed and changed < {row[0] for row in june.cells}
+    assert len(june.pictures[0]["rows"]) == 2 * min(len(changed), 6)
+
+
+def test_a_log_of_the_same_truth_has_not_changed(march):
+    again = audit(judged(120, seed=2), "linear-log2", before=march.to_dict())["changes"]
+    assert again.sentence.startswith("none of 6 numbers has changed beyond chance since the audit")
+    assert again["beyond"] == [] and again.pictures == []
+
+
+def test_what_cannot_be_compared_is_said(march):
+    values = march.to_dict()
+    other = audit(judged(120), "exponential-log2", before=values)["changes"]
+    assert "the earlier audit is of another metric, so leads are not compared" in other.notes
+    assert not any("lead" in row[0] for row in other.cells)
+    none = {**values, "curves": {**values["curves"], "bands": None}}
+    bare = audit(judged(120), "exponential-log2", before=none)["changes"]
+    assert bare.sentence.startswith("nothing can be compared with the audit of")
+
+
+def test_a_page_its_json_and_the_numbers_are_one(march, tmp_path):
+    for name in ("march.html", "march.json"):
+        march.save(tmp_path / name)
+    page, saved = (earlier_audit(tmp_path / name) for name in ("march.html", "march.json"))
+    assert page["curves"] == saved["curves"] == earlier_audit(march.to_dict())["curves"]
+    assert page["verdict"] == saved["verdict"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "<html></html>", '{"verdict": 1}', "\xff"])
+def test_a_file_that_is_no_audit_is_refused(tmp_path, text):
+    (tmp_path / "other.html").write_bytes(text.encode("latin-1"))
+    refused("no numbers of an audit; give a page", earlier_audit, tmp_path / "other.html")
+
+
+def test_the_command_takes_an_earlier_page(here, dcglearn):
+    judged(60).save(here / "log.jsonl")
+    assert dcglearn("audit", "log.jsonl", "-o", "march.html")[0] == 0
+    status, out, _ = dcglearn("audit", "log.jsonl", "--before", "march.html", "--json")
+    changes = json.loads(out)["changes"]
+    assert status == 0 and changes["beyond"] == [] and "the verdict is the same" in changes["notes"]
+    status, _, err = dcglearn("audit", "log.jsonl", "--before", "log.jsonl")
+    assert status == 2 and "log.jsonl: no numbers of an audit" in err
+
+
+def test_intervals_that_touch_are_no_change():
+    assert not Change("x", (1, 0.5, 1.5), (2, 1.5, 2.5)).is_beyond
+    assert Change("x", (2, 1.6, 2.5), (1, 0.5, 1.5)).is_beyond
