@@ -54,7 +54,8 @@ def main(log: str) -> None:
     else:
         raise AssertionError("the extra is installed: this is no empty environment")
     print(
-        f"dcglearn {dcglearn.__version__}: {len(dcglearn.__all__)} public names, {metric.n_grades} grades learned"
+        f"dcglearn {dcglearn.__version__}: {len(dcglearn.__all__)} public names, "
+        f"{metric.n_grades} grades learned"
     )
 
 

@@ -21,10 +21,13 @@ DESIGN = ROOT / "docs" / "design.md"
 # docs/design.md shows this table.
 WINGS = {
     "cli": (
-        "audits judge simulate plots rankers metric_coherence exports joins estimators raters trust learning "
-        "evaluation parts readers losses logs metric kernels foundation"
+        "audits judge simulate plots rankers metric_coherence exports joins estimators raters "
+        "trust learning evaluation parts readers losses logs metric kernels foundation"
     ),
-    "audits": "metric_coherence exports raters trust learning evaluation parts readers logs metric foundation",
+    "audits": (
+        "metric_coherence exports raters trust learning evaluation parts readers logs metric "
+        "foundation"
+    ),
     "judge": "plots estimators raters trust learning evaluation readers logs metric foundation",
     "simulate": "rankers readers logs metric foundation",
     "plots": "metric_coherence raters trust learning evaluation metric foundation",
@@ -123,7 +126,8 @@ def test_a_cycle_or_an_import_by_string_would_be_seen(tmp_path: Path) -> None:
         in_order({"a": {"b"}, "b": {"a"}})
     file = tmp_path / "late.py"
     file.write_text(
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from dcglearn.trust.bands import Bands\n"
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from dcglearn.trust.bands import Bands\n"
         "def f(kind):\n    import_module(f'dcglearn.rankers.{kind}')\n"
     )
     assert wings_named(file) == {"trust", "rankers"}
@@ -189,7 +193,10 @@ HEAVY = {
 HEAVY |= {"pyarrow", "lightgbm"}
 
 
-CONTAINERS = "import dcglearn as dl; dl.DCG.standard(5, 10).score([4, 0]); dl.Preferences([[1, 0]], [[0, 1]])[:1]"
+CONTAINERS = (
+    "import dcglearn as dl; "
+    "dl.DCG.standard(5, 10).score([4, 0]); dl.Preferences([[1, 0]], [[0, 1]])[:1]"
+)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +252,8 @@ def folder(tmp_path_factory):
 def test_commands_load_no_estimator_and_no_frame(name, folder):
     unwanted = ON_REQUEST if name in WITH_SCIPY else ON_REQUEST + SCIPY
     code = (
-        f"import sys\nfrom dcglearn.cli.app import main\nsys.argv = ['dcglearn', *{COMMANDS[name].split()!r}]\n"
+        "import sys\nfrom dcglearn.cli.app import main\n"
+        f"sys.argv = ['dcglearn', *{COMMANDS[name].split()!r}]\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         f"print(*(name for name in {unwanted} if name in sys.modules), file=sys.stderr)"
     )

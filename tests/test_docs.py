@@ -57,7 +57,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.fixture
 def workplace(tmp_path, monkeypatch):
-    """A folder with the examples, as a fresh clone has them, with `dcglearn` and `python` on the path."""
+    """A folder with the examples of a fresh clone, and with `dcglearn` and `python` on the path."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     folder = tmp_path / "bin"
     folder.mkdir()

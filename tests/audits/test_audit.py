@@ -129,7 +129,8 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     status, out, err = dcglearn(*command)
     assert (status, err) == (0, "wrote: audit.html\n")
     assert out.startswith(
-        "Audit of the metric used now\n  verdict: judge more before you change the metric used now\n"
+        "Audit of the metric used now\n"
+        "  verdict: judge more before you change the metric used now\n"
     )
     assert "\n  log: 18 judgements: " in out
     text = (here / "audit.html").read_text()

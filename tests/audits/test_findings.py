@@ -280,7 +280,7 @@ def followed_by(log):
 
 
 @pytest.mark.long
-def test_people_are_said_to_follow_a_metric_in_few_logs_of_coins_and_where_the_difference_is_clear():
+def test_a_followed_metric_is_named_in_few_logs_of_coins_and_where_the_difference_is_clear():
     coins = [followed_by(judged(300, seed=seed, noise=0.5)) for seed in range(1000, 1200)]
     assert sum(name != "" for name in coins) <= 10
     clear = [followed_by(judged(300, seed=seed, noise=0.1)) for seed in range(2000, 2050)]

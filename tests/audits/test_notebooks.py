@@ -1,4 +1,4 @@
-"""Results show themselves in notebooks: pictures and their printed table, escaped, without scripts."""
+"""Results in notebooks: pictures and their printed table, escaped and without scripts."""
 
 import html
 

@@ -15,7 +15,10 @@ from dcglearn.cli.options import refuse_overwriting
 from dcglearn.metric.dcg import DCG, Utility
 from tests.makers import refused, write_lines, write_trec
 
-GOOD = '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "a"}\n{"a": [0, 0, 1], "b": [2, 0, 0], "winner": "b"}\n'
+GOOD = (
+    '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "a"}\n'
+    '{"a": [0, 0, 1], "b": [2, 0, 0], "winner": "b"}\n'
+)
 DCGLEARN = f"{sys.executable} -c 'from dcglearn.cli.app import main; main()'"
 
 
@@ -226,7 +229,8 @@ def test_simulate_repeats_and_pipes(dcglearn, tmp_path):
         ),
         ('{"a": [2, 1], "b": [2, 1], "winner": "a"}\n', "1 pair of equal lists"),
         (
-            '{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": [1, 0], "b": [0, 1], "winner": "b"}\n',
+            '{"a": [1, 0], "b": [0, 1], "winner": "a"}\n'
+            '{"a": [1, 0], "b": [0, 1], "winner": "b"}\n',
             "contradicted as",
         ),
     ],
@@ -495,8 +499,8 @@ def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_pa
 
 
 JARGON = re.compile(
-    r"objective|robust fit|sigmoid fit|independent judgements|clear pair|a little more|directions|\bW\b|sigma|posterior"
-    r"|Newton|\bmachine\b|respect"
+    r"objective|robust fit|sigmoid fit|independent judgements|clear pair|a little more|directions"
+    r"|\bW\b|sigma|posterior|Newton|\bmachine\b|respect"
 )
 """Words that a search engineer who has not read the papers does not know."""
 
@@ -545,7 +549,10 @@ def test_learn_says_how_much_repeated_lists_tell(dcglearn, ratings, tmp_path):
     status, out, err = dcglearn("learn", "--ratings", ratings, "--json")
     report = json.loads(out)
     total, fewer = f"{report['total_weight']:,.0f}", f"{report['n_effective']:,.0f}"
-    line = f"learned: gains and discounts from {total} judgements; since lists recur, they tell as much as {fewer} "
+    line = (
+        f"learned: gains and discounts from {total} judgements; "
+        f"since lists recur, they tell as much as {fewer} "
+    )
     assert status == 0 and line in err and fewer != total
 
 

@@ -112,7 +112,8 @@ SHAPES = {
         "x.tsv",
         "a\tb\tlabel\n2 0\t0 1\t1\n0 1\t2 0\t2\n",
         ["--grades", 4, "--winner-words", "1=a,2=b,0=tie"],
-        'n_grades = 4\n\n[winner_words]\n"1" = "a"\n"2" = "b"\n"0" = "tie"\n\n[columns]\n"winner" = "label"\n',
+        'n_grades = 4\n\n[winner_words]\n"1" = "a"\n"2" = "b"\n"0" = "tie"\n\n'
+        '[columns]\n"winner" = "label"\n',
     ),
     "a column for each position": (
         "x.csv",

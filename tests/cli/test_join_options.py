@@ -40,12 +40,18 @@ def folder(here):
     ("options", "expected"),
     [
         (["log.jsonl", "--qrels", "qrels.txt"], [[[2, 1], [1, 0]], [[2, 0], [0, 2]]]),
-        (["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "2"], [[[2, 1], [1, 0]], [[2, 2], [0, 2]]]),
+        (
+            ["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "2"],
+            [[[2, 1], [1, 0]], [[2, 2], [0, 2]]],
+        ),
         (["log.jsonl", "--qrels", "qrels.txt", "--depth", "1"], [[[2], [1]], [[2], [0]]]),
         (["verdicts.csv", "--qrels", "qrels.txt", *RUNS, "--depth", "2"], [[[2, 1], [0, 2]]] * 2),
-        (["clicks.jsonl", "--qrels", "qrels.txt", "--interleaving", "team-draft"], [[[2, 1], [0, 2]]]),
+        (
+            ["clicks.jsonl", "--qrels", "qrels.txt", "--interleaving", "team-draft"],
+            [[[2, 1], [0, 2]]],
+        ),
     ],
-)  # fmt: skip
+)
 def test_convert_joins(dcglearn, folder, options, expected):
     status, _, words = dcglearn("convert", *options, "-o", "joined.jsonl")
     assert status == 0 and "looked up: " in words and "wrote: joined.jsonl" in words
@@ -61,15 +67,30 @@ def test_convert_joins(dcglearn, folder, options, expected):
     [
         (["log.jsonl"], "a holds 'd1', which is no grade; for names of documents, give judgements"),
         (["log.jsonl", "--run-a", "old.txt"], "--run-a, --run-b and --qrels go together"),
-        (["log.jsonl", "--interleaving", "balanced", "--run-a", "old.txt"], "leave --run-a and --run-b out"),
-        (["log.jsonl", "--qrels", "qrels.txt", "--ratings"], "--qrels is for pairs: leave it out with --ratings"),
+        (
+            ["log.jsonl", "--interleaving", "balanced", "--run-a", "old.txt"],
+            "leave --run-a and --run-b out",
+        ),
+        (
+            ["log.jsonl", "--qrels", "qrels.txt", "--ratings"],
+            "--qrels is for pairs: leave it out with --ratings",
+        ),
         (["log.jsonl", "--qrels", "qrels.txt", "--scale", "Bad,Good"], "leave it out with --qrels"),
-        (["clicks.jsonl", "--interleaving", "balanced", "--positive", "a"], "do not go with runs and clicks"),
-        (["log.jsonl", "--qrels", "qrels.txt", "--inconsistent", "half"], "give the column swapped"),
-        (["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "zero"], "give a grade, or one of worst"),
+        (
+            ["clicks.jsonl", "--interleaving", "balanced", "--positive", "a"],
+            "do not go with runs and clicks",
+        ),
+        (
+            ["log.jsonl", "--qrels", "qrels.txt", "--inconsistent", "half"],
+            "give the column swapped",
+        ),
+        (
+            ["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "zero"],
+            "give a grade, or one of worst",
+        ),
         (["log.jsonl", "--qrels", "qrels.txt", "-o", "qrels.txt", "--force"], "qrels.txt"),
     ],
-)  # fmt: skip
+)
 def test_options_that_do_not_fit_are_refused(misuse, folder, options, message):
     misuse(message, "convert", *options)
 

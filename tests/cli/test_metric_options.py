@@ -56,10 +56,8 @@ def test_another_scale_is_one_warning_with_both_named(dcglearn, misuse, files, c
     declare = "--n-grades" if command[0] == "coherence" else "--grades"
     status, out, err = dcglearn(*command)
     assert (status, err.count("warning")) == (0, 1) and out
-    assert (
-        f"warning: five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); say which"
-        in err
-    )
+    mismatch = f"five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); say which"
+    assert f"warning: {mismatch}" in err
     assert f"--map-grades 0=0,1=2,2=4, or give {declare} 5" in err
     misuse("dcglearn: five.json has gains", *command, "--strict")
     for remedy in ((declare, 5), ("--map-grades", "0=0,1=2,2=4")):

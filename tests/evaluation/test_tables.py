@@ -55,7 +55,11 @@ def test_run_with_other_columns_is_refused_by_line(tmp_path, text):
 
 
 def test_tag_of_a_run_with_tabs_ends_at_its_first_blank(tmp_path):
-    text = "1\tQ0\tD1\t1\t2.5\tfred first run\n1\tQ0\tD2\t2\t1.5\tfred second words\n2\tQ0\tD1\t1\t1\tfred\n"
+    text = (
+        "1\tQ0\tD1\t1\t2.5\tfred first run\n"
+        "1\tQ0\tD2\t2\t1.5\tfred second words\n"
+        "2\tQ0\tD1\t1\t1\tfred\n"
+    )
     (run,) = trec_runs(written(tmp_path, "results.trunc", text))
     assert (run.name, run.frame["document"].to_list()) == ("fred", ["D1", "D2", "D1"])
 
@@ -213,9 +217,15 @@ FILES = {
     "ratings.json": json.dumps(OPENSEARCH["judgmentRatings"]),
     "answer.json": json.dumps({"hits": {"hits": [{"_id": "x", "_source": OPENSEARCH}]}}),
     "rre.json": json.dumps(RRE, indent=2),
-    "quepid.csv": "query,docid,rating\r\nunrated\r\nred dress,B1,0\r\nred dress,B2,3\r\nblue jeans,B1,1\r\n",
-    "quoted.csv": 'query,docid,rating\n"red, un""rated"\nred dress,B1,0\nred dress,B2,3\nblue jeans,B1,1\n',
-    "book.csv": 'query,docid,"Ann, A.",Bob\nred dress,B1,0,0\nred dress,B2,,3\nblue jeans,B1,1.0,\n',
+    "quepid.csv": (
+        "query,docid,rating\r\nunrated\r\nred dress,B1,0\r\nred dress,B2,3\r\nblue jeans,B1,1\r\n"
+    ),
+    "quoted.csv": (
+        'query,docid,rating\n"red, un""rated"\nred dress,B1,0\nred dress,B2,3\nblue jeans,B1,1\n'
+    ),
+    "book.csv": (
+        'query,docid,"Ann, A.",Bob\nred dress,B1,0,0\nred dress,B2,,3\nblue jeans,B1,1.0,\n'
+    ),
     "plain.csv": "query,docid,rating\nred dress,B1,0\nred dress,B2,3\nblue jeans,B1,1\n",
 }
 EXPECTED = [("blue jeans", "B1", 1), ("red dress", "B1", 0), ("red dress", "B2", 3)]
@@ -281,7 +291,10 @@ def test_a_bad_rating_is_named(tmp_path, name, old, new, message):
 
 def test_a_document_judged_twice_is_named_with_both_grades(tmp_path):
     path = written(tmp_path, "qrels.txt", "q1 0 a 1\nq1 0 b 0\nq1 0 a 3\n")
-    message = 'q1 a occurs more than once, grade 1 in row 1 and grade 3 in row 3 .*duplicates="first" or "last"'
+    message = (
+        "q1 a occurs more than once, grade 1 in row 1 and grade 3 in row 3 "
+        '.*duplicates="first" or "last"'
+    )
     refused(f"qrels.txt: {message}", read_judgements, path)
     assert sorted(read_judgements(path, "last").frame.rows()) == [("q1", "a", 3), ("q1", "b", 0)]
 

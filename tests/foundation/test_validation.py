@@ -26,7 +26,10 @@ def test_at_most_eighty_characters_of_a_value_are_echoed(value):
 
 def test_sentences_lists_and_paths_stay():
     path = "/a/long/folder" * 12 + "/log.jsonl"
-    message = f"{path}: the raters' names [ann, bob] aren't those of the study's own {'words ' * 100}raters' list"
+    message = (
+        f"{path}: the raters' names [ann, bob] "
+        f"aren't those of the study's own {'words ' * 100}raters' list"
+    )
     assert str(InputError(message)) == message
 
 

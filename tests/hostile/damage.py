@@ -18,8 +18,8 @@ from dcglearn.foundation.sources import zstd
 Random = np.random.Generator
 
 _WORDS = (
-    b"{} [] null true NaN Infinity nan -inf 1e308 -1e300 1e400 1e-400 79.5 1_0 0x10 007 -1 126 127 2147483648 "
-    b"9223372036854775808"
+    b"{} [] null true NaN Infinity nan -inf 1e308 -1e300 1e400 1e-400 79.5 1_0 0x10 007 -1 126 127 "
+    b"2147483648 9223372036854775808"
 )
 _FIELDS = rb"\u0000 \ud800 qid:1 qid: 1:1 0:1 50000000:1 Q0 a b tie open <script> =cmd() .. $\frac$"
 TOKENS = [

@@ -233,7 +233,8 @@ ANSWERS = "".join(
     for i in range(12)
 ).encode()
 BY_UNIT = "experiment,arm,unit,list,outcome\n" + "".join(
-    f"e{i // 8},{('control', 'treatment')[i % 2]},u{i},{i % 3} 1 {i % 2},{('better', 'A/A')[i // 8]}\n"
+    f"e{i // 8},{('control', 'treatment')[i % 2]},"
+    f"u{i},{i % 3} 1 {i % 2},{('better', 'A/A')[i // 8]}\n"
     for i in range(16)
 )
 ENCODINGS = "".join(

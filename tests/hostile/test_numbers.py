@@ -74,16 +74,16 @@ def test_lists_too_deep_to_learn_are_refused_before_work():
         {"a": [2, 1], "b": [0, 3], "winner": "a"},
     ]
     log = read_preferences(rows, pad=True, as_is=True)
+    message = (
+        "5,000 positions with 4 grades have 20,000 weights, and at most 5,000 .*convert --depth"
+    )
     for use in (
         log.visible,
         lambda: UtilityLearner().fit(log),
         lambda: DCGLearner().fit(log),
         lambda: suggest_pairs(None, log),
     ):
-        refused(
-            "5,000 positions with 4 grades have 20,000 weights, and at most 5,000 .*convert --depth",
-            use,
-        )
+        refused(message, use)
 
 
 def test_gains_that_span_all_floats_still_choose_a_question():

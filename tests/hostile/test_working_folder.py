@@ -99,7 +99,10 @@ def test_settings_of_a_program_that_imported_matplotlib_itself_are_left(hostile)
 def test_the_users_own_settings_of_matplotlib_are_read(hostile, tmp_path_factory, variable):
     own = tmp_path_factory.mktemp("own")
     (own / "matplotlibrc").write_text("lines.solid_capstyle: butt\nsvg.hashsalt: mine\n")
-    code = "from dcglearn.foundation.working_folder import import_matplotlib as m; print(m().rcParams['svg.hashsalt'])"
+    code = (
+        "from dcglearn.foundation.working_folder import import_matplotlib as m; "
+        "print(m().rcParams['svg.hashsalt'])"
+    )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1", variable: str(own)}
     said = subprocess.run(
         [sys.executable, "-c", code], cwd=hostile, env=environment, capture_output=True, check=True

@@ -1,4 +1,4 @@
-"""Clicks on interleaved rankings: credits, what cannot be credited, bad lines, and simulated users."""
+"""Clicks on interleaved rankings: credits, clicks without credit, bad lines, simulated users."""
 
 import json
 
@@ -119,11 +119,8 @@ def test_what_has_no_preference_is_refused(tmp_path):
     )
     with pytest.raises(InputError, match="method='tdi': give one of team-draft, balanced"):
         preferences_from_interleaving([impression()], GRADES, method="tdi")
-    refused(
-        "records, record 1: a holds 'd1', which is no grade; for names of documents, give judgements",
-        preferences_from_interleaving,
-        [impression()],
-    )
+    no_grade = "a holds 'd1', which is no grade; for names of documents, give judgements"
+    refused(f"records, record 1: {no_grade}", preferences_from_interleaving, [impression()])
     (tmp_path / "x.jsonl").write_text("{]\n")
     refused(r"x.jsonl, line 1: not valid JSON", preferences_from_interleaving, tmp_path / "x.jsonl")
     refused(

@@ -120,7 +120,8 @@ def test_tables_records_frames_and_lists_beside_grades(files, tmp_path):
     [
         (
             {"query": "q9"},
-            "log.jsonl, line 3: the query 'q9' has no judgement in .*qrels.txt .1 of 3 queries have none.*skip",
+            "log.jsonl, line 3: the query 'q9' has no judgement in .*qrels.txt "
+            ".1 of 3 queries have none.*skip",
         ),
         ({"query": None}, "the query '' has no judgement"),
         ({"a": [["d1"], "d2"]}, r"line 3: a holds \['d1'\]; name a document by a text"),

@@ -1,4 +1,4 @@
-"""Fixtures of the judging page's tests: no learning in the background where a test is not about it."""
+"""Fixtures of the judging page's tests: background learning only in the tests that are about it."""
 
 import pytest
 

@@ -34,7 +34,10 @@ from tests.makers import write_lines
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "lists_to_judge.jsonl"
 PICTURES = ROOT / "build" / "judge"
-SHOWN = "document.querySelector('#query').textContent + '|' + document.querySelector('#lists').innerText"
+SHOWN = (
+    "document.querySelector('#query').textContent + '|' + "
+    "document.querySelector('#lists').innerText"
+)
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 TRUTH = DCG([0, 0.2, 0.5, 1], [1, 0.7, 0.5, 0.35, 0.25])
 """What the simulated judge goes by."""
@@ -250,10 +253,12 @@ def test_sixty_verdicts_by_keyboard_teach_the_truth(serve, context):
         precision(learned_without_a_browser(candidates, seed, False)) for seed in range(1, 11)
     ]
     print(
-        f"\nprecision after 60 verdicts: in the browser {in_browser:.4f}, chosen {np.mean(active):.4f} (ten seeds,"
+        f"\nprecision after 60 verdicts: in the browser {in_browser:.4f}, "
+        f"chosen {np.mean(active):.4f} (ten seeds,"
     )
     print(
-        f"{min(active):.4f} to {max(active):.4f}), at random {np.mean(at_random):.4f} ({min(at_random):.4f} to"
+        f"{min(active):.4f} to {max(active):.4f}), "
+        f"at random {np.mean(at_random):.4f} ({min(at_random):.4f} to"
     )
     print(
         f"{max(at_random):.4f}); verdict to next pair on screen {np.median(seconds) * 1000:.0f} ms"
@@ -445,11 +450,13 @@ def test_a_foreign_site_reaches_nothing(serve, context):
     page.goto("http://evil.example/")
     sent = page.evaluate(
         """async (url) => {
-          const tries = [{method: "GET"}, {method: "POST", body: "{}", headers: {"Content-Type": "application/json"}},
+          const tries = [{method: "GET"}, {method: "POST", body: "{}", """
+        """headers: {"Content-Type": "application/json"}},
                          {method: "POST", body: '{"rater":"ann","tab":"t","verdicts":[]}'}];
           const found = [];
           for (const options of tries) {
-            try { found.push((await fetch(url + "api/next", {...options, credentials: "include"})).status); }
+            try { found.push((await fetch(url + "api/next", """
+        """{...options, credentials: "include"})).status); }
             catch (error) { found.push(error.name); }
           }
           return found;
@@ -652,10 +659,12 @@ def test_the_next_pair_is_quick_at_three_hundred_verdicts(serve, context, tmp_pa
     for key in "fj" * 15:
         found = page.evaluate(
             """(key) => new Promise((resolve) => {
-              const began = performance.now(), before = performance.getEntriesByType("resource").length;
+              const began = performance.now(), """
+            """before = performance.getEntriesByType("resource").length;
               document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
               requestAnimationFrame(() => setTimeout(() => {
-                const shown = performance.now() - began, there = !document.getElementById("lists").hidden;
+                const shown = performance.now() - began, """
+            """there = !document.getElementById("lists").hidden;
                 setTimeout(() => {
                   const entries = performance.getEntriesByType("resource").slice(before);
                   resolve([there ? shown : Infinity, ...entries.map((entry) => entry.duration)]);
@@ -668,7 +677,8 @@ def test_the_next_pair_is_quick_at_three_hundred_verdicts(serve, context, tmp_pa
         answered += found[1:]
         page.evaluate("performance.clearResourceTimings()")
     print(
-        f"\nat 300 verdicts of 2,000 candidates: verdict to next pair on screen {np.median(on_screen):.0f} ms"
+        "\nat 300 verdicts of 2,000 candidates: "
+        f"verdict to next pair on screen {np.median(on_screen):.0f} ms"
     )
     print(
         f"(worst of 30: {max(on_screen):.0f} ms); the server's answer, with the pair after it, in"

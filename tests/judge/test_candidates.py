@@ -101,7 +101,9 @@ def test_only_web_addresses_are_shown():
 def trec(tmp_path):
     files = {
         "old.txt": "1 Q0 d1 1 9 old\n1 Q0 d2 2 8 old\n2 Q0 d3 1 5 old\n9 Q0 d1 1 1 old\n",
-        "new.txt": "1 Q0 d2 1 9 new\n1 Q0 d9 2 8 new\n1 Q0 d1 3 7 new\n2 Q0 d4 1 5 new\n3 Q0 d4 1 5 new\n",
+        "new.txt": (
+            "1 Q0 d2 1 9 new\n1 Q0 d9 2 8 new\n1 Q0 d1 3 7 new\n2 Q0 d4 1 5 new\n3 Q0 d4 1 5 new\n"
+        ),
         "qrels.txt": "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n2 0 d4 3\n3 0 d4 1\n",
         "docs.jsonl": '{"docno": "d1", "title": "One", "text": "'
         + "word " * 100

@@ -87,7 +87,8 @@ def test_a_request_without_the_token_is_not_kept_alive(port):
 
 def test_a_rater_who_reads_for_long_keeps_the_page(port):
     connection = socket.create_connection(("127.0.0.1", port), timeout=5)
-    head = f"POST /api/next HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: dcglearn_judge_{port}={TOKEN}\r\n"
+    head = f"POST /api/next HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+    head += f"Cookie: dcglearn_judge_{port}={TOKEN}\r\n"
     head += "Content-Type: application/json\r\nContent-Length: 29\r\n\r\n"
     connection.sendall(head.encode())
     time.sleep(1.5)  # longer than the head may take

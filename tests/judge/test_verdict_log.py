@@ -49,7 +49,10 @@ def test_undone_and_repeated_verdicts_do_not_stand(path):
 def test_a_second_server_is_refused_and_a_dead_one_is_not(path, log):
     refused("another server writes to this log", VerdictLog, path)
     log.close()
-    code = f"from dcglearn.judge.verdict_log import VerdictLog; import os; VerdictLog({str(path)!r}); os._exit(9)"
+    code = (
+        "from dcglearn.judge.verdict_log import VerdictLog; import os; "
+        f"VerdictLog({str(path)!r}); os._exit(9)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
     VerdictLog(path).close()
 

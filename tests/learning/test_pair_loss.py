@@ -102,7 +102,7 @@ def test_equals_the_twin_and_finite_differences(problem, kind):
             assert slopes[index] == pytest.approx(difference, rel=1e-5, abs=1e-5 * size)
 
 
-def test_hopeless_pairs_cost_their_distance_where_nobody_errs_and_no_more_than_an_error_where_some_do():
+def test_hopeless_pairs_cost_their_distance_without_errors_and_at_most_an_error_with_them():
     rng, one = np.random.default_rng(0), np.ones(1)
     lists, weights = rng.integers(0, 5, (2, 50, 10)).astype(np.int8), rng.normal(0, 1, (10, 5))
     judged, thresholds = (

@@ -42,7 +42,10 @@ class TestWhatTheLogCanSee:
     def test_too_few_pairs_are_told_from_structure(self):
         visible = random_log(15, "permutations").visible()
         assert (visible.structural_rank, visible.rank, visible.missing) == (36, 15, 21)
-        open_ = "the worth of grade 0-4 at position 1-10, in part: to tell it takes at least 21 more pairs"
+        open_ = (
+            "the worth of grade 0-4 at position 1-10, in part: "
+            "to tell it takes at least 21 more pairs"
+        )
         assert visible.sentences[-1].startswith(open_)
         assert random_log(36, "permutations").visible().rank == 36
 
@@ -61,7 +64,10 @@ class TestWhatTheLogCanSee:
         lists[:, :, [0, 2, 3]] = rng.integers(
             0, 4, (300, 2, 3)
         )  # no pair differs at positions 2, 5 and 6
-        open_ = "the worth of grade 0-3 at position 2, 5-6, in part: to tell it takes at least 9 more pairs"
+        open_ = (
+            "the worth of grade 0-3 at position 2, 5-6, in part: "
+            "to tell it takes at least 9 more pairs"
+        )
         assert open_ in str(Preferences(*lists.swapaxes(0, 1)).visible())
         lists[:, :, 1] = rng.integers(0, 4, (300, 2))
         lists[:, :, 4:] = rng.integers(0, 4, (300, 2, 2))

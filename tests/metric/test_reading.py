@@ -104,7 +104,10 @@ class TestScales:
                 {"five": FIVE, "four": DCG([0, 1, 2, 3], [1.0]), "three": "linear-log2"},
             )
         assert len(said) == 1 and said[0].filename == __file__
-        words = "five has gains for 5 grades (0..4) and four has gains for 4 grades (0..3), but judgements has 3 grades"
+        words = (
+            "five has gains for 5 grades (0..4) and four has gains for 4 grades (0..3), "
+            "but judgements has 3 grades"
+        )
         assert str(said[0].message).startswith(words)
         assert (said[0].message.declared, said[0].message.n_grades) == ({"five": 5, "four": 4}, 3)
 

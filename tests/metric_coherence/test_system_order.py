@@ -26,7 +26,10 @@ from dcglearn.simulate import preference_pairs
 from tests.makers import noisy_runs, refused
 
 QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"
-RUN = "q1 Q0 b 1 2.5 mine\nq1 Q0 a 2 1.5 mine\nq1 Q0 x 3 0.5 mine\nq2 Q0 d 1 9 mine\nq2 Q0 a 2 8 mine\n"
+RUN = (
+    "q1 Q0 b 1 2.5 mine\nq1 Q0 a 2 1.5 mine\nq1 Q0 x 3 0.5 mine\n"
+    "q2 Q0 d 1 9 mine\nq2 Q0 a 2 8 mine\n"
+)
 
 
 @pytest.fixture
@@ -124,7 +127,8 @@ def test_the_first_ranks_do_not_depend_on_the_depth(lines, ties):
     rng = np.random.default_rng(6)
     n = 300
     frame = pl.DataFrame({
-        "query": rng.choice(["a", "b", "c", "d", "not judged"], n), "document": [f"d{i}" for i in rng.permutation(n)],
+        "query": rng.choice(["a", "b", "c", "d", "not judged"], n),
+        "document": [f"d{i}" for i in rng.permutation(n)],
         "score": rng.integers(0, 25, n).astype(float),
     })  # fmt: skip
     judged = Judgements(
@@ -149,7 +153,8 @@ def test_grades_by_rank_are_those_of_a_plain_loop_where_queries_mix_and_some_are
     rng = np.random.default_rng(5)
     n = 400
     lines = pl.DataFrame({
-        "query": rng.choice(["a", "b", "c", "not judged"], n), "document": [f"d{i}" for i in range(n)],
+        "query": rng.choice(["a", "b", "c", "not judged"], n),
+        "document": [f"d{i}" for i in range(n)],
         "score": rng.integers(0, 30, n).astype(float),
     })  # fmt: skip
     grade_of = {

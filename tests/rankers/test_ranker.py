@@ -231,13 +231,19 @@ globals().update({kind.__name__: kind for kind in KINDS.values()})  # a class is
 
 NOT_APPLICABLE = {
     "Ranker": {
-        "check_dtype_object": "a feature that is no number is an InputError, which is a ValueError, no TypeError"
+        "check_dtype_object": (
+            "a feature that is no number is an InputError, which is a ValueError, no TypeError"
+        )
     },
     "PairwiseRanker": {
-        "check_methods_subset_invariance": "a score is a position among the documents ranked with it"
+        "check_methods_subset_invariance": (
+            "a score is a position among the documents ranked with it"
+        )
     },
     "BoostedRanker": {
-        "check_do_not_raise_errors_in_init_or_set_params": "LightGBM's names are checked where they are set"
+        "check_do_not_raise_errors_in_init_or_set_params": (
+            "LightGBM's names are checked where they are set"
+        )
     },
 }
 

@@ -11,7 +11,10 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.svmlight import read_queries
 from tests.makers import refused, write
 
-SVM = "2 qid:10 1:0.5 3:1 # docid = A\n0 qid:10 2:0.25 # docid = B\n\n# a comment\n1 qid:7 1:-1e-1 # docid = C\n"
+SVM = (
+    "2 qid:10 1:0.5 3:1 # docid = A\n0 qid:10 2:0.25 # docid = B\n\n"
+    "# a comment\n1 qid:7 1:-1e-1 # docid = C\n"
+)
 
 
 class TestReading:

@@ -236,7 +236,8 @@ def test_without_the_extra(monkeypatch):
 @pytest.mark.posix
 def test_a_forked_process_trains_and_ranks_as_its_parent():
     # GNU's OpenMP waits without end in a fork of a process that used its threads.
-    code = """
+    code = (
+        """
         import os, signal, time
         import dcglearn as dl
         queries = dl.simulate.letor_queries(20, seed=0)
@@ -245,7 +246,8 @@ def test_a_forked_process_trains_and_ranks_as_its_parent():
         child = os.fork()
         if child == 0:
             again = dl.BoostedRanker(n_trees=5, num_threads=2).fit(queries)
-            os._exit(0 if (again.predict(queries) == scores).all() and (ranker.predict(queries) == scores).all() else 1)
+            os._exit(0 if (again.predict(queries) == scores).all() """
+        """and (ranker.predict(queries) == scores).all() else 1)
         until, ended = time.monotonic() + 60, 0
         while not ended and time.monotonic() < until:
             ended, status = os.waitpid(child, os.WNOHANG)
@@ -254,6 +256,7 @@ def test_a_forked_process_trains_and_ranks_as_its_parent():
             os.kill(child, signal.SIGKILL)
         raise SystemExit(status if ended else "the forked process hangs")
     """
+    )
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
     call = [sys.executable, "-c", textwrap.dedent(code)]
     done = subprocess.run(call, capture_output=True, text=True, check=False, env=environment)

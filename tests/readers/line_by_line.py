@@ -120,8 +120,8 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
             cure={"qrels": "QRELS"},
         )
     cure = {"scale": ["Bad", "Fair", "Good"]} if name in ("bad", "fair", "good") else {}
-    refusal = f"{role} holds the grade name {shown(value)}; pass scale=['Bad', 'Fair', 'Good'], worst first"
-    raise InputError(refusal, cure=cure)
+    remedy = "pass scale=['Bad', 'Fair', 'Good'], worst first"
+    raise InputError(f"{role} holds the grade name {shown(value)}; {remedy}", cure=cure)
 
 
 def read_carefully(
@@ -206,7 +206,8 @@ class GoodLines:
                 if now != then
             )
             raise InputError(
-                f"{role} {shown(record.get(role))}: give it on every line or on none ({self._first[0]})"
+                f"{role} {shown(record.get(role))}: "
+                f"give it on every line or on none ({self._first[0]})"
             )
         self._first = self._first or (place, present)
         for role, value in values.items():
@@ -241,7 +242,10 @@ class GoodLines:
             word: ":?" for word in words if word.lower() not in self._mapping.own_words.strengths
         }
         example = ",".join(f"{word}={meaning}" for word, meaning in meanings.items())
-        refusal = f'strength is {shown(value)}: say how strong each word is, winner_words="{example}", 1 or 2.5 for a ?'
+        refusal = (
+            f"strength is {shown(value)}: say how strong each word is, "
+            f'winner_words="{example}", 1 or 2.5 for a ?'
+        )
         return InputError(refusal, see="winners", cure={"winner_words": meanings})
 
     def _refuse_mixture(self, value: Any, role: str) -> None:
@@ -257,7 +261,8 @@ class GoodLines:
         }
         if len(self._kinds) > 1:
             raise InputError(
-                f"{role} is {shown(value)}: the log has grades by name and by number; write all one way"
+                f"{role} is {shown(value)}: the log has grades by name and by number; "
+                "write all one way"
             )
 
     def table(self) -> Table:

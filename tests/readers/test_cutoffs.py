@@ -1,4 +1,4 @@
-"""Grades that are fractions, in logs and judgements: cut at points or into levels of equally many."""
+"""Fractional grades in logs and judgements: cut at points or into levels of equal counts."""
 
 import json
 

@@ -100,11 +100,14 @@ def workbook(text):
         "[Content_Types].xml": f'<Types xmlns="{OPC}/content-types">'
         f'<Default Extension="rels" ContentType="{RELATIONS}"/>'
         f'<Override PartName="/xl/workbook.xml" ContentType="{MAIN}.sheet.main+xml"/>'
-        f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{MAIN}.worksheet+xml"/></Types>',
+        f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{MAIN}.worksheet+xml"/>'
+        "</Types>",
         "_rels/.rels": relation("officeDocument", "xl/workbook.xml"),
-        "xl/workbook.xml": f'<workbook xmlns="{SHEET}" xmlns:r="{OFFICE}"><sheets>{sheets}</sheets></workbook>',
+        "xl/workbook.xml": f'<workbook xmlns="{SHEET}" xmlns:r="{OFFICE}">'
+        f"<sheets>{sheets}</sheets></workbook>",
         "xl/_rels/workbook.xml.rels": relation("worksheet", "worksheets/sheet1.xml"),
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{SHEET}"><sheetData>{cells}</sheetData></worksheet>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{SHEET}">'
+        f"<sheetData>{cells}</sheetData></worksheet>",
     }
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:

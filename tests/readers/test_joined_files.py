@@ -95,7 +95,10 @@ def test_files_are_read_as_one_file_of_their_lines(logs, monkeypatch, first, sec
 
 
 def test_each_file_has_a_shape_of_its_own(logs):
-    rows = b"query,side,position,grade,winner\nq,left,1,2,left\nq,left,2,0,\nq,right,1,0,\nq,right,2,2,\n"
+    rows = (
+        b"query,side,position,grade,winner\n"
+        b"q,left,1,2,left\nq,left,2,0,\nq,right,1,0,\nq,right,2,2,\n"
+    )
     wide = b"left_1;left_2;right_1;right_2;winner\n2;0;0;2;left\n"
     folder = logs(**{"a.csv": rows, "b.csv": rows, "c.csv": wide, "d.csv.gz": gzip.compress(wide)})
     log = dl.read_preferences(folder)
@@ -187,7 +190,10 @@ def test_a_bad_file_is_named_with_its_line(logs, files, message):
 
 def test_a_refusal_proposes_the_call_that_reads_all_files(logs):
     logs(**{"a.jsonl": json_lines(LINES), "b.jsonl": BAD})
-    message = r"so: dl.read_preferences\(\['logs/a.jsonl', 'logs/b.jsonl'\], winner_words={'Links': '\?'}\)"
+    message = (
+        r"so: dl.read_preferences\(\['logs/a.jsonl', 'logs/b.jsonl'\], "
+        r"winner_words={'Links': '\?'}\)"
+    )
     refused(message, dl.read_preferences, ["logs/a.jsonl", "logs/b.jsonl"])
     refused(r"so: dl.read_preferences\('logs', winner_words", dl.read_preferences, "logs")
 

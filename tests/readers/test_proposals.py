@@ -114,7 +114,8 @@ CASES = {
         "form.csv",
         '"Timestamp","Results A","Results B","Which list is better, A or B?"\n'
         + "".join(
-            f'2026/03/01 10:{i:02},"{", ".join(map(str, A[i]))}","{", ".join(map(str, B[i]))}",{said}\n'
+            f'2026/03/01 10:{i:02},"{", ".join(map(str, A[i]))}",'
+            f'"{", ".join(map(str, B[i]))}",{said}\n'
             for i, said in enumerate(as_words("List A", "List B", "No preference"))
         ),
         answers={"winner_words": {"No preference": "tie"}},
@@ -398,7 +399,8 @@ CASES = {
         csv(as_words("x", "y", "z")),
         ("--pad", "--depth", "3", "-o", "mine.jsonl", "--force", "--winner-words", "x=a"),
         {"winner_words": {"y": "b", "z": "tie"}},
-        proposed="convert 'my log.csv' --depth 3 --pad --winner-words 'x=a,y=?,z=?' --force -o mine.jsonl",
+        proposed="convert 'my log.csv' --depth 3 --pad "
+        "--winner-words 'x=a,y=?,z=?' --force -o mine.jsonl",
     ),
     "winners exchanged, words told": Case(
         "x.csv",

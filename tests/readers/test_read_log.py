@@ -175,7 +175,9 @@ BAD_LINES = {
     line(winner=None): "winner is missing",
     line(a=[1, 2.5, 0]): r"a holds the grade 2.5, which is not an integer; use null or -1",
     '{"a": [NaN, 1, 0], "b": [1, 2, 3], "winner": "a"}': "not valid JSON .*NaN",
-    '{"a": [1e400, 1, 0], "b": [1, 2, 3], "winner": "a"}': "a holds the grade inf, which is not an integer",
+    '{"a": [1e400, 1, 0], "b": [1, 2, 3], "winner": "a"}': (
+        "a holds the grade inf, which is not an integer"
+    ),
     line(a=[True, 0, 0]): "a holds True, which is not a grade; grades are integers, 0 = worst",
     line(
         b=["Good", 0, 0]
@@ -199,7 +201,9 @@ BAD_LINES = {
     line(query="\ud800"): r"query is '\\ud800'; use plain text",
     line(left=[1, 1, 1]): "a and left both give the 'a' of a line; rename or drop one",
     line()[:-1] + ', "a": [1, 1, 1]}': "the key 'a' occurs twice; keep one",
-    '{"a": [1, 2, 3], "b": [1, 2, 3]}': r"no 'winner' \(accepted names: winner, preferred, .*\); found a, b",
+    '{"a": [1, 2, 3], "b": [1, 2, 3]}': (
+        r"no 'winner' \(accepted names: winner, preferred, .*\); found a, b"
+    ),
     "[1, 2]": "a JSON list, expected an object",
     "null": "a JSON NoneType, expected an object",
     "[" * 100_000: "not valid JSON",

@@ -50,11 +50,13 @@ REFUSED = {
     "1 alone": (table("111"), "line 2: winner is '1'; .*seen: '1' .*1=[?]"),
     "words": (
         table(["Left is better", "a", "Same"]),
-        "line 2: winner is 'Left is better'; use a, b or tie .*understood: a, left.*winner_words=\"Left is bet",
+        "line 2: winner is 'Left is better'; use a, b or tie "
+        '.*understood: a, left.*winner_words="Left is bet',
     ),
     "words that are no guess": (
         table(["Links", "Right is better", "a tie"]),
-        "line 2: winner is 'Links'; .*\"Links=\\?,Right is better=right,a tie=\\?\", with a, b or tie for each",
+        "line 2: winner is 'Links'; "
+        '.*"Links=\\?,Right is better=right,a tie=\\?", with a, b or tie for each',
     ),
     "numbers and words": (table(["a", "1", "2"]), "line 3: winner is '1'"),
     "own words that lack one": (

@@ -54,7 +54,10 @@ def test_other_lists_queries_or_documents_under_one_id_are_refused(here, changes
     machine = written(
         "machine.jsonl", {**DOCS, **PEOPLE[1], "id": "new"}, {**DOCS, **PEOPLE[0], **changes}
     )
-    message = f"machine.jsonl, line 2: the judgement with id 'q3' is of {problem}.*: correct one of the two"
+    message = (
+        f"machine.jsonl, line 2: the judgement with id 'q3' is of {problem}"
+        ".*: correct one of the two"
+    )
     refused(message, refuse_other_lists, people, machine, LogMapping())
 
 

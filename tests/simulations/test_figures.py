@@ -433,7 +433,10 @@ def test_the_module_runs_as_a_program(tmp_path):
 
 
 def test_the_kernels_of_linear_algebra_are_fixed_before_numpy_is_loaded():
-    code = "import os, simulations, sys; print('numpy' in sys.modules, os.environ.get('OPENBLAS_CORETYPE'))"
+    code = (
+        "import os, simulations, sys; "
+        "print('numpy' in sys.modules, os.environ.get('OPENBLAS_CORETYPE'))"
+    )
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
     call = [sys.executable, "-c", code]
     done = subprocess.run(
@@ -462,7 +465,8 @@ def test_committed_tables_have_full_repeats(name):
 
 
 def test_simulations_import_only_public_names():
-    shared = "from dcglearn.foundation.processes import in_processes\n"  # worker processes, which know nothing of DCG
+    # worker processes, which know nothing of DCG
+    shared = "from dcglearn.foundation.processes import in_processes\n"
     for path in (ROOT / "simulations").glob("*.py"):
         text = path.read_text().replace(shared, "")
         assert "from dcglearn" not in text

@@ -44,9 +44,15 @@ def test_a_textbook_dcg_that_is_as_good_is_named_first():
         )
         return verdict_of(textbook, best, worst, used)
 
-    usual = "the learned DCG orders held-out pairs better than exponential-log2@5 (by +0.1000, 90% interval +0.0500 to"
+    usual = (
+        "the learned DCG orders held-out pairs better than exponential-log2@5 "
+        "(by +0.1000, 90% interval +0.0500 to"
+    )
     assert verdict(0.01, 0.03).startswith(usual)
-    best = "linear-log2@5, the best textbook DCG in training, is {} the learned DCG on held-out pairs (by {}, 90% "
+    best = (
+        "linear-log2@5, the best textbook DCG in training, "
+        "is {} the learned DCG on held-out pairs (by {}, 90% "
+    )
     level = verdict(-0.01, 0.03)
     assert level.startswith(best.format("level with", "+0.0100")) and f"); {usual}" in level
     assert verdict(-0.03, -0.01).startswith(best.format("ahead of", "-0.0200"))

@@ -11,7 +11,7 @@ from tests.rankers.makers import letor_like
 
 @pytest.fixture
 def dcglearn(monkeypatch, capsys):
-    """Return a function that runs ``python -m simulations`` in this process; `misuse` takes it too."""
+    """Return a function that runs ``python -m simulations`` in this process, also for `misuse`."""
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["simulations", *map(str, arguments)])
