@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
@@ -31,6 +32,7 @@ from dcglearn.audits.of_metric import (
 )
 from dcglearn.audits.section import Section, cells
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Findings
 from dcglearn.foundation.validation import Fields, PathLike
 from dcglearn.foundation.version import __version__
@@ -40,8 +42,12 @@ from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.held_out import CURRENT
 
 
+@dataclass(frozen=True, eq=False)
 class Audit(Findings):
     """Findings about a metric, by section, in the order of the page; prints as their sentences."""
+
+    title: str
+    parts: Mapping[str, Finding]
 
     apart = ("made", "more")
 
@@ -115,7 +121,7 @@ def audit(
     inputs = Inputs.of(judged, metric, seed, strict=strict_log)
 
     # the sections, in the order of the page
-    findings = {
+    findings: dict[str, Finding] = {
         "verdict": verdict_section(inputs),
         "log": log_section(inputs),
         "curves": curves_section(inputs),
@@ -130,14 +136,14 @@ def audit(
     findings["changes"] = changes_section(findings, earlier)
 
     # what would let them say more, and how the page was made
-    asks = [ask for part in findings.values() for ask in part.asks]
+    asks = [ask for part in findings.values() for ask in getattr(part, "asks", ())]
     more = "this page can say more" if asks else ""
     findings["more"] = Section(more, asks, heading="What would tell more")
     about = ""
     if inputs.name.partition("@")[0] == CURRENT:
         about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
     title = f"Audit of {inputs.name}{about}"
-    numbers = Findings(title, findings).to_dict()
+    numbers = Audit(title, findings).to_dict()
     findings["made"] = _made(judged, seed, made or {}, numbers)
     return Audit(title, findings)
 

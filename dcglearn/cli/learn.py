@@ -21,6 +21,7 @@ from dcglearn.cli.options import (
     write_figure,
 )
 from dcglearn.cli.reading import LogOptions, describe, one_or_all, recognised_lines, say_reading
+from dcglearn.cli.terminal import log_is_shown
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metric.dcg import Utility
 from dcglearn.metric.reading import metric_or_name
@@ -140,12 +141,12 @@ def learn(
     with source.opened(cluster) as log:
         said = said_now("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_reading(getattr(log, "recognised", None))
-        from dcglearn.cli.report import learn_report
+        from dcglearn.cli.learn_report import learn_report
         from dcglearn.learning.checkpoint import Checkpointing
 
         checkpointing = Checkpointing(checkpoint=checkpoint, resume=resume)
         report = learn_report(log, learner, trust, checkpointing, strict_log=source.strict_log)
-    text = report.findings() if said else str(report)
+    text = report.text(read=said, full=log_is_shown())
     outputs.write(report.metric, report.utility, report.to_dict(), text, report.figure)
 
 

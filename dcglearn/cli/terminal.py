@@ -99,12 +99,17 @@ def escaped_streams() -> Iterator[None]:
 
 def show_log(asked: bool) -> None:
     """Show on standard error what is logged, if asked; a second time changes nothing."""
-    if not asked or any(isinstance(handler, _Shown) for handler in _LOG.handlers):
+    if not asked or log_is_shown():
         return
     handler = _Shown(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
     _LOG.addHandler(handler)
     _LOG.setLevel(logging.INFO)
+
+
+def log_is_shown() -> bool:
+    """Return whether `show_log` was asked for."""
+    return any(isinstance(handler, _Shown) for handler in _LOG.handlers)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from dcglearn.foundation.finding import Finding, table_of
@@ -12,15 +12,22 @@ from dcglearn.foundation.plain_text import markdown, one_line, whole
 from dcglearn.foundation.validation import Fields, PolarsFrame
 
 
-@dataclass(frozen=True, eq=False)
 class Findings(Finding):
     """Findings by name, in the order of the report; prints as a title and a sentence for each.
 
     A part without a sentence is left out of text and page.
     """
 
-    title: str
-    parts: Mapping[str, Finding]
+    # cached, so that a data class may have fields of these names
+    @cached_property
+    def title(self) -> str:
+        """Title of the report."""
+        raise NotImplementedError
+
+    @cached_property
+    def parts(self) -> Mapping[str, Finding]:
+        """The findings by name."""
+        raise NotImplementedError
 
     apart: ClassVar[tuple[str, ...]] = ()
     """Parts that the page's summary leaves out."""
@@ -64,8 +71,11 @@ class Findings(Finding):
     @property
     def in_full(self) -> str:
         """The title, and each part with its table and notes."""
-        parts = [f"{_heading(name, part)}\n\n{part}" for name, part in self.shown.items()]
-        return "\n\n".join([one_line(self.title), *parts])
+        texts = []
+        for name, part in self.shown.items():
+            texts += [_underlined(_heading(name, part)), str(part)]
+            texts += [f"{title}:\n{text}" for title, text in part.texts.items()]
+        return "\n\n".join(texts)
 
     def to_dict(self) -> Fields:
         """Return the title and all parts as plain values, for JSON."""
@@ -83,13 +93,21 @@ class Findings(Finding):
         return rendered("foundation/report.html", title=self.title, report=self)
 
     def __str__(self) -> str:
-        lines = [f"  {name}: {part.sentence}" for name, part in self.shown.items()]
+        lines = [f"  {_spaced(name)}: {part.sentence}" for name, part in self.shown.items()]
         return "\n".join(map(one_line, [self.title, *lines]))
 
     def _repr_html_(self) -> str:
         return rendered("foundation/report_cell.html", report=self)
 
 
+def _underlined(heading: str) -> str:
+    return f"{heading}\n{'-' * len(heading)}"
+
+
 def _heading(name: str, part: Finding) -> str:
     """Return the heading of a part: its own, or its name."""
-    return one_line(part.heading or whole(name.replace("_", " ")).removesuffix("."))
+    return one_line(part.heading or whole(_spaced(name)).removesuffix("."))
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")

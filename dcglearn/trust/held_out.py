@@ -333,7 +333,7 @@ def compare_dcg(
     metrics["QP utility"] = qp.utility
 
     # then textbooks and the metric used now
-    current_name, current_dcg = _current(current, train)
+    current_name, current_dcg = metric_in_use(current, train)
     name, textbook = best_textbook(train.decided)
     best = f"{name}@{train.depth}"
     metrics[_named(best, current_name)] = textbook
@@ -365,7 +365,7 @@ def cross_fitted(
     pairs = decided_pairs(log)
     description = replace(DirectDescription.of(learner), n_grades=pairs.n_grades)
     unit = unit_of(pairs, fewest=FEWEST_UNITS)
-    current_name, current_dcg = _current(current, pairs)
+    current_name, current_dcg = metric_in_use(current, pairs)
 
     # verdicts of the learned metric and of the best textbook, learned and chosen without the pairs
     verdicts = np.zeros((2, len(pairs)), np.int8)
@@ -451,7 +451,7 @@ def _of_lists(train: Preferences) -> dict[str, Metric]:
     return chosen
 
 
-def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
+def metric_in_use(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
     """Return the metric used now, and its name."""
     metric = metric_or_name(current, name="current")
     if isinstance(metric, MetricName):

@@ -1,0 +1,193 @@
+"""The run of ``dcglearn learn``: fit a log, measure the fit, and report on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import dcglearn as dl
+from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
+from dcglearn.cli.reading import read_proxy
+from dcglearn.cli.report import Report
+from dcglearn.foundation.progress import stage
+from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.learning.checkpoint import NO_CHECKPOINT, Checkpointing
+from dcglearn.learning.descriptions import (
+    DirectDescription,
+    DirectFit,
+    QPDescription,
+    QPFit,
+    warn_of,
+)
+from dcglearn.learning.fit_utility import fit_qp
+from dcglearn.metric.dcg import DCG
+from dcglearn.parts.coin_test import NO_SIGNAL, tells_nothing
+from dcglearn.parts.open_log import check_log
+from dcglearn.parts.parted_log import PartedLog
+from dcglearn.parts.usable_pairs import usable_pairs
+from dcglearn.readers.preferences import Preferences
+from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.proxy import proxy_dcg, proxy_report
+
+if TYPE_CHECKING:
+    from dcglearn.raters.rater_agreement import RaterAgreement
+    from dcglearn.trust.bands import Bands
+    from dcglearn.trust.cross_validation import ChosenC
+    from dcglearn.trust.held_out import Comparison
+    from dcglearn.trust.lack_of_fit import LackOfFit
+
+
+def learn_report(
+    log: Preferences | PartedLog,
+    options: LearnerOptions,
+    trust: TrustOptions,
+    checkpointing: Checkpointing = NO_CHECKPOINT,
+    *,
+    strict_log: bool = False,
+) -> Report:
+    """Learn a DCG from a log, measure it on held-out pairs, and return the report.
+
+    A log in parts can be learned from, not measured. The DCG is learned from the whole log,
+    also with held-out data; `checkpointing` is of that fit. Raises InputError if the log cannot be
+    learned from, or cannot be split; with `strict_log` also if no metric orders its pairs better
+    than a coin.
+    """
+    began = time.perf_counter()
+
+    # check the log, and read the proxy
+    check_log(log, strict=strict_log)
+    description, unit = options.description(log), trust.unit(log)
+    pairs = log if isinstance(log, Preferences) else None
+    verdicts = None if options.proxy is None else read_proxy(options.proxy, log.n_grades)
+    with stage("machine"):
+        proxy = proxy_dcg(verdicts, log)
+
+    # measure on held-out pairs, then learn from all
+    fitted = partial(_fitted, description=description, options=options, trust=trust, proxy=proxy)
+    comparison = None
+    if pairs is not None and trust.holdout is not None:
+        comparison = _held_out(pairs, fitted, trust)
+    with stage("learning"):
+        learner, chosen = fitted(log, checkpointing=checkpointing)
+
+    # what a log in memory can tell of the fit
+    bands, no_bands = None, ""
+    machine = ranges = raters = None
+    if pairs is not None and isinstance(learner, DirectFit):
+        bands, no_bands = _bands(pairs, learner, trust)
+        if verdicts is not None and proxy is not None:
+            n = len(verdicts[verdicts.differing].decided)
+            machine = proxy_report(pairs, learner, n_machine=n, seed=trust.seed)
+
+    # ranges and raters, for any learner
+    if pairs is not None and trust.ranges:
+        ranges = dl.consistent_ranges(pairs, n_grades=learner.description.n_grades)
+    if pairs is not None and not of_ratings(pairs):
+        raters = _agreement(pairs, learner)
+
+    return Report(
+        learner=learner,
+        factoring=None if isinstance(learner, DirectFit) else learner.factor(),
+        log=log,
+        chosen=chosen,
+        comparison=comparison,
+        held_out_by=None if trust.holdout is None else unit,
+        # how far it can be trusted
+        contradicted=None if pairs is None else pairs.n_contradicted(),
+        bands=bands,
+        ranges=ranges,
+        seconds=time.perf_counter() - began,
+        raters=raters,
+        no_bands=no_bands,
+        machine=machine,
+        no_signal=NO_SIGNAL if tells_nothing(log) else "",
+        current=trust.current,
+    )
+
+
+def _bands(log: Preferences, learner: DirectFit, trust: TrustOptions) -> tuple[Bands | None, str]:
+    """Return the bands that are asked for, or why there are none."""
+    if not trust.bands:
+        return None, ""
+    from dcglearn.trust.bands import why_no_bands
+
+    reason = why_no_bands(log)
+    if reason:
+        return None, reason
+    with stage("bands"):
+        return dl.bootstrap_bands(log, learner, n_resamples=trust.bands, seed=trust.seed), ""
+
+
+def _held_out(
+    log: Preferences, fitted: Callable[[Preferences], tuple[Any, Any]], trust: TrustOptions
+) -> Comparison:
+    """Return how well a fit to one part of a log predicts the other, beside other metrics."""
+    from dcglearn.trust.held_out import compare_dcg
+
+    share = 1 - (trust.holdout or 0)
+    train, test = usable_pairs(log).split(share, seed=trust.seed, by=trust.unit(log))
+
+    # learn from one part, compare on the other
+    with stage("held out"):
+        learner, _ = fitted(train)
+        reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
+        metrics: Fields = {"current": trust.current, "utility": learner.list_utility}
+        dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
+        comparison = compare_dcg(dcg, train, test, C=reference_C, seed=trust.seed, **metrics)
+
+    # where it stays below the noise ceiling, ask why
+    if not comparison.below_ceiling:
+        return comparison
+    return replace(comparison, lack_of_fit=_lack_of_fit(log, learner, trust.seed))
+
+
+def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement | None:
+    """Return the raters' agreement; None if no pair was judged twice and no side is known."""
+    if log.rater is None and log.swapped is None:
+        return None
+    agreement = dl.rater_agreement(log, errors=False)
+    if log.swapped is None and not agreement.n_units:
+        return None
+
+    # errors of each rater take seconds on a large log
+    if not isinstance(learner, DirectFit) or not learner.is_likelihood or len(log) > 200_000:
+        return agreement
+    return dl.rater_agreement(log, learner)
+
+
+def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> LackOfFit | None:
+    """Return what a DCG cannot express; None for another learner, or too little to hold out."""
+    if not isinstance(learner, DirectFit) or learner.description.form != "dcg":
+        return None
+    try:
+        return dl.lack_of_fit(log, learner=learner, seed=seed)
+    except InputError:
+        return None
+
+
+def _fitted(
+    log: Preferences | PartedLog,
+    description: DirectDescription | QPDescription,
+    options: LearnerOptions,
+    trust: TrustOptions,
+    proxy: DCG | None,
+    checkpointing: Checkpointing = NO_CHECKPOINT,
+) -> tuple[DirectFit | QPFit, ChosenC | None]:
+    """Return the fit to a log and, of a QP, how C was chosen."""
+    # gains and discounts, or the QP with C chosen by validation
+    fit: DirectFit | QPFit
+    chosen = None
+    if isinstance(description, DirectDescription):
+        fit = fit_in_form(log, description, checkpointing=checkpointing, proxy=proxy)
+    else:
+        if options.C == "auto" and isinstance(log, Preferences):
+            unit = trust.unit(log)
+            by = "pair" if unit == "list" else unit
+            chosen = dl.choose_C(log, description, by=by, seed=trust.seed)
+            description = replace(description, C=chosen.C)
+        fit = fit_qp(log, description, checkpointing=checkpointing)
+    warn_of(fit)
+    return fit, chosen
