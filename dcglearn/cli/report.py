@@ -135,7 +135,7 @@ class Report:
             "visible": {
                 "rank": visible.rank,
                 "structural_rank": visible.structural_rank,
-                "sentences": list(visible.sentences),
+                "sentences": list(visible.notes),
             },
             "dcg": self.dcg.to_dict(),
         }
