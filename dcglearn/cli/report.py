@@ -126,7 +126,7 @@ class Report:
             "depth": log.depth,
             "n_grades": log.n_grades,
             "dropped": {**log.dropped, **learner.dropped},
-            "recognised": {} if recognised is None else recognised.lines(),
+            "recognised": {} if recognised is None else recognised.to_dict(),
             "no_signal": self.no_signal,
             "contradicted": self.contradicted,
             # the fit, and what of it the log can tell
