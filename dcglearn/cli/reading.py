@@ -22,7 +22,7 @@ from dcglearn.cli.command import (
 )
 from dcglearn.cli.options import Cluster, Grades, option_of, say
 from dcglearn.foundation.inputs import expand_paths
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import aligned, number_of, one_line
 from dcglearn.foundation.sources import FORMATS, suffix_of
 from dcglearn.foundation.validation import EMPTY, Fields, InputError
 from dcglearn.readers.mapping import OPTIONS, LogMapping
@@ -353,7 +353,7 @@ def say_reading(recognised: Recognised | None) -> None:
         return
     translated = [word.lower() != meaning for word, (meaning, _) in winners.words.items()]
     if winners.sides or winners.names or any(translated):
-        say(f"winners: {winners}")
+        say(one_line("; ".join([winners.sentence, *winners.notes])))
 
 
 def looked_up_lines(counts: Mapping[str, int]) -> list[str]:
@@ -363,9 +363,9 @@ def looked_up_lines(counts: Mapping[str, int]) -> list[str]:
 
 
 def recognised_lines(log: Preferences) -> list[str]:
-    """Return what was recognised in a log, a line a fact, and its first pairs."""
-    facts = {} if log.recognised is None else log.recognised.lines()
-    return [*(f"{name}: {text}" for name, text in facts.items()), _grades(log), *_first_pairs(log)]
+    """Return what was recognised in a log, its grades, and its first pairs."""
+    recognised = [] if log.recognised is None else [str(log.recognised), ""]
+    return [*recognised, _grades(log), *_first_pairs(log)]
 
 
 def _grades(log: Preferences) -> str:
@@ -382,20 +382,16 @@ def _grade_names(log: Preferences) -> tuple[str, ...]:
 
 
 def _first_pairs(log: Preferences) -> list[str]:
-    """Return a drawing of the first three pairs."""
+    """Return the first three pairs as a table, a row a list."""
     names = _grade_names(log)
-    width = max(len(name) for name in names)
-    lines = []
+    rows = [["pair", "query", "list", *map(str, range(1, log.depth + 1))]]
     for i in range(min(3, len(log))):
-        # the query, and how the two lists stand
         tied = log.tie is not None and log.tie[i]
-        query = "" if log.query is None else f", query {log.query[i]}"
-        lines.append(f"pair {i + 1}{query}:")
+        query = "" if log.query is None else str(log.query[i])
         labels = ("tied", "and") if tied else ("preferred", "to")
 
-        # their grades by position
+        # grades by position
         for label, grades in zip(labels, (log.preferred[i], log.other[i]), strict=True):
             cells = [names[grade] if grade >= 0 else "-" for grade in grades]
-            row = " ".join(cell.rjust(width) for cell in cells)
-            lines.append(f"  {label:>9}  {row}")
-    return lines
+            rows.append([str(i + 1), query, label, *cells])
+    return ["", *aligned(rows, n_left=3), ""]

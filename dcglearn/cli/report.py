@@ -119,7 +119,7 @@ class Report(Findings):
             "depth": log.depth,
             "n_grades": log.n_grades,
             "dropped": {**log.dropped, **learner.dropped},
-            "recognised": {} if recognised is None else recognised.lines(),
+            "recognised": {} if recognised is None else recognised.to_dict(),
             "sentences": {name: part.sentence for name, part in self.shown.items()},
             "no_signal": self.no_signal,
             "contradicted": self.contradicted,
@@ -129,7 +129,7 @@ class Report(Findings):
             "visible": {
                 "rank": visible.rank,
                 "structural_rank": visible.structural_rank,
-                "sentences": list(visible.sentences),
+                "sentences": list(visible.notes),
             },
             "dcg": self.dcg.to_dict(),
         }

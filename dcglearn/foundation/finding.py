@@ -127,10 +127,15 @@ class Finding(Shown):
     def __str__(self) -> str:
         parts = [one_line(whole(self.sentence))]
         if len(self.cells) > 1:
-            parts.append("\n".join(aligned(self.cells)))
+            parts.append("\n".join(aligned(self.cells, self._n_texts())))
         if self.notes:
             parts.append("\n".join(f"- {one_line(whole(note))}" for note in self.notes))
         return "\n\n".join(parts)
+
+    def _n_texts(self) -> int:
+        """Return how many columns of text the table begins with."""
+        are_texts = [str(kind) == "String" for kind in self.table.dtypes]
+        return [*are_texts, False].index(False)
 
     def _repr_html_(self) -> str:
         return rendered("foundation/cell.html", finding=self)

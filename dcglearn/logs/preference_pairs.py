@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     UNKNOWN,
@@ -18,6 +19,7 @@ from dcglearn.foundation.validation import (
     Grades,
     Indices,
     InputError,
+    PolarsFrame,
     Seed,
     filled,
     frozen,
@@ -56,12 +58,14 @@ class Metric(Protocol):
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Finding):
     """Weights of the pairs that a metric respects, ties and violates; parts add with ``+``."""
 
     respected: float
     tied: float
     violated: float
+
+    _formats: ClassVar = {"weight": ",g"}
 
     def __add__(self, other: Agreement) -> Agreement:
         return Agreement(
@@ -88,9 +92,34 @@ class Agreement:
         """
         return self.respected / self.total
 
-    def __str__(self) -> str:
-        counts = f"{self.respected:g} of {self.total:g} respected, {self.tied:g} tied"
-        return f"{self.share:.4f} ({counts})"
+    @property
+    def sentence(self) -> str:
+        """The share of preferences respected, in words."""
+        if not self.total:
+            return (
+                "there is no preference to compare the metric with: add judgements that name a "
+                "winner"
+            )
+        return f"the metric agrees with {self.share:.2%} of the preferences"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """Weight and share of the preferences respected, tied and violated."""
+        parts = {
+            "scored as the judges preferred": self.respected,
+            "scored equal": self.tied,
+            "scored the other way": self.violated,
+        }
+        whole = self.total or 1.0
+        return table_of(
+            {"preferences": name, "weight": weight, "share": weight / whole}
+            for name, weight in parts.items()
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How preferences that are scored equal count."""
+        return ("a preference whose two lists the metric scores equal counts half",)
 
 
 class PreferencePairs(Columns, Weighted):

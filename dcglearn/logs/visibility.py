@@ -1,12 +1,21 @@
 """Identifiable directions of a utility: those of W that change the difference of some pair."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Flags, Floats, Grades, InputError, Integers, filled
+from dcglearn.foundation.validation import (
+    Flags,
+    Floats,
+    Grades,
+    InputError,
+    Integers,
+    PolarsFrame,
+    filled,
+)
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 
 SAMPLE = 1 << 14
@@ -23,7 +32,7 @@ ONE = np.ones(1)
 
 
 @dataclass(frozen=True, eq=False)
-class Visibility:
+class Visibility(Finding):
     """The directions of a utility W, shape (K, L), that a log identifies.
 
     `invisible`, shape (m, K, L), holds orthonormal directions along which W can move without
@@ -37,7 +46,7 @@ class Visibility:
     of the largest; a direction of one pair in a billion has 1e-9.
     """
 
-    invisible: Floats
+    invisible: Floats = field(repr=False)
     rank: int
     structural_rank: int
     free_rows: tuple[int, ...]
@@ -57,32 +66,62 @@ class Visibility:
         return max(self.structural_rank - self.rank, 0)
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        """What the log does not identify, in plain words; empty if it identifies everything."""
+    def sentence(self) -> str:
+        """What the log does not tell, in words."""
+        things = [*self._open_things]
+        if not things:
+            return "the log tells all that any number of judgements of such lists could tell"
+        *others, last = things
+        joined = f"{', '.join(others)} or {last}" if others else last
+        return f"the log cannot tell {joined}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """How many numbers are told by the log, by more pairs of its kind, and by none."""
+        counts = {
+            "this log": self.rank,
+            "more pairs of such lists": self.missing,
+            "no pairs of such lists": len(self.invisible) - self.missing,
+        }
+        return table_of({"told_by": name, "numbers": n} for name, n in counts.items())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why the log does not tell it, and what would; then what the table counts."""
         thing = "grade" if self.graded else "document"
-        sentences = []
+        depth, n_grades = self.invisible.shape[1:]
+        worths = f"{number_of(n_grades, f'{thing}s')} at {number_of(depth, 'positions')}"
+        return (
+            *self._open_things.values(),
+            f"{worths} make {depth * n_grades:,} numbers; the table counts those that are told, "
+            "or as many independent sums of them",
+        )
+
+    @property
+    def _open_things(self) -> dict[str, str]:
+        """What the log does not tell, and for each thing why."""
+        thing = "grade" if self.graded else "document"
+        things = {}
 
         # grades that never occur
         if self.unseen_grades:
-            names = ", ".join(str(grade) for grade in self.unseen_grades)
-            sentences.append(f"the worth of {thing} {names}, which never occurs in the log")
+            names = f"{thing} {_ranks(self.unseen_grades, 0)}"
+            things[f"the worth of {names}"] = f"no list of the log holds {names}"
 
         # the level of gains
         if self.free_rows:
             everywhere = len(self.free_rows) == self.invisible.shape[1]
             where = "every position" if everywhere else f"positions {_ranks(self.free_rows)}"
-            sentences.append(
-                f"what a {thing} is worth beside an empty place: both lists of a pair always have "
-                f"one at {where}, so only differences between {thing}s are learned, and the worst "
-                "counts as 0"
+            things[f"what a {thing} is worth beside an empty place"] = (
+                f"both lists of a pair always have a {thing} at {where}, so only differences "
+                f"between {thing}s are learned, and the worst counts as 0"
             )
 
         # the level of discounts
         if self.free_columns:
-            sentences.append(
-                f"how high the discounts are: both lists of every pair hold the same {thing}s in "
-                "another order, so only the steps between discounts are learned, and their level "
-                "is a convention"
+            things["how high the discounts are"] = (
+                f"both lists of every pair hold the same {thing}s in another order, so only the "
+                "steps between discounts are learned, and their level is a convention"
             )
 
         # weights for which there are too few pairs
@@ -91,11 +130,11 @@ class Visibility:
             which = _ranks(np.flatnonzero(cells.any(axis=0)), 0)
             where = _ranks(np.flatnonzero(cells.any(axis=1)))
             more = number_of(self.missing, "more pairs", ",")
-            sentences.append(
-                f"the worth of {thing} {which} at position {where}, in part: to tell it takes at "
-                f"least {more}, which differ there; the QP takes the smallest that fits"
+            things[f"the exact worth of {thing} {which} at position {where}"] = (
+                f"at least {more} that differ at position {where} would tell the rest; without "
+                "them the QP takes the smallest weights that fit"
             )
-        return tuple(sentences)
+        return things
 
     @property
     def _open_cells(self) -> Flags:
@@ -111,11 +150,6 @@ class Visibility:
         hidden = self.invisible.reshape(len(self.invisible), -1)
         open_part = hidden - hidden @ np.linalg.pinv(flat) @ flat
         return (np.abs(open_part).max(axis=0).reshape(depth, n_grades) > 1e-6) & occurs
-
-    def __str__(self) -> str:
-        if not self.sentences:
-            return "what the log cannot tell: nothing that more judgements of such lists would not"
-        return "\n- ".join(["what the log cannot tell:", *self.sentences])
 
 
 def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = True) -> Visibility:

@@ -1,6 +1,6 @@
 """Judgements from any input as checked columns: files, data frames, records."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import Floats, Grades, InputError, PathLike, as_path, errors_in
+from dcglearn.foundation.validation import (
+    Floats,
+    Grades,
+    InputError,
+    PathLike,
+    PolarsFrame,
+    as_path,
+    errors_in,
+)
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.column_roles import (
@@ -48,7 +56,7 @@ from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
 
 @dataclass(frozen=True)
-class Recognised:
+class Recognised(Finding):
     """What a reader recognised: the form of the input, columns with and without roles, winners.
 
     `remarks` are on lines that count and are hardly meant to.
@@ -57,32 +65,49 @@ class Recognised:
     form: str
     columns: ColumnsByRole
     ignored: tuple[str, ...]
-    mapping: LogMapping
+    mapping: LogMapping = field(repr=False)
     winners: Winners | None = None
     remarks: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        return "\n".join(f"{name}: {one_line(text)}" for name, text in self.lines().items())
-
-    def lines(self) -> dict[str, str]:
-        """Return what was recognised, in words."""
-        # roles and the columns that have them
+    @property
+    def sentence(self) -> str:
+        """The form of the input, its columns, and the winners, in words."""
         columns = []
-        for role, names in self.columns.items():
-            name = names if isinstance(names, str) else f"{names[0]} .. {names[-1]}"
-            columns.append(role if role == name else f"{role} = {name}")
-
-        # lines that say something
-        lines = {
-            "remark": "; ".join(self.remarks),
-            "form": self.form,
-            "columns": ", ".join(columns),
-            "not used": ", ".join(self.ignored),
-        }
+        for role, name in self._names.items():
+            columns.append(name if role == name else f"{name} ({role})")
+        parts = [f"the log holds {self.form}"]
+        if columns:
+            parts.append(f"the columns used are {', '.join(columns)}")
         if self.winners is not None:
-            lines["winners"] = str(self.winners)
-        always = ("form", "columns", "winners")
-        return {name: text for name, text in lines.items() if text or name in always}
+            parts.append(self.winners.sentence)
+        return "; ".join(parts)
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each column and for each word of a winner, with what it was taken for."""
+        rows: list[dict[str, Any]] = []
+        for role, name in self._names.items():
+            rows.append({"in_the_log": f"column {name}", "read_as": role})
+        rows += [{"in_the_log": f"column {name}", "read_as": "not used"} for name in self.ignored]
+
+        # the words for winners
+        words = {} if self.winners is None else self.winners.words
+        for word, (meaning, n) in words.items():
+            rows.append({"in_the_log": f"winner {word}", "read_as": meaning, "lines": n})
+        return table_of(rows)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on lines, and what names and sides of winners were taken for."""
+        return (*self.remarks, *(() if self.winners is None else self.winners.notes))
+
+    @property
+    def _names(self) -> dict[str, str]:
+        """The column of each role; of several, the first and the last."""
+        return {
+            role: names if isinstance(names, str) else f"{names[0]} .. {names[-1]}"
+            for role, names in self.columns.items()
+        }
 
 
 def read_columns(

@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
-from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import Floats, InputError, Integers, PolarsFrame
 from dcglearn.readers.column_roles import Remedy
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
@@ -29,7 +30,7 @@ MOST_WORDS = 50
 
 
 @dataclass(frozen=True)
-class Winners:
+class Winners(Finding):
     """The winners of a log.
 
     `codes`, shape (n,), index `MEANINGS`; `words` has for each word its meaning and how often it
@@ -37,9 +38,9 @@ class Winners:
     left and right were understood, and `names` in which columns names of systems were looked up.
     """
 
-    codes: Integers
+    codes: Integers = field(repr=False)
     words: dict[str, tuple[str, int]]
-    strength: Floats | None = None
+    strength: Floats | None = field(default=None, repr=False)
     sides: str = ""
     names: str = ""
 
@@ -48,11 +49,32 @@ class Winners:
         strength = None if self.strength is None else self.strength[rows]
         return replace(self, codes=self.codes[rows], strength=strength)
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """The words that occur, what each means, and how often it occurs."""
+        if not self.words:
+            return "no line has a winner: write a, b or tie there"
         counts = []
         for word, (meaning, n) in self.words.items():
-            counts.append(f"{word if word == meaning else f'{word} = {meaning}'} ({n:,})")
-        return one_line("; ".join(filter(None, (", ".join(counts), self.names, self.sides))))
+            shown_word = word if word == meaning else f'"{word}" ({meaning})'
+            counts.append(f"{shown_word} in {number_of(n, 'lines', ',')}")
+        return f"the winner is {', '.join(counts)}"
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each word, with its meaning."""
+        return table_of(
+            {"word": word, "meaning": meaning, "lines": n}
+            for word, (meaning, n) in self.words.items()
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which columns hold names of systems, what left and right are, and what is not shown."""
+        names = f"winners are {self.names}" if self.names else ""
+        hidden = len(self.codes) - sum(n for _, n in self.words.values())
+        between = f"winners in {number_of(hidden, 'lines', ',')} are numbers between these"
+        return tuple(filter(None, (names, self.sides, between if hidden > 0 else "")))
 
 
 @dataclass(frozen=True)

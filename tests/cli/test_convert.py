@@ -16,7 +16,8 @@ def test_a_spreadsheet_becomes_a_native_log_with_its_sides(dcglearn, tmp_path):
     text = WIDE.replace("verdict", "winner")
     path, out = write(tmp_path, "sheet.csv", text), tmp_path / "log.jsonl"
     status, _, err = dcglearn("convert", path, "--winner-words", "both=tie", "-o", out)
-    winners = "winners: Both = tie (1), Left = a (1), Right = b (1), open (1)\n"
+    words = '"Both" (tie) in 1 line, "Left" (a) in 1 line, "Right" (b) in 1 line, open in 1 line'
+    winners = f"the winner is {words}\n"
     assert (status, err) == (0, f"{winners}wrote: {out} (4 lines, 2 positions)\n")
     assert (
         winners
@@ -67,7 +68,7 @@ def test_ratings_words_and_likert_scales_are_converted(dcglearn, tmp_path):
     assert json.loads(out) == {"a": [1, 0], "b": [0, 0], "winner": "a", "weight": 1.0, **others}
     likert = write(tmp_path, "likert.csv", "a,b,label\n2 0,0 2,-3\n1 0,0 1,0\n")
     status, out, err = dcglearn("convert", likert, "--positive", "b")
-    assert (status, err) == (0, "winners: -3 = a (1), 0 = tie (1)\n")
+    assert (status, err) == (0, 'the winner is "-3" (a) in 1 line, "0" (tie) in 1 line\n')
     assert json.loads(out.splitlines()[0]) == {
         "a": [2, 0],
         "b": [0, 2],
@@ -83,16 +84,16 @@ def test_a_dry_run_prints_what_was_recognised(dcglearn, tmp_path):
     )
     status, out, err = dcglearn("learn", path, "--read", mapping, "--dry-run")
     assert (status, err) == (0, "")
-    assert "form: text, columns separated by semicolons\n" in out
-    assert (
-        "columns: a = left_1 .. left_2, b = right_1 .. right_2, winner = label\nnot used: topic\n"
-        in out
-    )
-    assert "winners: Both = tie (1), Left = a (1), Right = b (1), open (1)\n" in out
-    assert (
-        "grades: 0 (3), 1 (7), 2 (2)\npair 1:\n  preferred  2 1\n         to  0 1\npair 2:\n" in out
-    )
-    assert "       tied  1 1\n        and  1 1\n" in out
+    assert "The log holds text, columns separated by semicolons; the columns used are" in out
+    assert "left_1 .. left_2 (a), right_1 .. right_2 (b), label (winner); the winner is" in out
+    lines = [line.split() for line in out.splitlines()]
+    for words in ("column left_1 .. left_2 a", "column label winner", "column topic not used"):
+        assert words.split() in lines
+    for words in ("Both tie 1", "Left a 1", "Right b 1", "open open 1"):
+        assert ["winner", *words.split()] in lines
+    assert "grades: 0 (3), 1 (7), 2 (2)\n" in out
+    for words in ("pair query list 1 2", "1 preferred 2 1", "1 to 0 1", "3 tied 1 1", "3 and 1 1"):
+        assert words.split() in lines
 
 
 SHAPES = {

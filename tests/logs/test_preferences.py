@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.logs.preference_pairs import encode
+from dcglearn.logs.preference_pairs import Agreement, encode
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences, as_preferences
 from tests.makers import TRUTH, random_log, refused, rows
@@ -212,7 +212,15 @@ def test_agreement_counts_ties_apart():
     assert (agreement.respected, agreement.violated, agreement.tied) == (1, 2, 4)
     assert agreement.share == pytest.approx(3 / 7)
     assert agreement.precision == pytest.approx(1 / 7)
-    assert str(agreement) == "0.4286 (1 of 7 respected, 4 tied)"
+    assert agreement.sentence == "the metric agrees with 42.86% of the preferences"
+    assert agreement.table["weight"].to_list() == [1, 4, 2]
+    assert agreement.table["share"].to_list() == pytest.approx([1 / 7, 4 / 7, 2 / 7])
+
+
+def test_an_agreement_about_no_preference_says_what_is_missing():
+    nothing = Agreement(0.0, 0.0, 0.0)
+    assert nothing.sentence.endswith("add judgements that name a winner")
+    assert nothing + Agreement(1.0, 0.0, 0.0) == Agreement(1.0, 0.0, 0.0)
 
 
 def test_verdicts_call_rounding_error_a_tie():

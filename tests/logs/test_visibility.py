@@ -19,14 +19,15 @@ class TestWhatTheLogCanSee:
     def test_structural_ranks(self, kind, rank, words):
         visible = random_log(600, kind).visible()
         assert (visible.rank, visible.structural_rank, visible.missing) == (rank, rank, 0)
-        assert len(visible.sentences) == words
+        assert len(visible.notes) == words + 1
+        assert visible.table["numbers"].to_list() == [rank, 0, 50 - rank]
         assert visible.invisible.shape == (50 - rank, 10, 5)
 
     def test_documents(self):
         lists = np.array([np.random.default_rng(i).permutation(6) for i in range(400)])
         visible = Preferences.from_documents(lists[:200], lists[200:]).visible()
         assert visible.rank == visible.structural_rank == 25
-        assert "document" in visible.sentences[0]
+        assert "a document" in visible.sentence and "document" in visible.notes[0]
 
     def test_the_mix_may_vary_between_pairs(self):
         rng = np.random.default_rng(0)
@@ -42,11 +43,9 @@ class TestWhatTheLogCanSee:
     def test_too_few_pairs_are_told_from_structure(self):
         visible = random_log(15, "permutations").visible()
         assert (visible.structural_rank, visible.rank, visible.missing) == (36, 15, 21)
-        open_ = (
-            "the worth of grade 0-4 at position 1-10, in part: "
-            "to tell it takes at least 21 more pairs"
-        )
-        assert visible.sentences[-1].startswith(open_)
+        assert visible.sentence.endswith(" or the exact worth of grade 0-4 at position 1-10")
+        assert visible.notes[-2].startswith("at least 21 more pairs that differ at position 1-10")
+        assert visible.table["numbers"].to_list() == [15, 21, 14]
         assert random_log(36, "permutations").visible().rank == 36
 
     def test_unseen_grades_are_named(self):
@@ -56,7 +55,8 @@ class TestWhatTheLogCanSee:
         ).visible()
         assert visible.unseen_grades == (1, 3)
         assert visible.rank == visible.structural_rank == 4
-        assert visible.sentences[0] == "the worth of grade 1, 3, which never occurs in the log"
+        assert visible.sentence.startswith("the log cannot tell the worth of grade 1, 3 or")
+        assert visible.notes[0] == "no list of the log holds grade 1, 3"
 
     def test_open_weights_are_named_by_grade_and_position(self):
         rng = np.random.default_rng(0)
@@ -64,20 +64,19 @@ class TestWhatTheLogCanSee:
         lists[:, :, [0, 2, 3]] = rng.integers(
             0, 4, (300, 2, 3)
         )  # no pair differs at positions 2, 5 and 6
-        open_ = (
-            "the worth of grade 0-3 at position 2, 5-6, in part: "
-            "to tell it takes at least 9 more pairs"
-        )
-        assert open_ in str(Preferences(*lists.swapaxes(0, 1)).visible())
+        visible = Preferences(*lists.swapaxes(0, 1)).visible()
+        assert "the exact worth of grade 0-3 at position 2, 5-6" in visible.sentence
+        assert "at least 9 more pairs" in visible.notes[-2]
         lists[:, :, 1] = rng.integers(0, 4, (300, 2))
         lists[:, :, 4:] = rng.integers(0, 4, (300, 2, 2))
-        assert "in part" not in str(Preferences(*lists.swapaxes(0, 1)).visible())
+        assert "exact" not in str(Preferences(*lists.swapaxes(0, 1)).visible())
 
     def test_open_weights_are_those_of_some_grades_where_lists_may_be_shorter(self):
         lists = np.random.default_rng(0).integers(-1, 3, (2, 300, 3))
         lists[lists == -1] = -2
         lists[:, lists[:, :, 0].max(axis=0) == 2, 0] = -2  # grade 2 occurs, but not at position 1
-        assert "the worth of grade 2 at position 1, in part: " in str(Preferences(*lists).visible())
+        visible = Preferences(*lists).visible()
+        assert visible.sentence.endswith("the exact worth of grade 2 at position 1")
 
     def test_only_positions_that_can_be_empty_have_a_level(self):
         rng = np.random.default_rng(0)
@@ -86,7 +85,7 @@ class TestWhatTheLogCanSee:
         visible = Preferences(*lists).visible()
         assert visible.free_rows == (0, 1)
         assert visible.rank == visible.structural_rank == 10
-        assert "positions 1-2" in visible.sentences[0]
+        assert "positions 1-2" in visible.notes[0]
 
     @given(
         st.integers(0, 2**32),
@@ -106,16 +105,18 @@ class TestWhatTheLogCanSee:
         )
 
     def test_it_prints(self):
-        head, level, steps = str(random_log(600, "permutations").visible()).split("\n")
-        assert (
-            head == "what the log cannot tell:"
-            and "worst counts as 0" in level
-            and "steps between" in steps
+        visible = random_log(600, "permutations").visible()
+        head, *_, level, steps, counts = str(visible).split("\n")
+        assert head == (
+            "The log cannot tell what a grade is worth beside an empty place or how high the "
+            "discounts are."
         )
+        assert "worst counts as 0" in level and "steps between" in steps
+        assert counts.startswith("- 5 grades at 10 positions make 50 numbers; ")
 
     def test_it_says_so_where_nothing_is_hidden(self):
         lists = np.random.default_rng(0).integers(-1, 2, (2, 300, 3))
         lists[lists == -1] = -2
-        assert str(Preferences(*lists).visible()).endswith(
-            "nothing that more judgements of such lists would not"
+        assert Preferences(*lists).visible().sentence == (
+            "the log tells all that any number of judgements of such lists could tell"
         )

@@ -36,7 +36,7 @@ def assert_same(one, other):
     assert one.objective_ == pytest.approx(other.objective_, rel=1e-9)
     assert one.gap_ <= 1e-8
     np.testing.assert_allclose(one.utility_.weights, other.utility_.weights, atol=1e-6)
-    assert one.visible_.sentences == other.visible_.sentences
+    assert one.visible_.notes == other.visible_.notes
     assert one.dropped_ == other.dropped_
 
 

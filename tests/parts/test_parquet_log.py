@@ -52,7 +52,7 @@ def test_the_qp_is_that_of_the_log_in_memory(tmp_path, small_chunks, memory, set
     assert far.gap_ <= 1e-8
     np.testing.assert_allclose(far.utility_.weights, local.utility_.weights, atol=1e-6)
     assert far.dropped_ == local.dropped_
-    assert far.visible_.sentences == local.visible_.sentences
+    assert far.visible_.notes == local.visible_.notes
 
 
 @pytest.mark.parametrize("loss", ["robust", "squared_hinge"])

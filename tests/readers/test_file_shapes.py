@@ -838,6 +838,6 @@ def test_chosen_lists_are_preferred_to_rejected_ones(tmp_path):
     for path in (write(tmp_path, "x.jsonl", json_lines(pairs)), write(tmp_path, "x.csv", csv)):
         log = dl.read_preferences(path)
         assert (log.preferred.tolist(), log.other.tolist(), log.tie) == (PREFERRED, OTHER, None)
-        assert str(log.recognised.winners) == "a (3)"
+        assert log.recognised.winners.sentence == "the winner is a in 3 lines"
     texts = [{"prompt": "words", "chosen": "Yes, I think so", "rejected": "No"}]
     refused("record 1: a holds", dl.read_preferences, texts)

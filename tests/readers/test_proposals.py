@@ -702,7 +702,7 @@ def test_names_of_systems_are_looked_up_line_by_line_and_said(dcglearn, here):
         csv(NAMES, "left,right,winner", left_system=LEFT_SYSTEM, right_system=RIGHT_SYSTEM),
     )
     status, _, err = dcglearn("convert", "x.csv", "-o", "log.jsonl", "--save-mapping", "how.toml")
-    assert status == 0 and "; names of left_system and right_system\n" in err
+    assert status == 0 and "; winners are names of left_system and right_system\n" in err
     again = dl.read_preferences("x.csv", mapping="how.toml")
     assert judgements(again, ()) == judgements(judged(), ())
     assert "names of left_system" in dcglearn("learn", "x.csv", "--dry-run")[1]
@@ -751,7 +751,7 @@ def test_rejected_and_repeated_lines_are_remarked_on_and_left_out(dcglearn, here
     )
     for command in ("learn", "audit"):
         assert "remark: 15 of 29 lines" in dcglearn(command, "x.csv", "--as-is")[2]
-    assert "remark: 15 of 29 lines" in dcglearn("learn", "x.csv", "--dry-run")[1]
+    assert "\n- 15 of 29 lines" in dcglearn("learn", "x.csv", "--dry-run")[1]
     one = dl.read_preferences("x.csv", leave_out="rejected")
     both = dl.read_preferences("x.csv", leave_out="Rejected,duplicates")
     assert (len(one), one.dropped) == (14, {"lines of status Rejected": 15})
