@@ -141,11 +141,15 @@ class Finding(Shown):
         return rendered("foundation/cell.html", finding=self)
 
 
-def table_of(rows: Iterable[Mapping[str, Any]], **schema: Any) -> PolarsFrame:
-    """Return a frame of rows by column; `schema` gives types of columns that may be empty."""
+def table_of(rows: Iterable[Mapping[str, Any]] | Mapping[str, Any], **schema: Any) -> PolarsFrame:
+    """Return a frame of rows by column, or of whole columns by name.
+
+    `schema` gives types of columns that may be empty.
+    """
     import polars as pl
 
-    return pl.DataFrame(list(rows), schema_overrides=schema, infer_schema_length=None)
+    data = rows if isinstance(rows, Mapping) else list(rows)
+    return pl.DataFrame(data, schema_overrides=schema, infer_schema_length=None)
 
 
 def cells_of(
