@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,12 +37,13 @@ class Finding(Shown):
         """What was found, in words."""
         raise NotImplementedError
 
-    @property
+    # cached, so that a data class may have a field of this name
+    @cached_property
     def table(self) -> PolarsFrame:
         """The numbers, as a frame; without columns where there are none."""
         return table_of([])
 
-    @property
+    @cached_property
     def notes(self) -> Sequence[str]:
         """Sentences on how to read the numbers."""
         return ()
@@ -53,9 +55,13 @@ class Finding(Shown):
         if not {"low", "high"} <= set(table.columns):
             return []
 
-        # the first column names the interval, the number before its ends is the value
-        name, value = table.columns[0], table.columns[table.columns.index("low") - 1]
-        rows = table.select(name, value, "low", "high").drop_nulls().rows()
+        import polars as pl
+
+        # the first column and further text name the interval, the number before it is the value
+        first, *before, value = table.columns[: table.columns.index("low")]
+        texts = [x for x in before if table.schema[x] == pl.String and self._labels.get(x) != ""]
+        numbers = table.select(first, *texts, value, "low", "high").drop_nulls().rows()
+        rows = [(", ".join(map(str, row[:-3])), *row[-3:]) for row in numbers]
         return [{"title": value.replace("_", " "), "rows": rows}] if rows else []
 
     @property
@@ -130,21 +136,27 @@ def table_of(rows: Iterable[Mapping[str, Any]], **schema: Any) -> PolarsFrame:
 def cells_of(
     table: PolarsFrame, formats: Mapping[str, str] = {}, labels: Mapping[str, str] = {}
 ) -> Cells:
-    """Return a frame as text; a column that ends in "low" and the next one are an interval."""
-    columns, names = [], [*table.columns]
+    """Return a frame as text.
+
+    A column that ends in "low" and the next one are an interval. A column after the first is left
+    out where it has no value.
+    """
+    names = [*table.columns]
+    columns: list[list[str]] = []
     while names:
         name = names.pop(0)
         label = labels.get(name, name.replace("_", " "))
         cells = [_cell(value, formats.get(name, "")) for value in table[name]]
 
         # the upper ends stand beside the lower ones
-        if name.endswith("low"):
-            upper = names.pop(0)
+        upper = f"{name.removesuffix('low')}high"
+        if name.endswith("low") and names[:1] == [upper]:
+            names.pop(0)
             form = formats.get(upper, formats.get(name, ""))
             ends = [_cell(value, form) for value in table[upper]]
             cells = [f"{a} to {b}" if a else "" for a, b in zip(cells, ends, strict=True)]
             label = labels.get(name, name.removesuffix("low").replace("_", " ") + "interval")
-        if label:
+        if label and (not columns or any(cells)):
             columns.append([label, *cells])
     return [list(row) for row in zip(*columns, strict=True)]
 

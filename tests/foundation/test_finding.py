@@ -2,8 +2,9 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import polars as pl
 import pytest
 
 from dcglearn.foundation.finding import Finding, cells_of, plain, table_of
@@ -72,3 +73,23 @@ def test_a_format_and_a_title_belong_to_a_column():
     rows = [{"name": "a", "x": 0.5, "hidden": 3, "all_low": 0.1, "all_high": 0.2}]
     cells = cells_of(table_of(rows), {"x": ".0%", "all_low": ".1f"}, {"hidden": "", "x": "share"})
     assert cells == [["name", "share", "all interval"], ["a", "50%", "0.1 to 0.2"]]
+
+
+@dataclass(frozen=True, eq=False)
+class Given(Finding):
+    table: pl.DataFrame = field(repr=False)
+    notes: tuple[str, ...]
+    sentence = "two runs"
+
+
+def test_table_and_notes_may_be_fields():
+    ends = {"value": 0.5, "low": 0.1, "high": 0.9}
+    rows = [{"run": "a", "measure": name, **ends, "empty": None} for name in ("P", "R")]
+    result = Given(table_of(rows), ("one note",))
+    assert result.cells[0] == ["run", "measure", "value", "interval"]
+    assert [row[0] for row in result.pictures[0]["rows"]] == ["a, P", "a, R"]
+    assert result.to_dict()["notes"] == ["one note"] and len(result.to_dict()["table"]) == 2
+
+
+def test_names_that_end_like_an_interval_are_columns():
+    assert cells_of(table_of([{"run": "a", "yellow": 0.5}]))[0] == ["run", "yellow"]
