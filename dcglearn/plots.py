@@ -401,14 +401,14 @@ def slope_figure(order: SystemOrder) -> Figure:
 
 def forest_figure(comparison: SystemComparison) -> Figure:
     """Return a forest plot of differences from the baseline, with intervals, by metric."""
-    frame = comparison.frame
-    runs, measures = list(dict.fromkeys(frame["run"])), list(dict.fromkeys(frame["measure"]))
-    with _printed(6.0, max(2.2, 0.16 * len(frame) + 0.25 * len(runs) + 0.9)) as figure:
+    table = comparison.table
+    runs, measures = list(dict.fromkeys(table["run"])), list(dict.fromkeys(table["measure"]))
+    with _printed(6.0, max(2.2, 0.16 * len(table) + 0.25 * len(runs) + 0.9)) as figure:
         axes = figure.subplots()
 
         # the measures of a run side by side
         for m, (style, measure) in enumerate(zip(_styles(len(measures)), measures, strict=True)):
-            part = frame.filter(measure=measure)
+            part = table.filter(measure=measure)
             shift = 0.8 * ((m + 0.5) / len(measures) - 0.5)
             at = np.array([runs.index(run) for run in part["run"]]) + shift
             ends = (part[name].to_numpy() for name in ("difference", "low", "high"))
@@ -417,7 +417,7 @@ def forest_figure(comparison: SystemComparison) -> Figure:
         # runs by name, and what they are compared with
         _zero_line(axes)
         _name_rows(axes, runs)
-        axes.set_xlabel(f"difference from {frame['baseline'][0]} ({comparison.level:.0%} interval)")
+        axes.set_xlabel(f"difference from {table['baseline'][0]} ({comparison.level:.0%} interval)")
         if len(measures) > 1:
             figure.legend(loc="outside upper center", ncols=min(len(measures), 3))
     return figure

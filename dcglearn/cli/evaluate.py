@@ -1,6 +1,6 @@
 """Commands that evaluate runs: ``evaluate`` and ``compare``."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,14 +23,14 @@ from dcglearn.cli.options import (
     write_text,
 )
 from dcglearn.cli.reading import Cutoffs
-from dcglearn.cli.terminal import draw_table, drawn
+from dcglearn.cli.terminal import draw, drawn
 from dcglearn.evaluation.compare_systems import (
     MAX_RESAMPLES,
     SystemComparison,
     compared,
     evaluated_and_paired,
 )
-from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
+from dcglearn.evaluation.evaluate import Ideal, Missing, as_metrics
 from dcglearn.evaluation.evaluate import evaluate as evaluated
 from dcglearn.evaluation.explain_values import explain_values
 from dcglearn.evaluation.gate import Gate
@@ -38,6 +38,7 @@ from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
@@ -237,16 +238,20 @@ def evaluate(
         if by_query or residuals or form != "table":
             raise InputError("--against prints sentences: leave out -q, --residuals and --format")
         explanation = source.evaluated(scale, partial(explain_values, against))
-        write_text(str(explanation), output, force=force)
+        _show(explanation, output=output, force=force)
         return
 
-    # evaluate, and draw on a terminal or write
+    # evaluate, and write means or values by query
     evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals))
-    if form == "table" and not by_query and drawn(output):
-        head, *rows = evaluation.cells
-        draw_table(head, rows, evaluation.notes)
-    else:
-        write_text(_rendered(evaluation, form, by_query), output, force=force)
+    if form == "table" and not by_query:
+        _show(evaluation, output=output, force=force)
+        return
+    frame = evaluation.by_query()
+    if not by_query:
+        means = frame.group_by("run", "measure", maintain_order=True).last()
+        frame = means.select(frame.columns)
+    text = frame.write_ndjson() if form == "jsonl" else spreadsheet(frame, "\t")
+    write_text(text.rstrip("\n"), output, force=force)
 
 
 @examples(
@@ -309,12 +314,10 @@ def compare(
     # compare, and decide if asked
     comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired, machine)
     decision = gate.decision(comparison)
-    if form == "table" and drawn(output):
-        head, *rows = comparison.cells
-        draw_table(head, rows, comparison.note.splitlines(), n_left=2)
-        typer.echo("" if decision is None else f"\n{decision}")
+    if form == "table":
+        _show(comparison, decision, output=output, force=force)
     else:
-        write_text(_comparison_text(comparison, decision, form), output, force=force)
+        write_text(_as_text(comparison, decision, form), output, force=force)
 
     # the decision in words, the picture, the status
     if decision is not None and (output is not None or form not in ("table", "markdown")):
@@ -330,30 +333,28 @@ def _gain(unjudged: str) -> str | float:
         return unjudged
 
 
-def _rendered(evaluation: Evaluation, form: str, by_query: bool) -> str:
-    if form == "table" and not by_query:
-        return str(evaluation)
-    frame = evaluation.frame(by_query=by_query)
-    text = frame.write_ndjson() if form == "jsonl" else spreadsheet(frame, "\t")
-    return text.rstrip("\n")
+def _show(*given: Finding | None, output: Path | None, force: bool) -> None:
+    """Draw results on a terminal, or write their text."""
+    results = [result for result in given if result is not None]
+    if not drawn(output):
+        write_text("\n\n".join(map(str, results)), output, force=force)
+        return
+    for i, result in enumerate(results):
+        typer.echo("\n" * bool(i), nl=False)
+        draw(result)
 
 
-def _comparison_text(comparison: SystemComparison, decision: Gate | None, form: str) -> str:
-    """Return the table, and the decision of a gate: below the table, or in a column ``verdict``."""
-    import polars as pl
+def _as_text(comparison: SystemComparison, decision: Gate | None, form: str) -> str:
+    """Return a comparison, with the decision below it in Markdown, in a column in CSV and JSON."""
+    if form == "latex":
+        return comparison.to_latex()
+    if form == "markdown":
+        below = "" if decision is None else f"\n{decision.to_markdown()}"
+        return (comparison.to_markdown() + below).rstrip("\n")
 
-    frame, below = comparison.frame, {}
+    # the columns of the comparison, and of verdicts
+    table = comparison.table
     if decision is not None:
-        verdicts = [row.verdict for row in decision.verdicts]
-        frame = frame.with_columns(pl.Series("verdict", verdicts))
-        below = {"table": f"\n\n{decision}", "markdown": f"\n\n{decision.to_markdown()}"}
-
-    # one text of each form
-    texts: dict[str, Callable[[], str]] = {
-        "table": lambda: str(comparison),
-        "csv": lambda: spreadsheet(frame),
-        "jsonl": frame.write_ndjson,
-        "markdown": comparison.to_markdown,
-        "latex": comparison.to_latex,
-    }
-    return texts[form]().rstrip("\n") + below.get(form, "")
+        table = table.with_columns(decision.table["verdict"])
+    text = table.write_ndjson() if form == "jsonl" else spreadsheet(table)
+    return text.rstrip("\n")

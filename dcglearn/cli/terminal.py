@@ -1,4 +1,4 @@
-"""The terminal: escaped streams, tables, and the log of ``--verbose``."""
+"""The terminal: escaped streams, results in colour, and the log of ``--verbose``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.foundation.plain_text import escaped
+from dcglearn.foundation.plain_text import escaped, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dcglearn.foundation.finding import Finding
 
 _CURSOR = re.compile(r"(\n|\x1b\[A)*")
 
@@ -63,22 +65,25 @@ def drawn(output: Path | None) -> bool:
     return output is None and sys.stdout.isatty()
 
 
-def draw_table(head: list[str], rows: list[list[str]], notes: list[str], n_left: int = 1) -> None:
-    """Draw a table on the terminal; the first `n_left` columns are text, the others numbers."""
+def draw(result: Finding) -> None:
+    """Draw a result on the terminal: its sentence, its table in colour, its notes."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    head, *rows = result.cells
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
     for i, title in enumerate(head):
-        table.add_column(Text(escaped(title)), overflow="fold")
-        table.columns[i].justify = "left" if i < n_left else "right"
+        table.add_column(Text(one_line(title)), overflow="fold")
+        table.columns[i].justify = "left" if i < result.n_names else "right"
 
     # cells of the caller are escaped, since the console draws past the escaping
     for row in rows:
-        table.add_row(*(Text(escaped(cell)) for cell in row))
-    console().print(table)
-    console().print(Text(escaped("\n".join(notes)), style="dim"))
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    parts = str(result).split("\n\n")
+    console().print(Text(parts[0]), "", table, sep="\n")
+    if result.notes:
+        console().print("", Text(parts[-1], style="dim"), sep="\n")
 
 
 def console() -> Console:

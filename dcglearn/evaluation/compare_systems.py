@@ -2,9 +2,9 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from dcglearn.evaluation.gate import UNMEASURED, Gate, gated, mostly_absent
 from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import aligned, markdown, number_of, one_line
+from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import (
+    Fields,
     Flags,
     Floats,
     InputError,
@@ -30,33 +31,37 @@ _LOG = logging.getLogger(__name__)
 MAX_RESAMPLES = 10_000_000
 """Most bootstrap samples and permutations."""
 
-P_VALUES = {"p_t": "p (t)", "p_permutation": "p (perm.)", "p_corrected": "p corrected"}
-"""Columns of p-values, and their heads in a printed table."""
-
 
 @dataclass(frozen=True, eq=False)
-class SystemComparison(Shown):
-    """Differences between systems and a baseline; prints as a table.
+class SystemComparison(Finding):
+    """Differences between systems and a baseline, with intervals and p-values.
 
-    `frame` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``,
+    `table` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``,
     ``difference`` (of means), ``low`` and ``high`` (bootstrap interval of the difference, with
-    confidence `level`), ``p_t`` (paired t-test), ``p_permutation`` (sign permutations),
+    confidence `level`), ``p_t`` (paired t-test), ``p_permutation`` (sign permutations) and
     ``p_corrected`` (the latter after `correction` for the number of rows). Where the measure
     compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. With a
     machine's judgements, intervals and p-values are by Student's t, ``p_permutation`` is null, and
     ``lambda`` and ``worth`` are the weight of the machine, and the number of topics judged by
-    people that it replaces. `samples` has ``n_topics`` (paired differences), ``n_shared``,
+    people that it replaces. The last columns are ``n_topics`` (paired differences), ``n_shared``,
     ``n_run`` and ``n_baseline`` (topics that both runs, the run and the baseline have),
     ``n_measured`` (topics with a judged document that the measure values differently from the worst
-    grade, and a judged document in either run) and ``spread`` (the differences' standard deviation)
-    of each row.
+    grade, and a judged document in either run) and ``spread`` (the differences' standard
+    deviation).
     """
 
-    frame: PolarsFrame
+    table: PolarsFrame = field(repr=False)
     level: float
     correction: str
     n_queries: int
-    samples: PolarsFrame
+
+    _formats: ClassVar = {"difference": "+.4f", "low": "+.4f", "lambda": ".2f", "worth": ".0f"}
+    _labels: ClassVar = {
+        "p_t": "p (t)",
+        "p_permutation": "p (permutation)",
+        **dict.fromkeys(("baseline", "n_topics", "n_shared", "n_run", "n_baseline"), ""),
+        **dict.fromkeys(("n_measured", "spread"), ""),
+    }
 
     def gate(self, min_difference: float = 0.0, rule: str = "harm") -> Gate:
         """Decide whether the runs are good enough to replace the baseline.
@@ -66,76 +71,75 @@ class SystemComparison(Shown):
         interval, so at a true difference of `min_difference` its decision is wrong with a
         probability of ``(1 - level) / 2``. Raises InputError if the rule is unknown, the margin is
         not finite, two runs have no judged topic in common, one lacks most of them, or no topic is
-        measured (``n_measured`` of `samples`).
+        measured (``n_measured`` of `table`).
 
         `min_difference` is the margin: the smallest difference from the baseline that is
         acceptable, such as -0.005. "harm" lets a run pass unless it is worse; "non-inferior" lets
         it pass only if it is not worse.
         """
-        return gated(self.frame, self.samples, self.level, min_difference, rule)
+        return gated(self.table, self.level, min_difference, rule)
 
     @property
-    def _baseline(self) -> str:
-        return f"minus {self.frame['baseline'][0]}"
+    def sentence(self) -> str:
+        """How many differences are beyond chance, and the clearest of them."""
+        if not self.table["n_measured"].sum():
+            return (
+                "nothing was compared, since no query counts: check the grades of the judgements, "
+                "and whether runs and judgements name the same documents"
+            )
+        rows = sorted(
+            self.table.iter_rows(named=True),
+            key=lambda row: (row["p_corrected"], -abs(row["difference"])),
+        )
+
+        # the clearest one
+        best = rows[0]
+        relation = "not shown to differ from"
+        if best["p_corrected"] < 1 - self.level:
+            relation = "better than" if best["difference"] > 0 else "worse than"
+        interval = f"{self.level:.0%} interval {best['low']:+.4f} to {best['high']:+.4f}"
+        clearest = (
+            f"under {best['measure']}, {best['run']} is {relation} {best['baseline']} "
+            f"(mean difference {best['difference']:+.4f}, {interval})"
+        )
+        if len(rows) == 1:
+            return clearest
+
+        # how many there are
+        n_clear = sum(row["p_corrected"] < 1 - self.level for row in rows)
+        count = f"{n_clear} of {len(rows)} differences from {best['baseline']} are beyond chance"
+        return f"{count}; the clearest: {clearest}"
 
     @property
-    def cells(self) -> list[list[str]]:
-        """The table as text, the head first."""
-        p_names = [name for name in P_VALUES if not self.frame[name].has_nulls()]
-        head = ["run", "measure", "mean", self._baseline, f"{self.level:.0%} interval"]
-        rows = [[*head, *(P_VALUES[name] for name in p_names)]]
-        for row in self.frame.iter_rows(named=True):
-            mean = "" if row["mean"] is None else f"{row['mean']:.4f}"
-            interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
-            cells = [row["run"], row["measure"], mean, f"{row['difference']:+.4f}", interval]
-            rows.append([*cells, *(f"{row[name]:.4f}" for name in p_names)])
-        return [[one_line(cell) for cell in row] for row in rows]
-
-    @property
-    def pictures(self) -> list[dict[str, Any]]:
-        """Differences with their intervals."""
-        rows = [
-            (f"{run}, {measure}", *ends)
-            for run, measure, *ends in self.frame.select(
-                "run", "measure", "difference", "low", "high"
-            ).iter_rows()
-        ]
-        return [{"title": f"{self._baseline} ({self.level:.0%} intervals)", "rows": rows}]
-
-    def __str__(self) -> str:
-        return "\n".join([*aligned(self.cells, n_left=2), self.note])
-
-    @property
-    def note(self) -> str:
-        """Lines on the number of queries, the correction of p-values, and runs that lack topics."""
+    def notes(self) -> list[str]:
+        """The number of queries, the correction of p-values, and runs that lack topics."""
         # the test
         how = "not corrected"
         if self.correction != "none":
-            how = f"corrected ({self.correction}) over {number_of(len(self.frame), 'rows')}"
-        by_machine = "worth" in self.frame.columns
+            how = f"corrected ({self.correction}) for {number_of(len(self.table), 'rows')}"
+        by_machine = "worth" in self.table.columns
         test = "t" if by_machine else "permutation"
-        lines = [f"({self.n_queries} queries; {test} test {how})"]
+        notes = [
+            f"{number_of(self.n_queries, 'queries')}; {self.level:.0%} intervals; {test} test "
+            f"{how}; a difference is beyond chance if this p is below {1 - self.level:.2g}"
+        ]
 
         # queries that a run lacks, or that do not count
-        rows, samples = self.frame.rows(named=True), self.samples.rows(named=True)
-        absent = dict.fromkeys(map(mostly_absent, rows, samples))
-        lines += [f"{fact}; the others count as 0" for fact in absent if fact]
-        few = [x["n_measured"] for x in samples if x["n_measured"] < x["n_topics"]]
+        rows = self.table.rows(named=True)
+        absent = dict.fromkeys(map(mostly_absent, rows))
+        notes += [f"{fact}; the others count as 0" for fact in absent if fact]
+        few = [row["n_measured"] for row in rows if row["n_measured"] < row["n_topics"]]
         if few:
             fewest = f"{'at least ' if len(rows) > 1 else ''}{min(few)} of {self.n_queries}"
-            lines.append(f"queries that count: {fewest}; in the others {UNMEASURED}")
+            notes.append(f"queries that count: {fewest}; in the others {UNMEASURED}")
 
         # what the machine adds
-        for row in rows if by_machine else ():
-            worth = f"{row['worth']:.0f} more queries judged by people (lambda {row['lambda']:.2f})"
-            name = f"{row['run']}, {row['measure']}"
-            lines.append(one_line(f"{name}: the machine is worth {worth}"))
-        return "\n".join(lines)
-
-    def to_markdown(self) -> str:
-        """Return the table as Markdown."""
-        head, *rows = [[markdown(cell) for cell in row] for row in self.cells]
-        return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+        if by_machine:
+            notes.append(
+                "lambda is the weight of the machine; without it, as many more queries judged by "
+                "people as it is worth would make the difference as precise"
+            )
+        return notes
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (booktabs)."""
@@ -147,11 +151,12 @@ class SystemComparison(Shown):
         }
         table = str.maketrans(escapes)
         head, *lines = (
-            " & ".join(cell.translate(table) for cell in row) + r" \\" for row in self.cells
+            " & ".join(one_line(cell).translate(table) for cell in row) + r" \\"
+            for row in self.cells
         )
 
-        # two columns of names, others of numbers
-        columns = "ll" + "r" * (len(self.cells[0]) - 2)
+        # columns of names, others of numbers
+        columns = "l" * self.n_names + "r" * (len(self.cells[0]) - self.n_names)
         top = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule"]
         return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
 
@@ -211,7 +216,7 @@ def compare_systems(
     >>> good = {f"q{i}": {"a": 2.0, "b": i % 3, "c": 4.0} for i in range(8)}
     >>> poor = {f"q{i}": {"a": 2.0, "b": 3.0, "c": i % 3} for i in range(8)}
     >>> comparison = compare_systems({"poor": poor, "good": good}, judged)
-    >>> comparison.frame["p_permutation"][0] < 0.05, comparison.gate(-0.005).passed
+    >>> comparison.table["p_permutation"][0] < 0.05, comparison.gate(-0.005).passed
     (True, True)
     """
     one_of(correction, "correction", ("holm", "bh", "none"))
@@ -278,7 +283,7 @@ def compared(
         by_machine = [values[:, order] for _, _, values, _ in _by_query(*machine, b)]
 
     # a row for each measure and run
-    rows, samples = [], []
+    rows: list[Fields] = []
     has = paired.has if paired else ~np.isnan(evaluation.values[:, 0])
     for i, (measure, r, values, measured) in enumerate(_by_query(evaluation, paired, b)):
         kept = ~np.isnan(values[0])
@@ -300,25 +305,30 @@ def compared(
             tests = _tests(differences, level, n_resamples, seed)
 
         # with the numbers of queries
-        names = {"run": evaluation.runs[r], "baseline": base, "measure": measure}
-        rows.append({**names, "mean": means[1] if len(means) > 1 else None, **tests})
-        counts = {
-            "n_topics": len(differences),
-            "n_shared": (has[r] & has[b]).sum(),
-            "n_run": has[r].sum(),
-            "n_baseline": has[b].sum(),
-            "n_measured": measured[kept].sum(),
-        }
-        samples.append({name: int(count) for name, count in counts.items()} | {"spread": spread})
+        rows.append(
+            {
+                "run": evaluation.runs[r],
+                "baseline": base,
+                "measure": measure,
+                "mean": means[1] if len(means) > 1 else None,
+                **tests,
+                "n_topics": len(differences),
+                "n_shared": int((has[r] & has[b]).sum()),
+                "n_run": int(has[r].sum()),
+                "n_baseline": int(has[b].sum()),
+                "n_measured": int(measured[kept].sum()),
+                "spread": spread,
+            }
+        )
 
     # correct for the number of rows
-    frame = pl.DataFrame(rows, schema_overrides={"mean": pl.Float64, "p_permutation": pl.Float64})
-    p_values = frame["p_t" if machine else "p_permutation"].to_numpy()
-    after = frame.get_column_index("p_permutation") + 1
-    frame.insert_column(after, pl.Series("p_corrected", _corrected(p_values, correction)))
+    table = table_of(rows, mean=pl.Float64, p_permutation=pl.Float64)
+    p_values = table["p_t" if machine else "p_permutation"].to_numpy()
+    after = table.get_column_index("p_permutation") + 1
+    table.insert_column(after, pl.Series("p_corrected", _corrected(p_values, correction)))
     n_others = len(evaluation.runs) - 1
     _LOG.info("compared %d runs with %s by %d bootstrap samples", n_others, base, n_resamples)
-    return SystemComparison(frame, level, correction, n, pl.DataFrame(samples))
+    return SystemComparison(table, level, correction, n)
 
 
 def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -23,15 +23,17 @@ from dcglearn.evaluation.ranked import (
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
-from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import aligned, number_of, one_line
+from dcglearn.foundation.finding import Cells, Finding, cells_of
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
+    Fields,
     Flags,
     Floats,
     Indices,
     InputError,
     PathLike,
     PolarsFrame,
+    listed,
     one_of,
 )
 from dcglearn.metric.dcg import normalised_values
@@ -50,8 +52,8 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Shown):
-    """Values of every query of every run under every metric; prints as a table of means.
+class Evaluation(Finding):
+    """Values of every query of every run under every metric; its table has the means.
 
     `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the
     query; with `missing` "zero" such a query counts as 0 in the mean, with "skip" it is left out.
@@ -62,14 +64,14 @@ class Evaluation(Shown):
     grade, and the run ranks a judged document where the metric looks; None where nobody knows.
     """
 
-    values: Floats
+    values: Floats = field(repr=False)
     runs: tuple[str, ...]
     metrics: tuple[str, ...]
-    queries: tuple[str, ...]
+    queries: tuple[str, ...] = field(repr=False)
     missing: str
     unjudged: Floats
-    residuals: Floats | None = None
-    measured: Flags | None = None
+    residuals: Floats | None = field(default=None, repr=False)
+    measured: Flags | None = field(default=None, repr=False)
 
     @property
     def filled(self) -> Floats:
@@ -93,10 +95,11 @@ class Evaluation(Shown):
         """Number of judged queries that each run does not have, shape (R,)."""
         return np.isnan(self.values[:, 0]).sum(axis=1)
 
-    def frame(self, *, by_query: bool = True) -> PolarsFrame:
+    def by_query(self) -> PolarsFrame:
         """Return columns ``run``, ``query_id``, ``measure``, ``value``; query ``all`` is the mean.
 
-        Where there are residuals, they are in the column ``residual``.
+        Where there are residuals, they are in the column ``residual``. Queries that are left out of
+        the means have no row.
         """
         import polars as pl
 
@@ -104,19 +107,18 @@ class Evaluation(Shown):
         tables = {"value": (self.filled, self.means)}
         if self.residuals is not None:
             tables["residual"] = (self.residuals, self.mean_residuals)
-        queries = (*self.queries, "all") if by_query else ("all",)
-        n = len(queries)
         columns = {
-            name: np.concatenate([values, means[:, :, None]], axis=2)[:, :, -n:].ravel()
+            name: np.concatenate([values, means[:, :, None]], axis=2).ravel()
             for name, (values, means) in tables.items()
         }
 
         # a row for each query that counts
+        queries = (*self.queries, "all")
         frame = pl.DataFrame(
             {
-                "run": np.repeat(self.runs, len(self.metrics) * n),
+                "run": np.repeat(self.runs, len(self.metrics) * len(queries)),
                 "query_id": np.tile(queries, len(self.runs) * len(self.metrics)),
-                "measure": np.tile(np.repeat(self.metrics, n), len(self.runs)),
+                "measure": np.tile(np.repeat(self.metrics, len(queries)), len(self.runs)),
                 **columns,
             }
         )
@@ -132,26 +134,54 @@ class Evaluation(Shown):
         return replace(self, runs=tuple(self.runs[i] for i in best), **rows)
 
     @property
-    def cells(self) -> list[list[str]]:
-        """The table of means as text, the head first."""
-        names, table = list(self.metrics), self.means
-        if self.residuals is not None:
-            names = [word for name in names for word in (name, "residual")]
-            table = np.stack([table, self.mean_residuals], axis=2).reshape(len(table), -1)
-        rows = [["-" if np.isnan(x) else f"{x:.4f}" for x in row] for row in table]
-        return [["run", *names], *([run, *row] for run, row in zip(self.runs, rows, strict=True))]
+    def sentence(self) -> str:
+        """The mean under the first metric, or the best run and the metrics that prefer another."""
+        best = self.means.argmax(axis=0)
+        first, *others = self.metrics
+        n_queries = number_of(len(self.queries), "queries")
+        value = f"{self.means[best[0], 0]:.4f}"
+        if len(self.runs) == 1:
+            return f"over {n_queries}, the mean {first} of {self.runs[0]} is {value}"
+
+        # of several runs, the best
+        best_run = f"over {n_queries}, {self.runs[best[0]]} has the highest mean {first}: {value}"
+        differing = [name for name, r in zip(others, best[1:], strict=True) if r != best[0]]
+        if differing:
+            best_run += f"; another run is best under {listed(differing, 3)}"
+        return best_run
+
+    @property
+    def table(self) -> PolarsFrame:
+        """A row for each run, with its mean under each metric, and residual if there are any."""
+        import polars as pl
+
+        # names of metrics are free, so one of them may be taken
+        columns: Fields = {"run": self.runs}
+        for m, name in enumerate(self.metrics):
+            label = f"{name} (measure)" if name in columns else name
+            columns[label] = self.means[:, m]
+            if self.residuals is not None:
+                columns[f"residual of {label}"] = self.mean_residuals[:, m]
+        return pl.DataFrame(columns, nan_to_null=True)
+
+    @property
+    def cells(self) -> Cells:
+        """The table as text, under the metrics' very names."""
+        table = self.table
+        names = {f"column {i}": name for i, name in enumerate(table.columns)}
+        return cells_of(table.rename(dict(zip(table.columns, names, strict=True))), {}, names)
 
     @property
     def notes(self) -> list[str]:
-        """What stands below the table: the number of queries, and what is missing or not judged."""
-        notes = [f"({number_of(len(self.queries), 'queries')})"]
+        """What is missing or not judged, and what residuals mean."""
+        notes = []
 
         # missing queries
         numbers = zip(self.runs, self.n_missing, strict=True)
-        lacking = [f"{one_line(run)} {n}" for run, n in numbers if n]
+        lacking = [f"{n} of {run}" for run, n in numbers if n]
         if lacking:
             how = "count as 0" if self.missing == "zero" else "are left out"
-            notes.append(f"queries that are missing {how}: {', '.join(lacking)}")
+            notes.append(f"judged queries that a run lacks {how}: {', '.join(lacking)}")
 
         # what residuals mean
         if self.residuals is not None:
@@ -170,15 +200,12 @@ class Evaluation(Shown):
         return notes
 
     @property
-    def pictures(self) -> list[dict[str, Any]]:
+    def pictures(self) -> list[Fields]:
         """Means, and the middle half of the queries."""
         ends = np.nanpercentile(self.filled[:, 0], [25, 75], axis=1)
         rows = zip(self.runs, *np.stack([self.means[:, 0], *ends]).tolist(), strict=True)
         title = f"mean {self.metrics[0]}, and the middle half of the queries"
         return [{"title": title, "rows": [*rows]}]
-
-    def __str__(self) -> str:
-        return "\n".join([*aligned(self.cells, least=6), *self.notes])
 
 
 def evaluate(

@@ -2,9 +2,9 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,10 +13,18 @@ from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.evaluation.ranked import TIES, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Judgements, Run
+from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import Floats, InputError, errors_in, listed
+from dcglearn.foundation.validation import (
+    Fields,
+    Floats,
+    InputError,
+    PolarsFrame,
+    errors_in,
+    listed,
+)
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts, textbook_gains
 from dcglearn.readers.column_roles import Role, Roles, first_names
@@ -96,23 +104,37 @@ Tried = list[tuple[Definition, Floats]]
 
 
 @dataclass(frozen=True)
-class ExplainedValues:
-    """What `explain_values` found; prints as sentences.
+class ExplainedValues(Finding):
+    """Values from elsewhere beside ours, and the conventions that explain the differences.
 
-    `n_agreeing` of the `n` values agree with ours. `explained` tells whether some convention agrees
-    with all values; `changes` say where such conventions or, if there is none, the nearest differ
-    from ours, the best first. `notes` are on missing queries and on the mean.
+    `n_agreeing` of the `n` values agree with our values of `metric` to `tolerance`. `explained`
+    tells whether some convention agrees with all values; `changes` say where such conventions or,
+    if there is none, the nearest differ from ours, the best first. `table` has a row for ours and
+    one for each change: how many values agree, and the value that differs most. `notes` are on
+    missing queries and on the mean.
     """
 
     n: int
     n_agreeing: int
     explained: bool
     changes: tuple[str, ...]
-    notes: tuple[str, ...]
-    text: str
+    notes: tuple[str, ...] = field(repr=False)
+    table: PolarsFrame = field(repr=False, compare=False)
+    metric: str
+    tolerance: float
 
-    def __str__(self) -> str:
-        return self.text
+    _labels: ClassVar = {"query": "furthest query"}
+
+    @property
+    def sentence(self) -> str:
+        """How many values agree, and with which convention all do."""
+        values = number_of(self.n, "values")
+        agreeing = f"{self.n_agreeing} of {values} agree with {self.metric} to {self.tolerance:.1g}"
+        if self.n_agreeing == self.n:
+            return agreeing
+        if self.explained:
+            return f"{agreeing}, but all agree with {self.changes[0]}"
+        return f"{agreeing}; one or two changes of convention do not explain the others"
 
 
 def explain_values(
@@ -171,27 +193,27 @@ def explain_values(
     tried = [(base, ours)]
     if n_ours < theirs.n:
         tried = _tried(base, [systems[r] for r in present], judged, own, theirs)
-    nearest = tried[0][1]
-    n_nearest = theirs.fit(nearest)[0]
-    best = (definition for definition, values in tried if theirs.fit(values)[0] == n_nearest)
-    changes = tuple(filter(None, (differences(definition, base) for definition in best)))
+    n_nearest = theirs.fit(tried[0][1])[0]
+    best = {
+        change: values
+        for definition, values in tried
+        if theirs.fit(values)[0] == n_nearest and (change := differences(definition, base))
+    }
 
-    # in words
-    text = f"{n_ours} of {number_of(theirs.n, 'values')} agree with {evaluation.metrics[0]} "
-    lines = [f"{text}to {theirs.close:.1g}"]
-    if n_ours < theirs.n:
-        lines[0] += theirs.furthest(ours)
-
-    # the changes that explain the difference
-    if n_ours < n_nearest == theirs.n:
-        lines.append("\nor with ".join([f"explained: all agree with {changes[0]}", *changes[1:]]))
-    elif n_ours < theirs.n:
-        lines.append("not explained by one or two changes of convention")
-        if n_ours < n_nearest:
-            where = theirs.furthest(nearest)
-            lines.append(f"nearest: {n_nearest} agree with {changes[0]}{where}")
-    text = "\n".join([*lines, *(f"note: {note}" for note in notes)])
-    return ExplainedValues(theirs.n, n_ours, n_nearest == theirs.n, changes, notes, text)
+    # in the table: ours, then all conventions that explain the values, or a nearer one
+    rows = {f"{evaluation.metrics[0]} as it is": ours}
+    if n_ours < n_nearest:
+        rows |= dict([*best.items()][: None if n_nearest == theirs.n else 1])
+    return ExplainedValues(
+        n=theirs.n,
+        n_agreeing=n_ours,
+        explained=n_nearest == theirs.n,
+        changes=tuple(best),
+        notes=notes,
+        table=table_of({"convention": name} | theirs.row(rows[name]) for name in rows),
+        metric=evaluation.metrics[0],
+        tolerance=theirs.close,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,12 +234,12 @@ class _Theirs:
         difference = np.abs(values - self.values)[~np.isnan(self.values)]
         return int((difference <= self.close).sum()), -float(difference.mean())
 
-    def furthest(self, values: Floats) -> str:
-        """Return the value that differs most, in words."""
+    def row(self, values: Floats) -> Fields:
+        """Return how many values agree, and the one that differs most."""
         furthest = np.nanargmax(np.abs(values - self.values))
         r, q = np.unravel_index(furthest, self.values.shape)
-        both = f"{self.values[r, q]:.4f} there, {values[r, q]:.4f} here"
-        return one_line(f"; furthest is {self.queries[int(q)]}: {both}")
+        both = {"there": float(self.values[r, q]), "here": float(values[r, q])}
+        return {"agreeing": self.fit(values)[0], "query": self.queries[int(q)], **both}
 
 
 def definition_of(own: DCG, **settings: Any) -> Definition:

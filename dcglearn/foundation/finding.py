@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
@@ -85,6 +86,13 @@ class Finding(Shown):
         """The table as text: names of the columns, then a row each; ends of intervals together."""
         return cells_of(self.table, self._formats, self._labels)
 
+    @property
+    def n_names(self) -> int:
+        """Number of the first columns that hold no numbers, which stand flush left."""
+        columns = [*zip(*self.cells[1:], strict=True)]
+        numbers = [any(re.match(r"[-+]?\d", cell) for cell in cells) for cells in columns[1:]]
+        return 1 + [*numbers, True].index(True)
+
     def to_dict(self) -> Fields:
         """Return sentence, notes, table and the result's own numbers as plain values, for JSON.
 
@@ -133,15 +141,10 @@ class Finding(Shown):
     def __str__(self) -> str:
         parts = [one_line(whole(self.sentence))]
         if len(self.cells) > 1:
-            parts.append("\n".join(aligned(self.cells, self._n_texts())))
+            parts.append("\n".join(aligned(self.cells, self.n_names)))
         if self.notes:
             parts.append("\n".join(f"- {one_line(whole(note))}" for note in self.notes))
         return "\n\n".join(parts)
-
-    def _n_texts(self) -> int:
-        """Return how many columns of text the table begins with."""
-        are_texts = [str(kind) == "String" for kind in self.table.dtypes]
-        return [*are_texts, False].index(False)
 
     def _repr_html_(self) -> str:
         return rendered("foundation/cell.html", finding=self)

@@ -244,7 +244,7 @@ class LetorResult:
             ],
         }
         if len(self.methods) > 1:
-            values["tests"] = self.tests().frame.to_dicts()
+            values["tests"] = self.tests().table.to_dicts()
         return values
 
     def rows(self) -> list[list[str]]:
