@@ -56,14 +56,15 @@ def learned_section(fit: DirectFit) -> Section:
 
 def _in_words(metric: DCG | ListUtility) -> str:
     """Return the gains of all grades and the discounts of some positions in a sentence."""
-    names = metric.grade_names or [f"grade {grade}" for grade in range(metric.n_grades)]
-    gains = [f"{name} {gain:.2f}" for name, gain in zip(names, metric.gains, strict=True)][::-1]
+    names = metric.grade_names or [str(grade) for grade in range(metric.n_grades)]
+    worth = [f"{name} {gain:.2f}" for name, gain in zip(names, metric.gains, strict=True)][::-1]
     places = sorted({k for k in POSITIONS if k <= metric.depth} | {metric.depth})
     counts = [f"{k} {metric.discounts[k - 1]:.2f}" for k in places]
-    return (
-        f"a document is worth, by its grade: {', '.join(gains)}; "
-        f"and counts, by its position: {', '.join(counts)}"
-    )
+
+    # the best grade and the first position say what is meant
+    worth[0] = f"{names[-1]} is worth {metric.gains[-1]:.2f}"
+    counts[0] = f"1 counts {metric.discounts[0]:.2f}"
+    return f"grade {', '.join(worth)}; position {', '.join(counts)}"
 
 
 def _table(dcg: DCG) -> Cells:
@@ -134,7 +135,8 @@ def unseen_section(report: Report) -> Section:
     name, current = metric_in_use(report.current, log)
     share = usable_pairs(log).agreement(current).share
     return Section(
-        f"learned from the others, it orders {learned.share:.1%} (± {learned.error:.1%}) of the "
-        f"judgements as people did; {name}, the metric in use, {share:.1%}",
+        "of judgements that it was not learned from, the learned DCG orders "
+        f"{learned.share:.1%} (± {learned.error:.1%}) as people did, and {name}, the metric in use, "
+        f"{share:.1%}",
         ["--holdout 0.3 says whether one is ahead beyond chance"],
     )

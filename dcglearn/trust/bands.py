@@ -138,10 +138,18 @@ class Bands(Finding):
 
     @property
     def sentence(self) -> str:
-        """How many numbers there are, and from how many units they were learned."""
-        free = int((np.ptp(self._draws, axis=0) > 0).sum())
-        units = number_of(self.n_units, "queries" if self.by == "query" else f"{self.by}s", ",")
-        return f"{self.level:.0%} bands of {number_of(free, 'numbers')} that {units} tell of"
+        """How wide the bands are on average, and the widest."""
+        free = np.flatnonzero(np.ptp(self._draws, axis=0) > 0)
+        if not len(free):
+            return "every gain and discount is fixed: there is nothing to learn"
+        rows = [self.table.row(i, named=True) for i in free]
+        widths = [row["high"] - row["low"] for row in rows]
+        widest = rows[int(np.argmax(widths))]
+        return (
+            f"gains and discounts are known to within ±{np.mean(widths) / 2:.2f} on average "
+            f"({self.level:.0%} bands); the least sure is the {widest['parameter']}, between "
+            f"{widest['low']:.2f} and {widest['high']:.2f}"
+        )
 
     @property
     def table(self) -> PolarsFrame:
@@ -177,13 +185,14 @@ class Bands(Finding):
         drawn = "fits to samples of the log"
         if self.method == "posterior":
             drawn = "draws of what the log allows"
+        units = number_of(self.n_units, "queries" if self.by == "query" else f"{self.by}s", ",")
         together = "" if self.by == "pair" else f", the verdicts of one {self.by} not"
 
         # what they mean
         notes = [
             f"the band of each holds the true number in {self.level:.0%} of such logs, the band of "
             "all at once all of them together",
-            f"from {len(self.gains):,} {drawn}: {self.by}s are taken as independent{together}",
+            f"from {len(self.gains):,} {drawn}: {units} are taken as independent{together}",
         ]
         if self.failed:
             notes.append(f"{self.failed} more samples could not be learned from")
