@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dcglearn import plots
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
-from dcglearn.cli.report import learn_report
+from dcglearn.cli.learn_report import learn_report
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.metric.dcg import DCG
